@@ -1,0 +1,37 @@
+import prettier from 'eslint-config-prettier'
+import { defineConfig } from 'eslint/config'
+import tseslint from 'typescript-eslint'
+
+export default defineConfig(
+  { ignores: ['dist/', 'bench/', '**/*.js'] },
+  tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: { project: './test/tsconfig.json', tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      // Numbers and booleans in messages are what a reader wants to see.
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      // Modules carry state by instance; a class that only holds decorators is what users write.
+      '@typescript-eslint/no-extraneous-class': 'off',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+    },
+  },
+  {
+    files: ['test/**/*.ts'],
+    rules: {
+      // Tests look into answers of any shape and hand wrong values over on purpose.
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  prettier,
+)

@@ -1,0 +1,19 @@
+/** @jest-config-loader esbuild-register */
+import type { Config } from 'jest'
+
+const config: Config = {
+  roots: ['<rootDir>/test'],
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    '^filigree$': '<rootDir>/src/index.ts',
+    '^filigree/client$': '<rootDir>/client/index.ts',
+  },
+  transform: {
+    '^.+\\.ts$': ['ts-jest', { useESM: true, tsconfig: 'test/tsconfig.json', diagnostics: false }],
+  },
+  testTimeout: 20_000,
+}
+
+export default config

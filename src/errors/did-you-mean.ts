@@ -1,0 +1,58 @@
+/** Suggests the known name closest to a mistyped one. */
+
+/**
+ * The sentence to append to a message about an unknown name.
+ *
+ * @returns `Did you mean "int"?`, or an empty string when nothing is near enough to be a slip of the finger
+ */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  const nearest = suggestion(name, known)
+  return nearest === undefined ? '' : `Did you mean "${nearest}"?`
+}
+
+/** The known name within reach of a slip: at most two edits, or one third of the length, case ignored; prefixes count as near. */
+export function suggestion(name: string, known: Iterable<string>): string | undefined {
+  const wanted = name.toLowerCase()
+  let best: string | undefined
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1
+  for (const candidate of known) {
+    const distance = nearness(wanted, candidate.toLowerCase())
+    if (distance < bestDistance) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+function nearness(wanted: string, candidate: string): number {
+  if (wanted === candidate) return 0
+  if (candidate.length >= 2 && (wanted.startsWith(candidate) || candidate.startsWith(wanted))) {
+    return Math.min(2, Math.abs(wanted.length - candidate.length))
+  }
+  return editDistance(wanted, candidate)
+}
+
+/** Damerau–Levenshtein distance, two neighbouring letters swapped counting as one edit. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const cost = a[row - 1] === b[column - 1] ? 0 : 1
+      let distance = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + cost,
+      )
+      const swapped =
+        row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      if (swapped) distance = Math.min(distance, (beforeLast[column - 2] ?? 0) + 1)
+      current.push(distance)
+    }
+    beforeLast = last
+    last = current
+  }
+  return last[b.length] ?? 0
+}

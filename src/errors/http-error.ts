@@ -1,0 +1,82 @@
+/** A client's mistake: the answer it gets and nothing more. */
+
+/** One fault of an input. `path` is dotted from the root of the checked value (`lines.0.qty`), `code` the rule's name. */
+export interface FieldFault {
+  readonly path: string
+  readonly code: string
+  readonly message: string
+}
+
+export interface HttpErrorOptions {
+  /** Stable upper-case name of the error, e.g. `NOT_FOUND`. Default: made from the status. */
+  code?: string
+  /** What is wrong with which field; sent as `errors` beside `error`. */
+  errors?: readonly FieldFault[]
+  /** Extra response headers, e.g. `{ allow: 'GET' }`. */
+  headers?: Readonly<Record<string, string>>
+  /** What went wrong underneath. Logged, never sent. */
+  cause?: unknown
+}
+
+/**
+ * Thrown anywhere in a handler, answers with its status and `{ "error": message }`.
+ *
+ * @throws {RangeError} when the status is no integer from 400 to 599
+ */
+export class HttpError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly errors: readonly FieldFault[] | undefined
+  readonly headers: Readonly<Record<string, string>> | undefined
+
+  constructor(status: number, message?: string, options: HttpErrorOptions = {}) {
+    super(message ?? reasonPhrase(status), { cause: options.cause })
+    if (!Number.isInteger(status) || status < 400 || status > 599) {
+      throw new RangeError(`HttpError: ${status} is no error status. Use 400 to 599.`)
+    }
+    this.name = 'HttpError'
+    this.status = status
+    this.code = options.code ?? toCode(reasonPhrase(status))
+    this.errors = options.errors
+    this.headers = options.headers
+  }
+}
+
+/** The standard phrase of an error status (RFC 9110 §15), `Error` for one without a name. */
+export function reasonPhrase(status: number): string {
+  return phrases[status] ?? 'Error'
+}
+
+function toCode(phrase: string): string {
+  return phrase.toUpperCase().replace(/[^A-Z]+/g, '_')
+}
+
+const phrases: Readonly<Record<number, string>> = {
+  400: 'Bad request',
+  401: 'Unauthorized',
+  402: 'Payment required',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  406: 'Not acceptable',
+  408: 'Request timeout',
+  409: 'Conflict',
+  410: 'Gone',
+  412: 'Precondition failed',
+  413: 'Payload too large',
+  414: 'URI too long',
+  415: 'Unsupported media type',
+  416: 'Range not satisfiable',
+  422: 'Unprocessable content',
+  423: 'Locked',
+  425: 'Too early',
+  426: 'Upgrade required',
+  428: 'Precondition required',
+  429: 'Too many requests',
+  431: 'Request header fields too large',
+  500: 'Internal server error',
+  501: 'Not implemented',
+  502: 'Bad gateway',
+  503: 'Service unavailable',
+  504: 'Gateway timeout',
+}

@@ -1,0 +1,74 @@
+/**
+ * Typed notes on classes and their members. Decorators write them, builders read them once at bootstrap;
+ * this file knows no feature, each feature keeps its own keys.
+ */
+import 'reflect-metadata'
+
+/** Any class, abstract ones included. */
+export type Class<T = object> = abstract new (...args: never[]) => T
+
+/** A note that a class carries at most once. A subclass without its own has its base's. */
+export interface ClassNote<T> {
+  write(owner: Class, value: T): void
+  /** The note of the class, else of its nearest base that has one. */
+  read(owner: Class): T | undefined
+  readOwn(owner: Class): T | undefined
+}
+
+/** A note on members of a class, by name. A subclass inherits its base's and may overwrite single ones. */
+export interface MemberNote<T> {
+  write(owner: Class, member: string, value: T): void
+  /** Replaces the member's note on this very class by what `change` makes of it; `undefined` where it has none yet. */
+  update(owner: Class, member: string, change: (before: T | undefined) => T): void
+  /** Every noted member, the base's first, in the order of declaration. */
+  readAll(owner: Class): ReadonlyMap<string, T>
+  read(owner: Class, member: string): T | undefined
+}
+
+/** @param name shows in debuggers only; two notes of one name do not meet */
+export function createClassNote<T>(name: string): ClassNote<T> {
+  const key = Symbol(`filigree:${name}`)
+  return {
+    write: (owner, value) => {
+      Reflect.defineMetadata(key, value, owner)
+    },
+    read: (owner) => Reflect.getMetadata(key, owner) as T | undefined,
+    readOwn: (owner) => Reflect.getOwnMetadata(key, owner) as T | undefined,
+  }
+}
+
+/** @param name shows in debuggers only; two notes of one name do not meet */
+export function createMemberNote<T>(name: string): MemberNote<T> {
+  const notes = createClassNote<Map<string, T>>(name)
+  const readAll = (owner: Class): Map<string, T> => {
+    const merged = new Map<string, T>()
+    for (const ancestor of lineage(owner)) {
+      for (const [member, value] of notes.readOwn(ancestor) ?? []) merged.set(member, value)
+    }
+    return merged
+  }
+  const update: MemberNote<T>['update'] = (owner, member, change) => {
+    const own = notes.readOwn(owner) ?? new Map<string, T>()
+    own.set(member, change(own.get(member)))
+    notes.write(owner, own)
+  }
+  return {
+    update,
+    write: (owner, member, value) => {
+      update(owner, member, () => value)
+    },
+    readAll,
+    read: (owner, member) => readAll(owner).get(member),
+  }
+}
+
+/** The class and its bases, the oldest first. */
+export function lineage(owner: Class): Class[] {
+  const classes: Class[] = []
+  let current: unknown = owner
+  while (typeof current === 'function' && current !== Function.prototype) {
+    classes.unshift(current as Class)
+    current = Object.getPrototypeOf(current)
+  }
+  return classes
+}
