@@ -1,0 +1,52 @@
+/** How much of a request is read before it is refused. Source: decisions on Requests, "Limits" and "Head". */
+
+/** Sizes in bytes. Every one can be set for the application, the first three for a route. */
+export interface Limits {
+  /** A JSON, text, urlencoded or raw body. Over it 413. */
+  readonly body: number
+  /** One uploaded file. Over it 413. */
+  readonly file: number
+  /** A whole multipart body. Over it 413. */
+  readonly multipart: number
+  /** Files in one multipart body. Over it 413. */
+  readonly files: number
+  /** Text fields in one multipart body. Over it 413. */
+  readonly fields: number
+  /** The headers of one part of a multipart body. Over it 431. */
+  readonly partHeader: number
+  /** The request target. Over it 414. */
+  readonly url: number
+}
+
+const kibi = 1024
+const mebi = 1024 * kibi
+
+export const defaultLimits: Limits = Object.freeze({
+  body: mebi,
+  file: 10 * mebi,
+  multipart: 20 * mebi,
+  files: 20,
+  fields: 100,
+  partHeader: 8 * kibi,
+  url: 8 * kibi,
+})
+
+/** Levels of lists and objects in a JSON body. Deeper is 400. */
+export const deepestJson = 64
+
+/** Bytes of the whole header block. Over it Node's parser gives up and the answer is 431. */
+export const headBytes = 16 * kibi
+
+const units: Readonly<Record<string, number>> = { b: 1, kb: kibi, mb: mebi, gb: 1024 * mebi }
+
+/**
+ * Reads a size: a number of bytes, or text such as `512kb`, `10mb`, `1.5 GB` (powers of 1024).
+ *
+ * @returns bytes, or `undefined` when it says no size
+ */
+export function readSize(size: number | string): number | undefined {
+  if (typeof size === 'number') return Number.isSafeInteger(size) && size >= 0 ? size : undefined
+  const match = /^(\d+(?:\.\d+)?)\s*(b|kb|mb|gb)?$/i.exec(size.trim())
+  if (match?.[1] === undefined) return undefined
+  return Math.floor(Number(match[1]) * (units[match[2]?.toLowerCase() ?? 'b'] ?? 1))
+}

@@ -1,0 +1,52 @@
+/** Reads `a=1&b=2`, from the query and from urlencoded bodies. Source: WHATWG URL, application/x-www-form-urlencoded. */
+import { HttpError } from '../errors/http-error.js'
+
+/** Text by name, a list where the name repeats. Has no prototype, so that no key can reach one. */
+export type TextValues = Record<string, string | string[]>
+
+/** Most pairs that are read; more of them are refused with 400. */
+export const mostPairs = 1000
+
+/**
+ * @param text without the leading `?`; `+` is a space
+ * @throws {HttpError} 400 on a malformed escape, a prototype key, or more than 1,000 pairs
+ */
+export function readQuery(text: string): TextValues {
+  const values = Object.create(null) as TextValues
+  if (text === '') return values
+  let pairs = 0
+  let start = 0
+  while (start <= text.length) {
+    const found = text.indexOf('&', start)
+    const end = found === -1 ? text.length : found
+    if (end > start) {
+      if (++pairs > mostPairs) throw new HttpError(400, `More than ${mostPairs} parameters.`)
+      addPair(values, text.slice(start, end))
+    }
+    start = end + 1
+  }
+  return values
+}
+
+function addPair(values: TextValues, pair: string): void {
+  const equals = pair.indexOf('=')
+  const name = decode(equals === -1 ? pair : pair.slice(0, equals))
+  if (name === '__proto__' || name === 'constructor' || name === 'prototype') {
+    throw new HttpError(400, `"${name}" is no parameter name.`, { code: 'PROTOTYPE_KEY' })
+  }
+  const value = equals === -1 ? '' : decode(pair.slice(equals + 1))
+  const before = values[name]
+  if (before === undefined) values[name] = value
+  else if (Array.isArray(before)) before.push(value)
+  else values[name] = [before, value]
+}
+
+function decode(text: string): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  if (!spaced.includes('%')) return spaced
+  try {
+    return decodeURIComponent(spaced)
+  } catch (cause) {
+    throw new HttpError(400, 'Malformed percent-encoding.', { code: 'MALFORMED_ENCODING', cause })
+  }
+}
