@@ -1,0 +1,17 @@
+/** Names a class directly, or by a thunk where it is defined later (import cycles, classes further down the file). */
+import { isClass } from './dialect.js'
+import type { Class } from './note.js'
+
+/** `Item` or `() => Item`. */
+export type ClassReference<T = object> = Class<T> | (() => Class<T>)
+
+/**
+ * @returns the class, or `undefined` when the reference leads to none (yet): an import cycle that is read too early,
+ * or a thunk that answers something else
+ */
+export function resolveClass<T>(reference: ClassReference<T> | undefined): Class<T> | undefined {
+  if (isClass(reference)) return reference as Class<T>
+  if (typeof reference !== 'function') return undefined
+  const answer: unknown = (reference as () => unknown)()
+  return isClass(answer) ? (answer as Class<T>) : undefined
+}

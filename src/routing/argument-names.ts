@@ -1,0 +1,70 @@
+/** Reads the names of a method's arguments from its source text: handlers are bound by name. */
+import { createRequire } from 'node:module'
+import type { MethodDefinition, Parser, Pattern, Program } from 'acorn'
+
+/** The names in order; or why they cannot be read, as the end of a sentence that begins with the handler. */
+export type ArgumentNames = { readonly names: readonly string[] } | { readonly unreadable: string }
+
+/**
+ * @param method a method of a class; also a function a decorator put in its place
+ */
+export function readArgumentNames(method: unknown): ArgumentNames {
+  const source = Function.prototype.toString.call(method)
+  const simple = simpleSignature.exec(source)
+  if (simple?.[1] !== undefined) {
+    return {
+      names: simple[1]
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== ''),
+    }
+  }
+  const parameters = parseParameters(source)
+  if (parameters === undefined) return { unreadable: 'has no readable source text' }
+  const names: string[] = []
+  for (const [index, parameter] of parameters.entries()) {
+    const name = nameOf(parameter)
+    if (name === undefined) return { unreadable: `has no name for its argument ${index + 1}` }
+    names.push(name)
+  }
+  return { names }
+}
+
+/** A method with plain names only; everything else goes through the parser. */
+const simpleSignature =
+  /^(?:async\s*)?\*?\s*[A-Za-z_$][\w$]*\s*\((\s*(?:[A-Za-z_$][\w$]*\s*(?:,\s*[A-Za-z_$][\w$]*\s*)*)?)\)\s*\{/
+
+function nameOf(parameter: Pattern): string | undefined {
+  if (parameter.type === 'Identifier') return parameter.name
+  return parameter.type === 'AssignmentPattern' ? nameOf(parameter.left) : undefined
+}
+
+/** Tried as a member of a class first, then as an expression: a wrapper's arrow or function. */
+function parseParameters(source: string): readonly Pattern[] | undefined {
+  const member = parse(`(class extends Object { ${source} })`)
+  const expression = member ?? parse(`(${source})`)
+  const statement = expression?.body[0]
+  if (statement?.type !== 'ExpressionStatement') return undefined
+  const node = statement.expression
+  if (node.type === 'ArrowFunctionExpression' || node.type === 'FunctionExpression') {
+    return node.params
+  }
+  if (node.type !== 'ClassExpression') return undefined
+  return (node.body.body[0] as MethodDefinition | undefined)?.value.params
+}
+
+function parse(text: string): Program | undefined {
+  try {
+    return loadParser().parse(text, { ecmaVersion: 'latest', checkPrivateFields: false })
+  } catch {
+    return undefined
+  }
+}
+
+let parser: typeof Parser | undefined
+
+/** Loaded on the first signature that is not plain. */
+function loadParser(): typeof Parser {
+  parser ??= (createRequire(import.meta.url)('acorn') as { Parser: typeof Parser }).Parser
+  return parser
+}

@@ -1,0 +1,150 @@
+/**
+ * Path patterns: `/items/<id:int>` and, meaning the same, `/items/{id:int}`.
+ * Source: specification, Route declaration rules; decisions, Routing.
+ */
+import type { Problem } from '../errors/declaration-error.js'
+import { didYouMean } from '../errors/did-you-mean.js'
+import { pathTypes, plainType, restType, type PathType } from './path-types.js'
+
+export type Segment =
+  | { readonly kind: 'static'; readonly text: string }
+  | { readonly kind: 'parameter'; readonly name: string; readonly type: PathType }
+
+export interface Pattern {
+  /** Canonical: angle brackets, no trailing slash. `/items/<id:int>` */
+  readonly text: string
+  readonly segments: readonly Segment[]
+  /** Names of the parameters from left to right. */
+  readonly names: readonly string[]
+}
+
+/**
+ * @param text starts with `/`; static text is written decoded (`/café`), a segment is static or one parameter
+ * @param where opens the messages: `GET /items (ItemController.list)`
+ * @param problems takes every fault found
+ * @returns the pattern, or `undefined` where there were faults
+ */
+export function parsePattern(
+  text: string,
+  where: string,
+  problems: Problem[],
+): Pattern | undefined {
+  const before = problems.length
+  const report = (code: string, what: string, remedy: string): void => {
+    problems.push({ code, message: `${where}: ${what}`, remedy })
+  }
+  if (!text.startsWith('/')) {
+    report('RELATIVE_PATH', `path "${text}" is relative.`, `Begin it with a slash: "/${text}".`)
+    return undefined
+  }
+  if (/[?#]/.test(text)) {
+    report(
+      'MALFORMED_PATTERN',
+      'a path ends before "?" and "#".',
+      'Declare query parameters with the `query` option or argument.',
+    )
+  }
+  const segments = splitPattern(text).map((part) => parseSegment(part, report))
+  checkNames(segments, report)
+  checkRest(segments, report)
+  if (problems.length > before) return undefined
+  return Object.freeze({
+    text: toText(segments),
+    segments: Object.freeze(segments),
+    names: Object.freeze(
+      segments.flatMap((part) => (part.kind === 'parameter' ? [part.name] : [])),
+    ),
+  })
+}
+
+/** Joins a controller's path and a route's: `/items` and `/` make `/items`. Faults are left for `parsePattern`. */
+export function joinPaths(base: string, path: string): string {
+  if (base === '' || base === '/') return path === '' ? '/' : path
+  if (path === '' || path === '/') return base
+  return `${base.endsWith('/') ? base.slice(0, -1) : base}${path}`
+}
+
+type Report = (code: string, what: string, remedy: string) => void
+
+function splitPattern(text: string): string[] {
+  const trimmed = text.length > 1 && text.endsWith('/') ? text.slice(1, -1) : text.slice(1)
+  return trimmed === '' && text === '/' ? [] : trimmed.split('/')
+}
+
+const parameter = /^(?:<([^<>{}]*)>|\{([^<>{}]*)\})$/
+
+function parseSegment(part: string, report: Report): Segment {
+  if (part === '') {
+    report('MALFORMED_PATTERN', 'two slashes in a row match nothing.', 'Remove one of them.')
+  }
+  if (!/[<>{}]/.test(part)) return { kind: 'static', text: part }
+  const match = parameter.exec(part)
+  const inner = match?.[1] ?? match?.[2]
+  if (inner === undefined) {
+    report(
+      'MALFORMED_PATTERN',
+      `segment "${part}" mixes text and brackets.`,
+      'A segment is either text or one parameter: /files/<name>.',
+    )
+    return { kind: 'static', text: part }
+  }
+  const colon = inner.indexOf(':')
+  const name = colon === -1 ? inner : inner.slice(0, colon)
+  if (name === '') {
+    report('EMPTY_PARAMETER_NAME', `parameter "${part}" has no name.`, 'Name it: <id>.')
+  } else if (!/^[A-Za-z_$][\w$]*$/.test(name)) {
+    report(
+      'MALFORMED_PARAMETER_NAME',
+      `"${name}" cannot be the name of an argument.`,
+      'Use letters, digits, _ and $.',
+    )
+  }
+  const type = colon === -1 ? plainType : readType(inner.slice(colon + 1), report)
+  return { kind: 'parameter', name, type }
+}
+
+function readType(name: string, report: Report): PathType {
+  const type = pathTypes.get(name)
+  if (type !== undefined) return type
+  const known = [...pathTypes.keys()]
+  const remedy = `${didYouMean(name, known)} Types: ${known.join(', ')}.`.trim()
+  report('UNKNOWN_PATH_TYPE', `unknown type "${name}".`, remedy)
+  return plainType
+}
+
+function checkNames(segments: readonly Segment[], report: Report): void {
+  const seen = new Set<string>()
+  for (const segment of segments) {
+    if (segment.kind !== 'parameter' || segment.name === '') continue
+    if (seen.has(segment.name)) {
+      report(
+        'DUPLICATE_PARAMETER_NAME',
+        `two parameters are named "${segment.name}".`,
+        'Rename one of them.',
+      )
+    }
+    seen.add(segment.name)
+  }
+}
+
+function checkRest(segments: readonly Segment[], report: Report): void {
+  for (const segment of segments.slice(0, -1)) {
+    if (segment.kind === 'parameter' && segment.type === restType) {
+      report(
+        'PATH_NOT_LAST',
+        `<${segment.name}:path> takes the whole rest.`,
+        'Make it the last segment.',
+      )
+    }
+  }
+}
+
+function toText(segments: readonly Segment[]): string {
+  const parts = segments.map((segment) => {
+    if (segment.kind === 'static') return segment.text
+    return segment.type === plainType
+      ? `<${segment.name}>`
+      : `<${segment.name}:${segment.type.name}>`
+  })
+  return `/${parts.join('/')}`
+}

@@ -1,0 +1,145 @@
+/** A route as data: what a controller's notes say about one handler, checked and frozen. Made once, at bootstrap. */
+import type { Problem } from '../errors/declaration-error.js'
+import type { Class } from '../metadata/note.js'
+import { readArgumentNames } from './argument-names.js'
+import { readController } from './controller.js'
+import { joinPaths, parsePattern, type Pattern } from './pattern.js'
+import { didYouMean } from '../errors/did-you-mean.js'
+import type { Method } from './route-table.js'
+import { readRouteNotes, type RouteNote, type RouteOptions } from './verbs.js'
+
+export interface Route {
+  readonly method: Method
+  readonly pattern: Pattern
+  /** `ItemController.show`, for messages and logs. */
+  readonly name: string
+  readonly controller: Class
+  /** The name of the handler's method. */
+  readonly member: string
+  /** Names of the handler's arguments in order. */
+  readonly argumentNames: readonly string[]
+  readonly options: Readonly<RouteOptions>
+}
+
+/** What a handler may ask for by name beside its path parameters. */
+export const requestArguments = [
+  'body',
+  'query',
+  'headers',
+  'cookies',
+  'files',
+  'session',
+  'user',
+  'request',
+] as const
+
+/**
+ * Every route of a controller, in the order of its methods.
+ *
+ * @param problems takes a class without `@Controller`, faulty patterns and options, unreadable and unknown arguments
+ */
+export function collectRoutes(controller: Class, problems: Problem[]): Route[] {
+  const note = readController(controller)
+  if (note === undefined) {
+    problems.push({
+      code: 'NOT_A_CONTROLLER',
+      message: `${controller.name} is listed among the controllers and carries no @Controller.`,
+      remedy: `Write @Controller() before class ${controller.name}.`,
+    })
+    return []
+  }
+  const routes: Route[] = []
+  for (const [member, notes] of readRouteNotes(controller)) {
+    for (const routeNote of notes) {
+      const route = toRoute({ controller, member, base: note.path, note: routeNote }, problems)
+      if (route !== undefined) routes.push(route)
+    }
+  }
+  return routes
+}
+
+interface Declaration {
+  readonly controller: Class
+  readonly member: string
+  readonly base: string
+  readonly note: RouteNote
+}
+
+function toRoute(declaration: Declaration, problems: Problem[]): Route | undefined {
+  const { controller, member, base, note } = declaration
+  const name = `${controller.name}.${member}`
+  const text = joinPaths(base, note.path)
+  const where = `${note.method} ${text} (${name})`
+  const relative = base !== '' && note.path !== '' && !note.path.startsWith('/')
+  const pattern = parsePattern(relative ? note.path : text, where, problems)
+  checkOptionNames(note.options, where, problems)
+  const argumentNames = readArguments(declaration, name, problems)
+  if (pattern === undefined || argumentNames === undefined) return undefined
+  checkArguments(argumentNames, pattern, name, problems)
+  return Object.freeze({
+    method: note.method,
+    pattern,
+    name,
+    controller,
+    member,
+    argumentNames,
+    options: Object.freeze(note.options),
+  })
+}
+
+const optionNames: Readonly<Record<keyof RouteOptions, true>> = {
+  args: true,
+  body: true,
+  limit: true,
+  query: true,
+  returns: true,
+  status: true,
+  timeout: true,
+  unknownKeys: true,
+}
+
+function checkOptionNames(options: RouteOptions, where: string, problems: Problem[]): void {
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(optionNames, name)) continue
+    const known = Object.keys(optionNames)
+    problems.push({
+      code: 'UNKNOWN_OPTION',
+      message: `${where}: unknown option "${name}".`,
+      remedy: `${didYouMean(name, known)} Options: ${known.join(', ')}.`.trim(),
+    })
+  }
+}
+
+function readArguments(
+  { controller, member, note }: Declaration,
+  name: string,
+  problems: Problem[],
+): readonly string[] | undefined {
+  if (note.options.args !== undefined) return Object.freeze([...note.options.args])
+  const read = readArgumentNames((controller.prototype as Record<string, unknown>)[member])
+  if ('names' in read) return Object.freeze([...read.names])
+  problems.push({
+    code: 'UNREADABLE_ARGUMENTS',
+    message: `${name} ${read.unreadable}.`,
+    remedy: `State the names: { args: ['id', 'body'] } in the route's options.`,
+  })
+  return undefined
+}
+
+function checkArguments(
+  names: readonly string[],
+  pattern: Pattern,
+  name: string,
+  problems: Problem[],
+): void {
+  const known = [...pattern.names, ...requestArguments]
+  for (const argument of names) {
+    if (known.includes(argument)) continue
+    const remedy = didYouMean(argument, known)
+    problems.push({
+      code: 'UNKNOWN_ARGUMENT',
+      message: `${name}: argument "${argument}" is no path parameter of ${pattern.text}.`,
+      remedy: remedy === '' ? `Arguments: ${known.join(', ')}.` : remedy,
+    })
+  }
+}

@@ -1,0 +1,85 @@
+/** `@Get`, `@Post`, `@Put`, `@Patch`, `@Delete`: the notes that make a method a route. */
+import { readTarget, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import type { ClassReference } from '../metadata/class-reference.js'
+import { createMemberNote, type Class } from '../metadata/note.js'
+import type { Method } from './route-table.js'
+
+/** A class, or a list of it: `Item`, `[Item]`, `() => Item`. */
+export type Declared = ClassReference | readonly [ClassReference]
+
+export interface RouteOptions {
+  /** The class of the body, checked before the handler runs. Default: the type of the argument `body` where it is emitted. */
+  body?: Declared
+  /** The class of the query. Default: the type of the argument `query` where it is emitted. */
+  query?: ClassReference
+  /** What is sent: only declared fields leave. By status: `{ 200: Item, 404: Problem }`. An absent value is 404. */
+  returns?: Declared | Readonly<Record<number, Declared>>
+  /** The status of a plain value. Default 200. */
+  status?: number
+  /** Largest body, in bytes or as `'20mb'`; lifts the file limit too. Default: the application's. */
+  limit?: number | string
+  /** Milliseconds for the handler before 503. Default: the application's. */
+  timeout?: number
+  /** The names of the handler's arguments in order, where minified code no longer tells them. */
+  args?: readonly string[]
+  /** What happens to keys of the body that its class does not declare. Default: the application's, `'refuse'`. */
+  unknownKeys?: 'refuse' | 'drop'
+}
+
+export interface RouteNote {
+  readonly method: Method
+  /** Behind the controller's path; `''` where the route has none of its own. */
+  readonly path: string
+  readonly options: RouteOptions
+}
+
+/** Written bare (`@Get`), or called with a path, options or both. A method may carry several. */
+export interface Verb {
+  (path?: string, options?: RouteOptions): AnyDecorator
+  (options: RouteOptions): AnyDecorator
+  (target: object, member: string | symbol, descriptor: PropertyDescriptor): void
+}
+
+const routeNotes = createMemberNote<readonly RouteNote[]>('routes')
+
+/** Answers GET and HEAD requests. Public unless `@Secured`. */
+export const Get = createVerb('GET')
+/** Answers POST requests. Needs a token unless `@NoAuth`. */
+export const Post = createVerb('POST')
+/** Answers PUT requests. Needs a token unless `@NoAuth`. */
+export const Put = createVerb('PUT')
+/** Answers PATCH requests. Needs a token unless `@NoAuth`. */
+export const Patch = createVerb('PATCH')
+/** Answers DELETE requests. Needs a token unless `@NoAuth`. */
+export const Delete = createVerb('DELETE')
+
+/** The routes of a class by the name of their method, the base's first. */
+export function readRouteNotes(owner: Class): ReadonlyMap<string, readonly RouteNote[]> {
+  return routeNotes.readAll(owner)
+}
+
+function createVerb(method: Method): Verb {
+  const write = (owner: Class, member: string, path: string, options: RouteOptions): void => {
+    const note = Object.freeze({ method, path, options })
+    routeNotes.update(owner, member, (before = []) => [note, ...before])
+  }
+  return ((...args: unknown[]): AnyDecorator | undefined => {
+    const bare = readTarget(args)
+    if (bare?.member !== undefined) {
+      write(bare.owner, bare.member, '', {})
+      return undefined
+    }
+    const path = typeof args[0] === 'string' ? args[0] : ''
+    const options = (typeof args[0] === 'string' ? args[1] : args[0]) as RouteOptions | undefined
+    return toDecorator(({ owner, member, place }) => {
+      if (member === undefined || place !== 'method') {
+        throw new TypeError(`@${titleCase(method)} on ${owner.name}: it belongs before a method.`)
+      }
+      write(owner, member, path, { ...options })
+    })
+  }) as Verb
+}
+
+function titleCase(method: Method): string {
+  return method.charAt(0) + method.slice(1).toLowerCase()
+}
