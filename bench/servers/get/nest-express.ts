@@ -1,0 +1,6 @@
+/** Nest 12 on Express. */
+import { announce } from '../../servers/contract.mjs'
+import { startOnExpress } from '../../servers/nest.mjs'
+import { AppModule } from './nest-module.mjs'
+
+announce(await startOnExpress(AppModule))
