@@ -3,8 +3,9 @@
  * session are made on first reading. Source: specification, Request object.
  */
 import { randomUUID } from 'node:crypto'
-import { parse as parseCookie } from 'cookie'
+import { readCookies } from './cookies.js'
 import type { Incoming, Outgoing } from './exchange.js'
+import { assertHeader } from './header-list.js'
 import { readQuery, type TextValues } from './query.js'
 import type { UploadedFile } from './uploaded-file.js'
 
@@ -75,6 +76,8 @@ export class HttpRequest {
   pathNames: readonly string[] = []
   /** Response headers collected on the way, names and values in turn; sent with whatever answers. */
   responseHeaders: string[] | undefined = undefined
+  /** True once something has answered: whatever comes later is dropped. */
+  answered = false
   /** Runs once the response is finished or the client is gone, whichever comes first. */
   cleanups: (() => void)[] | undefined = undefined
 
@@ -121,6 +124,11 @@ export class HttpRequest {
     return this.#query
   }
 
+  /** Set where the route declares a class: then it is an instance of it, checked and converted. */
+  set query(checked: TextValues) {
+    this.#query = checked
+  }
+
   /** Headers by lower-case name; values that came more than once are joined with commas. */
   get headers(): Record<string, string> {
     this.#headers ??= toTextHeaders(this.incoming)
@@ -129,10 +137,7 @@ export class HttpRequest {
 
   /** Cookies by name (RFC 6265), decoded. */
   get cookies(): Record<string, string> {
-    this.#cookies ??= { ...parseCookie(this.incoming.headers.cookie ?? '') } as Record<
-      string,
-      string
-    >
+    this.#cookies ??= readCookies(this.incoming.headers.cookie ?? '')
     return this.#cookies
   }
 
@@ -185,8 +190,13 @@ export class HttpRequest {
     return this.#abort.signal
   }
 
-  /** Adds a header to whatever answers this request, errors included. */
+  /**
+   * Adds a header to whatever answers this request, errors included. One that the answer brings itself stays.
+   *
+   * @throws {TypeError} when the name or the value cannot be sent
+   */
   addHeader(name: string, value: string): void {
+    assertHeader(name, value)
     this.responseHeaders ??= []
     this.responseHeaders.push(name, value)
   }

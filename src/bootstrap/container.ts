@@ -1,0 +1,216 @@
+/**
+ * Makes every provider and controller once, in the order they need each other. Takes providers and classes, finds all
+ * faults before anything is made; gives instances, starts and stops them.
+ */
+import type { Problem } from '../errors/declaration-error.js'
+import { suggestion } from '../errors/did-you-mean.js'
+import { isClass } from '../metadata/dialect.js'
+import type { Class } from '../metadata/note.js'
+import {
+  classProvider,
+  tokenName,
+  toProvider,
+  type Provider,
+  type ProviderDeclaration,
+  type Token,
+} from './provider.js'
+
+/** A provider that wants to know when the application starts and stops. Either may be asynchronous. */
+export interface Lifecycle {
+  /** Before the application listens, after everything it was given. A rejection stops bootstrap. */
+  onStart?(): unknown
+  /** After the last request, in the reverse order. */
+  onStop?(): unknown
+}
+
+export interface ContainerOptions {
+  /** The module to name in remedies. */
+  readonly moduleName: string
+  readonly providers: readonly ProviderDeclaration[]
+  readonly controllers: readonly Class[]
+  /** What takes the place of a provider, by its token: a class is made, anything else is the value. */
+  readonly override: readonly (readonly [Token, unknown])[]
+  /** What the house itself provides; the application's own win. */
+  readonly builtIn: readonly ProviderDeclaration[]
+}
+
+export class Container {
+  readonly #providers: ReadonlyMap<Token, Provider>
+  readonly #instances = new Map<Token, unknown>()
+
+  /** @param providers checked: all dependencies are among them, without a circle */
+  constructor(providers: ReadonlyMap<Token, Provider>) {
+    this.#providers = providers
+  }
+
+  /** Makes everything, each after what it needs. Waits for factories that answer promises. */
+  async makeAll(): Promise<void> {
+    for (const token of this.#providers.keys()) await this.#make(token)
+  }
+
+  /**
+   * @returns the one instance for a token
+   * @throws {Error} when nothing provides it
+   */
+  get<T>(token: Class<T> | string | symbol): T {
+    if (!this.#instances.has(token as Token)) {
+      const near = suggestion(tokenName(token as Token), [...this.#providers.keys()].map(tokenName))
+      const hint = near === undefined ? '' : ` Did you mean ${near}?`
+      throw new Error(`No module provides ${tokenName(token as Token)}.${hint}`)
+    }
+    return this.#instances.get(token as Token) as T
+  }
+
+  /** Calls `onStart` of every instance that has it, in the order they were made. */
+  async start(): Promise<void> {
+    for (const instance of new Set(this.#instances.values()))
+      await lifecycleOf(instance).onStart?.()
+  }
+
+  /** Calls `onStop` in the reverse order. One that fails does not keep the others from stopping. */
+  async stop(onFailure: (error: unknown) => void): Promise<void> {
+    for (const instance of [...new Set(this.#instances.values())].toReversed()) {
+      try {
+        await lifecycleOf(instance).onStop?.()
+      } catch (error) {
+        onFailure(error)
+      }
+    }
+  }
+
+  async #make(token: Token): Promise<unknown> {
+    if (this.#instances.has(token)) return this.#instances.get(token)
+    const provider = this.#providers.get(token)
+    const dependencies: unknown[] = []
+    for (const needed of provider?.dependencies ?? []) dependencies.push(await this.#make(needed))
+    const instance = await provider?.make(dependencies)
+    this.#instances.set(token, instance)
+    return instance
+  }
+}
+
+/** Puts the providers together; everything that is missing, circular or unreadable becomes a problem. */
+export function createContainer(options: ContainerOptions, problems: Problem[]): Container {
+  const providers = collectProviders(options, problems)
+  for (const provider of providers.values())
+    checkDependencies(provider, providers, options, problems)
+  checkCircles(providers, problems)
+  return new Container(providers)
+}
+
+function collectProviders(options: ContainerOptions, problems: Problem[]): Map<Token, Provider> {
+  const own = new Map<Token, ProviderDeclaration>()
+  const providers = new Map<Token, Provider>()
+  for (const declaration of options.builtIn) {
+    const provider = toProvider(declaration)
+    if (provider !== undefined) providers.set(provider.token, provider)
+  }
+  for (const declaration of options.providers) {
+    const provider = toProvider(declaration)
+    if (provider === undefined) {
+      problems.push({
+        code: 'NOT_A_PROVIDER',
+        message: `${options.moduleName}: one of the providers is neither a class nor { provide, use } nor { provide, make }.`,
+        remedy: 'In an import cycle a class is not defined yet: write a thunk, () => TheClass.',
+      })
+      continue
+    }
+    if (own.has(provider.token) && own.get(provider.token) !== declaration) {
+      problems.push({
+        code: 'DUPLICATE_PROVIDER',
+        message: `${tokenName(provider.token)} is provided twice, in different ways.`,
+        remedy: 'Keep one of them; tests replace it with the option `override`.',
+      })
+    }
+    own.set(provider.token, declaration)
+    providers.set(provider.token, provider)
+  }
+  for (const controller of options.controllers) {
+    if (!providers.has(controller)) providers.set(controller, classProvider(controller, controller))
+  }
+  applyOverrides(providers, options, problems)
+  return providers
+}
+
+function applyOverrides(
+  providers: Map<Token, Provider>,
+  { override }: ContainerOptions,
+  problems: Problem[],
+): void {
+  for (const [token, replacement] of override) {
+    if (!providers.has(token)) {
+      problems.push({
+        code: 'UNKNOWN_OVERRIDE',
+        message: `override: nothing provides ${tokenName(token)}, so nothing can be replaced.`,
+        remedy: 'Override a token that a module provides.',
+      })
+    }
+    const provider: Provider = isClass(replacement)
+      ? classProvider(token, replacement)
+      : { token, dependencies: [], make: () => replacement, fault: undefined }
+    providers.set(token, provider)
+  }
+}
+
+function checkDependencies(
+  provider: Provider,
+  providers: ReadonlyMap<Token, Provider>,
+  { moduleName }: ContainerOptions,
+  problems: Problem[],
+): void {
+  const name = tokenName(provider.token)
+  if (provider.fault !== undefined) {
+    problems.push({
+      code: 'UNREADABLE_DEPENDENCIES',
+      message: `${name} ${provider.fault}.`,
+      remedy: `Add to ${name}: static inject = [ … ], the classes or tokens in order${provider.fault.includes('emit') ? ', or @Injectable where the compiler emits types' : ''}.`,
+    })
+  }
+  for (const needed of provider.dependencies) {
+    if (providers.has(needed)) continue
+    const path = pathTo(provider.token, providers)
+    problems.push({
+      code: 'MISSING_PROVIDER',
+      message: `${path} needs ${tokenName(needed)}, which no module provides.`,
+      remedy: `Add ${tokenName(needed)} to ${moduleName}.providers.`,
+    })
+  }
+}
+
+/** Who asks for it, from the outside in: `OrderController → OrderStore`. */
+function pathTo(
+  token: Token,
+  providers: ReadonlyMap<Token, Provider>,
+  seen = new Set<Token>(),
+): string {
+  seen.add(token)
+  for (const other of providers.values()) {
+    if (seen.has(other.token) || !other.dependencies.includes(token)) continue
+    return `${pathTo(other.token, providers, seen)} → ${tokenName(token)}`
+  }
+  return tokenName(token)
+}
+
+function checkCircles(providers: ReadonlyMap<Token, Provider>, problems: Problem[]): void {
+  const done = new Set<Token>()
+  const visit = (token: Token, path: readonly Token[]): void => {
+    const start = path.indexOf(token)
+    if (start !== -1) {
+      const names = [...path.slice(start), token].map(tokenName)
+      problems.push({
+        code: 'CIRCULAR_PROVIDERS',
+        message: `${names.join(' → ')}: these need each other before any of them is made.`,
+        remedy: 'Move what they share into a provider of its own.',
+      })
+      return
+    }
+    if (done.has(token)) return
+    for (const needed of providers.get(token)?.dependencies ?? []) visit(needed, [...path, token])
+    done.add(token)
+  }
+  for (const token of providers.keys()) visit(token, [])
+}
+
+function lifecycleOf(instance: unknown): Lifecycle {
+  return typeof instance === 'object' && instance !== null ? instance : {}
+}

@@ -1,0 +1,98 @@
+/** `@Module`: what an application, or a part of it, is made of. */
+import type { Problem } from '../errors/declaration-error.js'
+import { didYouMean } from '../errors/did-you-mean.js'
+import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
+import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import { createClassNote, type Class } from '../metadata/note.js'
+import type { ProviderDeclaration } from './provider.js'
+
+export interface ModuleOptions {
+  /** Classes with `@Controller`, whose routes are served. */
+  controllers?: readonly ClassReference[]
+  /** What constructors may ask for. Each is made once. */
+  providers?: readonly ProviderDeclaration[]
+  /** Other modules whose controllers and providers belong to the application too. */
+  imports?: readonly ClassReference[]
+}
+
+/** A module and all it imports, as flat lists without repetition. */
+export interface Parts {
+  /** The name of the outermost module, for remedies. */
+  readonly name: string
+  readonly controllers: readonly Class[]
+  readonly providers: readonly ProviderDeclaration[]
+}
+
+const moduleNote = createClassNote<ModuleOptions>('module')
+
+/** Says what belongs to an application: `bootstrap(AppModule)` starts from such a class. */
+export function Module(options: ModuleOptions = {}): AnyDecorator {
+  return toDecorator(({ owner }) => {
+    moduleNote.write(owner, options)
+  })
+}
+
+const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
+  controllers: true,
+  imports: true,
+  providers: true,
+}
+
+/** Gathers a module's parts with those of everything it imports; a module that is imported twice counts once. */
+export function collectParts(root: Class, problems: Problem[]): Parts {
+  const controllers = new Set<Class>()
+  const providers = new Set<ProviderDeclaration>()
+  const seen = new Set<Class>()
+  const visit = (module: Class): void => {
+    if (seen.has(module)) return
+    seen.add(module)
+    const options = moduleNote.readOwn(module)
+    if (options === undefined) {
+      problems.push({
+        code: 'NOT_A_MODULE',
+        message: `${module.name} is used as a module and carries no @Module.`,
+        remedy: `Write @Module({ … }) before class ${module.name}.`,
+      })
+      return
+    }
+    checkOptions(module, options, problems)
+    for (const imported of resolveList(module, 'imports', options.imports, problems))
+      visit(imported)
+    for (const declared of options.providers ?? []) providers.add(declared)
+    for (const controller of resolveList(module, 'controllers', options.controllers, problems)) {
+      controllers.add(controller)
+    }
+  }
+  visit(root)
+  return { name: root.name, controllers: [...controllers], providers: [...providers] }
+}
+
+function resolveList(
+  module: Class,
+  option: 'imports' | 'controllers',
+  references: readonly (ClassReference | undefined)[] = [],
+  problems: Problem[],
+): Class[] {
+  return references.flatMap((reference, index) => {
+    const resolved = resolveClass(reference)
+    if (resolved !== undefined) return [resolved]
+    problems.push({
+      code: 'NOT_A_CLASS',
+      message: `${module.name}.${option}[${index}] is no class.`,
+      remedy: 'In an import cycle it is not defined yet: write a thunk, () => TheClass.',
+    })
+    return []
+  })
+}
+
+function checkOptions(module: Class, options: ModuleOptions, problems: Problem[]): void {
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(optionNames, name)) continue
+    const known = Object.keys(optionNames)
+    problems.push({
+      code: 'UNKNOWN_OPTION',
+      message: `${module.name}: @Module has no option "${name}".`,
+      remedy: `${didYouMean(name, known)} Options: ${known.join(', ')}.`.trim(),
+    })
+  }
+}

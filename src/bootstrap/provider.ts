@@ -1,0 +1,139 @@
+/** Providers: what constructors may ask for, by class, text or symbol. */
+import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
+import {
+  emittedConstructorTypes,
+  isClass,
+  readTarget,
+  toDecorator,
+  type AnyDecorator,
+} from '../metadata/dialect.js'
+import type { Class } from '../metadata/note.js'
+
+/** What a provider is asked for by. */
+export type Token = Class | string | symbol
+
+/** An entry of `static inject`: a token, or a thunk of a class that is defined later. */
+export type Dependency = Token | (() => Class)
+
+/** `{ provide: 'clock', use: () => 0 }`: a value that is there already. */
+export interface ValueProvider {
+  readonly provide: Token
+  readonly use: unknown
+}
+
+/** `{ provide: Mailer, make: (log) => new Mailer(log), inject: [Log] }`: a value that is made once, maybe by a promise. */
+export interface FactoryProvider {
+  readonly provide: Token
+  readonly make: (...dependencies: never[]) => unknown
+  readonly inject?: readonly Dependency[]
+}
+
+/** A class, a thunk of one, a value or a factory. */
+export type ProviderDeclaration = ClassReference | ValueProvider | FactoryProvider
+
+/** A provider in the one form the container works with. */
+export interface Provider {
+  readonly token: Token
+  readonly dependencies: readonly Token[]
+  readonly make: (dependencies: readonly unknown[]) => unknown
+  /** Why its dependencies cannot be told, as the end of a sentence; `undefined` when they can. */
+  readonly fault: string | undefined
+}
+
+/**
+ * Lets the compiler emit the types of a provider's constructor. Needed only where the constructor takes something and
+ * there is no `static inject`; a controller has it by its own decorator.
+ */
+export function Injectable(): AnyDecorator
+export function Injectable(target: Class): void
+export function Injectable(...args: unknown[]): AnyDecorator | undefined {
+  // The decorator's presence is all that matters: it makes the compiler emit the types.
+  return readTarget(args) === undefined ? toDecorator(() => undefined) : undefined
+}
+
+/** @returns `undefined` for something that is no provider at all */
+export function toProvider(declaration: ProviderDeclaration | undefined): Provider | undefined {
+  if (typeof declaration === 'function') {
+    const owner = resolveClass(declaration)
+    return owner === undefined ? undefined : classProvider(owner, owner)
+  }
+  if (typeof declaration !== 'object' || !isToken(declaration.provide)) return undefined
+  const token = declaration.provide
+  if ('use' in declaration) {
+    return { token, dependencies: [], make: () => declaration.use, fault: undefined }
+  }
+  if (typeof declaration.make !== 'function') return undefined
+  const make = declaration.make as (...dependencies: unknown[]) => unknown
+  return {
+    token,
+    ...readDependencies(declaration.inject ?? []),
+    make: (dependencies) => make(...dependencies),
+  }
+}
+
+/** A provider that makes `owner` and is asked for by `token`. */
+export function classProvider(token: Token, owner: Class): Provider {
+  const construct = owner as unknown as new (...dependencies: unknown[]) => object
+  return {
+    token,
+    ...constructorDependencies(owner),
+    make: (dependencies) => new construct(...dependencies),
+  }
+}
+
+/** @returns the token as a reader knows it: a class's name, or the text */
+export function tokenName(token: Token): string {
+  return typeof token === 'function' ? token.name : String(token)
+}
+
+type Dependencies = Pick<Provider, 'dependencies' | 'fault'>
+
+function constructorDependencies(owner: Class): Dependencies {
+  const { inject } = owner as { inject?: readonly Dependency[] }
+  if (inject !== undefined) return readDependencies(inject)
+  const emitted = emittedConstructorTypes(owner)
+  if (emitted !== undefined) return readEmitted(emitted)
+  if (owner.length === 0) return { dependencies: [], fault: undefined }
+  const takes = owner.length === 1 ? '1 argument' : `${owner.length} arguments`
+  return { dependencies: [], fault: `takes ${takes}, whose types the compiler did not emit` }
+}
+
+function readDependencies(declared: readonly (Dependency | undefined)[]): Dependencies {
+  const dependencies: Token[] = []
+  for (const [index, dependency] of declared.entries()) {
+    const token = typeof dependency === 'function' ? resolveClass(dependency) : dependency
+    if (!isToken(token)) {
+      return { dependencies, fault: `has no token at position ${index + 1} of inject` }
+    }
+    dependencies.push(token)
+  }
+  return { dependencies, fault: undefined }
+}
+
+const valueTypes: readonly unknown[] = [
+  Object,
+  String,
+  Number,
+  Boolean,
+  Array,
+  Function,
+  Symbol,
+  BigInt,
+  Promise,
+]
+
+function readEmitted(types: readonly unknown[]): Dependencies {
+  for (const [index, type] of types.entries()) {
+    if (isClass(type) && !valueTypes.includes(type)) continue
+    const fault =
+      type === undefined
+        ? `has argument ${index + 1} of a class that is not defined yet (an import cycle, or further down the file)`
+        : `has argument ${index + 1} of a type that leaves no class behind (an interface, a type or a plain value)`
+    return { dependencies: [], fault }
+  }
+  return { dependencies: types as readonly Class[], fault: undefined }
+}
+
+function isToken(value: unknown): value is Token {
+  return typeof value === 'string' || typeof value === 'symbol' || isClass(value)
+}

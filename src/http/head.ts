@@ -1,0 +1,58 @@
+/** Checks the head of a request before anything else looks at it. Source: decisions, Requests, "Head"; RFC 9112 §3.2. */
+import { HttpError } from '../errors/http-error.js'
+import type { Incoming } from './exchange.js'
+
+/** Node keeps this many headers and drops the rest without a word, so at that count the request is refused. */
+const mostHeaders = 2000
+
+/**
+ * @param mostUrl bytes of the request target, over which the answer is 414
+ * @returns what is wrong with the head, or `undefined`
+ */
+export function headFault(incoming: Incoming, mostUrl: number): HttpError | undefined {
+  const url = incoming.url ?? ''
+  if (url.length > mostUrl) {
+    return new HttpError(414, `The URL is longer than ${mostUrl} bytes.`)
+  }
+  const headers = incoming.rawHeaders
+  if (headers.length >= 2 * mostHeaders) {
+    return new HttpError(431, `There are ${mostHeaders} headers or more.`)
+  }
+  return repeatedHeader(headers) ?? missingHost(incoming)
+}
+
+/** Two of these would let two readers of one request see two different requests. */
+function repeatedHeader(headers: readonly string[]): HttpError | undefined {
+  let seen = 0
+  for (let index = 0; index < headers.length; index += 2) {
+    const bit = singleHeaderBit(headers[index] ?? '')
+    if ((seen & bit) !== 0) {
+      return new HttpError(400, `The header ${headers[index] ?? ''} is there twice.`, {
+        code: 'DUPLICATE_HEADER',
+      })
+    }
+    seen |= bit
+  }
+  return undefined
+}
+
+/** A bit for each header that may come once only, 0 for all others; the length rules most of them out at once. */
+function singleHeaderBit(name: string): number {
+  switch (name.length) {
+    case 4:
+      return name.toLowerCase() === 'host' ? 1 : 0
+    case 12:
+      return name.toLowerCase() === 'content-type' ? 2 : 0
+    case 13:
+      return name.toLowerCase() === 'authorization' ? 4 : 0
+    case 14:
+      return name.toLowerCase() === 'content-length' ? 8 : 0
+    default:
+      return 0
+  }
+}
+
+function missingHost(incoming: Incoming): HttpError | undefined {
+  if (incoming.headers.host !== undefined || incoming.httpVersion !== '1.1') return undefined
+  return new HttpError(400, 'The header Host is missing.', { code: 'MISSING_HOST' })
+}

@@ -1,0 +1,154 @@
+/**
+ * The Node server: hands each request on, answers by itself what never becomes one, and closes without losing any.
+ * Source: decisions, Requests, "Times"; RFC 9112.
+ */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Incoming, Outgoing } from './exchange.js'
+import { headBytes } from './limits.js'
+
+/** All in milliseconds. */
+export interface Times {
+  /** Until the head of a request is there; then 408. Default 10,000. */
+  readonly headers: number
+  /** Until its body is there; then 408. Default 30,000. */
+  readonly request: number
+  /** The same for multipart bodies. Default 120,000. */
+  readonly upload: number
+  /** An idle connection is kept this long. Default 5,000. */
+  readonly keepAlive: number
+  /** Until a handler's promise settles; then 503. Default 30,000. */
+  readonly handler: number
+  /** Until `close()` cuts requests that are still in flight. Default 10,000. */
+  readonly drain: number
+}
+
+export const defaultTimes: Times = Object.freeze({
+  headers: 10_000,
+  request: 30_000,
+  upload: 120_000,
+  keepAlive: 5_000,
+  handler: 30_000,
+  drain: 10_000,
+})
+
+export interface NodeServerOptions {
+  readonly times: Times
+  /** Takes every request that could be parsed. Must not throw. */
+  readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
+  /** Takes a request whose `Expect` header asks for something unknown. Must answer it. */
+  readonly refuseExpectation: (incoming: Incoming, outgoing: Outgoing) => void
+  /** Headers of the answers to what cannot be parsed, names and values in turn. */
+  readonly faultHeaders: readonly string[]
+}
+
+export interface NodeServer {
+  /** @returns the address in use, e.g. `http://127.0.0.1:3000`; rejects when the port is taken */
+  listen(port: number, host: string): Promise<string>
+  /** Stops accepting, lets requests in flight end, cuts them after `times.drain`. */
+  close(): Promise<void>
+}
+
+export function createNodeServer(options: NodeServerOptions): NodeServer {
+  const { times } = options
+  const server = createServer({
+    maxHeaderSize: headBytes,
+    headersTimeout: times.headers,
+    // Bodies have their own clock in the request path; this one is the last resort.
+    requestTimeout: Math.max(times.request, times.upload) + 1000,
+    keepAliveTimeout: times.keepAlive,
+    connectionsCheckingInterval: Math.min(2000, times.headers),
+    // A missing Host is answered by `headFault`, with a body.
+    requireHostHeader: false,
+    noDelay: true,
+  })
+  server.on('request', options.serve)
+  server.on('checkContinue', options.serve)
+  server.on('checkExpectation', options.refuseExpectation)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    answerClientError(error, socket, options.faultHeaders)
+  })
+  return {
+    listen: (port, host) => listen(server, port, host),
+    close: () => close(server, times.drain),
+  }
+}
+
+function listen(server: Server, port: number, host: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.removeListener('error', reject)
+      resolve(toUrl(server.address() as AddressInfo))
+    })
+  })
+}
+
+function toUrl({ address, family, port }: AddressInfo): string {
+  const everywhere = address === '::' || address === '0.0.0.0'
+  const host = everywhere ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
+  return `http://${host}:${port}`
+}
+
+/** Between two looks at connections that have become idle while the server closes. */
+const closingInterval = 20
+
+function close(server: Server, drain: number): Promise<void> {
+  if (!server.listening) return Promise.resolve()
+  return new Promise((resolve) => {
+    const idle = setInterval(() => {
+      server.closeIdleConnections()
+    }, closingInterval)
+    const last = setTimeout(() => {
+      server.closeAllConnections()
+    }, drain)
+    server.close(() => {
+      clearInterval(idle)
+      clearTimeout(last)
+      resolve()
+    })
+  })
+}
+
+/** Answers bytes that are no HTTP request: too large a head, too slow a client, or nonsense. */
+function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  headers: readonly string[],
+): void {
+  if (!socket.writable || error.code === 'ECONNRESET' || hasAnswered(socket)) {
+    socket.destroy()
+    return
+  }
+  const { line, message } = faultOf(error.code)
+  const body = JSON.stringify({ error: message })
+  const head = [
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    head.push(`${headers[index] ?? ''}: ${headers[index + 1] ?? ''}`)
+  }
+  socket.end(`HTTP/1.1 ${line}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+/** True when an answer is already on its way on this connection: a second one would be read as part of it. */
+function hasAnswered(socket: Duplex): boolean {
+  const message = (socket as { _httpMessage?: { headersSent?: boolean } })._httpMessage
+  return message?.headersSent === true
+}
+
+function faultOf(code: string | undefined): { line: string; message: string } {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { line: '431 Request Header Fields Too Large', message: 'The headers are too large.' }
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return { line: '413 Payload Too Large', message: 'The chunk extensions are too large.' }
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { line: '408 Request Timeout', message: 'The request did not arrive in time.' }
+    default:
+      return { line: '400 Bad Request', message: 'The request is not well-formed HTTP.' }
+  }
+}

@@ -1,0 +1,99 @@
+/** Stand-ins for Node's request and response, for requests that come by no socket. */
+import { Readable, Writable } from 'node:stream'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Incoming, Outgoing } from './exchange.js'
+
+export interface StandInRequest {
+  readonly method: string
+  /** The request target: path and query. */
+  readonly url: string
+  /** Names in any case, with their values. */
+  readonly headers: Iterable<readonly [string, string]>
+  readonly body: Readable | Uint8Array | undefined
+  readonly remoteAddress?: string
+}
+
+/** @returns a request that reads like Node's: lower-case header names, repeated ones joined */
+export function createIncoming(request: StandInRequest): Incoming {
+  const { body } = request
+  const stream =
+    body instanceof Readable
+      ? body
+      : Readable.from(body === undefined ? [] : [body], { objectMode: false })
+  const headers: IncomingHttpHeaders = {}
+  const rawHeaders: string[] = []
+  for (const [name, value] of request.headers) {
+    const key = name.toLowerCase()
+    const before = headers[key]
+    headers[key] = typeof before === 'string' ? `${before}, ${value}` : value
+    rawHeaders.push(name, value)
+  }
+  return Object.assign(stream, {
+    method: request.method,
+    url: request.url,
+    headers,
+    rawHeaders,
+    httpVersion: '1.1',
+    socket: { remoteAddress: request.remoteAddress ?? '127.0.0.1' },
+  })
+}
+
+export interface OutgoingHead {
+  readonly status: number
+  /** Names and values in turn, as given. */
+  readonly headers: readonly string[]
+}
+
+/** A response that keeps what is written to it: the head as data, the body as a stream of its own. */
+export class StandInResponse extends Writable implements Outgoing {
+  headersSent = false
+  /** Resolves when the head was written; rejects when the response was destroyed before. */
+  readonly head: Promise<OutgoingHead>
+  /** The body's bytes, with back-pressure. */
+  readonly body: Readable
+  #resolveHead!: (head: OutgoingHead) => void
+  #resume: (() => void) | undefined
+
+  constructor() {
+    super()
+    let rejectHead: (cause: Error) => void = () => undefined
+    this.head = new Promise((resolve, reject) => {
+      this.#resolveHead = resolve
+      rejectHead = reject
+    })
+    this.head.catch(() => undefined)
+    this.body = new Readable({
+      read: () => {
+        this.#resume?.()
+        this.#resume = undefined
+      },
+      destroy: (error, callback) => {
+        this.destroy()
+        callback(error)
+      },
+    })
+    this.body.on('error', () => undefined)
+    this.on('error', () => undefined)
+    this.once('close', () => {
+      rejectHead(new Error('The connection was closed before there was an answer.'))
+      if (!this.writableFinished) this.body.destroy(new Error('The answer was cut off.'))
+    })
+  }
+
+  writeHead(status: number, headers: string[]): this {
+    if (this.headersSent) throw new Error('The head was sent already.')
+    this.headersSent = true
+    this.#resolveHead({ status, headers })
+    return this
+  }
+
+  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
+    if (this.body.push(chunk)) callback()
+    else this.#resume = callback
+  }
+
+  override _final(callback: () => void): void {
+    this.body.push(null)
+    callback()
+  }
+}
