@@ -1,0 +1,86 @@
+/** What class-validator's rules say about a value, in the words of `@Field`: for documentation and for reading text. */
+import type { Constraint } from './class-validator.js'
+import type { KindName } from './kinds/table.js'
+import type { FieldRules } from './rules.js'
+
+export interface Meaning {
+  kind?: KindName
+  rules?: FieldRules
+}
+
+/** Everything that can be said of the rules together; the check itself never uses it. */
+export function meaningOf(constraints: readonly Constraint[]): Meaning {
+  let kind: KindName | undefined
+  const rules: FieldRules = {}
+  for (const constraint of constraints) {
+    const meaning = meanings[constraint.name]?.(constraint.args)
+    // The first kind with a say wins, except that isInt narrows isNumber, min, max and their like.
+    if (meaning?.kind === 'integer' || kind === undefined) kind = meaning?.kind ?? kind
+    Object.assign(rules, meaning?.rules, constraint.each ? { list: true } : undefined)
+  }
+  if (constraints.some(({ note }) => note.type === 'conditionalValidation')) rules.optional = true
+  if (constraints.some(({ name }) => name === 'isOptional')) rules.nullable = true
+  return { kind, rules }
+}
+
+type Reader = (args: readonly unknown[]) => Meaning
+
+const number = (rules: FieldRules = {}): Meaning => ({ kind: 'numeric', rules })
+const text = (rules: FieldRules = {}): Meaning => ({ kind: 'string', rules })
+const list = (rules: FieldRules = {}): Meaning => ({ rules: { list: true, ...rules } })
+const literals = (values: unknown): Meaning => {
+  const allowed = (Array.isArray(values) ? values : []).filter(isLiteral)
+  if (allowed.length === 0) return {}
+  const kind = allowed.every((value) => typeof value === 'string')
+    ? 'string'
+    : allowed.every((value) => typeof value === 'number')
+      ? 'numeric'
+      : undefined
+  return { kind, rules: { oneOf: allowed } }
+}
+
+function isLiteral(value: unknown): value is string | number | boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+function asNumber(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}
+
+const meanings: Readonly<Record<string, Reader | undefined>> = {
+  isString: () => text(),
+  isInt: () => ({ kind: 'integer' }),
+  isNumber: () => number(),
+  isPositive: () => number(),
+  isNegative: () => number({ max: 0 }),
+  isDivisibleBy: () => number(),
+  min: ([min]) => number({ min: asNumber(min) }),
+  max: ([max]) => number({ max: asNumber(max) }),
+  isBoolean: () => ({ kind: 'boolean' }),
+  isDate: () => ({ kind: 'datetime' }),
+  minDate: () => ({ kind: 'datetime' }),
+  maxDate: () => ({ kind: 'datetime' }),
+  isDateString: () => text({ format: 'date-time' }),
+  isIso8601: () => text({ format: 'date-time' }),
+  isRFC3339: () => text({ format: 'date-time' }),
+  isEmail: () => text({ format: 'email' }),
+  isUrl: () => text({ format: 'url' }),
+  isUuid: () => text({ format: 'uuid' }),
+  isFqdn: () => text({ format: 'hostname' }),
+  minLength: ([min]) => text({ minLength: asNumber(min) }),
+  maxLength: ([max]) => text({ maxLength: asNumber(max) }),
+  isLength: ([min, max]) => text({ minLength: asNumber(min), maxLength: asNumber(max) }),
+  matches: ([pattern]) =>
+    text(pattern instanceof RegExp || typeof pattern === 'string' ? { pattern } : {}),
+  isIn: ([values]) => literals(values),
+  isEnum: ([, values]) => literals(values),
+  isArray: () => list(),
+  arrayContains: () => list(),
+  arrayNotContains: () => list(),
+  arrayUnique: () => list(),
+  arrayNotEmpty: () => list({ minItems: 1 }),
+  arrayMinSize: ([min]) => list({ minItems: asNumber(min) }),
+  arrayMaxSize: ([max]) => list({ maxItems: asNumber(max) }),
+  isObject: () => ({ kind: 'json' }),
+  isNotEmptyObject: () => ({ kind: 'json' }),
+}

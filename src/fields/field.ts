@@ -1,0 +1,72 @@
+/** `@Field`: says what a property is, once, for checking, documentation, GraphQL and the table. Source: public face, Records. */
+import {
+  readTarget,
+  toDecorator,
+  type AnyDecorator,
+  type DecoratorTarget,
+} from '../metadata/dialect.js'
+import { createMemberNote, type Class } from '../metadata/note.js'
+import type { KindName } from './kinds/table.js'
+import type { FieldRules } from './rules.js'
+
+/** A class named before it is defined, or the class itself; in brackets a list of it. */
+export type TypeOf = (() => Class | readonly [Class]) | Class
+
+/** What one `@Field` said, unjudged: `readShape` reads it at bootstrap and reports what is wrong with it. */
+export interface FieldNote {
+  /** `undefined` for a bare `@Field()`, whose kind the compiler may have emitted. */
+  readonly kind: string | TypeOf | undefined
+  readonly rules: Readonly<Record<string, unknown>>
+}
+
+/** One note per property, inherited, the nearest class's counting whole. */
+export const fieldNotes = createMemberNote<FieldNote>('field')
+
+/**
+ * Describes a property.
+ *
+ * ```ts
+ * class Order {
+ *   @Field('string', { maxLength: 80 }) customer!: string
+ *   @Field(() => Line, { list: true, minItems: 1 }) lines!: Line[]
+ *   @Field('datetime', { default: 'now', readOnly: true }) placedAt!: string
+ *   @Field() note!: string                    // only where the compiler emits types; else a fault at bootstrap
+ * }
+ * ```
+ *
+ * Faults (an unknown kind, a misspelt rule, a rule that means nothing for the kind) are reported by bootstrap, all
+ * together, each naming class and property.
+ *
+ * @param kind a kind's name, or a thunk naming a class: thunks let files import each other in a circle
+ * @param rules what else holds; without any, the value must be there and must not be null
+ */
+export function Field(kind: KindName | TypeOf, rules?: FieldRules): AnyDecorator
+export function Field(rules?: FieldRules): AnyDecorator
+export function Field(target: object, member: string | symbol): void
+export function Field(...args: unknown[]): AnyDecorator | undefined {
+  const bare = readTarget(args)
+  // A class alone is `@Field(Line)`, not a decorated class.
+  if (bare !== undefined && bare.place !== 'class') {
+    note(bare, { kind: undefined, rules: {} })
+    return undefined
+  }
+  const [first, second] = args
+  const named = typeof first === 'string' || typeof first === 'function'
+  const rules = { ...((named ? second : first) as object | undefined) } as FieldNote['rules']
+  const kind = named ? (first as string | TypeOf) : undefined
+  return toDecorator((target) => {
+    note(target, { kind, rules })
+  })
+}
+
+/** Writes the note that `@Field` writes, for decorators that add fields of their own (relations). */
+export function noteField(owner: Class, member: string, value: FieldNote): void {
+  fieldNotes.write(owner, member, value)
+}
+
+function note(target: DecoratorTarget, value: FieldNote): void {
+  if (target.place !== 'field' || target.isStatic || target.member === undefined) {
+    throw new TypeError(`${target.owner.name}: @Field belongs before a property of instances.`)
+  }
+  fieldNotes.write(target.owner, target.member, value)
+}

@@ -1,0 +1,92 @@
+/**
+ * Well-known forms of text. Each test runs in time linear in the text: no format has a repetition inside a
+ * repetition that could match the same characters, and long text is refused by its length first.
+ */
+import { isDate, toMoment } from './kinds/datetime.js'
+import { isUuid } from './kinds/id.js'
+
+export interface Format {
+  /** Completes "site must be …": `a URL`. */
+  readonly noun: string
+  readonly test: (text: string) => boolean
+  /** The name JSON Schema gives it. */
+  readonly schema: string
+}
+
+export const formats = {
+  email: { noun: 'an email address', schema: 'email', test: isEmail },
+  url: { noun: 'an http or https URL', schema: 'uri', test: isUrl },
+  uuid: { noun: 'a UUID', schema: 'uuid', test: isUuid },
+  date: { noun: 'a date such as 2026-11-20', schema: 'date', test: isDate },
+  time: {
+    noun: 'a time such as 10:30:00',
+    schema: 'time',
+    test: upTo(
+      30,
+      /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/,
+    ),
+  },
+  'date-time': {
+    noun: 'an ISO 8601 date and time',
+    schema: 'date-time',
+    test: (text: string) => text.length > 10 && toMoment(text) !== undefined,
+  },
+  hostname: { noun: 'a host name', schema: 'hostname', test: isHostname },
+  ipv4: { noun: 'an IPv4 address', schema: 'ipv4', test: isIpv4 },
+  ipv6: { noun: 'an IPv6 address', schema: 'ipv6', test: isIpv6 },
+  slug: {
+    noun: 'lower-case letters, digits and single dashes',
+    schema: 'slug',
+    test: upTo(200, /^[a-z0-9]+(?:-[a-z0-9]+)*$/),
+  },
+  phone: {
+    noun: 'an international phone number such as +4930123456',
+    schema: 'phone',
+    test: upTo(16, /^\+[1-9]\d{5,14}$/),
+  },
+} as const satisfies Readonly<Record<string, Format>>
+
+export type FormatName = keyof typeof formats
+
+/** The address forms of the HTML standard, with a dot in the domain, at most 254 characters (RFC 5321 §4.5.3.1). */
+function isEmail(text: string): boolean {
+  if (text.length > 254) return false
+  const at = text.lastIndexOf('@')
+  if (at < 1 || at > 64) return false
+  const local = text.slice(0, at)
+  const domain = text.slice(at + 1)
+  const dotted = !local.startsWith('.') && !local.endsWith('.') && !local.includes('..')
+  return (
+    dotted && /^[\w.!#$%&'*+/=?^`{|}~-]+$/.test(local) && domain.includes('.') && isHostname(domain)
+  )
+}
+
+function isUrl(text: string): boolean {
+  if (text.length > 8192 || !/^https?:\/\/[^\s\\/]/i.test(text) || /\s/.test(text)) return false
+  return URL.canParse(text)
+}
+
+/** RFC 1123 §2.1: labels of letters, digits and inner dashes, at most 63 characters each and 253 together. */
+function isHostname(text: string): boolean {
+  if (text.length > 253) return false
+  return text
+    .split('.')
+    .every((label) => label.length <= 63 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i.test(label))
+}
+
+function isIpv4(text: string): boolean {
+  if (text.length > 15) return false
+  const parts = text.split('.')
+  return (
+    parts.length === 4 &&
+    parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256)
+  )
+}
+
+function isIpv6(text: string): boolean {
+  return text.length <= 45 && /^[0-9a-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`)
+}
+
+function upTo(length: number, form: RegExp): (text: string) => boolean {
+  return (text) => text.length <= length && form.test(text)
+}

@@ -1,0 +1,21 @@
+/** Bytes: a Buffer in the program, base64 (RFC 4648 §4, padded) in JSON and text. */
+import type { Kind } from './kind.js'
+
+export const blob: Kind = {
+  storage: 'bytes',
+  graphql: 'String',
+  schema: { type: 'string', contentEncoding: 'base64' },
+  noun: 'base64 text',
+  test: (value) => value instanceof Uint8Array || isBase64(value),
+  read: (value) => (typeof value === 'string' ? Buffer.from(value, 'base64') : value),
+  write: (value) =>
+    value instanceof Uint8Array
+      ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')
+      : value,
+  fromText: (text) => (isBase64(text) ? text : undefined),
+  rules: ['minLength', 'maxLength'],
+}
+
+function isBase64(value: unknown): boolean {
+  return typeof value === 'string' && value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value)
+}

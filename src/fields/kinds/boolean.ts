@@ -1,0 +1,19 @@
+/** True or false; in text exactly `true`, `false`, `1` or `0`, so that `"false"` never becomes true. */
+import type { Kind } from './kind.js'
+
+export const boolean: Kind = {
+  storage: 'integer',
+  graphql: 'Boolean',
+  schema: { type: 'boolean' },
+  noun: 'true or false',
+  test: "typeof v === 'boolean'",
+  fromText: (text) => words.get(text),
+  rules: ['oneOf'],
+}
+
+const words: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])

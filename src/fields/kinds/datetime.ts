@@ -1,0 +1,50 @@
+/** A moment, written as ISO 8601. Sources: decisions, Small print: records; RFC 3339 §5.6. */
+import type { Kind } from './kind.js'
+
+export const datetime: Kind = {
+  storage: 'moment',
+  graphql: 'String',
+  schema: { type: 'string', format: 'date-time' },
+  noun: 'an ISO 8601 date and time',
+  test: (value) => toMoment(value) !== undefined,
+  // A Date from the program becomes text; text stays as it was sent, the store brings it to UTC.
+  read: "typeof v === 'string' ? v : v.toISOString()",
+  fromText: (text) => (toMoment(text) === undefined ? undefined : text),
+  rules: ['min', 'max'],
+}
+
+/**
+ * The one form in which moments are kept and compared: `2026-11-20T10:00:00.000Z`.
+ *
+ * @param value ISO 8601 text (`2026-11-20`, `2026-11-20T12:00+02:00`, …; without an offset UTC is meant) or a valid Date
+ * @returns `undefined` for anything else: an impossible day, an hour 24, a year outside 0000–9999
+ */
+export function toMoment(value: unknown): string | undefined {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : inRange(value)
+  if (typeof value !== 'string' || value.length > 40) return undefined
+  const parts = iso.exec(value)
+  if (parts === null || !isDay(parts)) return undefined
+  const [, date = '', , , , time = '00:00', seconds = ':00', fraction = '', offset = 'Z'] = parts
+  const zone = offset === 'z' ? 'Z' : offset
+  return inRange(new Date(`${date}T${time}${seconds}${fraction.slice(0, 4)}${zone}`))
+}
+
+/** True for a calendar day and nothing more, `2026-11-20`. */
+export function isDate(value: unknown): boolean {
+  return typeof value === 'string' && value.length === 10 && toMoment(value) !== undefined
+}
+
+function isDay([, , year, month, day]: readonly (string | undefined)[]): boolean {
+  const date = new Date(0)
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
+}
+
+function inRange(date: Date): string | undefined {
+  if (Number.isNaN(date.getTime())) return undefined
+  const text = date.toISOString()
+  return text.length === 24 ? text : undefined
+}
+
+const iso =
+  /^((\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]))(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?:(:[0-5]\d)(\.\d{1,9})?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/

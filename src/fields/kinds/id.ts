@@ -1,0 +1,28 @@
+/** A record's key: an integer given by the database, or with `{ key: 'uuid' }` a UUID. Source: public face, Records. */
+import { integer } from './integer.js'
+import type { Kind } from './kind.js'
+
+export const id: Kind = {
+  ...integer,
+  graphql: 'ID',
+  noun: 'an integer id',
+  rules: ['min', 'max'],
+}
+
+/** What `@Field('id', { key: 'uuid' })` is. */
+export const uuidKey: Kind = {
+  storage: 'text',
+  graphql: 'ID',
+  schema: { type: 'string', format: 'uuid' },
+  noun: 'a UUID',
+  test: isUuid,
+  fromText: (text) => (isUuid(text) ? text : undefined),
+  rules: [],
+}
+
+/** True for the 8-4-4-4-12 form of RFC 9562, any version, any case. */
+export function isUuid(value: unknown): boolean {
+  return typeof value === 'string' && value.length === 36 && uuid.test(value)
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

@@ -1,0 +1,21 @@
+/** Whole numbers that survive JSON: the safe integers. Source: decisions, Routing, `int`. */
+import type { Kind } from './kind.js'
+
+export const integer: Kind = {
+  storage: 'integer',
+  graphql: 'Int',
+  schema: { type: 'integer' },
+  noun: 'an integer',
+  test: 'Number.isSafeInteger(v)',
+  // Turns -0 into 0.
+  read: 'v + 0',
+  fromText: toInteger,
+  rules: ['min', 'max', 'oneOf'],
+}
+
+/** @returns `undefined` unless the text is `-?` digits and a safe integer; `-0` is 0 */
+export function toInteger(text: string): number | undefined {
+  if (!/^-?\d{1,30}$/.test(text)) return undefined
+  const value = Number(text) + 0
+  return Number.isSafeInteger(value) ? value : undefined
+}

@@ -1,0 +1,33 @@
+/** Any JSON value except null, which `nullable` is for. In text it is written as JSON. */
+import type { Kind } from './kind.js'
+
+export const json: Kind = {
+  storage: 'json',
+  graphql: 'String',
+  schema: {},
+  noun: 'a JSON value, at most 64 levels deep',
+  test: isJson,
+  fromText: (text) => {
+    try {
+      const value: unknown = JSON.parse(text)
+      return isJson(value) ? value : undefined
+    } catch {
+      return undefined
+    }
+  },
+  rules: [],
+}
+
+/** Deeper values are refused: `JSON.stringify` would overflow the stack on them. Source: decisions, Requests, JSON. */
+export const deepest = 64
+
+/** True for what JSON can say: no NaN, no functions, no `__proto__` key, at most 64 levels. */
+export function isJson(value: unknown, depth = 1): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || depth > deepest) return false
+  if (Array.isArray(value)) return value.every((item) => isJson(item, depth + 1))
+  return Object.entries(value).every(
+    ([key, item]) => key !== '__proto__' && (item === undefined || isJson(item, depth + 1)),
+  )
+}

@@ -1,0 +1,21 @@
+/** Finite numbers, whole or not. Source: decisions, Routing, `float`. */
+import type { Kind } from './kind.js'
+
+export const numeric: Kind = {
+  storage: 'real',
+  graphql: 'Float',
+  schema: { type: 'number' },
+  noun: 'a number',
+  test: 'Number.isFinite(v)',
+  // Turns -0 into 0.
+  read: 'v + 0',
+  fromText: toNumber,
+  rules: ['min', 'max', 'oneOf'],
+}
+
+/** @returns `undefined` unless the text is `-?` digits with an optional fraction, or `.5`: no exponent, no `5.`, finite */
+export function toNumber(text: string): number | undefined {
+  if (text.length > 400 || !/^-?(?:\d+(?:\.\d+)?|\.\d+)$/.test(text)) return undefined
+  const value = Number(text) + 0
+  return Number.isFinite(value) ? value : undefined
+}

@@ -1,0 +1,12 @@
+/** Short text. A string that cannot be written as UTF-8 (a lone surrogate) or that holds NUL is none: no store takes it. */
+import type { Kind } from './kind.js'
+
+export const string: Kind = {
+  storage: 'text',
+  graphql: 'String',
+  schema: { type: 'string' },
+  noun: 'a string',
+  test: "typeof v === 'string' && v.isWellFormed() && !v.includes('\\0')",
+  fromText: (text) => text,
+  rules: ['minLength', 'maxLength', 'pattern', 'format', 'oneOf'],
+}

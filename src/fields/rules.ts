@@ -1,0 +1,106 @@
+/** The rules `@Field` takes, on any class, and those that only a record's table reads. Source: public face, Records. */
+import type { ValueRule } from './kinds/kind.js'
+import type { FormatName } from './formats.js'
+
+/** All of it is optional; a field without rules must be there, must not be null and is neither read-only nor hidden. */
+export interface FieldRules {
+  /** The key may be absent. Null is another matter: see `nullable`. Default false. */
+  optional?: boolean
+  /** Null is a value. Default false. */
+  nullable?: boolean
+  /** Taken when the key is absent, which makes the field optional. A function is called each time; `'now'` is this moment for a datetime. */
+  default?: unknown
+  /** Smallest number, or earliest moment of a datetime, itself allowed. */
+  min?: number | string
+  /** Largest number, or latest moment of a datetime, itself allowed. */
+  max?: number | string
+  /** Fewest characters (code points) of a text, fewest bytes of a blob. */
+  minLength?: number
+  /** Most characters (code points) of a text, most bytes of a blob. */
+  maxLength?: number
+  /** Must be found in the text; anchor it with `^` and `$` to mean the whole. A string is a regular expression's source. */
+  pattern?: RegExp | string
+  /** A well-known form of text. */
+  format?: FormatName
+  /** The only values allowed. */
+  oneOf?: readonly (string | number | boolean)[]
+  /** Beside `oneOf`: the name of a GraphQL enum made of its values. */
+  enum?: string
+  /** A list of such values; rules about values then hold for each item. Default false. */
+  list?: boolean
+  /** Fewest items of a list. */
+  minItems?: number
+  /** Most items of a list. */
+  maxItems?: number
+  /** In outputs only: an input that names it is refused like an unknown key. Default false. */
+  readOnly?: boolean
+  /** In no output and no input. Default false. */
+  hidden?: boolean
+  /** For readers of the documentation. */
+  description?: string
+  /** A value for readers of the documentation. */
+  example?: unknown
+  /** For `id`: a UUID in place of the database's next integer. */
+  key?: 'uuid'
+  /** A record's table: no two rows alike in it. A string names a group of fields unique together. */
+  unique?: boolean | string
+  /** A record's table: indexed. A string names a group of fields indexed together. */
+  index?: boolean | string
+  /** A record's table: the column's name. Default: the field's name in snake_case. */
+  column?: string
+  /** Set by the relations of records, never by hand: the value is another record, loaded on demand. */
+  relation?: boolean
+}
+
+export type RuleName = keyof FieldRules
+
+/** Rule → what its value must be, completing "needs …". */
+export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
+  optional: 'true or false',
+  nullable: 'true or false',
+  default: 'anything',
+  min: 'a number or a date',
+  max: 'a number or a date',
+  minLength: 'a whole number from 0',
+  maxLength: 'a whole number from 0',
+  pattern: 'a regular expression',
+  format: 'a format',
+  oneOf: 'a list of values',
+  enum: 'a name',
+  list: 'true or false',
+  minItems: 'a whole number from 0',
+  maxItems: 'a whole number from 0',
+  readOnly: 'true or false',
+  hidden: 'true or false',
+  description: 'a text',
+  example: 'anything',
+  key: "'uuid'",
+  unique: 'true, false or a name',
+  index: 'true, false or a name',
+  column: 'a name',
+  relation: 'true or false',
+}
+
+export type RuleValue =
+  | 'true or false'
+  | 'true, false or a name'
+  | 'anything'
+  | 'a number or a date'
+  | 'a whole number from 0'
+  | 'a regular expression'
+  | 'a format'
+  | 'a list of values'
+  | 'a name'
+  | 'a text'
+  | "'uuid'"
+
+/** The rules that a kind must list before it may carry them. */
+export const valueRules: readonly ValueRule[] = [
+  'min',
+  'max',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'format',
+  'oneOf',
+]

@@ -1,0 +1,178 @@
+/** The frozen description of a class: checks, schemas, GraphQL types and tables are all made from it. Source: architecture, The house. */
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { emittedFieldType } from '../metadata/dialect.js'
+import { lineage, type Class } from '../metadata/note.js'
+import { readConstraints, type Constraint } from './class-validator.js'
+import { meaningOf } from './constraint-meaning.js'
+import { fieldNotes, type FieldNote, type TypeOf } from './field.js'
+import { judgeField } from './field-faults.js'
+import { initialValues } from './instance.js'
+import { kindOf, type KindName } from './kinds/table.js'
+import type { Kind } from './kinds/kind.js'
+import { isApplicationClass, resolveType } from './type-of.js'
+import type { FieldRules } from './rules.js'
+
+/** A class, described. The same object for every reading of the same class. */
+export interface Shape<T extends object = object> {
+  readonly type: Class<T>
+  /** The class's name: of the OpenAPI component, of the GraphQL type. */
+  readonly name: string
+  /** In the order of declaration, a base's first. */
+  readonly fields: readonly ShapeField[]
+  readonly byName: ReadonlyMap<string, ShapeField>
+  /** The field of kind `id`, where there is one. */
+  readonly key: ShapeField | undefined
+}
+
+/** A property, described. */
+export interface ShapeField {
+  readonly name: string
+  /** `json` for nested classes, and where class-validator's rules alone leave the kind open. */
+  readonly kind: KindName
+  /** The kind's entry: storage class, GraphQL scalar, JSON Schema, tests. */
+  readonly entry: Kind
+  /** The nested class. Lazy: first asked for once every module is loaded. */
+  readonly nested: (() => Class) | undefined
+  readonly list: boolean
+  /** The key may be absent (declared so, or it has a default). */
+  readonly optional: boolean
+  readonly nullable: boolean
+  readonly readOnly: boolean
+  readonly hidden: boolean
+  /** Every rule known of the value, class-validator's in `@Field`'s words included. Use it to describe, not to check. */
+  readonly rules: Readonly<FieldRules>
+  /** What `@Field` itself said; `undefined` for a property that only class-validator knows, whose kind is a guess nobody enforces. */
+  readonly declared: Readonly<FieldRules> | undefined
+  /** class-validator's rules, in its order. */
+  readonly constraints: readonly Constraint[]
+}
+
+interface Reading {
+  readonly shape: Shape
+  readonly problems: readonly Problem[]
+}
+
+const readings = new WeakMap<Class, Reading>()
+
+/**
+ * Describes a class once, from `@Field`, class-validator or both. A class without either has no fields.
+ *
+ * @param problems gets the class's faults, each once; without it they are thrown
+ * @throws {DeclarationError} the class has faults and nobody collects them
+ */
+export function readShape<T extends object>(type: Class<T>, problems?: Problem[]): Shape<T> {
+  let reading = readings.get(type)
+  if (reading === undefined) {
+    reading = read(type)
+    readings.set(type, reading)
+  }
+  if (problems === undefined) {
+    if (reading.problems.length > 0) throw new DeclarationError(reading.problems)
+  } else {
+    for (const problem of reading.problems) if (!problems.includes(problem)) problems.push(problem)
+  }
+  return reading.shape as Shape<T>
+}
+
+function read(type: Class): Reading {
+  const problems: Problem[] = []
+  const constraints = readConstraints(type)
+  const notes = fieldNotes.readAll(type)
+  const initial = initialValues(type)
+  const fields: ShapeField[] = []
+  for (const name of new Set([...notes.keys(), ...constraints.keys()])) {
+    const source: FieldSource = {
+      type,
+      name,
+      note: notes.get(name),
+      constraints: constraints.get(name) ?? [],
+      initial: initial?.[name],
+    }
+    const field = toField(source, problems)
+    if (field !== undefined) fields.push(field)
+  }
+  const shape: Shape = Object.freeze({
+    type,
+    name: type.name,
+    fields: Object.freeze(fields),
+    byName: new Map(fields.map((field) => [field.name, field])),
+    key: fields.find(({ kind }) => kind === 'id'),
+  })
+  return { shape, problems }
+}
+
+interface FieldSource {
+  readonly type: Class
+  readonly name: string
+  readonly note: FieldNote | undefined
+  readonly constraints: readonly Constraint[]
+  readonly initial: unknown
+}
+
+function toField(source: FieldSource, problems: Problem[]): ShapeField | undefined {
+  const { type, name, note, constraints } = source
+  const where = `${type.name}.${name}`
+  const emitted = emittedFieldType(type, name)
+  const judged = judgeField({ where, note, constraints, emitted }, problems)
+  if (judged === undefined) return undefined
+  const meaning = meaningOf(constraints)
+  const kind = judged.kind ?? meaning.kind ?? guessKind(emitted)
+  const declared = note === undefined ? undefined : Object.freeze({ ...note.rules } as FieldRules)
+  const rules = { ...withoutUndefined(meaning.rules), ...withoutUndefined(declared) }
+  if (rules.default === undefined && source.initial !== undefined) rules.default = source.initial
+  return Object.freeze({
+    name,
+    kind,
+    entry: kindOf(kind, rules.key),
+    nested: judged.nested && lazily(judged.nested, where),
+    list: judged.list || rules.list === true || (note === undefined && emitted === Array),
+    optional: isOptional(source, rules, meaning.rules),
+    nullable: rules.nullable === true || meaning.rules?.nullable === true,
+    readOnly: rules.readOnly === true || hasNoSetter(type, name),
+    hidden: rules.hidden === true,
+    rules: Object.freeze(rules),
+    declared,
+    constraints: Object.freeze(constraints),
+  })
+}
+
+/** Conditions of class-validator let go of the key whatever stands beside them; `@Allow` alone asks for nothing. */
+function isOptional(source: FieldSource, rules: FieldRules, meaning: FieldRules = {}): boolean {
+  if (rules.optional === true || meaning.optional === true || rules.default !== undefined)
+    return true
+  return (
+    source.note === undefined &&
+    source.constraints.every(({ name }) => name === 'whitelistValidation')
+  )
+}
+
+function guessKind(emitted: unknown): KindName {
+  if (emitted === String) return 'string'
+  if (emitted === Number) return 'numeric'
+  if (emitted === Boolean) return 'boolean'
+  return emitted === Date ? 'datetime' : 'json'
+}
+
+function withoutUndefined(rules: FieldRules | undefined): FieldRules {
+  return Object.fromEntries(Object.entries(rules ?? {}).filter(([, value]) => value !== undefined))
+}
+
+function lazily(typeOf: TypeOf, where: string): () => Class {
+  let resolved: Class | undefined
+  return () => {
+    resolved ??= resolveType(typeOf)?.type
+    if (resolved !== undefined && isApplicationClass(resolved)) return resolved
+    const message = `${where}: its thunk names no class.`
+    const remedy = 'Write @Field(() => Line) with a class, or the name of a kind.'
+    throw new DeclarationError([{ code: 'FIELD_THUNK', message, remedy }])
+  }
+}
+
+/** A getter alone is there to be shown. */
+function hasNoSetter(type: Class, name: string): boolean {
+  for (const owner of lineage(type).reverse()) {
+    const accessor = Object.getOwnPropertyDescriptor(owner.prototype as object, name)
+    if (accessor !== undefined) return accessor.get !== undefined && accessor.set === undefined
+  }
+  return false
+}

@@ -1,0 +1,52 @@
+/** Classes named by themselves, by thunk, or in brackets for a list of them. Source: decisions, Classes named before they are defined. */
+import { isClass } from '../metadata/dialect.js'
+import type { Class } from '../metadata/note.js'
+
+/** What `body`, `query` and `returns` take: a class, `[Class]` for a list, or a thunk of either. */
+export type Declared = Class | readonly [Class] | (() => Class | readonly [Class])
+
+export interface DeclaredType {
+  readonly type: Class
+  readonly list: boolean
+}
+
+/**
+ * The class that is meant; call it once every module is loaded.
+ *
+ * @returns `undefined` when no class is named (a thunk of something not yet defined, say)
+ */
+export function resolveType(declared: unknown): DeclaredType | undefined {
+  const named: unknown =
+    typeof declared === 'function' && !isClass(declared) ? (declared as () => unknown)() : declared
+  const list = Array.isArray(named)
+  const type: unknown = list && named.length === 1 ? (named as unknown[])[0] : named
+  return isClass(type) ? { type, list } : undefined
+}
+
+/** False for `String`, `Object`, `Array`, `Promise` and their like, which compilers emit for types that are no classes. */
+export function isApplicationClass(type: unknown): type is Class {
+  return isClass(type) && !builtIn.has(type)
+}
+
+const builtIn: ReadonlySet<unknown> = new Set<unknown>([
+  String,
+  Number,
+  Boolean,
+  Object,
+  Array,
+  Date,
+  Function,
+  Symbol,
+  BigInt,
+  Promise,
+  RegExp,
+  Map,
+  Set,
+  WeakMap,
+  WeakSet,
+  Error,
+  ArrayBuffer,
+  Uint8Array,
+  Buffer,
+  URL,
+])
