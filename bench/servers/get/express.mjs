@@ -15,5 +15,8 @@ app.get('/items/:id', (request, response) => {
   if (!Number.isSafeInteger(id)) response.status(404).json({ error: 'Not found' })
   else response.json(itemOf(id))
 })
+app.use((request, response) => {
+  response.status(404).json({ error: 'Not found' })
+})
 
 listen(createServer(app))

@@ -1,0 +1,49 @@
+/** Brings the contenders of a row up, one after the other, and goes round them. */
+import { assertSameAnswers } from './same-answer.mjs'
+import { startServer } from './servers.mjs'
+
+/** The row's contenders that were asked for. */
+export function selectContenders(contenders, names) {
+  return names ? contenders.filter(({ name }) => names.includes(name)) : contenders
+}
+
+/**
+ * Starts every contender and checks its answers. One that fails is stopped, noted in `failures`, and left out.
+ *
+ * @returns `[{ contender, server }]` of those that are up and answer alike
+ */
+export async function startContenders(contenders, { env, probes = [], failures }) {
+  const started = []
+  for (const contender of contenders) {
+    let server
+    try {
+      server = await startServer(contender, env)
+      await assertSameAnswers(contender.name, server.url, probes)
+      started.push({ contender, server })
+    } catch (error) {
+      await server?.stop()
+      failures.push({ contender: contender.name, reason: error.message })
+    }
+  }
+  return started
+}
+
+/**
+ * Runs `measure` for A B C, A B C, … so that a slow moment of the machine falls on all of them.
+ *
+ * @returns `{ contender: [one result a round] }`; one that throws is noted in `failures` and left out from then on
+ */
+export async function alternate(names, rounds, measure, failures) {
+  const results = Object.fromEntries(names.map((name) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const name of Object.keys(results)) {
+      try {
+        results[name].push(await measure(name, round))
+      } catch (error) {
+        failures.push({ contender: name, reason: error.message })
+        delete results[name]
+      }
+    }
+  }
+  return results
+}

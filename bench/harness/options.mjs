@@ -1,0 +1,65 @@
+/** Reads the command line of `npm run bench`. */
+import { parseArgs } from 'node:util'
+
+const usage = `npm run bench -- [options]
+
+  --row NAMES        rows to run, by comma: get,post,… (default: all)
+  --contender NAMES  contenders to run, by comma (default: all of the row)
+  --rounds N         alternating rounds A B C A B C … (default 3)
+  --seconds N        length of one round (default 4)
+  --warmup N         seconds of load before the first round (default 2)
+  --connections N    kept-alive connections of the load (default 64)
+  --starts N         process starts per contender in the rows that time a start (default 11)
+  --size MIB         size of one upload in MiB (default 1024)
+  --requests N       requests of the memory row (default 1000000)
+  --load NAME        wrk or autocannon (default: wrk where it is installed)
+  --out FILE         where the figures go; the chart lies beside it (default results.json)
+  --no-save          print only
+`
+
+const flags = {
+  row: { type: 'string' },
+  contender: { type: 'string' },
+  rounds: { type: 'string', default: '3' },
+  seconds: { type: 'string', default: '4' },
+  warmup: { type: 'string', default: '2' },
+  connections: { type: 'string', default: '64' },
+  starts: { type: 'string', default: '11' },
+  size: { type: 'string', default: '1024' },
+  requests: { type: 'string', default: '1000000' },
+  load: { type: 'string' },
+  out: { type: 'string', default: 'results.json' },
+  save: { type: 'boolean', default: true },
+  help: { type: 'boolean', default: false },
+}
+
+function readNumber(values, name, least) {
+  const number = Number(values[name])
+  if (Number.isInteger(number) && number >= least) return number
+  throw new Error(`--${name} ${values[name]}: a whole number of at least ${least} is expected.`)
+}
+
+const readNames = (text) => text?.split(',').map((name) => name.trim())
+
+/**
+ * @returns the options, numbers as numbers, `rows` and `contenders` as lists or `undefined` for all; `help` holds the text to print when it was asked for
+ * @throws {Error} on an unknown flag or a value that is no whole number
+ */
+export function readOptions(args) {
+  const { values } = parseArgs({ args, options: flags, allowNegative: true })
+  return {
+    rows: readNames(values.row),
+    contenders: readNames(values.contender),
+    rounds: readNumber(values, 'rounds', 1),
+    seconds: readNumber(values, 'seconds', 1),
+    warmup: readNumber(values, 'warmup', 0),
+    connections: readNumber(values, 'connections', 1),
+    starts: readNumber(values, 'starts', 1),
+    size: readNumber(values, 'size', 1),
+    requests: readNumber(values, 'requests', 1),
+    load: values.load,
+    out: values.out,
+    save: values.save,
+    help: values.help ? usage : undefined,
+  }
+}

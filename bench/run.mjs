@@ -1,0 +1,95 @@
+/** `npm run bench`: measures Filigree and its peers side by side; what counts are the ratios of one run. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { drawChart } from './harness/chart.mjs'
+import { compileServers } from './harness/compile.mjs'
+import { judge } from './harness/figures.mjs'
+import { chooseLoad, describeMachine } from './harness/machine.mjs'
+import { readOptions } from './harness/options.mjs'
+import { formatRow } from './harness/table.mjs'
+import { row as bootstrap } from './rows/bootstrap.mjs'
+import { row as firstResponse } from './rows/first-response.mjs'
+import { row as get } from './rows/get.mjs'
+import { row as memory } from './rows/memory.mjs'
+import { row as post } from './rows/post.mjs'
+import { row as routes } from './rows/routes.mjs'
+import { row as secured } from './rows/secured.mjs'
+import { row as upload } from './rows/upload.mjs'
+
+const all = [get, post, secured, routes, bootstrap, firstResponse, upload, memory]
+
+function selectRows(names) {
+  const known = all.map(({ name }) => name)
+  const unknown = names?.find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    throw new Error(`--row ${unknown}: unknown. Rows: ${known.join(', ')}.`)
+  return all.filter(({ name }) => !names || names.includes(name))
+}
+
+/** The versions that the lock file fixes for the peers. */
+function readVersions() {
+  const { packages } = JSON.parse(readFileSync(new URL('package-lock.json', import.meta.url)))
+  const names = Object.keys(packages[''].dependencies)
+  return Object.fromEntries(names.map((name) => [name, packages[`node_modules/${name}`].version]))
+}
+
+/** The figures saved before; rows that are not run again keep theirs. */
+function readSaved(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).rows
+  } catch (error) {
+    if (error.code === 'ENOENT') return {}
+    throw error
+  }
+}
+
+function save(file, measured) {
+  const rows = { ...readSaved(file), ...measured }
+  const inOrder = all.filter(({ name }) => rows[name]).map(({ name }) => [name, rows[name]])
+  const results = { versions: readVersions(), rows: Object.fromEntries(inOrder) }
+  writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`)
+  writeFileSync(file.replace(/(\.json)?$/, '.svg'), drawChart(results))
+}
+
+/** Cuts what timers measure to four digits, which is more than they are worth. */
+const shorten = (_key, value) => (typeof value === 'number' ? Number(value.toPrecision(4)) : value)
+
+async function measureRow(row, options, machine) {
+  const { figures, failures } = await row.measure(options)
+  const { rounds, seconds, warmup, connections, starts, size, requests } = options
+  const settings = { rounds, seconds, warmup, connections, starts, size, requests }
+  return {
+    name: row.name,
+    title: row.title,
+    chart: row.chart,
+    measuredAt: new Date().toISOString(),
+    machine,
+    settings,
+    figures,
+    targets: judge(row.targets, figures),
+    failures,
+  }
+}
+
+async function main() {
+  const asked = readOptions(process.argv.slice(2))
+  if (asked.help) return console.log(asked.help)
+  const options = { ...asked, load: chooseLoad(asked.load) }
+  const rows = selectRows(options.rows)
+  const machine = describeMachine(options.load)
+  console.log(`${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${machine.load}`)
+  console.log(
+    machine.pinned ? 'Servers on core 0, load on core 1.' : 'Nothing is pinned to a core.',
+  )
+  await compileServers()
+  const measured = {}
+  for (const row of rows) {
+    const result = await measureRow(row, options, machine)
+    console.log(formatRow(result))
+    if (result.failures.length > 0) process.exitCode = 1
+    measured[row.name] = JSON.parse(JSON.stringify(result, shorten))
+    if (options.save) save(path.resolve(import.meta.dirname, options.out), measured)
+  }
+}
+
+await main()

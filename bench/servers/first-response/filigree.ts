@@ -1,0 +1,17 @@
+/** Filigree that says hello, with every option at its default. */
+import { bootstrap, Controller, Get, Module } from '../../../dist/src/index.js'
+import { announce } from '../../servers/contract.mjs'
+
+@Controller('/')
+class HelloController {
+  @Get('/')
+  hello() {
+    return { hello: 'world' }
+  }
+}
+
+@Module({ controllers: [HelloController] })
+class AppModule {}
+
+const app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1' })
+announce(app.url)

@@ -1,0 +1,32 @@
+/** Filigree: the body arrives as a checked instance of its class. */
+import { bootstrap, Controller, Field, Module, NoAuth, Post } from '../../../dist/src/index.js'
+import { announce } from '../../servers/contract.mjs'
+
+class Line {
+  @Field('string', { minLength: 1, maxLength: 40 }) sku!: string
+  @Field('integer', { min: 1, max: 1000 }) quantity!: number
+  @Field('numeric', { min: 0 }) price!: number
+}
+
+class Order {
+  @Field('string', { minLength: 1, maxLength: 80 }) customer!: string
+  @Field('string', { pattern: /^[A-Z]{2}-[0-9]{4,8}$/ }) reference!: string
+  @Field('numeric', { min: 0 }) total!: number
+  @Field('boolean') express!: boolean
+  @Field(() => Line, { list: true }) lines!: Line[]
+}
+
+@Controller('/orders')
+class OrderController {
+  @Post('/', { body: Order })
+  @NoAuth
+  create(body: Order) {
+    return body
+  }
+}
+
+@Module({ controllers: [OrderController] })
+class AppModule {}
+
+const app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger: false })
+announce(app.url)
