@@ -1,0 +1,203 @@
+/** `@Secured` and `@NoAuth`, on classes and methods. Source: specification, Authentication 5; decisions, Authentication. */
+import type { Problem } from '../errors/declaration-error.js'
+import { didYouMean } from '../errors/did-you-mean.js'
+import { readTarget, type AnyDecorator, type DecoratorTarget } from '../metadata/dialect.js'
+import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
+import { openAccess, tokenAccess, type AccessNote, type Guard } from './access.js'
+
+/** Roles by name; any of them lets in, or with `all` only their holder in full. */
+export interface SecuredOptions {
+  readonly roles: readonly string[]
+  /** Every role is needed. Default false. */
+  readonly all?: boolean
+}
+
+/** One decorator's word, with what is wrong about it. */
+interface Saying {
+  /** As written: `@Secured`. */
+  readonly decorator: '@Secured' | '@NoAuth'
+  readonly note: AccessNote
+  /** Completes `ItemController.show: …`; undefined where nothing is wrong. */
+  readonly fault: string | undefined
+}
+
+const onClasses = createClassNote<readonly Saying[]>('access')
+const onMethods = createMemberNote<readonly Saying[]>('access')
+
+/**
+ * A token is needed: any valid one (bare), one with any of the roles, or one that the guard says `true` to.
+ * The nearest decorator counts whole: one on a method replaces its class's, roles included.
+ *
+ * @example `@Secured`, `@Secured('admin', 'editor')`, `@Secured({ roles: ['admin', 'audit'], all: true })`,
+ * `@Secured((claims, request) => claims?.sub === request.params.id)`
+ */
+export function Secured(demand: Guard | SecuredOptions): AnyDecorator
+export function Secured(...roles: string[]): AnyDecorator
+export function Secured(target: Class): void
+export function Secured(
+  target: object,
+  member: string | symbol,
+  descriptor?: PropertyDescriptor,
+): void
+export function Secured(...args: unknown[]): AnyDecorator | undefined {
+  const target = readTarget(args)
+  if (target !== undefined) {
+    addSaying(target, { decorator: '@Secured', note: tokenAccess, fault: undefined })
+    return undefined
+  }
+  const saying = readSecured(args)
+  return toAccessDecorator(saying)
+}
+
+/** Everybody may come in; for writes such as an inbound webhook. Written bare or called. */
+export function NoAuth(): AnyDecorator
+export function NoAuth(target: Class): void
+export function NoAuth(
+  target: object,
+  member: string | symbol,
+  descriptor?: PropertyDescriptor,
+): void
+export function NoAuth(...args: unknown[]): AnyDecorator | undefined {
+  const target = readTarget(args)
+  const fault = args.length === 0 ? undefined : '@NoAuth takes no arguments.'
+  if (target === undefined) {
+    return toAccessDecorator({ decorator: '@NoAuth', note: openAccess, fault })
+  }
+  addSaying(target, { decorator: '@NoAuth', note: openAccess, fault: undefined })
+  return undefined
+}
+
+/** What the decorators say about one handler. */
+export interface AccessNotes {
+  readonly onMethod?: AccessNote
+  readonly onClass?: AccessNote
+  /** Codes `ACCESS_CONTRADICTION`, `ACCESS_DECLARATION`. The class's own are among them for every handler. */
+  readonly problems: readonly Problem[]
+}
+
+/** Reads the notes of a handler; a subclass has its base's where it says nothing itself. */
+export function accessNotes(controller: Class, member: string): AccessNotes {
+  const classSayings = onClasses.read(controller) ?? []
+  const methodSayings = onMethods.read(controller, member) ?? []
+  const onClass = strictest(classSayings)
+  const onMethod = strictest(methodSayings)
+  return {
+    ...(onMethod === undefined ? {} : { onMethod }),
+    ...(onClass === undefined ? {} : { onClass }),
+    problems: [
+      ...findProblems(controller.name, classSayings),
+      ...findProblems(`${controller.name}.${member}`, methodSayings),
+    ],
+  }
+}
+
+/** What `@Secured` or `@NoAuth` says on a class that is no controller, such as a record. */
+export function classAccess(owner: Class): {
+  readonly note: AccessNote | undefined
+  readonly problems: readonly Problem[]
+} {
+  const sayings = onClasses.read(owner) ?? []
+  return { note: strictest(sayings), problems: findProblems(owner.name, sayings) }
+}
+
+function toAccessDecorator(saying: Saying): AnyDecorator {
+  return (...args: unknown[]) => {
+    const target = readTarget(args)
+    if (target === undefined) {
+      throw new TypeError(`${saying.decorator} belongs before a class or a method.`)
+    }
+    addSaying(target, saying)
+  }
+}
+
+function addSaying(target: DecoratorTarget, saying: Saying): void {
+  const { owner, member } = target
+  if (member === undefined) {
+    onClasses.write(owner, [...(onClasses.readOwn(owner) ?? []), saying])
+    return
+  }
+  const misplaced = target.isStatic
+    ? `${saying.decorator} stands before a static method, which is no handler.`
+    : `${saying.decorator} stands before a field, which is no handler.`
+  const right = target.place === 'method' && !target.isStatic
+  onMethods.update(owner, member, (before = []) => [
+    ...before,
+    right ? saying : { ...saying, fault: misplaced },
+  ])
+}
+
+/** Where decorators contradict each other bootstrap refuses; until then the closed one counts. */
+function strictest(sayings: readonly Saying[]): AccessNote | undefined {
+  return (sayings.find(({ note }) => !note.open) ?? sayings[0])?.note
+}
+
+function readSecured(args: readonly unknown[]): Saying {
+  const [first] = args
+  if (typeof first === 'function' && args.length === 1) {
+    const note = Object.freeze({ ...tokenAccess, guard: first as Guard })
+    return { decorator: '@Secured', note, fault: undefined }
+  }
+  if (typeof first === 'object' && first !== null && !Array.isArray(first) && args.length === 1) {
+    return readSecuredOptions(first)
+  }
+  return toRoles(args, false, undefined)
+}
+
+function readSecuredOptions(options: object): Saying {
+  const { roles, all = false } = options as { roles?: unknown; all?: unknown }
+  const unknown = Object.keys(options).find((name) => name !== 'roles' && name !== 'all')
+  if (unknown !== undefined) {
+    const hint = didYouMean(unknown, ['roles', 'all'])
+    return toRoles([], true, `@Secured has no option "${unknown}". ${hint}`.trimEnd())
+  }
+  if (!Array.isArray(roles) || roles.length === 0) {
+    return toRoles([], true, '@Secured({ roles }) needs a list with at least one role.')
+  }
+  return toRoles(
+    roles,
+    all === true,
+    typeof all === 'boolean' ? undefined : '@Secured: "all" must be true or false.',
+  )
+}
+
+function toRoles(roles: readonly unknown[], all: boolean, fault: string | undefined): Saying {
+  const names = roles.filter((role) => typeof role === 'string' && role.trim() !== '') as string[]
+  const blank =
+    names.length === roles.length
+      ? undefined
+      : '@Secured takes roles as non-empty text, { roles, all }, or one guard function.'
+  const note = Object.freeze({ ...tokenAccess, roles: Object.freeze(names), all })
+  return { decorator: '@Secured', note, fault: fault ?? blank }
+}
+
+function findProblems(where: string, sayings: readonly Saying[]): Problem[] {
+  const problems: Problem[] = []
+  for (const { fault } of sayings) {
+    if (fault === undefined) continue
+    problems.push({
+      code: 'ACCESS_DECLARATION',
+      message: `${where}: ${fault}`,
+      remedy:
+        "Write @Secured, @Secured('role'), @Secured({ roles: ['a', 'b'], all: true }) or @NoAuth.",
+    })
+  }
+  if (sayings.length > 1) problems.push(toContradiction(where, sayings))
+  return problems
+}
+
+function toContradiction(where: string, sayings: readonly Saying[]): Problem {
+  const names = new Set(sayings.map(({ decorator }) => decorator))
+  if (names.size > 1) {
+    return {
+      code: 'ACCESS_CONTRADICTION',
+      message: `${where} is both @Secured and @NoAuth.`,
+      remedy: 'Remove one of them.',
+    }
+  }
+  const [name] = names
+  return {
+    code: 'ACCESS_CONTRADICTION',
+    message: `${where} has ${name ?? '@Secured'} more than once.`,
+    remedy: 'Write it once; several roles go into one @Secured({ roles: [...], all: true }).',
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * The only file that knows jose: makes and checks RS256 tokens (RFC 7515, 7519). jose is loaded with the first token,
+ * so that a server that sees none does not wait for it.
+ */
+import type { KeyObject } from 'node:crypto'
+import type { Claims } from '../http/request.js'
+
+/** Seconds that the clocks of two machines may differ by. */
+export const clockTolerance = 5
+
+/** What a token must say besides being signed. */
+export interface TokenChecks {
+  readonly issuer: string | undefined
+  readonly audience: string | readonly string[] | undefined
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+/** Claims of a good token, or why it is none: for the log, never for the client. */
+export type Verdict =
+  | { readonly claims: Claims; readonly fault?: undefined }
+  | { readonly claims?: undefined; readonly fault: string }
+
+let library: Promise<typeof import('jose')> | undefined
+
+function load(): Promise<typeof import('jose')> {
+  library ??= import('jose')
+  return library
+}
+
+/** @returns the compact token, its header `{ alg: 'RS256', typ: 'JWT', kid }` */
+export async function signToken(claims: Claims, key: KeyObject, kid: string): Promise<string> {
+  const { SignJWT } = await load()
+  return new SignJWT(claims as Record<string, unknown>)
+    .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid })
+    .sign(key)
+}
+
+/** Checks signature, `exp` (required), `nbf`, and `iss` and `aud` where given. Never throws for a bad token. */
+export async function checkToken(
+  token: string,
+  key: KeyObject,
+  checks: TokenChecks,
+): Promise<Verdict> {
+  const { jwtVerify, errors } = await load()
+  try {
+    const { payload } = await jwtVerify(token, key, {
+      algorithms: ['RS256'],
+      requiredClaims: ['exp'],
+      clockTolerance,
+      currentDate: new Date(checks.now),
+      ...(checks.issuer === undefined ? {} : { issuer: checks.issuer }),
+      ...(checks.audience === undefined ? {} : { audience: toList(checks.audience) }),
+    })
+    return { claims: payload }
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return { fault: error.message }
+    throw error
+  }
+}
+
+function toList(audience: string | readonly string[]): string[] {
+  return typeof audience === 'string' ? [audience] : [...audience]
+}

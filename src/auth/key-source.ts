@@ -1,0 +1,194 @@
+/** Where the keys come from, decided and checked at bootstrap. Source: decisions, Authentication, "Keys". */
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Problem } from '../errors/declaration-error.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
+import {
+  KeyFault,
+  readPrivateKey,
+  readPublicKeys,
+  toPublicKey,
+  type PrivateKey,
+  type PublicKey,
+} from './pem.js'
+
+/** Keys by PEM text, or by the path of a file with it. */
+export interface KeyOptions {
+  /** Tokens are made with it. In place of `APP_PRIVATE_KEY`. */
+  readonly private?: string
+  /**
+   * Tokens are checked with any of them, so that those of an older key stay good until they expire. By `kid` where the
+   * issuer names its keys: `{ '2026-11': pem }`. In place of `APP_PUBLIC_KEY`.
+   */
+  readonly public?: string | readonly string[] | Readonly<Record<string, string>>
+  /** Where the pair for development is made once. Default `.filigree` in the working directory. */
+  readonly folder?: string
+}
+
+/** The one source that was chosen. */
+export type KeySource =
+  | {
+      readonly from: 'given'
+      readonly private: PrivateKey | undefined
+      readonly public: readonly PublicKey[]
+    }
+  | { readonly from: 'jwks'; readonly url: string }
+  | { readonly from: 'folder'; readonly folder: string }
+  | { readonly from: 'none' }
+
+/** The pair's file in the folder. */
+export const pairFile = 'private-key.pem'
+
+interface KeyInput {
+  readonly jwks?: string | undefined
+  readonly keys?: KeyOptions | false | undefined
+}
+
+interface KeyEnvironment {
+  readonly APP_PRIVATE_KEY?: string | undefined
+  readonly APP_PUBLIC_KEY?: string | undefined
+  readonly NODE_ENV?: string | undefined
+}
+
+const none: KeySource = Object.freeze({ from: 'none' })
+const names: Readonly<Record<keyof KeyOptions, true>> = {
+  folder: true,
+  private: true,
+  public: true,
+}
+
+/** @param problems gets what is wrong, codes `UNKNOWN_OPTION` and `AUTH_KEYS` */
+export function readKeySource(
+  { jwks, keys }: KeyInput,
+  environment: KeyEnvironment,
+  problems: Problem[],
+): KeySource {
+  const refuse = (message: string, remedy: string): KeySource => {
+    problems.push({ code: 'AUTH_KEYS', message, remedy })
+    return none
+  }
+  if (keys === false) return none
+  refuseUnknownNames('bootstrap auth.keys', keys ?? {}, names, problems)
+  const privateText = pick('auth.keys.private', keys?.private, 'APP_PRIVATE_KEY', environment)
+  const publicText = pick('auth.keys.public', keys?.public, 'APP_PUBLIC_KEY', environment)
+  const given = privateText ?? publicText
+  if (jwks !== undefined) {
+    if (given === undefined) return readAddress(jwks, refuse)
+    return refuse(
+      `bootstrap: both auth.jwks and ${given.name} say where keys come from.`,
+      'Keep one of them: with auth.jwks tokens are made elsewhere and only checked here.',
+    )
+  }
+  if (given !== undefined) return readGiven(privateText, publicText, refuse)
+  if (environment.NODE_ENV === 'production') {
+    return refuse('Production has no keys to check tokens with.', howToMakeKeys)
+  }
+  return readFolder(resolve(keys?.folder ?? '.filigree'), refuse)
+}
+
+type Refuse = (message: string, remedy: string) => KeySource
+
+/** A setting with the name it is reported by. */
+interface Named<T> {
+  readonly name: string
+  readonly value: T
+}
+
+type PublicText = NonNullable<KeyOptions['public']>
+
+const howToMakeKeys =
+  'Make a key with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem`, keep it out of the ' +
+  'repository, and set APP_PRIVATE_KEY to its path or text. To only check tokens set APP_PUBLIC_KEY or auth.jwks; ' +
+  'without tokens say auth: { keys: false }.'
+
+/** The option, else the variable of the environment; empty is unset. */
+function pick<T extends PublicText>(
+  option: string,
+  value: T | undefined,
+  variable: 'APP_PRIVATE_KEY' | 'APP_PUBLIC_KEY',
+  environment: KeyEnvironment,
+): Named<T | string> | undefined {
+  if (value !== undefined) return { name: option, value }
+  const text = environment[variable]?.trim()
+  return text === undefined || text === '' ? undefined : { name: variable, value: text }
+}
+
+function readGiven(
+  privateText: Named<string> | undefined,
+  publicText: Named<PublicText> | undefined,
+  refuse: Refuse,
+): KeySource {
+  const faulty: string[] = []
+  const read = <T>(name: string, from: () => T): T | undefined => {
+    try {
+      return from()
+    } catch (error) {
+      if (!(error instanceof KeyFault)) throw error
+      faulty.push(name)
+      refuse(
+        `${name} ${error.message}.`,
+        'Give PEM text or the path of a PEM file, RSA with at least 2048 bits.',
+      )
+      return undefined
+    }
+  }
+  const signing =
+    privateText && read(privateText.name, () => readPrivateKey(checkText(privateText.value)))
+  const checking: PublicKey[] = []
+  for (const { name, kid, text } of listPublic(publicText)) {
+    checking.push(...(read(name, () => readPublicKeys(checkText(text), kid)) ?? []))
+  }
+  if (faulty.length > 0) return none
+  if (signing === undefined) return { from: 'given', private: undefined, public: checking }
+  const own = checking.filter(({ key }) => key.equals(toPublicKey(signing).key))
+  if (publicText?.name === 'APP_PUBLIC_KEY' && own.length === 0) {
+    return refuse(
+      `${publicText.name} is not the public half of ${privateText?.name ?? 'APP_PRIVATE_KEY'}.`,
+      'Remove it: the public half is found by itself. Older public keys follow the current one in the same PEM.',
+    )
+  }
+  // A name that the application gave to its own key is written into its tokens.
+  const kid = own.find(({ unnamed }) => !unnamed)?.kid ?? signing.kid
+  const half = own.length === 0 ? [toPublicKey(signing)] : []
+  return { from: 'given', private: { key: signing.key, kid }, public: [...half, ...checking] }
+}
+
+function listPublic(
+  given: Named<PublicText> | undefined,
+): { name: string; kid?: string; text: string }[] {
+  if (given === undefined) return []
+  const { name, value } = given
+  if (typeof value === 'string') return [{ name, text: value }]
+  if (isList(value)) return value.map((text, index) => ({ name: `${name}[${index}]`, text }))
+  return Object.entries(value).map(([kid, text]) => ({ name: `${name}["${kid}"]`, kid, text }))
+}
+
+function isList(value: PublicText): value is readonly string[] {
+  return Array.isArray(value)
+}
+
+function checkText(value: unknown): string {
+  if (typeof value === 'string' && value.trim() !== '') return value
+  throw new KeyFault('is no text')
+}
+
+function readAddress(jwks: unknown, refuse: Refuse): KeySource {
+  const url = typeof jwks === 'string' && URL.canParse(jwks) ? new URL(jwks) : undefined
+  if (url?.protocol === 'https:' || url?.protocol === 'http:')
+    return { from: 'jwks', url: url.href }
+  return refuse(
+    'bootstrap: auth.jwks is no http or https address.',
+    'Give the issuer\'s key set, e.g. "https://id.example.org/realms/shop/protocol/openid-connect/certs".',
+  )
+}
+
+function readFolder(folder: string, refuse: Refuse): KeySource {
+  const file = join(folder, pairFile)
+  try {
+    if (existsSync(file)) readPrivateKey(file)
+    return { from: 'folder', folder }
+  } catch (error) {
+    if (!(error instanceof KeyFault)) throw error
+    return refuse(`${file} ${error.message}.`, 'Delete it: a new one is made with the next token.')
+  }
+}

@@ -1,0 +1,132 @@
+/** What an application may say about tokens and keys, checked once at bootstrap. Source: decisions, Authentication. */
+import type { Problem } from '../errors/declaration-error.js'
+import { didYouMean } from '../errors/did-you-mean.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { readSeconds } from './duration.js'
+import { readKeySource, type KeyOptions, type KeySource } from './key-source.js'
+
+/** When a response brings a fresh token: past half the token's life, every time, or not at all. */
+export type Rotation = 'half-life' | 'always' | 'never'
+
+/** `bootstrap(AppModule, { auth: { … } })`. */
+export interface AuthOptions {
+  /** Takes the token of a write from the body's `formToken` where no Authorization came. Default false. */
+  readonly formToken?: boolean
+  /** Default `'half-life'`. */
+  readonly rotate?: Rotation
+  /** Written into tokens as `iss`, and required of them. Default none: not checked. */
+  readonly issuer?: string
+  /** Written into tokens as `aud`, and required of them: one of a list suffices. Default none: not checked. */
+  readonly audience?: string | readonly string[]
+  /** A token's life where `getToken` says nothing: seconds, or text such as `15m`. Default `1h`. */
+  readonly expiresIn?: number | string
+  /** Address of an issuer's key set (RFC 7517), e.g. Keycloak's or Auth0's. Tokens are then checked here, made there. */
+  readonly jwks?: string
+  /**
+   * Keys by PEM text or path, in place of the environment's. `false`: no tokens at all, only the static key; a
+   * production server then starts without keys.
+   */
+  readonly keys?: KeyOptions | false
+}
+
+/** The part of the environment that belongs to authentication; bootstrap reads it. */
+export interface AuthEnvironment {
+  readonly APP_API_KEY?: string | undefined
+  readonly APP_PRIVATE_KEY?: string | undefined
+  readonly APP_PUBLIC_KEY?: string | undefined
+  readonly NODE_ENV?: string | undefined
+}
+
+/** The options with defaults, frozen. */
+export interface ResolvedAuthOptions {
+  /** Without surrounding blanks; undefined where none lets in. */
+  readonly apiKey: string | undefined
+  readonly formToken: boolean
+  readonly rotate: Rotation
+  readonly issuer: string | undefined
+  readonly audience: string | readonly string[] | undefined
+  /** Seconds. */
+  readonly expiresIn: number
+  readonly keys: KeySource
+}
+
+const rotations: readonly Rotation[] = ['half-life', 'always', 'never']
+const names: Readonly<Record<keyof AuthOptions, true>> = {
+  audience: true,
+  expiresIn: true,
+  formToken: true,
+  issuer: true,
+  jwks: true,
+  keys: true,
+  rotate: true,
+}
+
+/**
+ * @param problems gets what is wrong, codes `UNKNOWN_OPTION`, `INVALID_OPTION`, `INVALID_ENVIRONMENT` and
+ * `AUTH_KEYS`; the result then stands in until the report
+ */
+export function resolveAuthOptions(
+  options: AuthOptions | undefined,
+  environment: AuthEnvironment,
+  problems: Problem[],
+): ResolvedAuthOptions {
+  const given = options ?? {}
+  checkOptions(given, problems)
+  const { issuer, audience } = given
+  return Object.freeze({
+    apiKey: readApiKey(environment.APP_API_KEY, problems),
+    formToken: given.formToken === true,
+    rotate: given.rotate ?? 'half-life',
+    issuer,
+    audience: typeof audience === 'object' ? Object.freeze([...audience]) : audience,
+    expiresIn: readSeconds(given.expiresIn ?? '1h') ?? 3600,
+    keys: readKeySource(given, environment, problems),
+  })
+}
+
+function checkOptions(options: AuthOptions, problems: Problem[]): void {
+  const refuse = (message: string, remedy: string): void => {
+    problems.push({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
+  }
+  refuseUnknownNames('bootstrap auth', options, names, problems)
+  const { formToken, rotate, issuer, audience, expiresIn } = options
+  if (formToken !== undefined && typeof formToken !== 'boolean') {
+    refuse('formToken is neither true nor false.', 'Write auth: { formToken: true }.')
+  }
+  if (rotate !== undefined && !rotations.includes(rotate)) {
+    const hint = didYouMean(rotate, rotations)
+    refuse(`rotate "${rotate}" is unknown.`, `${hint} One of ${rotations.join(', ')}.`.trim())
+  }
+  if (issuer !== undefined && !isName(issuer)) {
+    refuse('issuer is no text.', 'Give the issuer as it stands in the claim "iss".')
+  }
+  if (audience !== undefined && !isAudience(audience)) {
+    refuse('audience is no text and no list of texts.', 'Give it as it stands in "aud".')
+  }
+  if (expiresIn !== undefined && readSeconds(expiresIn) === undefined) {
+    refuse(
+      `expiresIn ${JSON.stringify(expiresIn)} is no length of time.`,
+      'Give seconds, or text such as "15m", "1h", "7d".',
+    )
+  }
+}
+
+function readApiKey(value: string | undefined, problems: Problem[]): string | undefined {
+  const key = value?.trim() ?? ''
+  if (key === '') return undefined
+  if (/^[\x21-\x7e]+$/.test(key)) return key
+  problems.push({
+    code: 'INVALID_ENVIRONMENT',
+    message: 'APP_API_KEY has blanks or characters that no Authorization header can carry.',
+    remedy: 'Make one of letters and digits: openssl rand -hex 32',
+  })
+  return undefined
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+function isAudience(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 && value.every(isName) : isName(value)
+}

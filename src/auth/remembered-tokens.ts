@@ -1,0 +1,75 @@
+/**
+ * Verified tokens, so that a repeated one costs a hash and a look-up. Tokens themselves are not kept, only their
+ * SHA-256: who reads the memory cannot use what it finds. Source: decisions, Authentication; design, Speed.
+ */
+import { hash } from 'node:crypto'
+import type { Claims } from '../http/request.js'
+
+interface Entry {
+  readonly claims: Claims
+  /** Milliseconds since 1970. */
+  readonly until: number
+  /** Asked for since the clock's hand passed last. */
+  used: boolean
+}
+
+/** Most tokens that are remembered; then one that nobody asked for lately makes room. */
+export const mostRemembered = 10_000
+
+export class RememberedTokens {
+  readonly #entries = new Map<string, Entry>()
+  readonly #most: number
+
+  constructor(most = mostRemembered) {
+    this.#most = most
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** @param now milliseconds since 1970 */
+  find(token: string, now: number): Claims | undefined {
+    const digest = toDigest(token)
+    const entry = this.#entries.get(digest)
+    if (entry === undefined) return undefined
+    if (now >= entry.until) {
+      this.#entries.delete(digest)
+      return undefined
+    }
+    entry.used = true
+    return entry.claims
+  }
+
+  /** @param until milliseconds since 1970 */
+  add(token: string, claims: Claims, until: number): void {
+    if (this.#entries.size >= this.#most) this.#makeRoom()
+    this.#entries.set(toDigest(token), { claims, until, used: false })
+  }
+
+  /** Forgets all tokens of this `jti`. */
+  forget(jti: string): void {
+    for (const [digest, { claims }] of this.#entries) {
+      if (claims.jti === jti) this.#entries.delete(digest)
+    }
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+
+  /** The clock (second chance): the oldest that was not asked for goes, those that were go to the end of the queue. */
+  #makeRoom(): void {
+    for (const [digest, entry] of this.#entries) {
+      this.#entries.delete(digest)
+      if (!entry.used) return
+      entry.used = false
+      this.#entries.set(digest, entry)
+    }
+  }
+}
+
+/** One character a byte: 32 of them make the cheapest key of a Map (0.9 µs for a token of 600 characters). */
+function toDigest(token: string): string {
+  return hash('sha256', token, 'binary')
+}

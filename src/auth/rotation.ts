@@ -1,0 +1,38 @@
+/** When a token is followed by a fresh one, and what that says. Source: decisions, Authentication, "FreshToken". */
+import type { Claims } from '../http/request.js'
+import type { Rotation } from './options.js'
+
+/** Seconds after the first sign-in at which rotation ends: then somebody has to sign in again. */
+export const longestRotation = 12 * 3600
+
+/**
+ * Answers whether a response should bring a fresh token.
+ *
+ * @param now seconds since 1970
+ * @param freshAt for `'always'`: a token made in this second is fresh enough
+ */
+export function isDue(claims: Claims, rotate: Rotation, now: number, freshAt?: number): boolean {
+  const { iat, exp } = claims
+  if (rotate === 'never' || iat === undefined || exp === undefined) return false
+  if (now >= firstSignIn(claims) + longestRotation) return false
+  return rotate === 'always' ? freshAt !== now : now > iat + (exp - iat) / 2
+}
+
+/**
+ * The claims of the following token: all kept, `jti` too, so that one revocation ends the whole row; a life of the same
+ * length from now, though never past the 12 hours.
+ *
+ * @returns `undefined` when it would not live longer than the one it follows
+ */
+export function renewedClaims(claims: Claims, now: number): Claims | undefined {
+  const { iat, exp } = claims
+  if (iat === undefined || exp === undefined) return undefined
+  const started = firstSignIn(claims)
+  const end = Math.min(now + (exp - iat), started + longestRotation)
+  return end > exp ? { ...claims, iat: now, exp: end, auth_time: started } : undefined
+}
+
+/** Tokens made here carry it as `auth_time`; those made elsewhere count from their `iat`. */
+function firstSignIn({ auth_time: signedIn, iat = 0 }: Claims): number {
+  return typeof signedIn === 'number' && signedIn <= iat ? signedIn : iat
+}

@@ -1,0 +1,161 @@
+/**
+ * Opens a request's session and saves it when the handler has changed it. An untouched session costs nothing and sets no
+ * cookie; an id that the store does not know is never adopted. Source: decisions, Sessions.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import { toSetCookie } from '../http/cookies.js'
+import type { Log } from '../http/log.js'
+import type { HttpRequest, Session } from '../http/request.js'
+import type { SessionStore } from './session-store.js'
+import { createSession, emptyData, readOutcome, type SessionOutcome } from './session.js'
+
+export interface SessionKeeper {
+  /** Sets `request.session`. Asynchronous only when a cookie came and the store answers later. */
+  open(request: HttpRequest): void | Promise<void>
+  /**
+   * Stores what the handler changed, and sets or clears the cookie. After the handler, before the response.
+   *
+   * @throws {TypeError} when the data has no JSON
+   */
+  save(request: HttpRequest): void | Promise<void>
+}
+
+export interface SessionKeeperOptions {
+  readonly store: SessionStore
+  /** Seconds after the last change until a session is forgotten. Default 7,200. */
+  readonly idle?: number
+  readonly log: Log
+  /** Milliseconds since 1970. Default the system's clock. */
+  readonly now?: () => number
+}
+
+export const sessionCookie = 'app_session'
+
+/** 256 bits in base64url: anything else is not looked up. */
+const idForm = /^[\w-]{43}$/
+/** Milliseconds between two sweeps of the store. */
+const sweepEvery = 300_000
+
+export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
+  const { store, idle = 7200, log, now = Date.now } = options
+  /** Sessions that could not be read, by their hash: what is written to them must not take the place of what is stored. */
+  const unread = new WeakMap<Session, string>()
+  let sweptAt = now()
+
+  const openStored = (request: HttpRequest, hash: string, data: string | undefined): void => {
+    request.session = createSession(data === undefined ? undefined : { hash, data })
+  }
+
+  const create = (request: HttpRequest, data: string): void | Promise<void> => {
+    const id = randomBytes(32).toString('base64url')
+    return after(store.write(toHash(id), data, now() + idle * 1000, false), () => {
+      setCookie(request, id)
+    })
+  }
+  const replace = (
+    request: HttpRequest,
+    { data, destroyed }: SessionOutcome,
+    old: string,
+  ): void | Promise<void> => {
+    if (!destroyed || data !== emptyData) {
+      return after(store.remove(old), () => create(request, data))
+    }
+    // The browser forgets it also where the store cannot.
+    setCookie(request, undefined)
+    return store.remove(old)
+  }
+  const write = (request: HttpRequest, outcome: SessionOutcome): void | Promise<void> => {
+    const { stored, data } = outcome
+    const old = stored?.hash ?? unread.get(request.session)
+    const isReplaced = outcome.destroyed || outcome.regenerated
+    if (old !== undefined && isReplaced) return replace(request, outcome, old)
+    if (stored !== undefined) {
+      if (data === stored.data) return undefined
+      return store.write(stored.hash, data, now() + idle * 1000, true)
+    }
+    return data === emptyData || old !== undefined ? undefined : create(request, data)
+  }
+  const sweep = (): void => {
+    if (store.sweep === undefined || now() - sweptAt < sweepEvery) return
+    sweptAt = now()
+    void attempt(
+      () => store.sweep?.(sweptAt),
+      (error) => {
+        log.error({ err: error }, 'old sessions cannot be dropped')
+      },
+    )
+  }
+
+  return {
+    open: (request) => {
+      const id = readId(request)
+      if (id === undefined) {
+        request.session = createSession(undefined)
+        return undefined
+      }
+      const name = toHash(id)
+      return attempt(
+        () =>
+          after(store.read(name, now()), (data) => {
+            openStored(request, name, data)
+          }),
+        (error) => {
+          request.session = createSession(undefined)
+          unread.set(request.session, name)
+          log.error({ err: error }, 'a session cannot be read; the request has an empty one')
+        },
+      )
+    },
+    save: (request) => {
+      const outcome = readOutcome(request.session)
+      if (outcome === undefined) return undefined
+      sweep()
+      return attempt(
+        () => write(request, outcome),
+        (error) => {
+          log.error({ err: error }, 'a session cannot be saved')
+        },
+      )
+    },
+  }
+}
+
+function readId(request: HttpRequest): string | undefined {
+  if (request.incoming.headers.cookie === undefined) return undefined
+  const id = request.cookies[sessionCookie]
+  return id !== undefined && idForm.test(id) ? id : undefined
+}
+
+/** @param id undefined clears the cookie */
+function setCookie(request: HttpRequest, id: string | undefined): void {
+  const { secure } = request
+  const cookie = toSetCookie(
+    sessionCookie,
+    id ?? '',
+    id === undefined ? { secure, maxAge: 0 } : { secure },
+  )
+  request.addHeader('Set-Cookie', cookie)
+}
+
+function toHash(id: string): string {
+  return hash('sha256', id, 'base64url')
+}
+
+/** Goes on at once where the value is there, else when it comes. */
+function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
+  return value instanceof Promise ? value.then(next) : next(value)
+}
+
+/** Runs something that may fail at once or later; both failures end in `failed`. */
+function attempt(
+  run: () => void | Promise<void>,
+  failed: (error: unknown) => void,
+): void | Promise<void> {
+  try {
+    const running = run()
+    return running instanceof Promise ? running.catch(failed) : undefined
+  } catch (error) {
+    failed(error)
+    return undefined
+  }
+}
