@@ -81,6 +81,11 @@ async function main() {
   console.log(
     machine.pinned ? 'Servers on core 0, load on core 1.' : 'Nothing is pinned to a core.',
   )
+  if (options.load === 'autocannon') {
+    console.log(
+      'autocannon may be slower than the server: the ratios of the fastest rows then shrink.',
+    )
+  }
   await compileServers()
   const measured = {}
   for (const row of rows) {

@@ -18,7 +18,8 @@ function waitForReady(child) {
     let complained = ''
     const fail = (reason) => {
       clearTimeout(timer)
-      const cause = /^.*(Error|cannot start)[^]*/m.exec(complained)?.[0] ?? complained
+      const said = complained.replace(/^ +at .*\n?/gm, '')
+      const cause = /^.*(Error|cannot start)[^]*/m.exec(said)?.[0] ?? said
       reject(new Error(cause ? `${reason}: ${cause.trim().slice(0, 600)}` : reason))
     }
     const timer = setTimeout(() => fail('did not say "ready" in time'), startTimeout)
