@@ -43,6 +43,11 @@ export class Container {
     this.#providers = providers
   }
 
+  /** Every class that is asked for by itself. */
+  classes(): Class[] {
+    return [...this.#providers.keys()].filter((token) => typeof token === 'function')
+  }
+
   /** Makes everything, each after what it needs. Waits for factories that answer promises. */
   async makeAll(): Promise<void> {
     for (const token of this.#providers.keys()) await this.#make(token)

@@ -1,6 +1,6 @@
 /** `@Module`: what an application, or a part of it, is made of. */
 import type { Problem } from '../errors/declaration-error.js'
-import { didYouMean } from '../errors/did-you-mean.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, type Class } from '../metadata/note.js'
@@ -55,7 +55,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
       })
       return
     }
-    checkOptions(module, options, problems)
+    refuseUnknownNames(`@Module of ${module.name}`, options, optionNames, problems)
     for (const imported of resolveList(module, 'imports', options.imports, problems))
       visit(imported)
     for (const declared of options.providers ?? []) providers.add(declared)
@@ -83,16 +83,4 @@ function resolveList(
     })
     return []
   })
-}
-
-function checkOptions(module: Class, options: ModuleOptions, problems: Problem[]): void {
-  for (const name of Object.keys(options)) {
-    if (Object.hasOwn(optionNames, name)) continue
-    const known = Object.keys(optionNames)
-    problems.push({
-      code: 'UNKNOWN_OPTION',
-      message: `${module.name}: @Module has no option "${name}".`,
-      remedy: `${didYouMean(name, known)} Options: ${known.join(', ')}.`.trim(),
-    })
-  }
 }

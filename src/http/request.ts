@@ -66,6 +66,8 @@ export class HttpRequest {
   readonly pathValues: PathValue[] = []
   /** The parsed body, or `undefined` where there is none or the route reads none. */
   body: unknown = undefined
+  /** True once somebody reads the body, so that nobody does twice. */
+  bodyRead = false
   files: UploadedFiles = {}
   /** The `formToken` that was taken out of the body; no credential unless the application says so. */
   formToken: string | undefined = undefined
@@ -99,7 +101,7 @@ export class HttpRequest {
     this.incoming = incoming
     this.outgoing = outgoing
     this.#settings = settings
-    const url = incoming.url ?? '/'
+    const url = toOriginForm(incoming.url ?? '/')
     const mark = url.indexOf('?')
     this.method = incoming.method ?? 'GET'
     this.url = url
@@ -218,6 +220,15 @@ export class HttpRequest {
     const first = (Array.isArray(value) ? value[0] : value)?.split(',', 1)[0]?.trim()
     return first === '' ? undefined : first
   }
+}
+
+/** A target sent in absolute form (`http://host/path`, RFC 9112 §3.2.2) without its scheme and authority. */
+function toOriginForm(target: string): string {
+  if (target.startsWith('/')) return target
+  const match = /^https?:\/\/[^/?#]*(.*)$/i.exec(target)
+  const rest = match?.[1]
+  if (rest === undefined) return target
+  return rest.startsWith('/') ? rest : `/${rest}`
 }
 
 function toTextHeaders(incoming: Incoming): Record<string, string> {

@@ -1,10 +1,11 @@
 /** A route as data: what a controller's notes say about one handler, checked and frozen. Made once, at bootstrap. */
 import type { Problem } from '../errors/declaration-error.js'
+import { didYouMean } from '../errors/did-you-mean.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { Class } from '../metadata/note.js'
 import { readArgumentNames } from './argument-names.js'
 import { readController } from './controller.js'
 import { joinPaths, parsePattern, type Pattern } from './pattern.js'
-import { didYouMean } from '../errors/did-you-mean.js'
 import type { Method } from './route-table.js'
 import { readRouteNotes, type RouteNote, type RouteOptions } from './verbs.js'
 
@@ -72,7 +73,7 @@ function toRoute(declaration: Declaration, problems: Problem[]): Route | undefin
   const where = `${note.method} ${text} (${name})`
   const relative = base !== '' && note.path !== '' && !note.path.startsWith('/')
   const pattern = parsePattern(relative ? note.path : text, where, problems)
-  checkOptionNames(note.options, where, problems)
+  refuseUnknownNames(where, note.options, optionNames, problems)
   const argumentNames = readArguments(declaration, name, problems)
   if (pattern === undefined || argumentNames === undefined) return undefined
   checkArguments(argumentNames, pattern, name, problems)
@@ -96,18 +97,6 @@ const optionNames: Readonly<Record<keyof RouteOptions, true>> = {
   status: true,
   timeout: true,
   unknownKeys: true,
-}
-
-function checkOptionNames(options: RouteOptions, where: string, problems: Problem[]): void {
-  for (const name of Object.keys(options)) {
-    if (Object.hasOwn(optionNames, name)) continue
-    const known = Object.keys(optionNames)
-    problems.push({
-      code: 'UNKNOWN_OPTION',
-      message: `${where}: unknown option "${name}".`,
-      remedy: `${didYouMean(name, known)} Options: ${known.join(', ')}.`.trim(),
-    })
-  }
 }
 
 function readArguments(

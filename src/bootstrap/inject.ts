@@ -1,0 +1,123 @@
+/** Sends a request to an application without a port: for tests. */
+import { createIncoming, StandInResponse } from '../http/stand-in.js'
+import type { Dispatcher } from './dispatcher.js'
+
+/** A request. At most one of `json`, `form`, `multipart`, `text` and `body` may be given. */
+export interface InjectRequest {
+  /** Default `GET`; `POST` where there is a body. */
+  method?: string
+  /** Path and query, e.g. `/items?limit=5`. */
+  url: string
+  headers?: Readonly<Record<string, string>>
+  /** Sent as `Authorization: Bearer …`. */
+  token?: string
+  /** Sent as `application/json`. */
+  json?: unknown
+  /** Sent as `application/x-www-form-urlencoded`; a list repeats its key. */
+  form?: Readonly<Record<string, string | number | boolean | readonly string[]>>
+  /** Sent as `multipart/form-data`: a form, or its fields, where bytes and blobs become files. */
+  multipart?: FormData | Readonly<Record<string, string | Blob | Uint8Array>>
+  /** Sent as `text/plain`. */
+  text?: string
+  /** Sent as it is, under the `content-type` among the headers. */
+  body?: string | Uint8Array
+}
+
+export interface InjectResponse {
+  readonly status: number
+  /** By lower-case name; values that came more than once are joined with commas, `set-cookie` with line feeds. */
+  readonly headers: Readonly<Record<string, string>>
+  /** As text. */
+  readonly body: string
+  /** As bytes. */
+  readonly bytes: Buffer
+  /** Parses the body. @throws {SyntaxError} when it is no JSON */
+  json(): unknown
+}
+
+/** @returns the whole answer; rejects when it was cut off */
+export async function injectRequest(
+  dispatcher: Pick<Dispatcher, 'serve'>,
+  request: InjectRequest,
+): Promise<InjectResponse> {
+  const content = await encodeBody(request)
+  const headers = new Map<string, string>([['host', 'localhost']])
+  if (content !== undefined) {
+    if (content.type !== undefined) headers.set('content-type', content.type)
+    headers.set('content-length', String(content.bytes.length))
+  }
+  if (request.token !== undefined) headers.set('authorization', `Bearer ${request.token}`)
+  for (const [name, value] of Object.entries(request.headers ?? {})) {
+    headers.set(name.toLowerCase(), value)
+  }
+  const incoming = createIncoming({
+    method: request.method ?? (content === undefined ? 'GET' : 'POST'),
+    url: request.url,
+    headers,
+    body: content?.bytes,
+  })
+  const outgoing = new StandInResponse()
+  dispatcher.serve(incoming, outgoing)
+  const head = await outgoing.head
+  const chunks: Buffer[] = []
+  for await (const chunk of outgoing.body) chunks.push(chunk as Buffer)
+  return toInjectResponse(head.status, head.headers, Buffer.concat(chunks))
+}
+
+interface Content {
+  readonly bytes: Uint8Array
+  readonly type: string | undefined
+}
+
+async function encodeBody(request: InjectRequest): Promise<Content | undefined> {
+  if (request.json !== undefined) {
+    return { bytes: Buffer.from(JSON.stringify(request.json)), type: 'application/json' }
+  }
+  if (request.text !== undefined) return { bytes: Buffer.from(request.text), type: 'text/plain' }
+  if (request.body !== undefined) return { bytes: Buffer.from(request.body), type: undefined }
+  const encoded = request.form === undefined ? toForm(request.multipart) : toPairs(request.form)
+  if (encoded === undefined) return undefined
+  const carrier = new Response(encoded)
+  const type = carrier.headers.get('content-type') ?? undefined
+  return { bytes: new Uint8Array(await carrier.arrayBuffer()), type }
+}
+
+function toPairs(form: NonNullable<InjectRequest['form']>): URLSearchParams {
+  const pairs = new URLSearchParams()
+  for (const [name, value] of Object.entries(form)) {
+    for (const item of Array.isArray(value) ? value : [value]) pairs.append(name, String(item))
+  }
+  return pairs
+}
+
+function toForm(multipart: InjectRequest['multipart']): FormData | undefined {
+  if (multipart === undefined || multipart instanceof FormData) return multipart
+  const form = new FormData()
+  for (const [name, value] of Object.entries(multipart)) {
+    if (typeof value === 'string') form.append(name, value)
+    else
+      form.append(
+        name,
+        value instanceof Blob ? value : new Blob([new Uint8Array(value)]),
+        fileName(value, name),
+      )
+  }
+  return form
+}
+
+function fileName(value: Blob | Uint8Array, name: string): string {
+  return value instanceof File ? value.name : name
+}
+
+function toInjectResponse(status: number, list: readonly string[], bytes: Buffer): InjectResponse {
+  const headers: Record<string, string> = {}
+  for (let index = 0; index + 1 < list.length; index += 2) {
+    const name = (list[index] ?? '').toLowerCase()
+    const value = list[index + 1] ?? ''
+    const before = headers[name]
+    const separator = name === 'set-cookie' ? '\n' : ', '
+    headers[name] = before === undefined ? value : before + separator + value
+  }
+  const body = bytes.toString('utf8')
+  return { status, headers, body, bytes, json: () => JSON.parse(body) as unknown }
+}

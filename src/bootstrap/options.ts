@@ -1,0 +1,152 @@
+/** The options of `bootstrap`: checked, completed with defaults and the environment, frozen. */
+import type { AuthOptions } from '../auth/options.js'
+import type { Problem } from '../errors/declaration-error.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { findCorsProblems, type CorsOptions } from '../http/cors.js'
+import { defaultLimits, readSize, type Limits } from '../http/limits.js'
+import type { Log } from '../http/log.js'
+import { defaultTimes, type Times } from '../http/server.js'
+import type { SessionStore } from '../sessions/session-store.js'
+import type { Environment } from './environment.js'
+import type { Token } from './provider.js'
+
+export interface SessionOptions {
+  /** Seconds after the last change until a session is forgotten. Default 7,200. */
+  idle?: number
+  /** Where sessions are kept. Default: in memory. */
+  store?: SessionStore
+}
+
+export interface BootstrapOptions {
+  /** False makes an application for `inject` and `handle` that opens no port. Default true. */
+  listen?: boolean
+  /** Default: `PORT`, else 3000. 0 takes any free port; `app.url` tells which. */
+  port?: number
+  /** Default: `HOST`, else every address of the machine. */
+  host?: string
+  /** Tokens and keys. */
+  auth?: AuthOptions
+  /** Who may read answers from other origins. Default: everybody. */
+  cors?: CorsOptions
+  sessions?: SessionOptions
+  /** Sizes, in bytes or as `'10mb'`. Defaults: `Limits`. */
+  limits?: Partial<Record<keyof Limits, number | string>>
+  /** Milliseconds. Defaults: `Times`. */
+  times?: Partial<Times>
+  /** Folders that are served as they are, by the path before them: `{ '/assets': './public' }`. */
+  static?: Readonly<Record<string, string>>
+  /** Where the log goes: a pino logger or anything with its methods; false keeps none. Default: pino on standard output. */
+  logger?: Log | boolean
+  /** Believe `X-Forwarded-For` and `X-Forwarded-Proto`. Default false. */
+  trustProxy?: boolean
+  /** What happens to keys of a body that its class does not declare. Default `'refuse'`, with 400. */
+  unknownKeys?: 'refuse' | 'drop'
+  /** Processes that share the port. Default 1: this one. */
+  workers?: number
+  /**
+   * Follow requests through promises for `currentRequest()`, at about a fifth of a small route's throughput.
+   * Default: true where a controller or provider names `currentRequest`.
+   */
+  requestContext?: boolean
+  /** Puts something else in the place of providers, for tests: `[[Mailer, fakeMailer]]`. */
+  override?: readonly (readonly [Token, unknown])[]
+  /** The environment's variables. Default `process.env`. */
+  env?: Readonly<Record<string, string | undefined>>
+}
+
+/** What the application runs with. Everything is there; the caller's object was not changed. */
+export interface Settings {
+  readonly listen: boolean
+  readonly port: number
+  readonly host: string
+  readonly limits: Limits
+  readonly times: Times
+  readonly static: Readonly<Record<string, string>>
+  readonly trustProxy: boolean
+  readonly unknownKeys: 'refuse' | 'drop'
+  readonly workers: number
+  readonly override: readonly (readonly [Token, unknown])[]
+}
+
+const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
+  auth: true,
+  cors: true,
+  env: true,
+  host: true,
+  limits: true,
+  listen: true,
+  logger: true,
+  override: true,
+  port: true,
+  requestContext: true,
+  sessions: true,
+  static: true,
+  times: true,
+  trustProxy: true,
+  unknownKeys: true,
+  workers: true,
+}
+
+/** @param problems takes unknown names and values that say nothing sensible */
+export function resolveOptions(
+  options: BootstrapOptions,
+  environment: Environment,
+  problems: Problem[],
+): Settings {
+  refuseUnknownNames('bootstrap', options, optionNames, problems)
+  problems.push(...findCorsProblems(options.cors ?? {}))
+  return Object.freeze({
+    listen: options.listen ?? true,
+    port: readCount('port', options.port ?? environment.port ?? 3000, [0, 65_535], problems),
+    host: options.host ?? environment.host ?? '::',
+    limits: resolveLimits(options.limits ?? {}, problems),
+    times: resolveTimes(options.times ?? {}, problems),
+    static: Object.freeze({ ...options.static }),
+    trustProxy: options.trustProxy ?? false,
+    unknownKeys: options.unknownKeys ?? 'refuse',
+    workers: readCount('workers', options.workers ?? 1, [1, 1024], problems),
+    override: Object.freeze([...(options.override ?? [])]),
+  })
+}
+
+function resolveLimits(
+  given: NonNullable<BootstrapOptions['limits']>,
+  problems: Problem[],
+): Limits {
+  refuseUnknownNames('bootstrap limits', given, namesOf(defaultLimits), problems)
+  const limits: Record<string, number> = { ...defaultLimits }
+  for (const [name, value] of Object.entries(given)) {
+    const size = readSize(value)
+    if (size !== undefined) limits[name] = size
+    else problems.push(invalid(`limits.${name}`, value, `Give bytes, or a size such as '10mb'.`))
+  }
+  return Object.freeze(limits) as unknown as Limits
+}
+
+function resolveTimes(given: Partial<Times>, problems: Problem[]): Times {
+  refuseUnknownNames('bootstrap times', given, namesOf(defaultTimes), problems)
+  for (const [name, value] of Object.entries(given)) {
+    readCount(`times.${name}`, value, [1, 2 ** 31 - 1], problems)
+  }
+  return Object.freeze({ ...defaultTimes, ...given })
+}
+
+function readCount(
+  name: string,
+  value: number,
+  [least, most]: readonly [number, number],
+  problems: Problem[],
+): number {
+  const fits = Number.isInteger(value) && value >= least && value <= most
+  if (!fits) problems.push(invalid(name, value, `Give an integer from ${least} to ${most}.`))
+  return value
+}
+
+function invalid(name: string, value: unknown, remedy: string): Problem {
+  const message = `bootstrap: ${name} is ${String(value)}.`
+  return { code: 'INVALID_OPTION', message, remedy }
+}
+
+function namesOf(defaults: object): Record<string, true> {
+  return Object.fromEntries(Object.keys(defaults).map((name) => [name, true]))
+}

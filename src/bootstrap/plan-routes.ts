@@ -1,0 +1,92 @@
+/**
+ * Reads every controller into planned routes: pattern, access rule, limits, declared classes. Nothing is made yet; what
+ * is wrong with any of it becomes a problem.
+ */
+import { accessRule, type AccessRule } from '../auth/access.js'
+import { accessNotes } from '../auth/decorators.js'
+import type { Problem } from '../errors/declaration-error.js'
+import { readSize, type Limits } from '../http/limits.js'
+import type { Class } from '../metadata/note.js'
+import { collectRoutes, type Route } from '../routing/route.js'
+import { RouteTable } from '../routing/route-table.js'
+import type { Settings } from './options.js'
+import { compileChecks, type RouteChecks } from './route-checks.js'
+
+export interface PlannedRoute {
+  readonly route: Route
+  readonly access: AccessRule
+  /** The application's, with the route's own `limit`. */
+  readonly limits: Limits
+  readonly checks: RouteChecks
+}
+
+/** Every route of the controllers, in the order of declaration. */
+export function planRoutes(
+  controllers: readonly Class[],
+  settings: Settings,
+  problems: Problem[],
+): PlannedRoute[] {
+  const table = new RouteTable<Route>()
+  const reported = new Set<string>()
+  const planned: PlannedRoute[] = []
+  for (const controller of controllers) {
+    for (const route of collectRoutes(controller, problems)) {
+      refuseDuplicate(route, table, problems)
+      const access = readAccess(route, reported, problems)
+      const limits = readLimits(route, settings.limits, problems)
+      const checks = compileChecks(route, settings, problems)
+      planned.push(Object.freeze({ route, access, limits, checks }))
+    }
+  }
+  return planned
+}
+
+/** Text to begin messages about a route with. */
+export function whereIs({ method, pattern, name }: Route): string {
+  return `${method} ${pattern.text} (${name})`
+}
+
+function refuseDuplicate(route: Route, table: RouteTable<Route>, problems: Problem[]): void {
+  const first = table.add(route.method, route.pattern, route)
+  if (first === undefined) return
+  const both =
+    first.pattern.text === route.pattern.text
+      ? `${route.method} ${route.pattern.text} is`
+      : `${route.method} ${first.pattern.text} and ${route.pattern.text} match the same requests and are`
+  const names =
+    first.name === route.name ? `${route.name} twice` : `both ${first.name} and ${route.name}`
+  problems.push({
+    code: 'DUPLICATE_ROUTE',
+    message: `${both} declared by ${names}.`,
+    remedy: 'Remove one or change its path.',
+  })
+}
+
+function readAccess(route: Route, reported: Set<string>, problems: Problem[]): AccessRule {
+  const notes = accessNotes(route.controller, route.member)
+  for (const problem of notes.problems) {
+    // A class's own problems come with each of its handlers.
+    if (reported.has(problem.message)) continue
+    reported.add(problem.message)
+    problems.push(problem)
+  }
+  return accessRule({ method: route.method, onMethod: notes.onMethod, onClass: notes.onClass })
+}
+
+/** Room for the part headers and boundaries around one file of the size that a route allows. */
+const multipartOverhead = 65_536
+
+function readLimits(route: Route, limits: Limits, problems: Problem[]): Limits {
+  const { limit } = route.options
+  if (limit === undefined) return limits
+  const size = readSize(limit)
+  if (size === undefined) {
+    problems.push({
+      code: 'INVALID_OPTION',
+      message: `${whereIs(route)}: limit is ${JSON.stringify(limit)}.`,
+      remedy: `Give bytes, or a size such as '20mb'.`,
+    })
+    return limits
+  }
+  return Object.freeze({ ...limits, body: size, file: size, multipart: size + multipartOverhead })
+}

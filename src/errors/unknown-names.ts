@@ -1,0 +1,26 @@
+/** Refuses names that mean nothing: a mistyped option would otherwise be ignored without a word. */
+import type { Problem } from './declaration-error.js'
+import { didYouMean } from './did-you-mean.js'
+
+/**
+ * Adds a problem `UNKNOWN_OPTION` for every key of `given` that is not known.
+ *
+ * @param where what the options belong to, e.g. `GET /items (ItemController.list)`
+ * @param known the names that mean something, as a record so that the compiler holds it complete
+ */
+export function refuseUnknownNames(
+  where: string,
+  given: object,
+  known: Readonly<Record<string, true>>,
+  problems: Problem[],
+): void {
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(known, name)) continue
+    const names = Object.keys(known)
+    problems.push({
+      code: 'UNKNOWN_OPTION',
+      message: `${where}: unknown option "${name}".`,
+      remedy: `${didYouMean(name, names)} Options: ${names.join(', ')}.`.trim(),
+    })
+  }
+}

@@ -1,0 +1,28 @@
+/** The face of Filigree: everything an application imports. Grouped by floor, from declarations to the application. */
+
+export { HttpError, type FieldFault, type HttpErrorOptions } from './errors/http-error.js'
+export { DeclarationError, type Problem } from './errors/declaration-error.js'
+
+export { Controller } from './routing/controller.js'
+export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/verbs.js'
+
+export type { Claims, HttpRequest, RequestAuth, Session, UploadedFiles } from './http/request.js'
+export type { UploadedFile } from './http/uploaded-file.js'
+export { html, redirect, reply, type Reply } from './http/reply.js'
+export { file } from './http/file-reply.js'
+export { events } from './http/events.js'
+export type { Log } from './http/log.js'
+
+export { NoAuth, Secured } from './auth/decorators.js'
+export { Auth, type TokenOptions } from './auth/auth.js'
+export type { AuthOptions } from './auth/options.js'
+export type { SessionStore } from './sessions/session-store.js'
+
+export { bootstrap } from './bootstrap/bootstrap.js'
+export type { Application, RouteSummary } from './bootstrap/application.js'
+export type { InjectRequest, InjectResponse } from './bootstrap/inject.js'
+export type { BootstrapOptions } from './bootstrap/options.js'
+export { Module, type ModuleOptions } from './bootstrap/module.js'
+export { Injectable, type ProviderDeclaration } from './bootstrap/provider.js'
+export type { Lifecycle } from './bootstrap/container.js'
+export { currentRequest } from './bootstrap/current-request.js'

@@ -1,0 +1,223 @@
+import { describe, expect, it } from '@jest/globals'
+import type { Problem } from '../../src/errors/declaration-error.js'
+import { createContainer, type Container } from '../../src/bootstrap/container.js'
+import { Injectable, type ProviderDeclaration, type Token } from '../../src/bootstrap/provider.js'
+import type { Class } from '../../src/metadata/note.js'
+
+class Clock {
+  readonly time = 7
+}
+
+@Injectable
+class Mailer {
+  constructor(readonly clock: Clock) {}
+}
+
+class Shop {
+  static inject = [Mailer, 'currency']
+  readonly mailer: Mailer
+  readonly currency: string
+  constructor(mailer: Mailer, currency: string) {
+    this.mailer = mailer
+    this.currency = currency
+  }
+}
+
+interface Setup {
+  providers?: ProviderDeclaration[]
+  controllers?: Class[]
+  override?: [Token, unknown][]
+}
+
+function create(setup: Setup): { container: Container; problems: Problem[] } {
+  const problems: Problem[] = []
+  const container = createContainer(
+    {
+      moduleName: 'AppModule',
+      providers: setup.providers ?? [],
+      controllers: setup.controllers ?? [],
+      override: setup.override ?? [],
+      builtIn: [],
+    },
+    problems,
+  )
+  return { container, problems }
+}
+
+function problemsOf(setup: Setup): [string, string, string][] {
+  return create(setup).problems.map(({ code, message, remedy }) => [code, message, remedy])
+}
+
+describe('createContainer', () => {
+  it('makes each provider once, with what its constructor asks for', async () => {
+    const { container, problems } = create({
+      providers: [Shop, Mailer, Clock, { provide: 'currency', use: 'EUR' }],
+    })
+    expect(problems).toEqual([])
+    await container.makeAll()
+    const shop = container.get(Shop)
+    expect(shop.currency).toBe('EUR')
+    expect(shop.mailer).toBe(container.get(Mailer))
+    expect(shop.mailer.clock).toBe(container.get(Clock))
+  })
+
+  it('waits for a factory that answers a promise', async () => {
+    const { container } = create({
+      providers: [
+        { provide: 'currency', make: async (clock: Clock) => `E${clock.time}`, inject: [Clock] },
+        Clock,
+      ],
+    })
+    await container.makeAll()
+    expect(container.get('currency')).toBe('E7')
+  })
+
+  it('takes thunks of classes that are defined later', async () => {
+    const { container, problems } = create({ providers: [() => Late] })
+    expect(problems).toEqual([])
+    await container.makeAll()
+    expect(container.get(Late)).toBeInstanceOf(Late)
+  })
+
+  it('puts an override in the place of a provider, a class or a value', async () => {
+    class FakeMailer {}
+    const fakeClock = { time: 0 }
+    const { container } = create({
+      providers: [Mailer, Clock],
+      override: [
+        [Mailer, FakeMailer],
+        [Clock, fakeClock],
+      ],
+    })
+    await container.makeAll()
+    expect(container.get(Mailer)).toBeInstanceOf(FakeMailer)
+    expect(container.get(Clock)).toBe(fakeClock)
+  })
+
+  it('starts in the order of making, stops in the reverse, whatever fails', async () => {
+    const log: string[] = []
+    class First {
+      onStart() {
+        log.push('start first')
+      }
+      onStop() {
+        log.push('stop first')
+      }
+    }
+    class Second {
+      static inject = [First]
+      async onStart() {
+        log.push('start second')
+      }
+      onStop() {
+        throw new Error('stuck')
+      }
+    }
+    const { container } = create({ providers: [Second, First] })
+    await container.makeAll()
+    await container.start()
+    const failures: unknown[] = []
+    await container.stop((error) => failures.push(error))
+    expect(log).toEqual(['start first', 'start second', 'stop first'])
+    expect(failures).toEqual([new Error('stuck')])
+  })
+
+  it('says which path leads to a missing provider', () => {
+    expect(problemsOf({ controllers: [Shop], providers: [Mailer] })).toEqual([
+      [
+        'MISSING_PROVIDER',
+        'Shop → Mailer needs Clock, which no module provides.',
+        'Add Clock to AppModule.providers.',
+      ],
+      [
+        'MISSING_PROVIDER',
+        'Shop needs currency, which no module provides.',
+        'Add currency to AppModule.providers.',
+      ],
+    ])
+  })
+
+  it('names the circle of providers that need each other', () => {
+    class Hen {
+      static inject = [() => Egg]
+    }
+    class Egg {
+      static inject = [Hen]
+    }
+    expect(problemsOf({ providers: [Hen, Egg] })).toEqual([
+      [
+        'CIRCULAR_PROVIDERS',
+        'Hen → Egg → Hen: these need each other before any of them is made.',
+        'Move what they share into a provider of its own.',
+      ],
+    ])
+  })
+
+  it.each<[string, () => Class, string]>([
+    [
+      'a constructor whose types were not emitted',
+      () => {
+        class Bare {
+          constructor(readonly clock: Clock) {}
+        }
+        return Bare
+      },
+      'Bare takes 1 argument, whose types the compiler did not emit.',
+    ],
+    [
+      'an argument of an interface',
+      () => {
+        @Injectable
+        class Typed {
+          constructor(readonly options: { a: number }) {}
+        }
+        return Typed
+      },
+      'Typed has argument 1 of a type that leaves no class behind (an interface, a type or a plain value).',
+    ],
+    [
+      'a token that is not defined yet',
+      () => {
+        class Early {
+          static inject = [undefined]
+        }
+        return Early
+      },
+      'Early has no token at position 1 of inject.',
+    ],
+  ])('explains %s', (_, make, message) => {
+    const [problem] = problemsOf({ providers: [make()] })
+    expect(problem?.slice(0, 2)).toEqual(['UNREADABLE_DEPENDENCIES', message])
+    expect(problem?.[2]).toContain('static inject = [')
+  })
+
+  it.each<[string, Setup, string]>([
+    [
+      'one token provided in two ways',
+      {
+        providers: [
+          { provide: 'a', use: 1 },
+          { provide: 'a', use: 2 },
+        ],
+      },
+      'DUPLICATE_PROVIDER',
+    ],
+    [
+      'something that is no provider',
+      { providers: [undefined as unknown as Class] },
+      'NOT_A_PROVIDER',
+    ],
+    ['an override of nothing', { override: [[Clock, {}]] }, 'UNKNOWN_OVERRIDE'],
+  ])('refuses %s', (_, setup, code) => {
+    expect(problemsOf(setup).map(([found]) => found)).toEqual([code])
+  })
+})
+
+describe('Container.get', () => {
+  it('suggests a provider when nothing provides the token', () => {
+    const { container } = create({ providers: [Clock] })
+    expect(() => container.get('Clok')).toThrow('No module provides Clok. Did you mean Clock?')
+  })
+})
+
+class Late {}
