@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { readSources, resolveImport, root, type SourceFile } from './source-files.js'
+
+const floors: Readonly<Record<string, number>> = {
+  errors: 0,
+  metadata: 1,
+  fields: 2,
+  routing: 2,
+  http: 3,
+  auth: 4,
+  sessions: 4,
+  openapi: 5,
+  records: 6,
+  graphql: 7,
+  bootstrap: 8,
+  cli: 9,
+}
+
+const sources = readSources('src')
+const client = readSources('client')
+const all = [...sources, ...client]
+
+function folderOf(path: string): string {
+  return path.split('/')[1] ?? ''
+}
+
+function isOwn(from: string): boolean {
+  return from.startsWith('.')
+}
+
+describe('the house', () => {
+  it('has no room without a floor', () => {
+    const folders = new Set(sources.map(({ path }) => folderOf(path)))
+    folders.delete('index.ts')
+    expect([...folders].filter((folder) => !(folder in floors))).toEqual([])
+  })
+
+  it('imports lower floors only', () => {
+    const upward = sources.flatMap((file) => {
+      if (file.path === 'src/index.ts') return []
+      const from = folderOf(file.path)
+      return file.imports
+        .filter((imported) => isOwn(imported.from))
+        .map((imported) => folderOf(resolveImport(file, imported.from)))
+        .filter((to) => to !== from && !((floors[to] ?? 99) < (floors[from] ?? -1)))
+        .map((to) => `${file.path} imports ${to}`)
+    })
+    expect(upward).toEqual([])
+  })
+
+  it('keeps the client free of the server', () => {
+    const outside = client.flatMap((file) =>
+      file.imports
+        .map(({ from }) => (isOwn(from) ? resolveImport(file, from) : from))
+        .filter((to) => !to.startsWith('client/')),
+    )
+    expect(outside).toEqual([])
+  })
+
+  it('has no circle of imports', () => {
+    expect(findCircles(all)).toEqual([])
+  })
+
+  it('leads every relative import to a file', () => {
+    const missing = all.flatMap((file) =>
+      file.imports
+        .filter(({ from }) => isOwn(from))
+        .map(({ from }) => resolveImport(file, from))
+        .filter((path) => !existsSync(join(root, path))),
+    )
+    expect(missing).toEqual([])
+  })
+
+  it('imports each package in one file', () => {
+    const users = new Map<string, Set<string>>()
+    for (const file of all) {
+      for (const { from, typeOnly } of file.imports) {
+        if (isOwn(from) || from.startsWith('node:') || typeOnly) continue
+        const name = from
+          .split('/')
+          .slice(0, from.startsWith('@') ? 2 : 1)
+          .join('/')
+        users.set(name, (users.get(name) ?? new Set()).add(file.path))
+      }
+    }
+    // The polyfill has no exports: both files that read metadata need it to be there.
+    users.delete('reflect-metadata')
+    const shared = [...users].filter(([, files]) => files.size > 1)
+    expect(shared.map(([name, files]) => [name, [...files]])).toEqual([])
+  })
+
+  it('has files of 300 lines at most', () => {
+    const long = all.map(({ path, text }) => [path, text.split('\n').length - 1] as const)
+    expect(long.filter(([, lines]) => lines > 300)).toEqual([])
+  })
+
+  it('opens every file with a sentence about it', () => {
+    expect(all.filter(({ text }) => !text.startsWith('/**')).map(({ path }) => path)).toEqual([])
+  })
+
+  it('has no barrels and no rooms for odds and ends', () => {
+    const faces = ['src/index.ts', 'client/index.ts']
+    const odd = all.filter(
+      ({ path }) =>
+        /^(?:utils?|helpers?|common|misc)\b/.test(basename(path)) ||
+        (basename(path) === 'index.ts' && !faces.includes(path)),
+    )
+    expect(odd.map(({ path }) => path)).toEqual([])
+  })
+})
+
+/** Loops of imports that are there at run time, each as its path. */
+function findCircles(files: readonly SourceFile[]): string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const done = new Set<string>()
+  const circles: string[] = []
+  const visit = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path)
+    if (start !== -1) {
+      circles.push([...trail.slice(start), path].join(' → '))
+      return
+    }
+    const file = byPath.get(path)
+    if (file === undefined || done.has(path)) return
+    for (const { from, typeOnly } of file.imports) {
+      if (!typeOnly && isOwn(from)) visit(resolveImport(file, from), [...trail, path])
+    }
+    done.add(path)
+  }
+  for (const { path } of files) visit(path, [])
+  return circles
+}
