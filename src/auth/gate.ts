@@ -6,6 +6,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
 import type { Log } from '../http/log.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
+import { isThenable } from '../http/thenable.js'
 import { hasRoles, type AccessRule } from './access.js'
 import type { Auth } from './auth.js'
 
@@ -93,8 +94,8 @@ function enter(request: HttpRequest, rule: AccessRule, auth: RequestAuth): void 
 /** Nothing but `true` lets in, whatever a guard without types may answer. */
 function askGuard(verdict: unknown): void | Promise<void> {
   if (verdict === true) return undefined
-  if (!(verdict instanceof Promise)) throw forbidden()
-  return verdict.then(askGuard)
+  if (!isThenable(verdict)) throw forbidden()
+  return Promise.resolve(verdict).then(askGuard)
 }
 
 /** Compares digests, so that neither the key's length nor its beginning shows in the time it takes. */

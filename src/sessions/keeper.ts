@@ -6,6 +6,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { toSetCookie } from '../http/cookies.js'
 import type { Log } from '../http/log.js'
 import type { HttpRequest, Session } from '../http/request.js'
+import { isThenable } from '../http/thenable.js'
 import type { SessionStore } from './session-store.js'
 import { createSession, emptyData, readOutcome, type SessionOutcome } from './session.js'
 
@@ -143,7 +144,7 @@ function toHash(id: string): string {
 
 /** Goes on at once where the value is there, else when it comes. */
 function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
-  return value instanceof Promise ? value.then(next) : next(value)
+  return isThenable(value) ? Promise.resolve(value).then(next) : next(value)
 }
 
 /** Runs something that may fail at once or later; both failures end in `failed`. */
@@ -153,7 +154,7 @@ function attempt(
 ): void | Promise<void> {
   try {
     const running = run()
-    return running instanceof Promise ? running.catch(failed) : undefined
+    return isThenable(running) ? Promise.resolve(running).catch(failed) : undefined
   } catch (error) {
     failed(error)
     return undefined

@@ -1,0 +1,162 @@
+import { describe, expect, it } from '@jest/globals'
+import { openAccess, tokenAccess, type Guard } from '../../src/auth/access.js'
+import { accessNotes, classAccess, NoAuth, Secured } from '../../src/auth/decorators.js'
+
+const guard: Guard = (claims, request) => claims?.sub === request.params.id
+
+class Plain {
+  @Secured bare(): void {}
+  @Secured() called(): void {}
+  @Secured('admin') role(): void {}
+  @Secured('admin', 'editor') anyRole(): void {}
+  @Secured({ roles: ['admin', 'audit'], all: true }) allRoles(): void {}
+  @Secured({ roles: ['admin'] }) listed(): void {}
+  @Secured(guard) guarded(): void {}
+  @NoAuth open(): void {}
+  @NoAuth() openCalled(): void {}
+  silent(): void {}
+}
+
+describe('Secured and NoAuth', () => {
+  it.each([
+    { member: 'bare', note: tokenAccess },
+    { member: 'called', note: tokenAccess },
+    { member: 'role', note: { ...tokenAccess, roles: ['admin'] } },
+    { member: 'anyRole', note: { ...tokenAccess, roles: ['admin', 'editor'] } },
+    { member: 'allRoles', note: { ...tokenAccess, roles: ['admin', 'audit'], all: true } },
+    { member: 'listed', note: { ...tokenAccess, roles: ['admin'] } },
+    { member: 'guarded', note: { ...tokenAccess, guard } },
+    { member: 'open', note: openAccess },
+    { member: 'openCalled', note: openAccess },
+  ])('notes what stands on $member', ({ member, note }) => {
+    expect(accessNotes(Plain, member)).toEqual({ onMethod: note, problems: [] })
+  })
+
+  it('says nothing about a method without a decorator', () => {
+    expect(accessNotes(Plain, 'silent')).toEqual({ problems: [] })
+  })
+
+  it('notes what stands on the class, for every method', () => {
+    @Secured('admin')
+    class Closed {
+      @NoAuth hook(): void {}
+      list(): void {}
+    }
+    const onClass = { ...tokenAccess, roles: ['admin'] }
+    expect(accessNotes(Closed, 'hook')).toEqual({ onMethod: openAccess, onClass, problems: [] })
+    expect(accessNotes(Closed, 'list')).toEqual({ onClass, problems: [] })
+    expect(classAccess(Closed)).toEqual({ note: onClass, problems: [] })
+  })
+
+  it('reads a bare decorator on a class', () => {
+    @NoAuth
+    class Open {}
+    expect(classAccess(Open)).toEqual({ note: openAccess, problems: [] })
+  })
+
+  it("keeps a base's word until the subclass says its own", () => {
+    @Secured
+    class Base {
+      @Secured('admin') one(): void {}
+      @Secured('admin') two(): void {}
+    }
+    @NoAuth
+    class Derived extends Base {
+      @NoAuth override two(): void {}
+    }
+    expect(accessNotes(Derived, 'one').onMethod?.roles).toEqual(['admin'])
+    expect(accessNotes(Derived, 'two')).toEqual({
+      onMethod: openAccess,
+      onClass: openAccess,
+      problems: [],
+    })
+    expect(accessNotes(Base, 'two').onMethod?.roles).toEqual(['admin'])
+  })
+})
+
+describe('accessNotes', () => {
+  it('reports both decorators on one handler, and stays closed until then', () => {
+    class Torn {
+      @Secured @NoAuth save(): void {}
+    }
+    expect(accessNotes(Torn, 'save')).toEqual({
+      onMethod: tokenAccess,
+      problems: [
+        {
+          code: 'ACCESS_CONTRADICTION',
+          message: 'Torn.save is both @Secured and @NoAuth.',
+          remedy: 'Remove one of them.',
+        },
+      ],
+    })
+  })
+
+  it('reports both decorators on one class', () => {
+    @NoAuth
+    @Secured
+    class Torn {
+      list(): void {}
+    }
+    expect(accessNotes(Torn, 'list').problems.map(({ message }) => message)).toEqual([
+      'Torn is both @Secured and @NoAuth.',
+    ])
+  })
+
+  it('reports one decorator written twice', () => {
+    class Twice {
+      @Secured('a') @Secured('b') save(): void {}
+    }
+    expect(accessNotes(Twice, 'save').problems[0]).toMatchObject({
+      code: 'ACCESS_CONTRADICTION',
+      message: 'Twice.save has @Secured more than once.',
+    })
+  })
+
+  it.each([
+    { says: [''], message: 'takes roles as non-empty text' },
+    { says: ['admin', 7], message: 'takes roles as non-empty text' },
+    { says: [null], message: 'takes roles as non-empty text' },
+    { says: [{ roles: [] }], message: 'needs a list with at least one role' },
+    { says: [{ roles: 'admin' }], message: 'needs a list with at least one role' },
+    { says: [{}], message: 'needs a list with at least one role' },
+    { says: [{ role: ['admin'] }], message: 'has no option "role". Did you mean "roles"?' },
+    { says: [{ roles: ['admin'], all: 'yes' }], message: '"all" must be true or false' },
+    { says: [guard, guard], message: 'takes roles as non-empty text' },
+  ])('reports @Secured with $says', ({ says, message }) => {
+    const secure = Secured as (...args: unknown[]) => MethodDecorator
+    class Odd {
+      @secure(...says)
+      save(): void {}
+    }
+    const { onMethod, problems } = accessNotes(Odd, 'save')
+    expect(onMethod?.open).toBe(false)
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toMatchObject({ code: 'ACCESS_DECLARATION' })
+    expect(problems[0]?.message).toMatch(/^Odd\.save: @Secured/)
+    expect(problems[0]?.message).toContain(message)
+  })
+
+  it('reports arguments of @NoAuth', () => {
+    const noAuth = NoAuth as (...args: unknown[]) => MethodDecorator
+    class Odd {
+      @noAuth('admin')
+      save(): void {}
+    }
+    expect(accessNotes(Odd, 'save').problems[0]?.message).toBe(
+      'Odd.save: @NoAuth takes no arguments.',
+    )
+  })
+
+  it('reports a decorator on a field and on a static method', () => {
+    class Misplaced {
+      @Secured handler = (): void => undefined
+      @Secured static make(): void {}
+    }
+    expect(accessNotes(Misplaced, 'handler').problems[0]?.message).toBe(
+      'Misplaced.handler: @Secured stands before a field, which is no handler.',
+    )
+    expect(accessNotes(Misplaced, 'make').problems[0]?.message).toBe(
+      'Misplaced.make: @Secured stands before a static method, which is no handler.',
+    )
+  })
+})

@@ -1,0 +1,143 @@
+/** Keys, tokens and requests for the tests of this folder. */
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import jsonwebtoken from 'jsonwebtoken'
+import { Auth, type AuthSettings } from '../../src/auth/auth.js'
+import { createGate, type Gate, type GateOptions } from '../../src/auth/gate.js'
+import { createKeys } from '../../src/auth/keys.js'
+import type { KeySource } from '../../src/auth/key-source.js'
+import { readPrivateKey, readPublicKeys } from '../../src/auth/pem.js'
+import { HttpError } from '../../src/errors/http-error.js'
+import { silentLog, type Log } from '../../src/http/log.js'
+import { HttpRequest } from '../../src/http/request.js'
+import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
+
+export interface Pair {
+  readonly privateKey: KeyObject
+  readonly privatePem: string
+  readonly publicPem: string
+}
+
+export function makePair(bits = 2048): Pair {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: bits })
+  return {
+    privateKey,
+    privatePem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    publicPem: publicKey.export({ type: 'spki', format: 'pem' }) as string,
+  }
+}
+
+/** 2026-11-20T10:00:00Z in milliseconds. */
+export const noon = Date.UTC(2026, 10, 20, 10)
+/** The same in seconds. */
+export const noonSeconds = noon / 1000
+
+export interface Clock {
+  (): number
+  /** Moves the clock, in seconds. */
+  advance(seconds: number): void
+}
+
+export function makeClock(start = noon): Clock {
+  let time = start
+  return Object.assign(() => time, {
+    advance: (seconds: number) => {
+      time += seconds * 1000
+    },
+  })
+}
+
+export function givenKeys(pair: Pair, ...older: Pair[]): KeySource {
+  const own = readPrivateKey(pair.privatePem)
+  const all = [pair, ...older].flatMap(({ publicPem }) => readPublicKeys(publicPem))
+  return { from: 'given', private: own, public: all }
+}
+
+export type AuthInput = Partial<AuthSettings> & { source: KeySource; now: () => number }
+
+export function makeAuth({ source, ...settings }: AuthInput): Auth {
+  const log = settings.log ?? silentLog
+  return new Auth({
+    keys: createKeys({ source, log, now: settings.now }),
+    log,
+    rotate: 'half-life',
+    issuer: undefined,
+    audience: undefined,
+    expiresIn: 3600,
+    ...settings,
+  })
+}
+
+export function makeGate(auth: Auth, options: Partial<GateOptions> = {}): Gate {
+  return createGate({ apiKey: undefined, auth, formToken: false, log: silentLog, ...options })
+}
+
+export function makeRequest(
+  headers: Record<string, string> = {},
+  { method = 'POST', url = '/items' }: { method?: string; url?: string } = {},
+): HttpRequest {
+  const incoming = createIncoming({
+    method,
+    url,
+    headers: Object.entries(headers),
+    body: undefined,
+  })
+  return new HttpRequest(incoming, new StandInResponse(), { trustProxy: false })
+}
+
+export function bearer(token: string): HttpRequest {
+  return makeRequest({ authorization: `Bearer ${token}` })
+}
+
+/** The error that a call ends with, thrown or rejected. */
+export async function failureOf(run: () => unknown): Promise<HttpError> {
+  try {
+    await run()
+  } catch (error) {
+    if (error instanceof HttpError) return error
+    throw error
+  }
+  throw new Error('It was let in.')
+}
+
+/** The value of a response header that was added on the way, or undefined. */
+export function addedHeader(request: HttpRequest, name: string): string | undefined {
+  const list = request.responseHeaders ?? []
+  const index = list.indexOf(name)
+  return index === -1 ? undefined : list[index + 1]
+}
+
+/** A log that keeps its lines as `level message`. */
+export function makeLog(): Log & { readonly lines: string[] } {
+  const lines: string[] = []
+  const keep = (level: string) => (_details: object, message: string) => {
+    lines.push(`${level} ${message}`)
+  }
+  return {
+    lines,
+    error: keep('error'),
+    warn: keep('warn'),
+    info: keep('info'),
+    debug: keep('debug'),
+  }
+}
+
+/** A token by another library: jsonwebtoken. `iat` is noon unless the payload says otherwise. */
+export function foreignToken(
+  payload: object,
+  key: KeyObject | string,
+  options: jsonwebtoken.SignOptions = {},
+): string {
+  const claims = { iat: noonSeconds, ...payload }
+  return jsonwebtoken.sign(claims, key, { algorithm: 'RS256', ...options })
+}
+
+/** A token put together by hand, whatever its header says. */
+export function rawToken(header: unknown, payload: unknown, signature: Buffer | string): string {
+  const tail = typeof signature === 'string' ? signature : signature.toString('base64url')
+  return `${toPart(header)}.${toPart(payload)}.${tail}`
+}
+
+export function toPart(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return Buffer.from(text).toString('base64url')
+}
