@@ -1,0 +1,95 @@
+/** Everything a body can flow from, read in one way: chunk by chunk, until it ends or nobody wants it any more. */
+import { Readable } from 'node:stream'
+
+export interface ChunkSource {
+  /** The next chunk; rejects or throws when the source fails. */
+  next(): Promise<IteratorResult<unknown>> | IteratorResult<unknown>
+  /** Lets the source go: streams are destroyed, `return()` of iterators is called. Never throws. */
+  cancel(): void
+}
+
+/**
+ * @param body a Node stream, a web stream, an async iterable, or an iterator (a generator that was called). Maps, sets
+ * and other iterables that are no iterators are data, not streams
+ * @returns undefined for everything else; nothing is read yet
+ */
+export function toChunkSource(body: Readable | ReadableStream): ChunkSource
+export function toChunkSource(body: object): ChunkSource | undefined
+export function toChunkSource(body: object): ChunkSource | undefined {
+  if (body instanceof Readable) return fromReadable(body)
+  if (isWebStream(body)) return fromWebStream(body)
+  if (isAsyncIterable(body)) return fromIterator(body[Symbol.asyncIterator]())
+  if (isIterator(body)) return fromIterator(body)
+  return undefined
+}
+
+/** The same for items that are not chunks yet, and so may come from a list or a set too. */
+export function toItemSource(items: object): ChunkSource | undefined {
+  const source = toChunkSource(items)
+  if (source !== undefined || !isIterable(items)) return source
+  return fromIterator(items[Symbol.iterator]())
+}
+
+type AnyIterator = AsyncIterator<unknown> | Iterator<unknown>
+
+function fromReadable(stream: Readable): ChunkSource {
+  // An error that comes when nobody reads any more must not end the process.
+  stream.on('error', () => undefined)
+  const iterator = stream[Symbol.asyncIterator]()
+  return {
+    next: () => iterator.next(),
+    cancel: () => {
+      stream.destroy()
+    },
+  }
+}
+
+/** By its reader, because the iterator of a web stream cannot be left while it waits for a chunk. */
+function fromWebStream(stream: ReadableStream<unknown>): ChunkSource {
+  const reader = stream.getReader()
+  return {
+    next: () => reader.read() as Promise<IteratorResult<unknown>>,
+    cancel: () => {
+      reader.cancel().catch(() => undefined)
+    },
+  }
+}
+
+/** An async generator that waits for something runs its `finally` after that: `return()` cannot interrupt it. */
+function fromIterator(iterator: AnyIterator): ChunkSource {
+  return {
+    next: () => iterator.next(),
+    cancel: () => {
+      try {
+        Promise.resolve(iterator.return?.()).catch(() => undefined)
+      } catch {
+        // Nobody is left to be told.
+      }
+    },
+  }
+}
+
+function isWebStream(body: object): body is ReadableStream<unknown> {
+  return typeof (body as { getReader?: unknown }).getReader === 'function'
+}
+
+function isAsyncIterable(body: object): body is AsyncIterable<unknown> {
+  return typeof (body as { [Symbol.asyncIterator]?: unknown })[Symbol.asyncIterator] === 'function'
+}
+
+function isIterator(body: object): body is IterableIterator<unknown> {
+  return typeof (body as { next?: unknown }).next === 'function' && isIterable(body)
+}
+
+function isIterable(body: object): body is Iterable<unknown> {
+  return typeof (body as { [Symbol.iterator]?: unknown })[Symbol.iterator] === 'function'
+}
+
+/** The bytes behind a buffer or any view of one, not copied; undefined for everything else. */
+export function toBytes(body: unknown): Uint8Array | undefined {
+  if (body instanceof Uint8Array) return body
+  if (ArrayBuffer.isView(body)) {
+    return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
+  }
+  return body instanceof ArrayBuffer ? new Uint8Array(body) : undefined
+}

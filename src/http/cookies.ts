@@ -1,0 +1,41 @@
+/** Cookies, read and written; the one place that knows the `cookie` package. Source: RFC 6265 §4.1 and §5.4. */
+import { parseCookie, stringifySetCookie } from 'cookie'
+
+export interface CookieOptions {
+  /** Life in seconds; 0 deletes. Default: until the browser closes. */
+  maxAge?: number
+  /** End of life. `maxAge` wins where both are given. */
+  expires?: Date
+  /** Where it is sent back. Default `/`. */
+  path?: string
+  /** Sent to the sub-domains of this host too. Default: this host alone. */
+  domain?: string
+  /** Kept from scripts. Default true. */
+  httpOnly?: boolean
+  /** Sent over https only. Default false; `sameSite: 'none'` needs it. */
+  secure?: boolean
+  /** Sent with requests from other sites: never, on navigation, always. Default `lax`. */
+  sameSite?: 'strict' | 'lax' | 'none'
+}
+
+/** @param header the `Cookie` header @returns decoded values by name; the first of a repeated name */
+export function readCookies(header: string): Record<string, string> {
+  return { ...parseCookie(header) } as Record<string, string>
+}
+
+/**
+ * Makes the value of a `Set-Cookie` header: `theme=dark; Path=/; HttpOnly; SameSite=Lax`.
+ *
+ * @param value any text; it is percent-encoded
+ * @throws {TypeError} when the name, path or domain cannot stand in the header
+ */
+export function toSetCookie(name: string, value: string, options: CookieOptions = {}): string {
+  return stringifySetCookie({
+    path: '/',
+    httpOnly: true,
+    sameSite: 'lax',
+    ...options,
+    name,
+    value,
+  })
+}

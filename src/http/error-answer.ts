@@ -1,0 +1,58 @@
+/** From what was thrown to what the client is told. Source: decisions, Responses and "Errors"; RFC 9457. */
+import { HttpError, reasonPhrase } from '../errors/http-error.js'
+import { assertHeader } from './header-list.js'
+
+export interface ErrorAnswer {
+  readonly status: number
+  /** Names and values in turn, `Content-Type` first. */
+  readonly headers: readonly string[]
+  /** JSON. */
+  readonly body: string
+}
+
+const json = 'application/json; charset=utf-8'
+const problemJson = 'application/problem+json'
+
+/**
+ * @param error an `HttpError` says what the client is told; of anything else it learns nothing
+ * @param accept the request's `Accept`; `application/problem+json` in it makes the body an RFC 9457 one
+ * @throws {TypeError} when the error brings a header that cannot be sent
+ */
+export function toErrorAnswer(error: unknown, accept: string | undefined): ErrorAnswer {
+  const known = error instanceof HttpError ? error : masked
+  const asProblem = accept !== undefined && prefersProblem(accept)
+  const headers = ['Content-Type', asProblem ? problemJson : json]
+  for (const [name, value] of Object.entries(known.headers ?? {})) {
+    assertHeader(name, value)
+    headers.push(name, value)
+  }
+  const fields = asProblem ? toProblem(known) : {}
+  const body = JSON.stringify({ ...fields, error: known.message, errors: known.errors })
+  return { status: known.status, headers, body }
+}
+
+const masked = new HttpError(500)
+
+/** The members of RFC 9457 §3.1, and the error's stable code. */
+function toProblem({ status, message, code }: HttpError): object {
+  return { type: 'about:blank', title: reasonPhrase(status), status, detail: message, code }
+}
+
+/** True when problem+json is named, and liked no less than application/json. */
+function prefersProblem(accept: string): boolean {
+  if (!accept.toLowerCase().includes(problemJson)) return false
+  const quality = qualityOf(accept, problemJson) ?? 0
+  return quality > 0 && quality >= (qualityOf(accept, 'application/json') ?? 0)
+}
+
+/** The `q` of a media range (RFC 9110 §12.4.2), undefined when it is not named. */
+function qualityOf(accept: string, wanted: string): number | undefined {
+  for (const range of accept.toLowerCase().split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
+    if (type !== wanted) continue
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))
+    const quality = weight === undefined ? 1 : Number(weight.slice(2))
+    return Number.isNaN(quality) ? 1 : quality
+  }
+  return undefined
+}

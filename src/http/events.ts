@@ -1,0 +1,109 @@
+/** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
+import { toItemSource, type ChunkSource } from './chunk-source.js'
+import { Reply } from './reply.js'
+import type { Heartbeat } from './stream-body.js'
+
+/** One event: its text alone, or its fields. */
+export type EventItem =
+  | string
+  | {
+      /** Text as it is, anything else as JSON. An event without data sets `id` and `retry` only. */
+      readonly data?: unknown
+      /** The name clients listen for. Default `message`. */
+      readonly event?: string
+      /** Comes back as `Last-Event-ID` when the client connects again. */
+      readonly id?: string | number
+      /** Milliseconds that the client waits before it connects again. */
+      readonly retry?: number
+    }
+
+/** A comment, which clients pass over. */
+export const eventHeartbeat: Heartbeat = Object.freeze({ text: ':\n\n', every: 15_000 })
+
+/** The body of an `events` reply. */
+export class EventStream {
+  readonly source: ChunkSource
+
+  constructor(items: object) {
+    const source = toItemSource(items)
+    if (source === undefined) throw new TypeError(noItems)
+    this.source = {
+      next: async () => {
+        const result = await source.next()
+        return result.done === true ? result : { value: toEventText(result.value) }
+      },
+      cancel: () => {
+        source.cancel()
+      },
+    }
+  }
+}
+
+const noItems = 'events: the items come from no iterable. Give a generator, a list or a stream.'
+
+/**
+ * Sends events as they come: `text/event-stream`, with a comment every 15 seconds so that the connection is kept. When
+ * the client goes away, `return()` of the iterator is called.
+ *
+ * @param items an async iterable, an iterable or a stream of events
+ * @throws {TypeError} when they come from no iterable; an item that is no event ends the stream and is logged
+ */
+export function events(
+  items: AsyncIterable<EventItem> | Iterable<EventItem> | ReadableStream<EventItem>,
+): Reply<EventStream> {
+  if (typeof items !== 'object') throw new TypeError(noItems)
+  return new Reply(new EventStream(items))
+    .type('text/event-stream')
+    .header('Cache-Control', 'no-cache')
+}
+
+/**
+ * Writes one event: `event: price\nid: 7\ndata: {"eur":3}\n\n`. Each line of the data gets a `data:` of its own.
+ *
+ * @throws {TypeError} when it is no event, or a field would break the format: a line break in `event` or `id`, NUL in
+ * `id`, a `retry` that is no whole number
+ */
+export function toEventText(item: unknown): string {
+  if (typeof item === 'string') return `${toDataLines(item)}\n`
+  if (!isFields(item)) {
+    throw new TypeError('events: an item is no event. Give text, or { data, event, id, retry }.')
+  }
+  const { data, event, id, retry } = item
+  let text = ''
+  if (event !== undefined) text += `event: ${toLine('event', event)}\n`
+  if (id !== undefined) text += `id: ${toLine('id', String(id))}\n`
+  if (retry !== undefined) text += `retry: ${toMilliseconds(retry)}\n`
+  if (data !== undefined) text += toDataLines(typeof data === 'string' ? data : toJson(data))
+  return `${text}\n`
+}
+
+function isFields(item: unknown): item is Exclude<EventItem, string> {
+  if (typeof item !== 'object' || item === null) return false
+  return 'data' in item || 'event' in item || 'id' in item || 'retry' in item
+}
+
+function toDataLines(data: string): string {
+  return data
+    .split(/\r\n|\r|\n/)
+    .map((line) => `data: ${line}\n`)
+    .join('')
+}
+
+function toLine(field: string, value: string): string {
+  if (/[\r\n\0]/.test(value)) {
+    throw new TypeError(`events: ${field} holds a line break or NUL. Take it out.`)
+  }
+  return value
+}
+
+function toMilliseconds(retry: number): number {
+  if (Number.isSafeInteger(retry) && retry >= 0) return retry
+  throw new TypeError(`events: retry ${retry} is no number of milliseconds.`)
+}
+
+function toJson(data: unknown): string {
+  // The types promise text; functions and symbols give none.
+  const text = JSON.stringify(data) as string | undefined
+  if (text === undefined) throw new TypeError('events: data has no JSON. Give text or plain data.')
+  return text
+}

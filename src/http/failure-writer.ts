@@ -1,0 +1,86 @@
+/** Answers what was thrown, whatever state the request is in. Source: decisions, Responses and "Errors". */
+import { HttpError } from '../errors/http-error.js'
+import type { Cors } from './cors.js'
+import { answerEarly, unreadBody } from './early-answer.js'
+import { toErrorAnswer, type ErrorAnswer } from './error-answer.js'
+import { setHeader } from './header-list.js'
+import type { Log } from './log.js'
+import type { HttpRequest } from './request.js'
+import { toHead } from './response-head.js'
+
+/** Statuses after which the connection is not kept: the client is too slow, or sends too much. */
+const closing: readonly number[] = [408, 413, 431]
+
+export class FailureWriter {
+  readonly #cors: Cors
+  readonly #log: Log
+
+  constructor(cors: Cors, log: Log) {
+    this.#cors = cors
+    this.#log = log
+  }
+
+  /** Logs the error where its client is not told, then answers, or cuts off an answer that has begun. Never throws. */
+  answer(request: HttpRequest, error: unknown): void {
+    const { outgoing } = request
+    this.#report(request, error)
+    if (outgoing.destroyed || outgoing.writableEnded) return
+    if (outgoing.headersSent) {
+      // What was announced cannot be kept: the client must see that the answer is cut off.
+      outgoing.destroy()
+      return
+    }
+    try {
+      this.#sendError(request, toErrorAnswer(error, request.incoming.headers.accept))
+    } catch (cause) {
+      this.#sendLastResort(request, cause)
+    }
+  }
+
+  #sendError(request: HttpRequest, { status, headers, body }: ErrorAnswer): void {
+    const { incoming, outgoing } = request
+    const unread = unreadBody(incoming)
+    const closes = unread === 'large' || closing.includes(status)
+    const length = Buffer.byteLength(body)
+    const head = toHead(this.#cors, request, { status, own: headers, type: undefined, length })
+    if (closes) setHeader(head, 'Connection', 'close')
+    const content = request.method === 'HEAD' ? '' : body
+    if (closes && unread !== 'none') {
+      answerEarly(request, status, head, content)
+      return
+    }
+    outgoing.writeHead(status, head)
+    if (content === '') outgoing.end()
+    else outgoing.end(content)
+  }
+
+  /** When even the error's answer cannot be sent, because of a header: the masked one, without any of the headers. */
+  #sendLastResort(request: HttpRequest, cause: unknown): void {
+    const { outgoing } = request
+    this.#report(request, cause)
+    request.responseHeaders = ['X-Request-Id', request.id]
+    // Node keeps the phrase of a status that it then refused to send.
+    if ('statusMessage' in outgoing) outgoing.statusMessage = ''
+    try {
+      this.#sendError(request, toErrorAnswer(cause, undefined))
+    } catch {
+      outgoing.destroy()
+    }
+  }
+
+  /** What the client is told already needs no log; what it is not told does. */
+  #report(request: HttpRequest, error: unknown): void {
+    const { method, path } = request
+    if (error instanceof HttpError && error.status < 500) {
+      if (error.cause === undefined) return
+      this.#log.debug({ err: error, method, path }, 'request refused')
+      return
+    }
+    if (request.outgoing.destroyed && isAbort(error)) return
+    this.#log.error({ err: error, requestId: request.id, method, path }, 'request failed')
+  }
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError'
+}

@@ -1,0 +1,138 @@
+/**
+ * Files out of a folder, and nothing out of it. What looks like a way out is refused, not tidied. Source: specification,
+ * "File serving"; RFC 9110 §13 (conditions) and §14 (ranges).
+ */
+import { lstat, realpath } from 'node:fs/promises'
+import { relative, resolve, sep } from 'node:path'
+import type { Readable } from 'node:stream'
+import { HttpError } from '../errors/http-error.js'
+import { Reply } from './reply.js'
+import type { HttpRequest } from './request.js'
+
+export interface FileOptions {
+  /** The folder; relative to the working directory of the process. */
+  root: string
+}
+
+/** The body of a `file` reply. */
+export class FileBody {
+  readonly path: string
+  /** Absolute. */
+  readonly root: string
+
+  constructor(path: string, root: string) {
+    this.path = path
+    this.root = resolve(root)
+  }
+}
+
+/**
+ * Answers with a file: its media type, ETag, Last-Modified, ranges, 304 and `X-Content-Type-Options: nosniff`; with
+ * `Cache-Control: no-cache` unless `.header` says otherwise. 404 `{ error }` for what is not there, and for `..`,
+ * backslashes, NUL, percent-encoded ones of these, names that begin with a dot, folders, and symlinks out of the root.
+ *
+ * @param path below the root, decoded, with `/` between its parts
+ */
+export function file(path: string, options: FileOptions): Reply<FileBody> {
+  return new Reply(new FileBody(path, options.root))
+}
+
+/** A file, ready to be sent. */
+export interface OpenFile {
+  /** 200, 206 or 304. */
+  readonly status: number
+  /** Names and values in turn; neither `Content-Type` nor `Content-Length` is among them. */
+  readonly headers: readonly string[]
+  readonly type: string | undefined
+  /** Bytes of this answer; undefined for 304. */
+  readonly length: number | undefined
+  readonly stream: Readable
+}
+
+/** @throws {HttpError} 404, or 412 and 416 when the request's conditions or ranges cannot be met */
+export async function openFile(request: HttpRequest, { path, root }: FileBody): Promise<OpenFile> {
+  const found = await findFile(path, root)
+  if (found === undefined) throw new HttpError(404)
+  // Not needed by applications that serve no files.
+  const { default: send } = await import('@fastify/send')
+  const escaped = found.path.split(sep).map(encodeURIComponent).join('/')
+  const sent = await send(conditionsOf(request), escaped, {
+    root: found.root,
+    cacheControl: false,
+    index: false,
+  })
+  if (sent.type === 'file') return toOpenFile(sent)
+  sent.stream.destroy()
+  throw toHttpError(sent.statusCode, sent.headers)
+}
+
+/** Ranges and conditions are for reading; any other method gets the whole file. */
+function conditionsOf({ method, incoming }: HttpRequest): Readable {
+  const isRead = method === 'GET' || method === 'HEAD'
+  const asked = { method, headers: isRead ? incoming.headers : {} }
+  // The package looks at these two members only.
+  return asked as unknown as Readable
+}
+
+interface FoundFile {
+  /** The root, all links resolved. */
+  readonly root: string
+  /** The file's path below it, all links resolved. */
+  readonly path: string
+}
+
+/** The real file, or `undefined` where there is none that may be seen. */
+async function findFile(path: string, root: string): Promise<FoundFile | undefined> {
+  if (!isPlainPath(path)) return undefined
+  try {
+    const realRoot = await realpath(root)
+    const real = await realpath(resolve(realRoot, path))
+    const inside = real.startsWith(realRoot.endsWith(sep) ? realRoot : realRoot + sep)
+    if (!inside || !(await lstat(real)).isFile()) return undefined
+    const below = relative(realRoot, real)
+    return isPlainPath(below.replaceAll(sep, '/')) ? { root: realRoot, path: below } : undefined
+  } catch (error) {
+    if (isAbsence(error)) return undefined
+    throw error
+  }
+}
+
+/** Parts with a name each, none of them hidden, nothing that any file system or decoder takes for a separator. */
+function isPlainPath(path: string): boolean {
+  if (/[\\\0]|%(?:00|2e|2f|5c)/i.test(path)) return false
+  return path.split('/').every((part) => part !== '' && !part.startsWith('.'))
+}
+
+function isAbsence(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | null)?.code
+  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG' || code === 'ELOOP'
+}
+
+interface Sent {
+  readonly statusCode: number
+  readonly headers: Record<string, string | number>
+  readonly stream: Readable
+}
+
+function toOpenFile({ statusCode, headers, stream }: Sent): OpenFile {
+  const rest = ['X-Content-Type-Options', 'nosniff']
+  for (const [name, value] of Object.entries(headers)) {
+    if (name !== 'Content-Type' && name !== 'Content-Length') rest.push(name, String(value))
+  }
+  rest.push('Cache-Control', 'no-cache')
+  const { 'Content-Type': type, 'Content-Length': length } = headers
+  return {
+    status: statusCode,
+    headers: rest,
+    type: type === undefined ? undefined : String(type),
+    length: length === undefined ? undefined : Number(length),
+    stream,
+  }
+}
+
+function toHttpError(status: number, headers: Record<string, string>): HttpError {
+  if (status === 412) return new HttpError(412)
+  if (status !== 416) return new HttpError(404)
+  const range = headers['Content-Range'] ?? 'bytes */*'
+  return new HttpError(416, undefined, { headers: { 'Content-Range': range } })
+}

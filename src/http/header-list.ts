@@ -1,0 +1,67 @@
+/**
+ * Response headers as one flat list, names and values in turn, which is what `writeHead` takes fastest. Source: RFC
+ * 9110 §5.1 (names) and §5.5 (values).
+ */
+
+const noToken = /[^!#$%&'*+\-.^_`|~0-9A-Za-z]/
+// Tab is the one control character a value may hold; above U+00FF Node cannot write it.
+const unsendable = /[\0-\x08\n-\x1f\x7f]|[^\0-\xff]/
+const framing = /^(?:transfer-encoding|trailer|content-length)$/i
+
+/** Headers that may stand in a response more than once; of all others the first one counts. */
+const repeatable = /^(?:set-cookie|vary|link|www-authenticate)$/i
+
+/**
+ * Lets a header pass that can be sent as it is.
+ *
+ * @throws {TypeError} naming the header and the fault: a name that is no token, CR, LF, NUL or another control
+ * character in the value, a character beyond U+00FF, or a header that Filigree writes itself
+ */
+export function assertHeader(name: string, value: string): void {
+  if (name === '' || noToken.test(name)) {
+    throw new TypeError(
+      `Header ${JSON.stringify(name)}: this is no header name. Use letters, digits and "-".`,
+    )
+  }
+  if (unsendable.test(value)) throw new TypeError(`Header "${name}": ${describeFault(value)}`)
+  if (framing.test(name)) {
+    throw new TypeError(`Header "${name}": it is made from the body. Leave it out.`)
+  }
+  if (/^access-control-/i.test(name)) {
+    throw new TypeError(
+      `Header "${name}": CORS headers are on every response. Set them in bootstrap's \`cors\`.`,
+    )
+  }
+}
+
+function describeFault(value: string): string {
+  if (/[\r\n]/.test(value)) return 'the value contains CR or LF. Take the line breaks out.'
+  if (value.includes('\0')) return 'the value contains NUL. Take it out.'
+  return 'the value contains a character that no header can carry. Percent-encode it.'
+}
+
+/** Sets a header in the list: in place of one with that name, or at the end where it may repeat or is new. */
+export function setHeader(list: string[], name: string, value: string): void {
+  const index = repeatable.test(name) ? -1 : findHeader(list, name)
+  if (index === -1) list.push(name, value)
+  else list.splice(index, 2, name, value)
+}
+
+/** Adds what the list does not have yet: a header that is there already stays as it is. */
+export function addMissing(list: string[], more: readonly string[]): void {
+  for (let index = 0; index + 1 < more.length; index += 2) {
+    const name = more[index] ?? ''
+    if (repeatable.test(name) || findHeader(list, name) === -1)
+      list.push(name, more[index + 1] ?? '')
+  }
+}
+
+/** The index of a header's name, whatever its case, or -1. */
+function findHeader(list: readonly string[], name: string): number {
+  const wanted = name.toLowerCase()
+  for (let index = 0; index < list.length; index += 2) {
+    const present = list[index] ?? ''
+    if (present.length === name.length && present.toLowerCase() === wanted) return index
+  }
+  return -1
+}

@@ -1,0 +1,120 @@
+/** The response builder: what a handler returns when the body alone does not say it all. Source: decisions, Responses. */
+import { toSetCookie, type CookieOptions } from './cookies.js'
+import { assertHeader, setHeader } from './header-list.js'
+
+/**
+ * A body with its status and headers. Made by `reply`, `html`, `file`, `redirect` and `events`; every method changes
+ * this reply and returns it.
+ */
+export class Reply<Body = unknown> {
+  readonly body: Body
+  /** Undefined: the route's, 204 where the body is null or undefined. */
+  readonly status: number | undefined
+  /** Names and values in turn, all of them sendable; neither `Content-Type` nor `Content-Length` is among them. */
+  readonly headers: string[] = []
+  /** The `Content-Type` that was asked for; undefined: the body's own. */
+  mediaType: string | undefined = undefined
+  /** Bytes that a stream will give, where that is known; ignored for other bodies. */
+  length: number | undefined = undefined
+
+  /** @throws {RangeError} when the status is no integer from 200 to 599 */
+  constructor(body: Body, status?: number) {
+    if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 599)) {
+      throw new RangeError(`reply: ${status} is no response status. Use 200 to 599.`)
+    }
+    this.body = body
+    this.status = status
+  }
+
+  /**
+   * Sets a header; a second value for the same name replaces the first, except for `Set-Cookie`, `Vary`, `Link` and
+   * `WWW-Authenticate`, which add up. `Content-Length` is taken for streams.
+   *
+   * @throws {TypeError} when the name is no header name, the value holds CR, LF, NUL or what no header can carry, or
+   * Filigree writes the header itself (`Transfer-Encoding`, `Access-Control-*`)
+   */
+  header(name: string, value: string | number): this {
+    const text = String(value)
+    if (/^content-type$/i.test(name)) return this.type(text)
+    if (/^content-length$/i.test(name)) return this.#setLength(text)
+    assertHeader(name, text)
+    setHeader(this.headers, name, text)
+    return this
+  }
+
+  /**
+   * Sets `Content-Type`, sent as it is: `text/csv; charset=utf-8`.
+   *
+   * @throws {TypeError} when the value cannot be sent
+   */
+  type(mediaType: string): this {
+    assertHeader('Content-Type', mediaType)
+    this.mediaType = mediaType
+    return this
+  }
+
+  /**
+   * Adds a cookie, for the whole host, kept from scripts, SameSite=Lax, unless the options say otherwise.
+   *
+   * @param value any text; it is percent-encoded
+   * @throws {TypeError} when the name, path or domain cannot stand in a cookie
+   */
+  cookie(name: string, value: string, options?: CookieOptions): this {
+    return this.header('Set-Cookie', toSetCookie(name, value, options))
+  }
+
+  /** Hands a token to the client, which keeps it and sends it from now on: the header `FreshToken`. */
+  freshToken(token: string): this {
+    return this.header('FreshToken', token)
+  }
+
+  #setLength(text: string): this {
+    if (!/^\d{1,15}$/.test(text)) {
+      throw new TypeError(`Header "Content-Length": "${text}" is no number of bytes.`)
+    }
+    this.length = Number(text)
+    return this
+  }
+}
+
+/**
+ * Builds a response.
+ *
+ * @param body an object, list, number or boolean (JSON); a string (text/plain unless `.type` is given); null; bytes, a
+ * Node or web stream, a Blob, an async iterable or an iterator of text and bytes (application/octet-stream)
+ * @param status default: the route's, 200 where it says none
+ * @throws {RangeError} when the status is no integer from 200 to 599
+ */
+export function reply<Body = null>(body: Body = null as Body, status?: number): Reply<Body> {
+  return new Reply(body, status)
+}
+
+/** Answers with a page: `text/html; charset=utf-8`. Nothing in it is escaped. */
+export function html(text: string, status?: number): Reply<string> {
+  return new Reply(text, status).type('text/html; charset=utf-8')
+}
+
+export type RedirectStatus = 301 | 302 | 303 | 307 | 308
+
+const redirects: readonly number[] = [301, 302, 303, 307, 308]
+
+/**
+ * Sends the client elsewhere.
+ *
+ * @param url absolute, or relative to the request's; other characters than ASCII are percent-encoded. It is not checked
+ * against anything: do not build it from what a client sent
+ * @throws {TypeError} when the address holds CR, LF or another control character
+ * @throws {RangeError} when the status is no redirect
+ */
+export function redirect(url: string | URL, status: RedirectStatus = 302): Reply<null> {
+  if (!redirects.includes(status)) {
+    throw new RangeError(`redirect: ${status} is no redirect. Use 301, 302, 303, 307 or 308.`)
+  }
+  return new Reply(null, status).header('Location', toAscii(String(url)))
+}
+
+/** Percent-encodes what is not ASCII, and spaces; control characters stay, for the header's check to refuse them. */
+function toAscii(url: string): string {
+  const whole = url.replace(/[\ud800-\udfff]/gu, '\ufffd')
+  return whole.replace(/ |[^\p{ASCII}]/gu, encodeURIComponent)
+}

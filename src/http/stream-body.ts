@@ -1,0 +1,125 @@
+/** Writes a body that flows: no faster than the client takes it, and no longer than the client stays. */
+import { toBytes, type ChunkSource } from './chunk-source.js'
+import type { Outgoing } from './exchange.js'
+
+export interface StreamOptions {
+  /** Sends the head; called once, when the first chunk is there. */
+  readonly writeHead: () => void
+  /** Bytes the source must give, because `Content-Length` says so. */
+  readonly length: number | undefined
+  /** Shows that the connection lives. The head then goes out at once, with the text behind it. */
+  readonly heartbeat: Heartbeat | undefined
+}
+
+export interface Heartbeat {
+  readonly text: string
+  /** Milliseconds from one to the next. */
+  readonly every: number
+}
+
+/**
+ * Sends the source's chunks (text or bytes), then ends the response. When the client goes away the source is let go and
+ * the promise resolves.
+ *
+ * @returns rejects when the source fails, gives something else than text or bytes, or does not give `length` bytes; the
+ * response then is not ended, and its head not sent if it was the first chunk that failed
+ */
+export async function streamBody(
+  outgoing: Outgoing,
+  source: ChunkSource,
+  options: StreamOptions,
+): Promise<void> {
+  let beating: NodeJS.Timeout | undefined
+  const leave = () => {
+    clearInterval(beating)
+    source.cancel()
+  }
+  outgoing.once('close', leave)
+  try {
+    const first = Promise.resolve(source.next())
+    if (options.heartbeat !== undefined) {
+      beating = await openEarly(outgoing, first, options.heartbeat, options.writeHead)
+    }
+    await writeAll(outgoing, source, await first, options)
+  } catch (error) {
+    source.cancel()
+    if (!outgoing.destroyed) throw error
+  } finally {
+    clearInterval(beating)
+    outgoing.off('close', leave)
+  }
+}
+
+async function writeAll(
+  outgoing: Outgoing,
+  source: ChunkSource,
+  first: IteratorResult<unknown>,
+  options: StreamOptions,
+): Promise<void> {
+  const { length = Infinity } = options
+  let sent = 0
+  for (let result = first; !isGone(outgoing); result = await source.next()) {
+    const chunk = result.done === true ? undefined : toChunk(result.value)
+    sent += chunk?.length ?? 0
+    if (sent > length) throw new Error(`The stream gave more than the ${length} bytes announced.`)
+    if (!outgoing.headersSent) options.writeHead()
+    if (chunk === undefined) {
+      finish(outgoing, sent, length)
+      return
+    }
+    if (chunk.length > 0 && !outgoing.write(chunk)) await roomIn(outgoing)
+  }
+}
+
+function finish(outgoing: Outgoing, sent: number, length: number): void {
+  if (length !== Infinity && sent < length) {
+    throw new Error(`The stream ended after ${sent} of the ${length} bytes announced.`)
+  }
+  outgoing.end()
+}
+
+/** A function, because the compiler takes it for settled that a property stays what it was. */
+function isGone(outgoing: Outgoing): boolean {
+  return outgoing.destroyed
+}
+
+/**
+ * Sends the head while the source is still thinking, so that the client knows it is connected. A source that fails at
+ * once is still in time for an error's answer.
+ */
+async function openEarly(
+  outgoing: Outgoing,
+  first: Promise<unknown>,
+  heartbeat: Heartbeat,
+  writeHead: () => void,
+): Promise<NodeJS.Timeout | undefined> {
+  await Promise.race([first, new Promise((resolve) => setImmediate(resolve))])
+  if (isGone(outgoing)) return undefined
+  writeHead()
+  outgoing.write(heartbeat.text)
+  const beating = setInterval(() => {
+    if (!outgoing.writableNeedDrain) outgoing.write(heartbeat.text)
+  }, heartbeat.every)
+  return beating.unref()
+}
+
+function toChunk(value: unknown): Uint8Array {
+  const bytes = typeof value === 'string' ? Buffer.from(value) : toBytes(value)
+  if (bytes !== undefined) return bytes
+  throw new TypeError(
+    `A streamed body gave ${value === null ? 'null' : typeof value}. Give text or bytes; objects can go out by events().`,
+  )
+}
+
+/** Resolves when the response takes more, or was closed. */
+function roomIn(outgoing: Outgoing): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      outgoing.off('drain', done)
+      outgoing.off('close', done)
+      resolve()
+    }
+    outgoing.on('drain', done)
+    outgoing.on('close', done)
+  })
+}
