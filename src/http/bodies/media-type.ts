@@ -1,0 +1,36 @@
+/** Reads a Content-Type, the same way for every decision that depends on one. Source: RFC 9110 §8.3.1. */
+
+export interface MediaType {
+  /** `type/subtype` in lower case. */
+  readonly essence: string
+  /** By lower-case name, quotes and escapes removed. Has no prototype. */
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+const essencePattern = new RegExp(`[\\t ]*(${token}/${token})[\\t ]*`, 'y')
+// A semicolon may stand alone: RFC 9110 lets a parameter be left out after it.
+const parameterPattern = new RegExp(
+  `;[\\t ]*(?:(${token})=(?:(${token})|"((?:[^"\\\\]|\\\\.)*)"))?[\\t ]*`,
+  'y',
+)
+
+/** @returns `undefined` where the text is no media type, a parameter is malformed, or one comes twice */
+export function readMediaType(text: string): MediaType | undefined {
+  essencePattern.lastIndex = 0
+  const essence = essencePattern.exec(text)?.[1]
+  if (essence === undefined) return undefined
+  const parameters = Object.create(null) as Record<string, string>
+  let position = essencePattern.lastIndex
+  while (position < text.length) {
+    parameterPattern.lastIndex = position
+    const match = parameterPattern.exec(text)
+    if (match === null) return undefined
+    position = parameterPattern.lastIndex
+    const name = match[1]?.toLowerCase()
+    if (name === undefined) continue
+    if (name in parameters) return undefined
+    parameters[name] = match[2] ?? match[3]?.replace(/\\(.)/g, '$1') ?? ''
+  }
+  return { essence: essence.toLowerCase(), parameters }
+}

@@ -1,0 +1,70 @@
+/** Stands between a request and formidable, which never takes its listeners off and counts no bytes. */
+import { Readable } from 'node:stream'
+import type { Incoming } from '../exchange.js'
+import { clientGone, ignoreFailure, tooLarge } from './collect.js'
+
+export interface SourceOptions {
+  /** Most bytes of the whole body; more of them are 413. */
+  readonly limit: number
+  /** Checked. */
+  readonly boundary: string
+}
+
+/**
+ * The body's bytes with the back-pressure of whoever reads them. Destroyed, it lets go of the request and leaves it
+ * paused. Fails with 413 or `CLIENT_GONE`.
+ */
+export class MultipartSource extends Readable {
+  /** What formidable looks at; nothing of the client's head but the checked boundary. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly #incoming: Incoming
+  readonly #limit: number
+  #total = 0
+  #ended = false
+
+  constructor(incoming: Incoming, { limit, boundary }: SourceOptions) {
+    super()
+    this.#incoming = incoming
+    this.#limit = limit
+    this.headers = {
+      'content-type': `multipart/form-data; boundary="${boundary}"`,
+      'transfer-encoding': 'chunked',
+    }
+    incoming.on('data', this.#onData).on('end', this.#onEnd)
+    incoming.on('close', this.#onClose).on('error', this.#onError)
+    incoming.pause()
+    if (incoming.destroyed) this.destroy(clientGone())
+  }
+
+  override _read(): void {
+    this.#incoming.resume()
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    const incoming = this.#incoming
+    incoming.off('data', this.#onData).off('end', this.#onEnd)
+    incoming.off('close', this.#onClose).off('error', this.#onError)
+    incoming.on('error', ignoreFailure)
+    if (!this.#ended) incoming.pause()
+    callback(error)
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#total += chunk.length
+    if (this.#total > this.#limit) this.destroy(tooLarge('The body', this.#limit))
+    else if (!this.push(chunk)) this.#incoming.pause()
+  }
+
+  readonly #onEnd = (): void => {
+    this.#ended = true
+    this.push(null)
+  }
+
+  readonly #onClose = (): void => {
+    if (!this.#ended) this.destroy(clientGone())
+  }
+
+  readonly #onError = (cause: Error): void => {
+    if (!this.#ended) this.destroy(clientGone(cause))
+  }
+}

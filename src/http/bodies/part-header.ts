@@ -1,0 +1,104 @@
+/** Reads the head of one part of a multipart body. Source: RFC 7578 §4.2; HTML, multipart/form-data encoding. */
+import { isUtf8 } from 'node:buffer'
+import { HttpError } from '../../errors/http-error.js'
+import { readMediaType } from './media-type.js'
+
+export interface PartHeader {
+  /** The field's name. */
+  readonly name: string
+  /** As the client sent it; a part that has one is a file, whatever else it says. */
+  readonly fileName: string | undefined
+  /** The media type without parameters, `application/octet-stream` where none or a malformed one is given. */
+  readonly type: string
+}
+
+const longestName = 200
+const forbiddenNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
+/**
+ * Written anew instead of taken from formidable, which finds `name=` inside of a file's name, decodes `&#0047;` to a
+ * slash and is quadratic in the length of the header.
+ *
+ * @param headers by lower-case name, one character a byte
+ * @throws {HttpError} 400 `MALFORMED_MULTIPART` or `PROTOTYPE_KEY`
+ */
+export function readPartHeader(headers: Readonly<Record<string, string>>): PartHeader {
+  const parameters = readDisposition(headers['content-disposition'] ?? '')
+  const name = parameters.get('name')
+  if (name === undefined) throw malformed('A part of the body has no name.')
+  if (name.length > longestName) {
+    throw malformed(`A field's name is longer than ${longestName} characters.`)
+  }
+  if (forbiddenNames.has(name)) {
+    throw new HttpError(400, `"${name}" is no field name.`, { code: 'PROTOTYPE_KEY' })
+  }
+  const type = readMediaType(headers['content-type'] ?? '')
+  return {
+    name,
+    fileName: parameters.get('filename'),
+    type: type?.essence ?? 'application/octet-stream',
+  }
+}
+
+export function malformed(message: string, cause?: unknown): HttpError {
+  return new HttpError(400, message, { code: 'MALFORMED_MULTIPART', cause })
+}
+
+const formData = /^[\t ]*form-data[\t ]*(?=;|$)/i
+const parameterStart = /;[\t ]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)=/y
+const bareValue = /[^;"\t ]*/y
+const space = /[\t ]*/y
+
+function readDisposition(header: string): Map<string, string> {
+  const start = formData.exec(header)
+  if (start === null) throw malformed('A part of the body is not form-data.')
+  const parameters = new Map<string, string>()
+  let position = start[0].length
+  while (position < header.length) {
+    parameterStart.lastIndex = position
+    const name = parameterStart.exec(header)?.[1]?.toLowerCase()
+    if (name === undefined || parameters.has(name)) throw malformed(unreadable)
+    const { value, end } = readValue(header, parameterStart.lastIndex)
+    parameters.set(name, toText(value))
+    space.lastIndex = end
+    space.test(header)
+    position = space.lastIndex
+  }
+  return parameters
+}
+
+const unreadable = 'A part of the body has a malformed Content-Disposition.'
+
+function readValue(header: string, start: number): { value: string; end: number } {
+  if (header[start] !== '"') {
+    bareValue.lastIndex = start
+    const value = bareValue.exec(header)?.[0] ?? ''
+    return { value, end: start + value.length }
+  }
+  let close = header.indexOf('"', start + 1)
+  while (close !== -1 && isEscaped(header, close)) close = header.indexOf('"', close + 1)
+  if (close === -1) throw malformed(unreadable)
+  return { value: header.slice(start + 1, close), end: close + 1 }
+}
+
+/**
+ * Browsers write a quote as `%22` and a backslash as it is, so `\"` ends the value of `"C:\"`. Old clients write `\"`
+ * for a quote; then something follows that cannot follow a value.
+ */
+function isEscaped(header: string, close: number): boolean {
+  return header[close - 1] === '\\' && close + 1 < header.length && header[close + 1] !== ';'
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '%22': '"',
+  '%0a': '\n',
+  '%0d': '\r',
+  '\\"': '"',
+}
+
+function toText(value: string): string {
+  const bytes = Buffer.from(value, 'latin1')
+  if (!isUtf8(bytes)) throw malformed('A name in the body is not valid UTF-8.')
+  const text = bytes.toString('utf8')
+  return text.replace(/%22|%0a|%0d|\\"/gi, (escape) => escapes[escape.toLowerCase()] ?? escape)
+}

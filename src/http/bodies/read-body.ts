@@ -1,0 +1,127 @@
+/** Reads a request's body by its media type. Source: decisions on Requests; specification, Request body parsing. */
+import { HttpError } from '../../errors/http-error.js'
+import type { HttpRequest } from '../request.js'
+import type { BodyPlan } from './body-plan.js'
+import { announcedLength, collect } from './collect.js'
+import { takeFormToken } from './form-token.js'
+import { readJson } from './json.js'
+import { readMediaType, type MediaType } from './media-type.js'
+import { readBoundary, readMultipart } from './multipart.js'
+import { readRaw } from './raw.js'
+import { readText } from './text.js'
+import { readUrlencoded } from './urlencoded.js'
+
+export type { BodyPlan } from './body-plan.js'
+
+/** Makes a value of a whole body; throws an `HttpError` of status 400 for a malformed one. */
+type BodyReader = (bytes: Buffer) => unknown
+
+const readers: ReadonlyMap<string, BodyReader> = new Map<string, BodyReader>([
+  ['application/json', readJson],
+  ['application/x-www-form-urlencoded', readUrlencoded],
+  ['text/plain', readText],
+])
+
+const multipart = 'multipart/form-data'
+const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
+
+/**
+ * Reads the body into `request.body`, `request.files` and `request.formToken`.
+ *
+ * A request without `Content-Length` and `Transfer-Encoding` has no body (RFC 9112 §6.3). When the promise rejects, the
+ * rest of the body is left unread in the paused stream, and no uploaded file is left.
+ *
+ * @returns `undefined` where there is no body to wait for
+ * @throws {HttpError} never at once; the promise rejects with 400, 413, 415 or 431, and with code `CLIENT_GONE` when
+ * the connection broke
+ */
+export function readBody(request: HttpRequest, plan: BodyPlan): Promise<void> | undefined {
+  const { headers } = request.incoming
+  const length = headers['content-length']
+  if (length === undefined ? headers['transfer-encoding'] === undefined : Number(length) === 0) {
+    return plan.declared ? Promise.reject(bodyRequired()) : undefined
+  }
+  // By far the commonest, spelled as nearly every client spells it: one promise and no parsing of the head.
+  if (headers['content-type'] === 'application/json' && headers['content-encoding'] === undefined) {
+    return readWhole(request, plan, readJson)
+  }
+  return readByType(request, plan)
+}
+
+// Async, so that what it throws rejects.
+async function readByType(request: HttpRequest, plan: BodyPlan): Promise<void> {
+  const { headers } = request.incoming
+  refuseEncoded(headers['content-encoding'])
+  const type = readMediaType(headers['content-type'] ?? '')
+  const reader = type && readerOf(type)
+  if (type !== undefined && reader !== undefined) {
+    refuseOtherCharset(type)
+    await readWhole(request, plan, reader)
+  } else if (type?.essence === multipart) {
+    refuseOtherCharset(type)
+    const boundary = readBoundary(type)
+    announcedLength(request.incoming, plan.limits.multipart)
+    askForBody(request)
+    await readMultipart(request, plan, boundary)
+  } else if (plan.declared) {
+    throw new HttpError(415, `Send ${[...readers.keys(), multipart].join(', ')}.`)
+  } else await readWhole(request, plan, readRaw)
+}
+
+function readerOf({ essence }: MediaType): BodyReader | undefined {
+  const suffixed = essence.startsWith('application/') && essence.endsWith('+json')
+  return suffixed ? readJson : readers.get(essence)
+}
+
+function readWhole(request: HttpRequest, plan: BodyPlan, reader: BodyReader): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const limit = plan.limits.body
+    const expected = announcedLength(request.incoming, limit)
+    askForBody(request)
+    collect(request.incoming, { limit, expected }, (failure, bytes) => {
+      if (failure !== undefined) {
+        reject(failure)
+        return
+      }
+      try {
+        accept(request, plan, reader, bytes)
+        resolve()
+      } catch (error) {
+        const refusal = error as Error
+        reject(refusal)
+      }
+    })
+  })
+}
+
+function accept(request: HttpRequest, plan: BodyPlan, reader: BodyReader, bytes: Buffer): void {
+  if (bytes.length === 0) {
+    if (plan.declared) throw bodyRequired()
+    return
+  }
+  request.body = reader(bytes)
+  takeFormToken(request)
+}
+
+/** A client that waits for `100 Continue` gets it here: the body is wanted. */
+function askForBody({ incoming, outgoing }: HttpRequest): void {
+  if (incoming.headers.expect?.toLowerCase() === '100-continue') outgoing.writeContinue?.()
+}
+
+function bodyRequired(): HttpError {
+  return new HttpError(400, 'A body is required.', { code: 'BODY_REQUIRED' })
+}
+
+function refuseEncoded(encoding: string | undefined): void {
+  if (encoding === undefined || encoding.toLowerCase() === 'identity') return
+  throw new HttpError(415, 'Compressed bodies are not read. Send the body as it is.', {
+    code: 'UNSUPPORTED_ENCODING',
+    headers: { 'accept-encoding': 'identity' },
+  })
+}
+
+function refuseOtherCharset({ parameters }: MediaType): void {
+  const { charset } = parameters
+  if (charset === undefined || charsets.has(charset.toLowerCase())) return
+  throw new HttpError(415, 'Only UTF-8 bodies are read.', { code: 'UNSUPPORTED_CHARSET' })
+}

@@ -1,0 +1,17 @@
+/** Reads a text/plain body: UTF-8, or nothing. Source: decisions on Requests; RFC 3629. */
+import { isUtf8 } from 'node:buffer'
+import { HttpError } from '../../errors/http-error.js'
+
+const byteOrderMark = 0xfeff
+
+/**
+ * @returns the text without a byte order mark
+ * @throws {HttpError} 400 `INVALID_UTF8`
+ */
+export function readText(bytes: Buffer): string {
+  if (!isUtf8(bytes)) {
+    throw new HttpError(400, 'The body is not valid UTF-8.', { code: 'INVALID_UTF8' })
+  }
+  const text = bytes.toString('utf8')
+  return text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text
+}

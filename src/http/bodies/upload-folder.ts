@@ -1,0 +1,112 @@
+/** The temporary folder of one request's uploads. Source: decisions on Requests, multipart; Uploads. */
+import { randomUUID } from 'node:crypto'
+import { createWriteStream, type WriteStream } from 'node:fs'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable, Stream } from 'node:stream'
+import { clientGone, tooLarge } from './collect.js'
+
+/** Bytes that may wait for a slow disk, for each upload that runs. */
+const writeAhead = 256 * 1024
+
+export interface ReceiveOptions {
+  /** Most bytes of the file; more of them are 413. */
+  readonly limit: number
+  /** Is paused while the disk is behind. */
+  readonly source: Readable
+}
+
+export interface StoredFile {
+  readonly path: string
+  /** Bytes that lie on the disk. */
+  readonly size: number
+}
+
+export class UploadFolder {
+  readonly path: string
+  readonly #writers = new Set<WriteStream>()
+  #removed: Promise<void> | undefined
+
+  private constructor(path: string) {
+    this.path = path
+  }
+
+  /** Makes a folder that only this user may enter (0700) under the system's temporary one. */
+  static async create(): Promise<UploadFolder> {
+    return new UploadFolder(await mkdtemp(join(tmpdir(), `filigree-upload-${process.pid}-`)))
+  }
+
+  /**
+   * Writes one part's data, from events `data` and `end`, to a file of a random name.
+   *
+   * @throws {HttpError} 413; `CLIENT_GONE` when the folder was removed meanwhile
+   * @throws {Error} the system's, or when fewer bytes lie on the disk than were sent
+   */
+  receive(part: Stream, { limit, source }: ReceiveOptions): Promise<StoredFile> {
+    return new Promise((resolve, reject) => {
+      if (this.#removed !== undefined) throw clientGone()
+      const path = join(this.path, randomUUID())
+      const writer = this.#open(path)
+      let size = 0
+      const resume = (): void => {
+        source.resume()
+      }
+      part.on('data', (chunk: Buffer) => {
+        size += chunk.length
+        if (size > limit) reject(tooLarge('A file', limit))
+        else if (!writer.write(chunk)) source.pause()
+      })
+      // An ended writer drains without saying so; nobody else would let the source go on.
+      part.on('end', () => writer.end(resume))
+      writer.on('drain', resume)
+      writer.on('error', reject)
+      writer.on('close', () => {
+        if (writer.writableFinished) resolve(verify(path, size))
+        else reject(clientGone())
+      })
+    })
+  }
+
+  /** Gives up what is being written and removes the folder with everything in it. Harmless when called again. */
+  remove(): Promise<void> {
+    this.#removed ??= this.#remove()
+    return this.#removed
+  }
+
+  #open(path: string): WriteStream {
+    // The usual mode: the folder keeps others out, and a file that was moved out of it may be read.
+    const writer = createWriteStream(path, { flags: 'wx', highWaterMark: writeAhead })
+    this.#writers.add(writer)
+    writer.once('close', () => this.#writers.delete(writer))
+    return writer
+  }
+
+  async #remove(): Promise<void> {
+    // A file that is still being opened would appear after the folder was read.
+    await Promise.all([...this.#writers].map(abandon))
+    try {
+      await rm(this.path, { recursive: true, force: true, maxRetries: 3 })
+    } catch (error) {
+      process.emitWarning(`Uploads: cannot remove ${this.path}: ${String(error)}`)
+    }
+  }
+}
+
+function abandon(writer: WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    writer.once('close', () => {
+      resolve()
+    })
+    writer.destroy()
+  })
+}
+
+/** A full disk can lose the last bytes without an error. */
+async function verify(path: string, size: number): Promise<StoredFile> {
+  const stored = await stat(path)
+  if (stored.size !== size) {
+    throw new Error(`Uploads: ${path} holds ${stored.size} bytes of ${size}. Is the disk full?`)
+  }
+  return { path, size }
+}

@@ -1,0 +1,131 @@
+/** An uploaded file that lies in the request's temporary folder until it is moved. Source: decisions, "Uploads". */
+import { randomUUID } from 'node:crypto'
+import { createReadStream, type ReadStream } from 'node:fs'
+import { copyFile, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join, sep } from 'node:path'
+import type { UploadedFile } from './uploaded-file.js'
+
+export interface UploadOptions {
+  /** The client's name for the file, as sent. */
+  readonly name: string
+  /** The media type without parameters. */
+  readonly type: string
+  /** Bytes. */
+  readonly size: number
+  /** The temporary file. */
+  readonly path: string
+}
+
+export class Upload implements UploadedFile {
+  readonly name: string
+  readonly type: string
+  readonly size: number
+  #path: string
+
+  constructor(options: UploadOptions) {
+    this.name = cleanFileName(options.name)
+    this.type = options.type
+    this.size = options.size
+    this.#path = options.path
+  }
+
+  get path(): string {
+    return this.#path
+  }
+
+  stream(): ReadStream {
+    return createReadStream(this.#path)
+  }
+
+  bytes(): Promise<Buffer> {
+    return readFile(this.#path)
+  }
+
+  /**
+   * Keeps the file: into a folder (existing, or ending in `/`) under a fresh name with the cleaned extension, else to
+   * the very path, where it takes the place of a file that is there.
+   *
+   * @throws {Error} when the temporary file is gone, or with the system's error when the target cannot be written
+   */
+  async moveTo(target: string): Promise<string> {
+    const goal = (await isFolder(target))
+      ? join(target, randomUUID() + cleanExtension(this.name))
+      : target
+    await mkdir(dirname(goal), { recursive: true })
+    try {
+      await move(this.#path, goal)
+    } catch (cause) {
+      if (!(await isMissing(this.#path))) throw cause
+      const what = `UploadedFile.moveTo: "${this.name}" is no longer in its temporary folder.`
+      const remedy = 'It is removed when the response ends or the client goes away; move it before.'
+      throw new Error(`${what} ${remedy}`, { cause })
+    }
+    this.#path = goal
+    return goal
+  }
+}
+
+async function isFolder(target: string): Promise<boolean> {
+  if (target.endsWith('/') || target.endsWith(sep)) return true
+  try {
+    return (await stat(target)).isDirectory()
+  } catch {
+    // Not there, or not to be looked at: then the move itself tells.
+    return false
+  }
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => false,
+    () => true,
+  )
+}
+
+async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
+    await copyAcross(from, to)
+  }
+}
+
+/** To another device: a copy beside the goal that takes its place at once, so that nobody sees half a file. */
+async function copyAcross(from: string, to: string): Promise<void> {
+  const copy = join(dirname(to), `.${randomUUID()}`)
+  try {
+    await copyFile(from, copy)
+    await rename(copy, to)
+  } catch (error) {
+    await rm(copy, { force: true })
+    throw error
+  }
+  await rm(from, { force: true })
+}
+
+// Control characters, and the marks that turn the direction of text: "photo\u202Egnp.exe" reads as "photoexe.png".
+const hidden = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+const longestName = 200
+
+/** The client's name without folders (of either slash), control characters and more than 200 characters. */
+export function cleanFileName(name: string): string {
+  const last = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1)
+  const clean = last.replace(hidden, '').trim()
+  if (clean === '' || clean === '.' || clean === '..') return 'unnamed'
+  return shorten(clean)
+}
+
+function shorten(name: string): string {
+  if (name.length <= longestName) return name
+  const extension = cleanExtension(name)
+  // The cut may have gone through a character of two units.
+  const start = name.slice(0, longestName - extension.length).replace(/[\ud800-\udbff]$/, '')
+  return start + extension
+}
+
+/** `.jpg` of `Holiday.JPG`; empty where there is none of at most 16 letters and digits. */
+export function cleanExtension(name: string): string {
+  const extension = extname(basename(name)).toLowerCase()
+  return /^\.[a-z0-9]{1,16}$/.test(extension) ? extension : ''
+}
