@@ -92,6 +92,11 @@ export function addConstraint(owner: Class, note: ValidatorNote): void {
   storage()?.addValidationMetadata(Object.assign(copy, note, { target: owner }))
 }
 
+/** A condition as `@ValidateIf` takes it: what was not sent is not checked. `partial` gives it to every property. */
+export function isSent(_object: unknown, value: unknown): boolean {
+  return value !== undefined
+}
+
 function storage(): ValidatorStorage | undefined {
   return (globalThis as { classValidatorMetadataStorage?: ValidatorStorage })
     .classValidatorMetadataStorage

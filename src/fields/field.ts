@@ -5,7 +5,7 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../metadata/dialect.js'
-import { createMemberNote, type Class } from '../metadata/note.js'
+import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
 import type { KindName } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 
@@ -21,6 +21,12 @@ export interface FieldNote {
 
 /** One note per property, inherited, the nearest class's counting whole. */
 export const fieldNotes = createMemberNote<FieldNote>('field')
+
+/**
+ * True on a class whose `id` is given by the database: the key is then read-only, no client's input may name it.
+ * Written by `@Record`.
+ */
+export const givenKey = createClassNote<boolean>('given key')
 
 /**
  * Describes a property.

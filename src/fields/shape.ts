@@ -4,7 +4,7 @@ import { emittedFieldType } from '../metadata/dialect.js'
 import { lineage, type Class } from '../metadata/note.js'
 import { readConstraints, type Constraint } from './class-validator.js'
 import { meaningOf } from './constraint-meaning.js'
-import { fieldNotes, type FieldNote, type TypeOf } from './field.js'
+import { fieldNotes, givenKey, type FieldNote, type TypeOf } from './field.js'
 import { judgeField } from './field-faults.js'
 import { initialValues } from './instance.js'
 import { kindOf, type KindName } from './kinds/table.js'
@@ -128,7 +128,10 @@ function toField(source: FieldSource, problems: Problem[]): ShapeField | undefin
     list: judged.list || rules.list === true || (note === undefined && emitted === Array),
     optional: isOptional(source, rules, meaning.rules),
     nullable: rules.nullable === true || meaning.rules?.nullable === true,
-    readOnly: rules.readOnly === true || hasNoSetter(type, name),
+    readOnly:
+      rules.readOnly === true ||
+      (kind === 'id' && givenKey.read(type) === true) ||
+      hasNoSetter(type, name),
     hidden: rules.hidden === true,
     rules: Object.freeze(rules),
     declared,

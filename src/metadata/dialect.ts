@@ -64,6 +64,14 @@ export function emittedFieldType(owner: Class, member: string): unknown {
   return Reflect.getMetadata('design:type', owner.prototype as object, member)
 }
 
+/** Lets a class made of another have the emitted type of its field. */
+export function copyEmittedType(from: Class, to: Class, member: string): void {
+  const type = emittedFieldType(from, member)
+  if (type !== undefined) {
+    Reflect.defineMetadata('design:type', type, to.prototype as object, member)
+  }
+}
+
 /** The types the compiler emitted for a method's arguments; `undefined` where it emits none. */
 export function emittedArgumentTypes(owner: Class, member: string): readonly unknown[] | undefined {
   return Reflect.getMetadata('design:paramtypes', owner.prototype as object, member) as

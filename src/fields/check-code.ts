@@ -1,0 +1,259 @@
+/**
+ * Writes a shape's check as straight code: one function per class, from a JSON object to an instance, faults gathered on
+ * the way. A value is read once, tested, and put on the instance; nothing is looked up by name at run time.
+ */
+import type { Problem } from '../errors/declaration-error.js'
+import { quote, readProperty, type CheckSource } from './check-source.js'
+import { addDeepFault, addUnknownKeys, dropUndefined, isObject } from './check-runtime.js'
+import { readConstraints, type Constraint } from './class-validator.js'
+import { writeClassValidator, type WrittenConstraints } from './check-constraints.js'
+import { addFault, prefixPaths } from './faults.js'
+import { makerOf } from './instance.js'
+import { holdFault } from './late-constraints.js'
+import { writeRules } from './rule-code.js'
+import { readShape, type Shape, type ShapeField } from './shape.js'
+
+export interface CheckOptions {
+  readonly unknownKeys: 'refuse' | 'drop'
+  /** Every key may be absent, and nothing is put in its place. */
+  readonly partial: boolean
+  /** A program may set what a client may not: read-only and hidden fields, given keys. */
+  readonly from: 'client' | 'program'
+  readonly groups: readonly string[] | undefined
+  readonly problems: Problem[] | undefined
+}
+
+/** Writes the functions of a shape and of every shape it holds. */
+export class CheckWriter {
+  readonly source: CheckSource
+  readonly options: CheckOptions
+  /** True once a rule was written that runs after the object is complete. */
+  waits = false
+  readonly #names = new Map<Shape, string>()
+  #count = 0
+
+  constructor(source: CheckSource, options: CheckOptions) {
+    this.source = source
+    this.options = options
+  }
+
+  /**
+   * The name of the shape's function `(input, faults, late, depth) => instance`, written when first asked for.
+   *
+   * @param isRoot the function for the input itself, which alone may be `partial`
+   */
+  functionFor(shape: Shape, isRoot = false): string {
+    const partial = isRoot && this.options.partial
+    const known = partial ? undefined : this.#names.get(shape)
+    if (known !== undefined) return known
+    const name = `check${this.#count++}`
+    // Before the body is written, which may come back here: a tree's node holds nodes.
+    if (!partial) this.#names.set(shape, name)
+    this.source.add(this.#writeFunction(name, shape, partial))
+    return name
+  }
+
+  #writeFunction(name: string, shape: Shape, partial: boolean): string {
+    const { source, options } = this
+    const { Make, constructs } = makerOf(shape.type)
+    const constraints = options.groups && readConstraints(shape.type, options.groups)
+    const known = shape.fields.filter(
+      ({ readOnly, hidden }) => options.from === 'program' || !(readOnly || hidden),
+    )
+    const fields = known.map((field) => {
+      const chosen =
+        constraints === undefined ? field.constraints : (constraints.get(field.name) ?? [])
+      const plan = { field, constraints: chosen, partial, constructs: constructs && !partial }
+      return new FieldWriter(this, plan).write()
+    })
+    const refuse = options.unknownKeys === 'refuse'
+    const names = source.constant(new Set(known.map((field) => field.name)))
+    return [
+      `function ${name}(input, faults, late, depth) {`,
+      `const o = new ${source.constant(partial && constructs ? bareMaker(shape) : Make)}()`,
+      `if (depth > 64) { ${source.constant(addDeepFault)}(faults); return o }`,
+      refuse ? 'let sent = 0' : '',
+      ...fields,
+      refuse ? 'let keys = 0; for (const key in input) keys++' : '',
+      refuse
+        ? `if (keys !== sent) ${source.constant(addUnknownKeys)}(input, ${names}, faults)`
+        : '',
+      constructs && !partial ? `${source.constant(dropUndefined)}(o)` : '',
+      'return o',
+      '}',
+    ].join('\n')
+  }
+}
+
+/** An update makes no initial values up. */
+function bareMaker(shape: Shape): unknown {
+  const Bare = function () {}
+  Object.defineProperty(Bare, 'prototype', { value: shape.type.prototype as object })
+  return Bare
+}
+
+interface FieldPlan {
+  readonly field: ShapeField
+  readonly constraints: readonly Constraint[]
+  readonly partial: boolean
+  /** The instance comes with initial values of its own. */
+  readonly constructs: boolean
+}
+
+/** Writes the block of one field; in it `v` is the value, `o` the instance. */
+class FieldWriter {
+  readonly #writer: CheckWriter
+  readonly #plan: FieldPlan
+  readonly #target: string
+  readonly #path: string
+
+  constructor(writer: CheckWriter, plan: FieldPlan) {
+    this.#writer = writer
+    this.#plan = plan
+    this.#target = `o[${quote(plan.field.name)}]`
+    this.#path = quote(plan.field.name)
+  }
+
+  write(): string {
+    const { field, constraints } = this.#plan
+    const extra = writeClassValidator(field, constraints, this.#writer)
+    const count = this.#writer.options.unknownKeys === 'refuse' ? 'if (v !== undefined) sent++' : ''
+    const body =
+      field.declared === undefined ? this.#writeBorrowed(extra) : this.#writeDeclared(extra)
+    return `{ let v = ${readProperty('input', field.name)}\n${count}\n${body} }`
+  }
+
+  /** With `@Field`: kind and rules first, then class-validator's for a value that is there. */
+  #writeDeclared(extra: WrittenConstraints): string {
+    const { field } = this.#plan
+    const present = field.list ? this.#writeList(extra) : this.#writeValue(field, extra)
+    return [
+      `if (v === undefined) { ${this.#writeAbsent(extra)} }`,
+      `else if (v === null) { ${this.#target} = null; ${this.#writeNull(extra)} }`,
+      `else { ${present} }`,
+    ].join('\n')
+  }
+
+  #writeAbsent(extra: WrittenConstraints): string {
+    const { field, partial, constructs } = this.#plan
+    if (partial) return ''
+    const value = field.declared?.default
+    if (value !== undefined) return `${this.#target} = ${this.#writeDefault(value)}`
+    if (constructs && field.rules.default !== undefined) return ''
+    // A condition may still let go of the key; IsOptional already has.
+    if (extra.conditional) return this.#writeHeld(extra, 'required', 'is required')
+    return field.optional ? '' : this.#fault('required', 'is required')
+  }
+
+  #writeNull(extra: WrittenConstraints): string {
+    if (this.#plan.field.nullable) return ''
+    if (extra.conditional) return this.#writeHeld(extra, 'type', 'must not be null')
+    return this.#fault('type', 'must not be null')
+  }
+
+  #writeHeld(extra: WrittenConstraints, code: string, text: string): string {
+    const held = `${this.#writer.source.constant(holdFault)}(${quote(code)}, ${quote(text)})`
+    return extra.wait(held)
+  }
+
+  #writeDefault(value: unknown): string {
+    const { source } = this.#writer
+    if (this.#plan.field.kind === 'datetime' && value === 'now') return 'new Date().toISOString()'
+    if (typeof value === 'function') return `${source.constant(value)}()`
+    if (typeof value !== 'object' || value === null) return source.constant(value)
+    return `structuredClone(${source.constant(value)})`
+  }
+
+  #writeValue(field: ShapeField, extra: WrittenConstraints): string {
+    const store = `${this.#target} = v`
+    const value = this.#writeItem(field, this.#path)
+    return `${store}; ${value.test} else { ${value.build}; ${store}; ${extra.code} }`
+  }
+
+  #writeList(extra: WrittenConstraints): string {
+    const { field } = this.#plan
+    const { minItems, maxItems } = field.declared ?? {}
+    const item = this.#writeItem(field, `${quote(`${field.name}.`)} + i`)
+    const sizes = [
+      minItems === undefined
+        ? ''
+        : `if (v.length < ${minItems}) ${this.#fault('minItems', `must have at least ${items(minItems)}`)}`,
+      maxItems === undefined
+        ? ''
+        : `if (v.length > ${maxItems}) ${this.#fault('maxItems', `must have at most ${items(maxItems)}`)} else`,
+    ]
+    return [
+      `${this.#target} = v`,
+      `if (!Array.isArray(v)) ${this.#fault('type', 'must be a list')}`,
+      `else { ${sizes.join('\n')} {`,
+      'const list = []',
+      'for (let i = 0, input = v; i < input.length && faults.length < 50; i++) {',
+      'let v = input[i]',
+      `${item.test} else { ${item.build} }`,
+      'list.push(v) }',
+      `${this.#target} = v = list; ${extra.code} } }`,
+    ].join('\n')
+  }
+
+  /** The code that judges one value: `test` refuses it (and wants an `else`), `build` holds the rules and converts. */
+  #writeItem(field: ShapeField, path: string): { test: string; build: string } {
+    const { source } = this.#writer
+    const fault = (code: string, text: string): string =>
+      `${source.constant(addFault)}(faults, ${path}, ${quote(code)}, ${quote(text)});`
+    if (field.nested !== undefined) {
+      const test = `if (!${source.constant(isObject)}(v)) ${fault('type', 'must be an object')}`
+      return { test, build: this.#writeNested(field.nested, path) }
+    }
+    const { test, read, noun } = field.entry
+    const tested = typeof test === 'string' ? `(${test})` : `${source.constant(test)}(v)`
+    const rules = writeRules(field, source).map(
+      ({ code, text, breaks }) => `if (${breaks}) ${fault(code, text)}`,
+    )
+    const converted = typeof read === 'function' ? `${source.constant(read)}(v)` : read
+    return {
+      test: `if (!${tested}) ${fault('type', `must be ${noun}`)}`,
+      build: [...rules, converted === undefined ? '' : `v = ${converted}`].join('\n'),
+    }
+  }
+
+  #writeNested(type: NonNullable<ShapeField['nested']>, path: string): string {
+    return writeNestedCall(this.#writer, type, path)
+  }
+
+  /** Known to class-validator alone: the value goes on the instance as it is and its rules decide. */
+  #writeBorrowed(extra: WrittenConstraints): string {
+    const { field, partial, constructs } = this.#plan
+    const initial = constructs ? `if (v === undefined) v = ${this.#target}` : ''
+    const store = `if (v !== undefined) ${this.#target} = v`
+    const rules = partial ? `if (v !== undefined) { ${extra.code} }` : extra.code
+    const nested = field.nested === undefined ? '' : extra.build(field.nested)
+    return [initial, nested, store, rules].join('\n')
+  }
+
+  #fault(code: string, text: string): string {
+    const add = this.#writer.source.constant(addFault)
+    return `${add}(faults, ${this.#path}, ${quote(code)}, ${quote(text)});`
+  }
+}
+
+function items(count: number): string {
+  return `${count} item${count === 1 ? '' : 's'}`
+}
+
+/** Replaces `v`, an object, by the instance that its class's function makes of it. */
+export function writeNestedCall(
+  writer: CheckWriter,
+  type: NonNullable<ShapeField['nested']>,
+  path: string,
+  into: { faults: string; late: string } = { faults: 'faults', late: 'late' },
+): string {
+  const name = writer.functionFor(readShape(type(), writer.options.problems))
+  const prefix = writer.source.constant(prefixPaths)
+  const { faults, late } = into
+  return [
+    `const before = ${faults}.length, waiting = ${late}.length`,
+    `v = ${name}(v, ${faults}, ${late}, depth + 1)`,
+    `if (${faults}.length > before) ${prefix}(${faults}, before, ${path})`,
+    `if (${late}.length > waiting) ${prefix}(${late}, waiting, ${path})`,
+  ].join('\n')
+}

@@ -1,0 +1,129 @@
+/** Writes class-validator's part of a field's check: plain rules as code, the others as entries that wait for the object. */
+import { quote, type CheckSource } from './check-source.js'
+import type { Problem } from '../errors/declaration-error.js'
+import { checkNested } from './check-runtime.js'
+import { isSent, type Constraint } from './class-validator.js'
+import { writeConstraint } from './constraint-code.js'
+import { addBroken, itemsOf, toRules, type ConstraintRule } from './constraint-rule.js'
+import { prefixPaths } from './faults.js'
+import { readShape, type Shape, type ShapeField } from './shape.js'
+
+/** Who writes the functions that this code calls. */
+export interface FunctionWriter {
+  readonly source: CheckSource
+  readonly options: { readonly problems: Problem[] | undefined }
+  /** True once a rule was written that runs after the object is complete. */
+  waits: boolean
+  /** The name of the function that checks a shape. */
+  functionFor(shape: Shape): string
+}
+
+export interface WrittenConstraints {
+  /** A condition of the application's own decides: `@ValidateIf`. */
+  readonly conditional: boolean
+  /** Statements that check `v` and note what waits. */
+  readonly code: string
+  /** Statements that turn what `@ValidateNested` checks into instances. */
+  readonly build: (type: NonNullable<ShapeField['nested']>) => string
+  /** A statement that lets the property wait; `held` is code for faults told only if its conditions hold. */
+  readonly wait: (held: string) => string
+}
+
+type Condition = (object: unknown, value: unknown) => boolean
+
+export function writeClassValidator(
+  field: ShapeField,
+  constraints: readonly Constraint[],
+  writer: FunctionWriter,
+): WrittenConstraints {
+  const conditions = constraints.filter(({ note }) => note.type === 'conditionalValidation')
+  const conditional = conditions.some((one) => !isPlain(one))
+  const rules = constraints.filter(isChecked).flatMap(toRules)
+  const property = {
+    name: field.name,
+    conditions: conditions.map(toCondition),
+    rules: [] as ConstraintRule[],
+  }
+  const wait = (held: string): string => {
+    writer.waits = true
+    const name = quote(field.name)
+    return `late.push({ property: ${writer.source.constant(property)}, object: o, path: ${name}, held: ${held} })`
+  }
+  const straight = rules.map((rule) => {
+    const code = conditional ? undefined : writeRule(rule, writer.source)
+    if (code === undefined) property.rules.push(rule)
+    return code ?? ''
+  })
+  const nesting = constraints.find(({ note }) => note.type === 'nestedValidation')
+  const held = conditional && nesting !== undefined && field.declared === undefined
+  const waiting = property.rules.length > 0 || held ? wait(held ? 'held' : 'undefined') : ''
+  const gate = conditional ? '' : writeGate(conditions)
+  return {
+    conditional,
+    code:
+      waiting === '' && straight.every((code) => code === '')
+        ? ''
+        : `${gate} { ${straight.join('\n')} ${waiting} }`,
+    build: (type) =>
+      nesting === undefined ? '' : writeNesting({ type, nesting, writer, gate, held, field }),
+    wait: (code) => wait(code),
+  }
+}
+
+function isChecked({ note }: Constraint): boolean {
+  return ['customValidation', 'isDefined'].includes(note.type)
+}
+
+/** Conditions whose meaning is known beforehand: IsOptional, and that of `partial`. */
+function isPlain({ name, note }: Constraint): boolean {
+  return name === 'isOptional' || note.constraints?.[0] === isSent
+}
+
+function toCondition({ note }: Constraint): Condition {
+  return note.constraints?.[0] as Condition
+}
+
+function writeGate(conditions: readonly Constraint[]): string {
+  if (conditions.length === 0) return ''
+  const optional = conditions.some(({ name }) => name === 'isOptional')
+  return optional ? 'if (v !== undefined && v !== null)' : 'if (v !== undefined)'
+}
+
+function writeRule(rule: ConstraintRule, source: CheckSource): string | undefined {
+  const code = writeConstraint(rule, source)
+  if (code === undefined) return undefined
+  const broken = `${source.constant(addBroken)}(faults, ${source.constant(rule)}, v, o);`
+  if (rule.note.each !== true) return `if (!(${code})) ${broken}`
+  return [
+    `{ const items = ${source.constant(itemsOf)}(v)`,
+    `let kept = true`,
+    `if (items === undefined) kept = ${code}`,
+    `else for (let i = 0; i < items.length && kept; i++) { const v = items[i]; kept = ${code} }`,
+    `if (!kept) ${broken} }`,
+  ].join('\n')
+}
+
+interface NestingPlan {
+  readonly type: NonNullable<ShapeField['nested']>
+  readonly nesting: Constraint
+  readonly writer: FunctionWriter
+  readonly gate: string
+  readonly held: boolean
+  readonly field: ShapeField
+}
+
+function writeNesting({ type, nesting, writer, gate, held, field }: NestingPlan): string {
+  const { source } = writer
+  const check = writer.functionFor(readShape(type(), writer.options.problems))
+  const rule = source.constant(toRules(nesting)[0])
+  const build = `v = ${source.constant(checkNested)}(v, { check: ${check}, rule: ${rule}, object: o, faults: at.faults, late: at.late }, depth + 1)`
+  if (held) return `const held = { faults: [], late: [] }\n{ const at = held; ${build} }`
+  const prefix = source.constant(prefixPaths)
+  const path = quote(field.name)
+  return [
+    `${gate} { const at = { faults, late }, before = faults.length, waiting = late.length`,
+    build,
+    `if (faults.length > before) ${prefix}(faults, before, ${path})`,
+    `if (late.length > waiting) ${prefix}(late, waiting, ${path}) }`,
+  ].join('\n')
+}

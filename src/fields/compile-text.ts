@@ -1,0 +1,129 @@
+/**
+ * Compiles a shape into the check of values that arrive as text: queries, forms. Text becomes what its field's kind says,
+ * by strict grammars, and then the same check runs as for a body. Sources: decisions, Routing; issue: `"false"` is false.
+ */
+import { isObject } from './check-runtime.js'
+import {
+  buildSafely,
+  compileBuild,
+  settle,
+  type Check,
+  type CheckRun,
+  type InputOptions,
+} from './compile-input.js'
+import { mostFaults, toHttpError, type Fault } from './faults.js'
+import type { LateEntry } from './late-constraints.js'
+import type { Shape, ShapeField } from './shape.js'
+
+/**
+ * The compiled check of text by name, `{ limit: '20', tag: ['a', 'b'] }`.
+ *
+ * By kind: `true`, `false`, `1` and `0` only; numbers as in a path; ISO 8601 moments; a repeated name, or a single one,
+ * is a list where a list is declared and a fault elsewhere; nested classes and `json` are written as JSON. A text that is
+ * not of its kind is a fault of code `type` at its path. Values that are no text are left to the check.
+ *
+ * @throws {HttpError} as the check of `compileInput`
+ */
+export function compileText<T extends object>(
+  shape: Shape<T>,
+  options: Omit<InputOptions, 'list'> = {},
+): Check<T> {
+  const { build, waits } = compileBuild(shape, options)
+  const whole = options.whole ?? 'the query'
+  const readers = shape.fields.map((field) => ({ name: field.name, read: readerOf(field) }))
+  return (value) => {
+    const wrong = new Map<string, Fault>()
+    const converted = isObject(value) ? convert(value, readers, wrong) : value
+    const run: CheckRun = { faults: [], late: [], whole }
+    const built = buildSafely(build, converted, run) as T
+    if (wrong.size === 0) {
+      if (waits && run.late.length > 0) return settle(built, run)
+      if (run.faults.length > 0) throw toHttpError(run.faults, whole)
+      return built
+    }
+    // What could not be read has been told; what the check says of the gap it left would be a second fault for one.
+    const others = run.faults.filter(({ path }) => !wrong.has(path.split('.', 1)[0] ?? ''))
+    const readable: LateEntry[] = run.late.filter(({ property }) => !wrong.has(property.name))
+    const faults = [...wrong.values(), ...others].slice(0, mostFaults)
+    return settle(built, { faults, late: readable, whole })
+  }
+}
+
+type Reader = (raw: unknown) => unknown
+
+interface NamedReader {
+  readonly name: string
+  readonly read: Reader
+}
+
+/** Says what a text must be: `must be an integer`. */
+class Unreadable {
+  readonly text: string
+  /** Of the item in a list: `.2`. */
+  readonly path: string
+
+  constructor(text: string, path = '') {
+    this.text = text
+    this.path = path
+  }
+}
+
+function convert(
+  texts: Record<string, unknown>,
+  readers: readonly NamedReader[],
+  wrong: Map<string, Fault>,
+): Record<string, unknown> {
+  // Own keys only, and none that an object has by birth: names come from outside.
+  const values: Record<string, unknown> = Object.assign(Object.create(null) as object, texts)
+  for (const { name, read } of readers) {
+    if (!Object.hasOwn(values, name) || values[name] === undefined) continue
+    const value = read(values[name])
+    if (value instanceof Unreadable) {
+      wrong.set(name, { path: name + value.path, code: 'type', text: value.text })
+      values[name] = undefined
+    } else values[name] = value
+  }
+  return values
+}
+
+function readerOf(field: ShapeField): Reader {
+  const one = itemReaderOf(field)
+  if (!field.list) return (raw) => (Array.isArray(raw) ? readRepeated(field, raw, one) : one(raw))
+  return (raw) => {
+    const list: unknown[] = []
+    for (const [index, item] of (Array.isArray(raw) ? (raw as unknown[]) : [raw]).entries()) {
+      const value = one(item)
+      if (value instanceof Unreadable) return new Unreadable(value.text, `.${index}`)
+      list.push(value)
+    }
+    return list
+  }
+}
+
+function readRepeated(field: ShapeField, raw: unknown[], one: Reader): unknown {
+  if (field.declared !== undefined) return new Unreadable('must be given once')
+  // Whether a list may be is for class-validator's rules to say.
+  const values = raw.map(one)
+  return values.find((value) => value instanceof Unreadable) ?? values
+}
+
+function itemReaderOf(field: ShapeField): Reader {
+  const { fromText, noun } = field.entry
+  // Nothing is known of the kind: the text is the value.
+  const open = field.declared === undefined && field.kind === 'json' && field.nested === undefined
+  if (open && !field.constraints.some(({ name }) => isObjectRule(name))) return (raw) => raw
+  const unreadable = new Unreadable(
+    `must be ${field.nested === undefined ? noun : 'an object, written as JSON'}`,
+  )
+  const asDate = field.declared === undefined && field.kind === 'datetime'
+  return (raw) => {
+    if (typeof raw !== 'string') return raw
+    const value = fromText(raw)
+    if (value === undefined) return unreadable
+    return asDate ? new Date(raw) : value
+  }
+}
+
+function isObjectRule(name: string): boolean {
+  return name === 'isObject' || name === 'isNotEmptyObject'
+}

@@ -1,0 +1,122 @@
+/** Classes made of other classes, so that a rule is written once: `pick`, `omit`, `partial`. Source: public face, Records. */
+import { copyEmittedType } from '../metadata/dialect.js'
+import type { Class } from '../metadata/note.js'
+import { addConstraint, isSent, readConstraints, type ValidatorNote } from './class-validator.js'
+import { fieldNotes, givenKey, type FieldNote } from './field.js'
+import { initialValues } from './instance.js'
+
+/** A class to extend or to use as it is. */
+export type Derived<T> = new () => T
+
+/**
+ * A class with some of another's fields. Rules, documentation, types and class-validator's decorators come along;
+ * methods do not.
+ *
+ * ```ts
+ * class Login extends pick(User, 'email', 'password') {}
+ * ```
+ *
+ * @throws {TypeError} a name is no field of the class
+ */
+export function pick<T extends object, K extends keyof T & string>(
+  type: Class<T>,
+  ...names: readonly K[]
+): Derived<Pick<T, K>> {
+  const wanted = new Set<string>(names)
+  refuseUnknown(type, wanted, 'pick')
+  return derive(type, `${type.name}${names.map(capitalised).join('')}`, wanted) as Derived<
+    Pick<T, K>
+  >
+}
+
+/**
+ * A class without some of another's fields.
+ *
+ * ```ts
+ * class NewUser extends omit(User, 'id', 'createdAt') {}
+ * ```
+ *
+ * @throws {TypeError} a name is no field of the class
+ */
+export function omit<T extends object, K extends keyof T & string>(
+  type: Class<T>,
+  ...names: readonly K[]
+): Derived<Omit<T, K>> {
+  const unwanted = new Set<string>(names)
+  refuseUnknown(type, unwanted, 'omit')
+  const wanted = new Set([...fieldNames(type)].filter((name) => !unwanted.has(name)))
+  const name = `${type.name}Without${names.map(capitalised).join('')}`
+  return derive(type, name, wanted) as Derived<Omit<T, K>>
+}
+
+/**
+ * A class whose every key may be absent, for updates: no defaults are put in, and null is allowed only where it was.
+ *
+ * ```ts
+ * class UserChanges extends partial(omit(User, 'id')) {}
+ * ```
+ */
+export function partial<T extends object>(type: Class<T>): Derived<Partial<T>> {
+  return derive(type, `Partial${type.name}`, fieldNames(type), true) as Derived<Partial<T>>
+}
+
+function derive(type: Class, name: string, wanted: ReadonlySet<string>, loose = false): Class {
+  const initial = loose ? undefined : initialValues(type)
+  const Derivation = initial === undefined ? class {} : initialising(type, initial, wanted)
+  Object.defineProperty(Derivation, 'name', { value: name })
+  for (const [member, note] of fieldNotes.readAll(type)) {
+    if (wanted.has(member)) fieldNotes.write(Derivation, member, loose ? loosened(note) : note)
+  }
+  for (const [member, constraints] of readConstraints(type)) {
+    if (!wanted.has(member)) continue
+    for (const { note } of constraints) addConstraint(Derivation, note)
+    if (loose && constraints[0] !== undefined)
+      addConstraint(Derivation, onlyIfSent(constraints[0].note))
+  }
+  for (const member of wanted) copyEmittedType(type, Derivation, member)
+  if (givenKey.read(type) === true) givenKey.write(Derivation, true)
+  return Derivation
+}
+
+/** Properties that the class initialises are initialised here too, afresh for each instance. */
+function initialising(
+  type: Class,
+  initial: Readonly<Record<string, unknown>>,
+  wanted: ReadonlySet<string>,
+): Class {
+  const Constructor = type as unknown as new () => Record<string, unknown>
+  const names = Object.keys(initial).filter((name) => wanted.has(name))
+  if (names.length === 0) return class {}
+  return class {
+    constructor() {
+      const source = new Constructor()
+      for (const name of names) Object.assign(this, { [name]: source[name] })
+    }
+  }
+}
+
+function loosened({ kind, rules }: FieldNote): FieldNote {
+  return { kind, rules: { ...rules, default: undefined, optional: true } }
+}
+
+function onlyIfSent(note: ValidatorNote): ValidatorNote {
+  const { propertyName, target } = note
+  return { type: 'conditionalValidation', target, propertyName, constraints: [isSent] }
+}
+
+function fieldNames(type: Class): ReadonlySet<string> {
+  return new Set([...fieldNotes.readAll(type).keys(), ...readConstraints(type).keys()])
+}
+
+function refuseUnknown(type: Class, names: ReadonlySet<string>, by: string): void {
+  const known = fieldNames(type)
+  const unknown = [...names].find((name) => !known.has(name))
+  if (unknown === undefined) return
+  throw new TypeError(
+    `${by}(${type.name}): "${unknown}" is no field of it. Fields: ${[...known].join(', ')}.`,
+  )
+}
+
+function capitalised(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1)
+}

@@ -1,0 +1,58 @@
+/** Gathers what is wrong with an input and answers it at once. Sources: decisions, Responses and Small print, Errors. */
+import { HttpError, type FieldFault } from '../errors/http-error.js'
+
+/** More faults than this are not told: the client has enough to mend, the server enough to send. */
+export const mostFaults = 50
+
+/** A fault while it is being gathered: its path grows from the inside out. */
+export interface Fault {
+  path: string
+  readonly code: string
+  /** Follows the path (`must be a number`), or is the whole message where `property` is given. */
+  readonly text: string
+  /** class-validator's messages name the property themselves. */
+  readonly property?: string
+  /** The object whose rule was broken, while paths are not whole yet. */
+  readonly of?: unknown
+}
+
+/** Something that waits for its object to be complete, and whose path grows meanwhile. */
+export interface Waiting {
+  path: string
+}
+
+export function addFault(faults: Fault[], path: string, code: string, text: string): void {
+  if (faults.length < mostFaults) faults.push({ path: clip(path), code, text })
+}
+
+/** Puts a parent's name before the paths that were added since there were `from` of them. */
+export function prefixPaths(entries: Waiting[], from: number, parent: string): void {
+  for (let index = from; index < entries.length; index++) {
+    const entry = entries[index]
+    if (entry !== undefined) entry.path = entry.path === '' ? parent : `${parent}.${entry.path}`
+  }
+}
+
+/**
+ * The answer to a faulty input: 400 `VALIDATION`, every message in one sentence and one by one in `errors`.
+ *
+ * @param whole what the input is called where the fault is the input's as a whole: `the body`
+ */
+export function toHttpError(faults: readonly Fault[], whole: string, cause?: unknown): HttpError {
+  const errors = faults.slice(0, mostFaults).map((fault) => toFieldFault(fault, whole))
+  const sentence = errors.map(({ message }) => message).join('; ')
+  return new HttpError(400, sentence, { code: 'VALIDATION', errors, cause })
+}
+
+function toFieldFault({ path, code, text, property }: Fault, whole: string): FieldFault {
+  if (property === undefined)
+    return { path, code, message: `${path === '' ? whole : path} ${text}` }
+  const parent = path.slice(0, Math.max(0, path.lastIndexOf(property) - 1))
+  const nested = parent !== '' && text.startsWith(property)
+  return { path, code, message: nested ? `${parent}.${text}` : text }
+}
+
+/** What a client sent, in a message: one of a megabyte is not sent back whole, and no character is cut in two. */
+export function clip(text: string): string {
+  return text.length <= 200 ? text : `${text.slice(0, 200).replace(/[\uD800-\uDBFF]$/, '')}…`
+}

@@ -1,0 +1,35 @@
+/** One page of a list, as a class: so that it can be declared, documented and cached by name. Source: issue: Page.of. */
+import type { Class } from '../metadata/note.js'
+import { fieldNotes } from './field.js'
+
+/**
+ * A page of items. `Page.of(Item)` is its class, to be named in `returns`:
+ *
+ * ```ts
+ * @Get('/', { returns: Page.of(Item) })
+ * list(query: PageQuery) { return { items, total: 171_075, limit: 20, offset: 40 } }
+ * ```
+ */
+export class Page<T> {
+  declare items: T[]
+  /** How many there are on all pages together. */
+  declare total: number
+  declare limit: number
+  declare offset: number
+
+  /** The class of pages of a class, always the same one, named `ItemPage`. */
+  static of<T extends object>(type: Class<T>): new () => Page<T> {
+    const known = pages.get(type)
+    if (known !== undefined) return known as new () => Page<T>
+    const PageOf = class extends Page<T> {}
+    Object.defineProperty(PageOf, 'name', { value: `${type.name}Page` })
+    fieldNotes.write(PageOf, 'items', { kind: type, rules: { list: true } })
+    for (const name of ['total', 'limit', 'offset']) {
+      fieldNotes.write(PageOf, name, { kind: 'integer', rules: { min: 0 } })
+    }
+    pages.set(type, PageOf)
+    return PageOf
+  }
+}
+
+const pages = new WeakMap<Class, new () => Page<unknown>>()

@@ -1,0 +1,106 @@
+/** The rules of `@Field` as code over a value `v` that is already of its kind. Source: public face, Records. */
+import { quote, type CheckSource } from './check-source.js'
+import { formats } from './formats.js'
+import { toMoment } from './kinds/datetime.js'
+import type { ShapeField } from './shape.js'
+
+/** One test of a value. */
+export interface RuleCode {
+  readonly code: string
+  /** Completes "price …": `must be at least 0`. */
+  readonly text: string
+  /** True when the value breaks the rule. */
+  readonly breaks: string
+}
+
+/** The tests for the rules that the field declares, in the order of the documentation. */
+export function writeRules(field: ShapeField, source: CheckSource): RuleCode[] {
+  const rules = field.declared ?? {}
+  const moment = field.kind === 'datetime'
+  const codes: RuleCode[] = []
+  if (rules.min !== undefined) codes.push(writeBound('min', rules.min, moment, source))
+  if (rules.max !== undefined) codes.push(writeBound('max', rules.max, moment, source))
+  const measure = field.kind === 'blob' ? bytes : characters
+  if (rules.minLength !== undefined) codes.push(measure.min(rules.minLength, source))
+  if (rules.maxLength !== undefined) codes.push(measure.max(rules.maxLength, source))
+  if (rules.pattern !== undefined) codes.push(writePattern(rules.pattern, source))
+  if (rules.format !== undefined) {
+    const { noun, test } = formats[rules.format]
+    codes.push({ code: 'format', text: `must be ${noun}`, breaks: `!${source.constant(test)}(v)` })
+  }
+  if (rules.oneOf !== undefined) {
+    const allowed = source.constant(new Set(rules.oneOf))
+    const text = `must be one of ${rules.oneOf.join(', ')}`
+    codes.push({ code: 'oneOf', text, breaks: `!${allowed}.has(v)` })
+  }
+  return codes
+}
+
+function writeBound(
+  code: 'min' | 'max',
+  bound: number | string,
+  moment: boolean,
+  source: CheckSource,
+): RuleCode {
+  const text = `must be at ${code === 'min' ? 'least' : 'most'} ${bound}`
+  const sign = code === 'min' ? '<' : '>'
+  if (!moment) return { code, text, breaks: `v ${sign} ${Number(bound)}` }
+  const limit = quote(toMoment(bound) ?? '')
+  return { code, text, breaks: `${source.constant(toMoment)}(v) ${sign} ${limit}` }
+}
+
+const characters = {
+  min: (least: number, source: CheckSource): RuleCode => ({
+    code: 'minLength',
+    text: `must have at least ${counted(least, 'character')}`,
+    // A code point is one or two units, so that most texts need no counting.
+    breaks: `v.length < ${2 * least} && (v.length < ${least} || ${source.constant(countCharacters)}(v) < ${least})`,
+  }),
+  max: (most: number, source: CheckSource): RuleCode => ({
+    code: 'maxLength',
+    text: `must have at most ${counted(most, 'character')}`,
+    breaks: `v.length > ${most} && (v.length > ${2 * most} || ${source.constant(countCharacters)}(v) > ${most})`,
+  }),
+}
+
+const bytes = {
+  min: (least: number, source: CheckSource): RuleCode => ({
+    code: 'minLength',
+    text: `must have at least ${counted(least, 'byte')}`,
+    breaks: `${source.constant(countBytes)}(v) < ${least}`,
+  }),
+  max: (most: number, source: CheckSource): RuleCode => ({
+    code: 'maxLength',
+    text: `must have at most ${counted(most, 'byte')}`,
+    breaks: `${source.constant(countBytes)}(v) > ${most}`,
+  }),
+}
+
+function writePattern(pattern: RegExp | string, source: CheckSource): RuleCode {
+  // Without `g` and `y`, whose memory between calls would make every second answer wrong.
+  const flags = pattern instanceof RegExp ? pattern.flags.replace(/[gy]/g, '') : ''
+  const expression = new RegExp(pattern, flags)
+  return {
+    code: 'pattern',
+    text: `must match ${expression.source}`,
+    breaks: `!${source.constant(expression)}.test(v)`,
+  }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function countCharacters(text: string): number {
+  let count = text.length
+  for (let index = 0; index < text.length - 1; index++) {
+    if ((text.charCodeAt(index) & 0xfc00) !== 0xd800) continue
+    if ((text.charCodeAt(index + 1) & 0xfc00) === 0xdc00) count--
+  }
+  return count
+}
+
+function countBytes(value: unknown): number {
+  if (value instanceof Uint8Array) return value.byteLength
+  return Buffer.byteLength(value as string, 'base64')
+}
