@@ -119,7 +119,7 @@ export class Auth {
     const { rotate, keys } = this.#settings
     const now = Math.floor(this.#now() / 1000)
     if (!keys.canSign || !isDue(claims, rotate, now)) return undefined
-    const next = renewedClaims(claims, now)
+    const next = renewedClaims(claims, rotate, now)
     return next === undefined ? undefined : this.#renew(claims, next, now)
   }
 

@@ -22,14 +22,15 @@ export function isDue(claims: Claims, rotate: Rotation, now: number, freshAt?: n
  * The claims of the following token: all kept, `jti` too, so that one revocation ends the whole row; a life of the same
  * length from now, though never past the 12 hours.
  *
- * @returns `undefined` when it would not live longer than the one it follows
+ * @returns `undefined` when it would live shorter than the one it follows, or, unless every response brings one, no longer
  */
-export function renewedClaims(claims: Claims, now: number): Claims | undefined {
+export function renewedClaims(claims: Claims, rotate: Rotation, now: number): Claims | undefined {
   const { iat, exp } = claims
   if (iat === undefined || exp === undefined) return undefined
   const started = firstSignIn(claims)
   const end = Math.min(now + (exp - iat), started + longestRotation)
-  return end > exp ? { ...claims, iat: now, exp: end, auth_time: started } : undefined
+  const isGain = rotate === 'always' ? end >= exp : end > exp
+  return isGain ? { ...claims, iat: now, exp: end, auth_time: started } : undefined
 }
 
 /** Tokens made here carry it as `auth_time`; those made elsewhere count from their `iat`. */

@@ -127,7 +127,7 @@ export function foreignToken(
   key: KeyObject | string,
   options: jsonwebtoken.SignOptions = {},
 ): string {
-  const claims = { iat: noonSeconds, ...payload }
+  const claims = options.noTimestamp ? { ...payload } : { iat: noonSeconds, ...payload }
   return jsonwebtoken.sign(claims, key, { algorithm: 'RS256', ...options })
 }
 

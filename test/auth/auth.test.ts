@@ -1,0 +1,332 @@
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { createKeys } from '../../src/auth/keys.js'
+import { createMemoryRevocations, type Revocations } from '../../src/auth/revocations.js'
+import type { Claims } from '../../src/http/request.js'
+import {
+  foreignToken,
+  givenKeys,
+  makeAuth,
+  makeClock,
+  makeLog,
+  makePair,
+  noon,
+  noonSeconds,
+  type AuthInput,
+  type Pair,
+} from './fixtures.js'
+
+let pair: Pair
+let other: Pair
+
+beforeAll(() => {
+  pair = makePair()
+  other = makePair()
+})
+
+const make = (settings: Partial<AuthInput> = {}) =>
+  makeAuth({ source: givenKeys(pair), now: () => noon, ...settings })
+
+describe('Auth.getToken', () => {
+  it('adds iat, exp in an hour, a random jti and the sign-in, and leaves the payload alone', async () => {
+    const payload = Object.freeze({ sub: '7', roles: Object.freeze(['admin']), shop: { id: 3 } })
+    const auth = make()
+    const claims = decodeJwt(await auth.getToken(payload))
+    const again = decodeJwt(await auth.getToken(payload))
+    expect(claims).toEqual({
+      sub: '7',
+      roles: ['admin'],
+      shop: { id: 3 },
+      iat: noonSeconds,
+      exp: noonSeconds + 3600,
+      jti: expect.stringMatching(/^[\da-f-]{36}$/),
+      auth_time: noonSeconds,
+    })
+    expect(again.jti).not.toBe(claims.jti)
+    expect(Object.keys(payload)).toEqual(['sub', 'roles', 'shop'])
+  })
+
+  it('names algorithm and key in the header', async () => {
+    const header = decodeProtectedHeader(await make().getToken({}))
+    expect(header).toEqual({ alg: 'RS256', typ: 'JWT', kid: givenKid(pair) })
+  })
+
+  it.each([
+    { expiresIn: 90, seconds: 90 },
+    { expiresIn: '90s', seconds: 90 },
+    { expiresIn: '15m', seconds: 900 },
+    { expiresIn: '1.5h', seconds: 5400 },
+    { expiresIn: '7 d', seconds: 604_800 },
+  ])('reads expiresIn $expiresIn as $seconds s', async ({ expiresIn, seconds }) => {
+    const { exp } = decodeJwt(await make().getToken({}, { expiresIn }))
+    expect(exp).toBe(noonSeconds + seconds)
+  })
+
+  it.each(['', 'soon', '1y', '-1h', 0, -5, NaN, Infinity])(
+    'refuses expiresIn %j',
+    async (expiresIn) => {
+      await expect(make().getToken({}, { expiresIn })).rejects.toThrow(
+        /^Auth\.getToken: expiresIn .* is no length of time\. Give seconds/,
+      )
+    },
+  )
+
+  it('writes audience, issuer, subject and start', async () => {
+    const options = { audience: ['a', 'b'], issuer: 'me', subject: '9', notBefore: '1m' }
+    expect(decodeJwt(await make().getToken({ sub: '7' }, options))).toMatchObject({
+      aud: ['a', 'b'],
+      iss: 'me',
+      sub: '9',
+      nbf: noonSeconds + 60,
+    })
+  })
+
+  it("writes the application's issuer, audience and life where nothing else is said", async () => {
+    const auth = make({ issuer: 'shop', audience: 'web', expiresIn: 60 })
+    const token = await auth.getToken({})
+    expect(decodeJwt(token)).toMatchObject({ iss: 'shop', aud: 'web', exp: noonSeconds + 60 })
+    expect(await auth.verify(token)).toMatchObject({ iss: 'shop' })
+  })
+
+  it("keeps the payload's own exp and jti, so that claims may be passed on", async () => {
+    const payload = { exp: noonSeconds + 10, jti: 'mine', iat: 5 }
+    expect(decodeJwt(await make().getToken(payload))).toMatchObject({
+      exp: noonSeconds + 10,
+      jti: 'mine',
+      iat: noonSeconds,
+    })
+  })
+
+  it.each([null, 'sub', 7, ['sub'], undefined])('refuses the payload %j', async (payload) => {
+    await expect(make().getToken(payload as unknown as Claims)).rejects.toThrow(
+      'Auth.getToken: the payload is no object of claims.',
+    )
+  })
+
+  it('refuses a payload that makes a token nobody would accept', async () => {
+    await expect(make().getToken({ x: 'x'.repeat(8000) })).rejects.toThrow(
+      /^Auth\.getToken: the token has \d+ bytes, 8192 are accepted\./,
+    )
+    await expect(make().getToken({ exp: 'never' as unknown as number })).rejects.toThrow(
+      'Auth.getToken: exp is no number of seconds.',
+    )
+  })
+
+  it('says what is missing where there is only a public key', async () => {
+    const { public: keys } = givenKeys(pair) as Extract<AuthInput['source'], { from: 'given' }>
+    const auth = make({ source: { from: 'given', private: undefined, public: keys } })
+    await expect(auth.getToken({})).rejects.toThrow(
+      'Auth.getToken: there is no private key here, tokens are only checked. Set APP_PRIVATE_KEY to make them.',
+    )
+    expect(await auth.verify(await make().getToken({ sub: '7' }))).toMatchObject({ sub: '7' })
+  })
+})
+
+function givenKid(from: Pair): string {
+  const source = givenKeys(from)
+  return source.from === 'given' ? (source.private?.kid ?? '') : ''
+}
+
+describe('Auth.verify', () => {
+  it('answers null to a bad token and to no text at all', async () => {
+    for (const bad of ['', 'x', 7, null, undefined, {}]) {
+      expect(await make().verify(bad as string)).toBeNull()
+    }
+  })
+
+  it.each([
+    { exp: 1, good: true },
+    { exp: 0, good: true },
+    { exp: -4, good: true },
+    { exp: -5, good: false },
+  ])('takes exp $exp s from now: $good', async ({ exp, good }) => {
+    const token = foreignToken({ iat: noonSeconds - 60, exp: noonSeconds + exp }, pair.privateKey)
+    expect((await make().verify(token)) !== null).toBe(good)
+  })
+
+  it.each([
+    { claim: 'nbf', ahead: 5, good: true },
+    { claim: 'nbf', ahead: 6, good: false },
+    { claim: 'iat', ahead: 5, good: true },
+    { claim: 'iat', ahead: 6, good: false },
+  ])('takes $claim $ahead s ahead: $good', async ({ claim, ahead, good }) => {
+    const payload = { exp: noonSeconds + 60, [claim]: noonSeconds + ahead }
+    expect((await make().verify(foreignToken(payload, pair.privateKey))) !== null).toBe(good)
+  })
+
+  it.each([
+    { wants: { issuer: 'a' }, has: { iss: 'a' }, good: true },
+    { wants: { issuer: 'a' }, has: { iss: 'b' }, good: false },
+    { wants: { issuer: 'a' }, has: {}, good: false },
+    { wants: { audience: 'a' }, has: { aud: 'a' }, good: true },
+    { wants: { audience: 'a' }, has: { aud: ['b', 'a'] }, good: true },
+    { wants: { audience: ['a', 'b'] }, has: { aud: 'b' }, good: true },
+    { wants: { audience: 'a' }, has: { aud: 'ab' }, good: false },
+    { wants: { audience: 'a' }, has: {}, good: false },
+    { wants: {}, has: { iss: 'x', aud: 'y' }, good: true },
+  ])('takes $has where $wants is wanted: $good', async ({ wants, has, good }) => {
+    const token = foreignToken({ ...has, exp: noonSeconds + 60 }, pair.privateKey)
+    expect((await make(wants).verify(token)) !== null).toBe(good)
+  })
+
+  it('takes a token with foreign names for keys and with embedded keys that it ignores', async () => {
+    const payload = { sub: '7', exp: noonSeconds + 60 }
+    const header = { alg: 'RS256', kid: 'issuer-2', jku: 'http://127.0.0.1:1/', x5t: 'AAAA' }
+    expect(await make().verify(foreignToken(payload, pair.privateKey, { header }))).toMatchObject({
+      sub: '7',
+    })
+  })
+
+  it('takes tokens of an older key, by name and without', async () => {
+    const auth = make({ source: givenKeys(pair, other) })
+    const old = await makeAuth({ source: givenKeys(other), now: () => noon }).getToken({ sub: 'o' })
+    const bare = foreignToken({ sub: 'b', exp: noonSeconds + 60 }, other.privateKey)
+    expect(await auth.verify(old)).toMatchObject({ sub: 'o' })
+    expect(await auth.verify(bare)).toMatchObject({ sub: 'b' })
+    expect(await make().verify(old)).toBeNull()
+  })
+
+  it('gives every caller the same claims, which nobody can change', async () => {
+    const auth = make()
+    const token = await auth.getToken({ roles: ['a'], shop: { id: 1 } })
+    const claims = await auth.verify(token)
+    expect(await auth.verify(token)).toBe(claims)
+    expect(() => {
+      ;(claims as { sub?: string }).sub = '1'
+    }).toThrow(TypeError)
+    expect(Object.isFrozen(claims?.roles)).toBe(true)
+    expect(Object.isFrozen(claims?.shop)).toBe(true)
+  })
+
+  it('says why in the log, without the token', async () => {
+    const log = makeLog()
+    await make({ log }).verify('a.b.c')
+    expect(log.lines).toEqual(['debug a token was refused'])
+  })
+
+  it('answers null and logs where the keys cannot be had', async () => {
+    const log = makeLog()
+    const keys = createKeys({ source: { from: 'none' }, log })
+    const broken = { ...keys, checking: () => Promise.reject(new Error('disk is gone')) }
+    expect(await make({ keys: broken, log }).verify(await make().getToken({}))).toBeNull()
+    expect(log.lines).toEqual(['error a token cannot be checked'])
+  })
+})
+
+describe('Auth.remembered', () => {
+  it('knows a token from its first verification to its end', async () => {
+    const now = makeClock()
+    const auth = make({ now })
+    const token = await auth.getToken({ sub: '7' }, { expiresIn: 60 })
+    expect(auth.remembered(token)).toBeUndefined()
+    const claims = await auth.verify(token)
+    expect(auth.remembered(token)).toBe(claims)
+    now.advance(64)
+    expect(auth.remembered(token)).toBe(claims)
+    now.advance(1)
+    expect(auth.remembered(token)).toBeUndefined()
+    expect(await auth.verify(token)).toBeNull()
+  })
+
+  it('does not know a refused token', async () => {
+    const auth = make()
+    const token = foreignToken({ exp: noonSeconds + 60 }, other.privateKey)
+    expect(await auth.verify(token)).toBeNull()
+    expect(auth.remembered(token)).toBeUndefined()
+  })
+})
+
+describe('Auth.revoke', () => {
+  it('calls a token back, at once and for good', async () => {
+    const now = makeClock()
+    const auth = make({ now })
+    const token = await auth.getToken({ jti: 'one' }, { expiresIn: '30d' })
+    const second = await auth.getToken({ jti: 'two' }, { expiresIn: '30d' })
+    await auth.verify(token)
+    await auth.verify(second)
+    await auth.revoke('one')
+    expect(auth.remembered(token)).toBeUndefined()
+    expect(await auth.verify(token)).toBeNull()
+    expect(auth.remembered(second)).toBeDefined()
+    now.advance(29 * 86_400)
+    expect(await auth.verify(token)).toBeNull()
+  })
+
+  it('holds for a token that was never seen', async () => {
+    const auth = make()
+    await auth.revoke('one')
+    expect(await auth.verify(await auth.getToken({ jti: 'one' }))).toBeNull()
+  })
+
+  it('may be dropped once no such token lives', async () => {
+    const now = makeClock()
+    const revocations = createMemoryRevocations(now)
+    const auth = make({ now, revocations })
+    await auth.revoke('one', noonSeconds + 60)
+    await auth.revoke('two', new Date(noon + 60_000))
+    expect(revocations.has('one', now())).toBe(true)
+    now.advance(64)
+    expect([revocations.has('one', now()), revocations.has('two', now())]).toEqual([true, true])
+    now.advance(1)
+    expect([revocations.has('one', now()), revocations.has('two', now())]).toEqual([false, false])
+  })
+
+  it('does not shorten a revocation that was longer', async () => {
+    const now = makeClock()
+    const revocations = createMemoryRevocations(now)
+    const auth = make({ now, revocations })
+    await auth.revoke('one')
+    await auth.revoke('one', noonSeconds + 1)
+    now.advance(3600)
+    expect(revocations.has('one', now())).toBe(true)
+  })
+
+  it.each([undefined, '', 7])('refuses the jti %j', async (jti) => {
+    await expect(make().revoke(jti as string)).rejects.toThrow('Auth.revoke: jti is no text.')
+  })
+
+  it('refuses an end that is no date', async () => {
+    await expect(make().revoke('one', new Date('never'))).rejects.toThrow(
+      'Auth.revoke: until is no date.',
+    )
+  })
+
+  it('asks a shared store again as often as that wants', async () => {
+    const now = makeClock()
+    const shared = new Set<string>()
+    const revocations: Revocations = {
+      add: async (jti) => {
+        shared.add(jti)
+      },
+      has: async (jti) => shared.has(jti),
+      trustFor: 10_000,
+    }
+    const auth = make({ now, revocations })
+    const token = await auth.getToken({ jti: 'one' })
+    await auth.verify(token)
+    shared.add('one')
+    expect(auth.remembered(token)).toBeDefined()
+    now.advance(10)
+    expect(auth.remembered(token)).toBeUndefined()
+    expect(await auth.verify(token)).toBeNull()
+  })
+
+  it('is not overtaken by a check that was under way', async () => {
+    const answers: ((revoked: boolean) => void)[] = []
+    const revocations: Revocations = {
+      add: () => undefined,
+      has: () => new Promise((resolve) => answers.push(resolve)),
+    }
+    const asked = async (): Promise<void> => {
+      while (answers.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const auth = make({ revocations })
+    const token = await auth.getToken({ jti: 'one' })
+    const checking = auth.verify(token)
+    await asked()
+    await auth.revoke('one')
+    answers[0]?.(false)
+    await checking
+    expect(auth.remembered(token)).toBeUndefined()
+  })
+})

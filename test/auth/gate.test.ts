@@ -1,0 +1,171 @@
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { openAccess, tokenAccess, type Guard } from '../../src/auth/access.js'
+import type { Auth } from '../../src/auth/auth.js'
+import type { Gate } from '../../src/auth/gate.js'
+import {
+  bearer,
+  failureOf,
+  givenKeys,
+  makeAuth,
+  makeGate,
+  makeLog,
+  makePair,
+  makeRequest,
+  noon,
+  type Pair,
+} from './fixtures.js'
+
+const apiKey = 'a-static-key-0123456789'
+let pair: Pair
+let auth: Auth
+let gate: Gate
+let token: string
+
+beforeAll(async () => {
+  pair = makePair()
+  auth = makeAuth({ source: givenKeys(pair), now: () => noon })
+  gate = makeGate(auth, { apiKey })
+  token = await auth.getToken({ sub: '7', roles: ['editor'] })
+})
+
+const withGuard = (guard: Guard) => ({ ...tokenAccess, guard })
+
+describe('Gate.admit', () => {
+  it('asks nobody on an open route, and believes nothing there', () => {
+    const request = bearer(token)
+    expect(gate.admit(request, openAccess)).toBeUndefined()
+    expect(request.user).toBeNull()
+    expect(request.auth).toBeUndefined()
+  })
+
+  it('gives the claims of a token to the handler', async () => {
+    const request = bearer(token)
+    await gate.admit(request, tokenAccess)
+    expect(request.user).toMatchObject({ sub: '7', roles: ['editor'] })
+    expect(request.auth).toEqual({ by: 'token', claims: request.user })
+  })
+
+  it('answers at once for a token it has seen', async () => {
+    await gate.admit(bearer(token), tokenAccess)
+    const request = bearer(token)
+    expect(gate.admit(request, tokenAccess)).toBeUndefined()
+    expect(request.user?.sub).toBe('7')
+  })
+
+  it('answers at once for the static key, which is nobody and has every role', () => {
+    const request = bearer(apiKey)
+    expect(gate.admit(request, { ...tokenAccess, roles: ['a', 'b'], all: true })).toBeUndefined()
+    expect(request.user).toBeNull()
+    expect(request.auth).toEqual({ by: 'key', claims: null })
+  })
+
+  it('trims the static key', () => {
+    const trimming = makeGate(auth, { apiKey: `  ${apiKey}\n` })
+    expect(trimming.admit(bearer(apiKey), tokenAccess)).toBeUndefined()
+  })
+
+  it('warns of a static key that can be guessed, and does not write it down', () => {
+    const log = makeLog()
+    makeGate(auth, { apiKey: 'short', log })
+    makeGate(auth, { apiKey, log })
+    expect(log.lines).toHaveLength(1)
+    expect(log.lines[0]).toMatch(/^warn APP_API_KEY is short/)
+  })
+
+  it('answers 403 without the role, knowing the caller', async () => {
+    const request = bearer(token)
+    const error = await failureOf(() => gate.admit(request, { ...tokenAccess, roles: ['admin'] }))
+    expect(error).toMatchObject({ status: 403, message: 'Forbidden', code: 'FORBIDDEN' })
+    expect(request.auth?.by).toBe('token')
+  })
+
+  it.each([
+    { answer: true, status: 200 },
+    { answer: Promise.resolve(true), status: 200 },
+    { answer: false, status: 403 },
+    { answer: Promise.resolve(false), status: 403 },
+    { answer: undefined, status: 403 },
+    { answer: 'yes', status: 403 },
+    { answer: 1, status: 403 },
+    { answer: Promise.resolve('yes'), status: 403 },
+  ])('ends with $status when a guard answers $answer', async ({ answer, status }) => {
+    const run = async (): Promise<void> => {
+      await gate.admit(
+        bearer(token),
+        withGuard(() => answer as boolean),
+      )
+    }
+    if (status === 200) await expect(run()).resolves.toBeUndefined()
+    else expect((await failureOf(run)).status).toBe(status)
+  })
+
+  it('stays synchronous for a guard that is', async () => {
+    await gate.admit(bearer(token), tokenAccess)
+    expect(
+      gate.admit(
+        bearer(token),
+        withGuard(() => true),
+      ),
+    ).toBeUndefined()
+  })
+
+  it('asks the guard with claims and request, the static key with null', async () => {
+    const seen: unknown[] = []
+    const rule = withGuard((claims, request) => {
+      seen.push(claims?.sub ?? claims, request.path)
+      return claims !== null
+    })
+    await gate.admit(bearer(token), rule)
+    expect((await failureOf(() => gate.admit(bearer(apiKey), rule))).status).toBe(403)
+    expect(seen).toEqual(['7', '/items', null, '/items'])
+  })
+
+  it('does not ask the guard about a caller without a token', async () => {
+    let asked = false
+    const rule = withGuard(() => (asked = true))
+    expect((await failureOf(() => gate.admit(makeRequest(), rule))).status).toBe(401)
+    expect(asked).toBe(false)
+  })
+
+  it("lets a guard's own error pass", async () => {
+    const rule = withGuard(() => {
+      throw new RangeError('out of hours')
+    })
+    await expect(async () => gate.admit(bearer(token), rule)).rejects.toThrow('out of hours')
+  })
+})
+
+describe('formToken', () => {
+  const withToken = (headers = {}, method = 'POST') => {
+    const request = makeRequest(headers, { method })
+    request.formToken = token
+    return request
+  }
+
+  it('is no credential unless the application says so', async () => {
+    expect(gate.needsBody(withToken())).toBe(false)
+    expect((await failureOf(() => gate.admit(withToken(), tokenAccess))).status).toBe(401)
+  })
+
+  it('lets in a write without Authorization where it is one', async () => {
+    const taking = makeGate(auth, { formToken: true })
+    const request = withToken()
+    expect(taking.needsBody(request)).toBe(true)
+    await taking.admit(request, tokenAccess)
+    expect(request.user?.sub).toBe('7')
+  })
+
+  it('does not stand in for an Authorization that is bad', async () => {
+    const taking = makeGate(auth, { formToken: true })
+    const request = withToken({ authorization: 'Bearer nonsense' })
+    expect(taking.needsBody(request)).toBe(false)
+    expect((await failureOf(() => taking.admit(request, tokenAccess))).status).toBe(401)
+  })
+
+  it.each(['GET', 'HEAD'])('is no credential of a %s', async (method) => {
+    const taking = makeGate(auth, { formToken: true })
+    const request = withToken({}, method)
+    expect(taking.needsBody(request)).toBe(false)
+    expect((await failureOf(() => taking.admit(request, tokenAccess))).status).toBe(401)
+  })
+})

@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals'
+import { RememberedTokens } from '../../src/auth/remembered-tokens.js'
+
+const fill = (tokens: RememberedTokens, from: number, to: number): void => {
+  for (let number = from; number < to; number++) {
+    tokens.add(`e${number}`, { sub: String(number) }, 1000)
+  }
+}
+
+describe('RememberedTokens', () => {
+  it('holds no more than its bound, and no more than 10,000 by default', () => {
+    const small = new RememberedTokens(3)
+    fill(small, 0, 100)
+    expect(small.size).toBe(3)
+    const usual = new RememberedTokens()
+    fill(usual, 0, 10_050)
+    expect(usual.size).toBe(10_000)
+  })
+
+  it('keeps those that are asked for', () => {
+    const tokens = new RememberedTokens(3)
+    fill(tokens, 0, 3)
+    expect(tokens.find('e0', 0)?.sub).toBe('0')
+    fill(tokens, 3, 5)
+    expect(tokens.find('e0', 0)?.sub).toBe('0')
+    expect(tokens.find('e1', 0)).toBeUndefined()
+    expect(tokens.find('e2', 0)).toBeUndefined()
+  })
+
+  it('makes room also when all were asked for', () => {
+    const tokens = new RememberedTokens(3)
+    fill(tokens, 0, 3)
+    for (const token of ['e0', 'e1', 'e2']) tokens.find(token, 0)
+    fill(tokens, 3, 4)
+    expect(tokens.size).toBe(3)
+    expect(tokens.find('e3', 0)?.sub).toBe('3')
+    expect(tokens.find('e0', 0)).toBeUndefined()
+  })
+
+  it('forgets at the end, by jti, and everything', () => {
+    const tokens = new RememberedTokens()
+    tokens.add('e1', { jti: 'a' }, 1000)
+    tokens.add('e2', { jti: 'a' }, 1000)
+    tokens.add('e3', { jti: 'b' }, 1000)
+    expect(tokens.find('e1', 999)).toBeDefined()
+    expect(tokens.find('e1', 1000)).toBeUndefined()
+    tokens.forget('a')
+    expect(tokens.size).toBe(1)
+    tokens.clear()
+    expect(tokens.size).toBe(0)
+  })
+})

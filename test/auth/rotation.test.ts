@@ -1,0 +1,240 @@
+/** Source: decisions, Authentication, "FreshToken" and "Tokens". */
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { decodeJwt } from 'jose'
+import { openAccess, tokenAccess } from '../../src/auth/access.js'
+import type { Auth } from '../../src/auth/auth.js'
+import { createKeys } from '../../src/auth/keys.js'
+import { silentLog } from '../../src/http/log.js'
+import type { HttpRequest } from '../../src/http/request.js'
+import {
+  addedHeader,
+  bearer,
+  failureOf,
+  foreignToken,
+  givenKeys,
+  makeAuth,
+  makeClock,
+  makeGate,
+  makeLog,
+  makePair,
+  noonSeconds,
+  type AuthInput,
+  type Clock,
+  type Pair,
+} from './fixtures.js'
+
+const apiKey = 'a-static-key-0123456789'
+const hour = 3600
+let pair: Pair
+let now: Clock
+
+beforeAll(() => {
+  pair = makePair()
+})
+
+function make(settings: Partial<AuthInput> = {}): Auth {
+  now = makeClock()
+  return makeAuth({ source: givenKeys(pair), now, ...settings })
+}
+
+/** Sends a token through the gate, and answers what follows it. */
+async function rotate(auth: Auth, token: string): Promise<string | undefined> {
+  const gate = makeGate(auth, { apiKey })
+  const request = bearer(token)
+  await gate.admit(request, tokenAccess)
+  await gate.rotate(request)
+  return addedHeader(request, 'FreshToken')
+}
+
+describe('rotation at half-life', () => {
+  it.each([
+    { age: 0, fresh: false },
+    { age: hour / 2, fresh: false },
+    { age: hour / 2 + 1, fresh: true },
+    { age: hour - 1, fresh: true },
+  ])('sends a fresh token after $age s of an hour: $fresh', async ({ age, fresh }) => {
+    const auth = make()
+    const token = await auth.getToken({ sub: '7' })
+    now.advance(age)
+    expect((await rotate(auth, token)) !== undefined).toBe(fresh)
+  })
+
+  it('keeps all claims, the jti too, and gives the same life again', async () => {
+    const auth = make({ issuer: 'shop', audience: 'web' })
+    const token = await auth.getToken({ sub: '7', roles: ['a'], shop: { id: 3 } })
+    now.advance(2000)
+    const fresh = await rotate(auth, token)
+    expect(decodeJwt(fresh!)).toEqual({
+      ...decodeJwt(token),
+      iat: noonSeconds + 2000,
+      exp: noonSeconds + 2000 + hour,
+    })
+    expect(await auth.verify(fresh!)).toMatchObject({ sub: '7' })
+    expect(await auth.verify(token)).toMatchObject({ sub: '7' })
+  })
+
+  it('sends one and the same until that one is half over, so that it is signed once', async () => {
+    const auth = make()
+    const token = await auth.getToken({}, { expiresIn: '4h' })
+    now.advance(2 * hour + 1)
+    const first = await rotate(auth, token)
+    now.advance(hour)
+    expect(await rotate(auth, token)).toBe(first)
+  })
+
+  it('goes on from token to token until 12 h after the first sign-in, and not past them', async () => {
+    const auth = make()
+    let token = await auth.getToken({ sub: '7' })
+    let signedFor = 0
+    for (let step = 0; step < 40; step++) {
+      now.advance(0.6 * hour)
+      if ((await auth.verify(token)) === null) break
+      const fresh = await rotate(auth, token)
+      signedFor = (now() / 1000 - noonSeconds) / hour
+      if (fresh === undefined) continue
+      token = fresh
+      expect(decodeJwt(token).auth_time).toBe(noonSeconds)
+    }
+    expect(decodeJwt(token).exp).toBe(noonSeconds + 12 * hour)
+    expect(signedFor).toBeGreaterThan(11)
+    expect(signedFor).toBeLessThan(12.1)
+  })
+
+  it('leaves a token alone that lives longer than rotation would let it', async () => {
+    const auth = make()
+    const token = await auth.getToken({}, { expiresIn: '20h' })
+    now.advance(11 * hour)
+    expect(await rotate(auth, token)).toBeUndefined()
+  })
+})
+
+describe('rotation of tokens made elsewhere', () => {
+  it('counts the 12 h from iat', async () => {
+    const auth = make()
+    const token = foreignToken({ exp: noonSeconds + 10 * hour }, pair.privateKey)
+    now.advance(6 * hour)
+    const fresh = decodeJwt((await rotate(auth, token))!)
+    expect(fresh).toMatchObject({ auth_time: noonSeconds, exp: noonSeconds + 12 * hour })
+  })
+
+  it('does not believe a sign-in after iat', async () => {
+    const auth = make()
+    const payload = { exp: noonSeconds + 10 * hour, auth_time: noonSeconds + 99 * hour }
+    now.advance(6 * hour)
+    const fresh = await rotate(auth, foreignToken(payload, pair.privateKey))
+    expect(decodeJwt(fresh!)).toMatchObject({ exp: noonSeconds + 12 * hour })
+  })
+
+  it('sends none where nothing says when the token was made', async () => {
+    const auth = make({ rotate: 'always' })
+    const token = foreignToken({ exp: noonSeconds + hour }, pair.privateKey, {
+      noTimestamp: true,
+    })
+    now.advance(hour - 10)
+    expect(await rotate(auth, token)).toBeUndefined()
+  })
+
+  it('sends none where tokens are only checked', async () => {
+    const source = givenKeys(pair)
+    if (source.from !== 'given') throw new Error('unreachable')
+    const auth = make({ source: { ...source, private: undefined }, rotate: 'always' })
+    const token = foreignToken({ exp: noonSeconds + hour }, pair.privateKey)
+    expect(await rotate(auth, token)).toBeUndefined()
+  })
+})
+
+describe('auth.rotate', () => {
+  it("sends one every time with 'always'", async () => {
+    const auth = make({ rotate: 'always' })
+    const token = await auth.getToken({})
+    now.advance(1)
+    const first = await rotate(auth, token)
+    now.advance(1)
+    const second = await rotate(auth, token)
+    expect(decodeJwt(first!).iat).toBe(noonSeconds + 1)
+    expect(decodeJwt(second!).iat).toBe(noonSeconds + 2)
+  })
+
+  it("sends one with 'always' in the very second of the sign-in", async () => {
+    const auth = make({ rotate: 'always' })
+    expect(await rotate(auth, await auth.getToken({}))).toBeDefined()
+  })
+
+  it("sends none with 'never'", async () => {
+    const auth = make({ rotate: 'never' })
+    const token = await auth.getToken({})
+    now.advance(hour - 1)
+    expect(await rotate(auth, token)).toBeUndefined()
+  })
+})
+
+describe('who gets no fresh token', () => {
+  const after = async (auth: Auth, request: HttpRequest, open = false) => {
+    const gate = makeGate(auth, { apiKey })
+    await gate.admit(request, open ? openAccess : tokenAccess)
+    await gate.rotate(request)
+    return request.responseHeaders
+  }
+
+  it('the static key', async () => {
+    expect(await after(make({ rotate: 'always' }), bearer(apiKey))).toBeUndefined()
+  })
+
+  it('anybody on a public route', async () => {
+    const auth = make({ rotate: 'always' })
+    const token = await auth.getToken({})
+    expect(await after(auth, bearer(token), true)).toBeUndefined()
+  })
+
+  it('a token that the handler has just revoked', async () => {
+    const auth = make({ rotate: 'always' })
+    const token = await auth.getToken({ jti: 'one' })
+    const gate = makeGate(auth)
+    const request = bearer(token)
+    await gate.admit(request, tokenAccess)
+    await auth.revoke('one')
+    await gate.rotate(request)
+    expect(request.responseHeaders).toBeUndefined()
+  })
+
+  it('a fresh token of a revoked one is no good either', async () => {
+    const auth = make({ rotate: 'always' })
+    const token = await auth.getToken({ jti: 'one' })
+    now.advance(1)
+    const fresh = await rotate(auth, token)
+    await auth.revoke('one')
+    expect(await auth.verify(fresh!)).toBeNull()
+  })
+})
+
+describe('Gate.rotate', () => {
+  it('serves callers that were refused with 403', async () => {
+    const auth = make({ rotate: 'always' })
+    const gate = makeGate(auth)
+    const request = bearer(await auth.getToken({}))
+    await failureOf(() => gate.admit(request, { ...tokenAccess, roles: ['admin'] }))
+    await gate.rotate(request)
+    expect(addedHeader(request, 'FreshToken')).toBeDefined()
+  })
+
+  it('is done at once where nothing is due', async () => {
+    const auth = make()
+    const gate = makeGate(auth)
+    const request = bearer(await auth.getToken({}))
+    await gate.admit(request, tokenAccess)
+    expect(gate.rotate(request)).toBeUndefined()
+  })
+
+  it('does not spoil the response when signing fails', async () => {
+    const log = makeLog()
+    const working = createKeys({ source: givenKeys(pair), log: silentLog })
+    const keys = { ...working, signing: () => Promise.reject(new Error('no key')) }
+    const auth = make({ keys, rotate: 'always' })
+    const gate = makeGate(auth, { log })
+    const request = bearer(foreignToken({ exp: noonSeconds + hour }, pair.privateKey))
+    await gate.admit(request, tokenAccess)
+    await gate.rotate(request)
+    expect(request.responseHeaders).toBeUndefined()
+    expect(log.lines).toEqual(['error a fresh token cannot be made'])
+  })
+})
