@@ -71,11 +71,20 @@ async function measureRow(row, options, machine) {
   }
 }
 
+/** The options and rows asked for; a wrong flag ends here, with its message alone. */
+function readCommand() {
+  try {
+    const options = readOptions(process.argv.slice(2))
+    return { ...options, load: chooseLoad(options.load), selected: selectRows(options.rows) }
+  } catch (error) {
+    console.error(error.message)
+    process.exit(1)
+  }
+}
+
 async function main() {
-  const asked = readOptions(process.argv.slice(2))
-  if (asked.help) return console.log(asked.help)
-  const options = { ...asked, load: chooseLoad(asked.load) }
-  const rows = selectRows(options.rows)
+  const options = readCommand()
+  if (options.help) return console.log(options.help)
   const machine = describeMachine(options.load)
   console.log(`${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${machine.load}`)
   console.log(
@@ -88,7 +97,7 @@ async function main() {
   }
   await compileServers()
   const measured = {}
-  for (const row of rows) {
+  for (const row of options.selected) {
     const result = await measureRow(row, options, machine)
     console.log(formatRow(result))
     if (result.failures.length > 0) process.exitCode = 1
