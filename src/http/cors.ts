@@ -3,6 +3,7 @@
  * protocol".
  */
 import type { Problem } from '../errors/declaration-error.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { HttpRequest } from './request.js'
 
 export interface CorsOptions {
@@ -80,13 +81,24 @@ function createListedCors(
   })
 }
 
+const optionNames: Readonly<Record<keyof CorsOptions, true>> = {
+  origins: true,
+  maxAge: true,
+  exposedHeaders: true,
+  allowedHeaders: true,
+}
+
 /** What is wrong with `bootstrap`'s `cors`. @returns `INVALID_CORS` problems, none when it can be used */
 export function findCorsProblems(options: CorsOptions): Problem[] {
   const problems: Problem[] = []
   const { origins = '*', maxAge = day, exposedHeaders = [], allowedHeaders = [] } = options
   const add = (message: string, remedy: string) =>
     problems.push({ code: 'INVALID_CORS', message: `Option cors.${message}`, remedy })
-  for (const origin of origins === '*' ? [] : origins) {
+  refuseUnknownNames('Option cors', options, optionNames, problems)
+  if (typeof origins === 'string' && origins !== '*') {
+    add(`origins: "${origins}" is no list.`, `Give '*', or a list: ["${origins}"].`)
+  }
+  for (const origin of typeof origins === 'string' ? [] : origins) {
     if (isOrigin(origin)) continue
     add(`origins: "${origin}" is no origin.`, 'Write scheme and host: "https://shop.example".')
   }

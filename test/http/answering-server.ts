@@ -1,0 +1,162 @@
+/** A server whose every request is answered by the test: the responder over real sockets, without routing. */
+import { createServer, request as send, type IncomingMessage, type Server } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { createCors, type CorsOptions } from '../../src/http/cors.js'
+import type { Log } from '../../src/http/log.js'
+import { HttpRequest } from '../../src/http/request.js'
+import { createResponder, type Responder, type ResultRule } from '../../src/http/responder.js'
+
+export const plainRule: ResultRule = { status: 200, notFoundWhenEmpty: false }
+
+export interface LogEntry {
+  readonly level: 'error' | 'warn' | 'info' | 'debug'
+  readonly details: Record<string, unknown>
+  readonly message: string
+}
+
+export function createMemoryLog(): Log & { readonly entries: LogEntry[] } {
+  const entries: LogEntry[] = []
+  const at = (level: LogEntry['level']) => (details: object, message: string) => {
+    entries.push({ level, details: { ...details }, message })
+  }
+  return { entries, error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
+}
+
+export interface AnsweringOptions {
+  readonly cors?: CorsOptions
+  /** Answers a request. */
+  readonly answer: (request: HttpRequest, responder: Responder) => void
+}
+
+export interface AnsweringServer {
+  readonly port: number
+  readonly log: LogEntry[]
+  close(): Promise<void>
+}
+
+export async function startAnswering(options: AnsweringOptions): Promise<AnsweringServer> {
+  const log = createMemoryLog()
+  const responder = createResponder({ cors: createCors(options.cors), log })
+  const server = createServer((incoming, outgoing) => {
+    options.answer(new HttpRequest(incoming, outgoing, { trustProxy: false }), responder)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { port, log: log.entries, close: () => close(server) }
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => {
+      resolve()
+    })
+    server.closeAllConnections()
+  })
+}
+
+export interface Asked {
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: Record<string, string>
+}
+
+export interface Answer {
+  readonly status: number
+  readonly phrase: string
+  /** By lower-case name; repeated ones joined. */
+  readonly headers: Record<string, string>
+  /** As sent, names in lower case. */
+  readonly pairs: readonly (readonly [string, string])[]
+  readonly bytes: Buffer
+  readonly text: string
+  /** False when the connection broke before the body's end. */
+  readonly complete: boolean
+}
+
+export function ask(port: number, asked: Asked = {}): Promise<Answer> {
+  const { method = 'GET', path = '/', headers = {} } = asked
+  return new Promise((resolve, reject) => {
+    const request = send({ port, host: '127.0.0.1', method, path, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', () => undefined)
+      response.on('close', () => {
+        resolve(toAnswer(response, Buffer.concat(chunks)))
+      })
+    })
+    request.on('error', reject)
+    request.end()
+  })
+}
+
+function toAnswer(response: IncomingMessage, bytes: Buffer): Answer {
+  const pairs: (readonly [string, string])[] = []
+  for (let index = 0; index < response.rawHeaders.length; index += 2) {
+    pairs.push([response.rawHeaders[index]!.toLowerCase(), response.rawHeaders[index + 1]!])
+  }
+  const headers: Record<string, string> = {}
+  for (const [name, value] of pairs) {
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
+  }
+  return {
+    status: response.statusCode!,
+    phrase: response.statusMessage!,
+    headers,
+    pairs,
+    bytes,
+    text: bytes.toString(),
+    complete: response.complete,
+  }
+}
+
+/** Starts a server for one question. */
+export async function answerOnce(
+  options: AnsweringOptions,
+  asked?: Asked,
+): Promise<Answer & { readonly log: LogEntry[] }> {
+  const server = await startAnswering(options)
+  try {
+    return { ...(await ask(server.port, asked)), log: server.log }
+  } finally {
+    await server.close()
+  }
+}
+
+/** The answer to a handler that returns `result`. */
+export function answerTo(
+  result: unknown,
+  asked?: Asked,
+  rule: ResultRule = plainRule,
+): Promise<Answer & { readonly log: LogEntry[] }> {
+  const answer = (request: HttpRequest, responder: Responder) => {
+    responder.send(request, result, rule)
+  }
+  return answerOnce({ answer }, asked)
+}
+
+/** Everything that comes back for these bytes until the connection ends. */
+export function askRaw(port: number, bytes: string | Buffer): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    let received = ''
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')))
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      resolve(received)
+    })
+    socket.write(bytes)
+  })
+}
+
+/** The four headers that are on every answer. */
+export const corsPairs = [
+  ['access-control-allow-origin', '*'],
+  ['access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE, OPTIONS'],
+  ['access-control-allow-headers', 'Origin, X-Requested-With, Content-Type, Accept, Authorization'],
+  ['access-control-expose-headers', 'FreshToken'],
+] as const
+
+/** The CORS headers among those of an answer. */
+export function corsOf(answer: Answer): readonly (readonly [string, string])[] {
+  return answer.pairs.filter(([name]) => name.startsWith('access-control-'))
+}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from '@jest/globals'
+import { HttpError } from '../../src/errors/http-error.js'
+import { createCors, findCorsProblems } from '../../src/http/cors.js'
+import type { HttpRequest } from '../../src/http/request.js'
+import { answerOnce, corsOf, corsPairs } from './answering-server.js'
+
+function from(origin?: string): HttpRequest {
+  return { incoming: { headers: origin === undefined ? {} : { origin } } } as HttpRequest
+}
+
+describe('createCors', () => {
+  it('lets everybody read by one fixed list', () => {
+    const cors = createCors()
+    expect(cors.headersFor(from('https://a.example'))).toBe(cors.fixed)
+    expect(cors.fixed).toEqual([
+      'Access-Control-Allow-Origin',
+      '*',
+      'Access-Control-Allow-Methods',
+      'GET, POST, PUT, PATCH, DELETE, OPTIONS',
+      'Access-Control-Allow-Headers',
+      'Origin, X-Requested-With, Content-Type, Accept, Authorization',
+      'Access-Control-Expose-Headers',
+      'FreshToken',
+    ])
+  })
+
+  it('adds the life of the answer to pre-flights', () => {
+    const cors = createCors({ maxAge: 60 })
+    expect(cors.preflightHeaders(from())).toEqual([...cors.fixed!, 'Access-Control-Max-Age', '60'])
+    expect(createCors().preflightHeaders(from()).slice(-2)).toEqual([
+      'Access-Control-Max-Age',
+      '86400',
+    ])
+  })
+
+  it('exposes and allows further headers', () => {
+    const cors = createCors({ exposedHeaders: ['X-Total-Count'], allowedHeaders: ['X-App'] })
+    expect(cors.fixed).toContain('FreshToken, X-Total-Count')
+    expect(cors.fixed).toContain(
+      'Origin, X-Requested-With, Content-Type, Accept, Authorization, X-App',
+    )
+  })
+
+  it.each(['https://shop.example', 'http://localhost:5173'])(
+    'names the listed origin %s',
+    (origin) => {
+      const cors = createCors({ origins: ['https://Shop.example:443', 'http://localhost:5173'] })
+      expect(cors.fixed).toBeUndefined()
+      for (const list of [cors.headersFor(from(origin)), cors.preflightHeaders(from(origin))]) {
+        expect(list.slice(0, 2)).toEqual(['Access-Control-Allow-Origin', origin])
+        expect(list.join()).toContain('Vary,Origin')
+      }
+    },
+  )
+
+  it.each([
+    undefined,
+    'https://evil.example',
+    'https://shop.example.evil.example',
+    'null',
+    '__proto__',
+  ])('names no origin for %s, and varies all the same', (origin) => {
+    const cors = createCors({ origins: ['https://shop.example'] })
+    for (const list of [cors.headersFor(from(origin)), cors.preflightHeaders(from(origin))]) {
+      expect(list).not.toContain('Access-Control-Allow-Origin')
+      expect(list.join()).toContain('Vary,Origin')
+    }
+  })
+})
+
+describe('CORS on answers', () => {
+  it.each([200, 204, 302, 304])('Authentication 8: carries the headers on %d', async (status) => {
+    const answer = await answerOnce({
+      answer: (request, responder) => {
+        responder.send(request, status === 200 ? 'x' : null, { status, notFoundWhenEmpty: false })
+      },
+    })
+    expect(answer.status).toBe(status === 200 ? 200 : status)
+    expect(corsOf(answer)).toEqual(corsPairs)
+  })
+
+  it.each([400, 401, 404, 405, 413, 500, 503])(
+    'Authentication 8: carries the headers on %d',
+    async (status) => {
+      const answer = await answerOnce({
+        answer: (request, responder) => {
+          responder.fail(request, new HttpError(status))
+        },
+      })
+      expect(answer.status).toBe(status)
+      expect(corsOf(answer)).toEqual(corsPairs)
+    },
+  )
+
+  it('follows the request where origins are listed', async () => {
+    const answer = await answerOnce(
+      {
+        cors: { origins: ['https://shop.example'] },
+        answer: (request, responder) => {
+          responder.send(request, { id: 7 }, { status: 200, notFoundWhenEmpty: false })
+        },
+      },
+      { headers: { origin: 'https://shop.example' } },
+    )
+    expect(answer.headers['access-control-allow-origin']).toBe('https://shop.example')
+    expect(answer.headers['vary']).toBe('Origin')
+    expect(answer.text).toBe('{"id":7}')
+  })
+})
+
+describe('findCorsProblems', () => {
+  it.each([
+    {},
+    { origins: '*' as const, maxAge: 0 },
+    { origins: ['https://a.example', 'http://[::1]:3000', 'app://localhost'] },
+    { exposedHeaders: ['X-Total-Count'], allowedHeaders: ['X-App'] },
+  ])('accepts %j', (options) => {
+    expect(findCorsProblems(options)).toEqual([])
+  })
+
+  it.each([
+    [{ origins: ['*'] }, 'Option cors.origins: "*" is no origin.'],
+    [
+      { origins: ['https://a.example/'] },
+      'Option cors.origins: "https://a.example/" is no origin.',
+    ],
+    [{ origins: ['a.example'] }, 'Option cors.origins: "a.example" is no origin.'],
+    [{ origins: ['null'] }, 'Option cors.origins: "null" is no origin.'],
+    [{ origins: ['https://*.example'] }, 'Option cors.origins: "https://*.example" is no origin.'],
+    [{ origins: ['https://a\r\nb'] }, 'Option cors.origins: "https://a\r\nb" is no origin.'],
+    [{ origins: 'https://a' as '*' }, 'Option cors.origins: "https://a" is no list.'],
+    [{ maxAge: -1 }, 'Option cors.maxAge: -1 is no number of seconds.'],
+    [{ maxAge: 1.5 }, 'Option cors.maxAge: 1.5 is no number of seconds.'],
+    [{ exposedHeaders: ['X A'] }, 'Option cors.exposedHeaders: "X A" is no header name.'],
+    [{ allowedHeaders: ['a\r\nb'] }, 'Option cors.allowedHeaders: "a\r\nb" is no header name.'],
+  ])('refuses %j', (options, message) => {
+    const problems = findCorsProblems(options)
+    expect(problems.map((problem) => problem.message)).toEqual([message])
+    expect(problems[0]?.code).toBe('INVALID_CORS')
+    expect(problems[0]?.remedy).not.toBe('')
+  })
+
+  it('refuses unknown options with a suggestion', () => {
+    const [problem] = findCorsProblems({ origin: '*' } as object)
+    expect(problem).toMatchObject({
+      code: 'UNKNOWN_OPTION',
+      message: 'Option cors: unknown option "origin".',
+    })
+    expect(problem?.remedy).toContain('Did you mean "origins"?')
+  })
+})
