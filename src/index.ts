@@ -3,6 +3,9 @@
 export { HttpError, type FieldFault, type HttpErrorOptions } from './errors/http-error.js'
 export { DeclarationError, type Problem } from './errors/declaration-error.js'
 
+export { Field } from './fields/field.js'
+export type { FieldRules } from './fields/rules.js'
+
 export { Controller } from './routing/controller.js'
 export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/verbs.js'
 

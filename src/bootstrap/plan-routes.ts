@@ -9,6 +9,7 @@ import { readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/note.js'
 import { collectRoutes, type Route } from '../routing/route.js'
 import { RouteTable } from '../routing/route-table.js'
+import { declaredClasses, type DeclaredClasses } from './declared-classes.js'
 import type { Settings } from './options.js'
 import { compileChecks, type RouteChecks } from './route-checks.js'
 
@@ -17,6 +18,7 @@ export interface PlannedRoute {
   readonly access: AccessRule
   /** The application's, with the route's own `limit`. */
   readonly limits: Limits
+  readonly classes: DeclaredClasses
   readonly checks: RouteChecks
 }
 
@@ -34,8 +36,11 @@ export function planRoutes(
       refuseDuplicate(route, table, problems)
       const access = readAccess(route, reported, problems)
       const limits = readLimits(route, settings.limits, problems)
-      const checks = compileChecks(route, settings, problems)
-      planned.push(Object.freeze({ route, access, limits, checks }))
+      const classes = declaredClasses(route, whereIs(route), problems)
+      const unknownKeys = route.options.unknownKeys ?? settings.unknownKeys
+      const status = route.options.status ?? 200
+      const checks = compileChecks(classes, { unknownKeys, status }, problems)
+      planned.push(Object.freeze({ route, access, limits, classes, checks }))
     }
   }
   return planned

@@ -1,23 +1,125 @@
-/** The checks of a route's declared classes: what its body and query must be, what it may send. */
-import type { Problem } from '../errors/declaration-error.js'
+/** Compiles a route's declared classes: what its body and query must be, what it may send. */
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { compileInput, type Check, type InputOptions } from '../fields/compile-input.js'
+import { compileOutput } from '../fields/compile-output.js'
+import { compileText } from '../fields/compile-text.js'
+import { readShape } from '../fields/shape.js'
+import type { DeclaredType } from '../fields/type-of.js'
+import { canFlow } from '../http/chunk-source.js'
+import { EventStream } from '../http/events.js'
+import { FileBody } from '../http/file-reply.js'
+import type { TextValues } from '../http/query.js'
+import { Reply } from '../http/reply.js'
 import type { HttpRequest } from '../http/request.js'
-import type { Route } from '../routing/route.js'
-import type { Settings } from './options.js'
+import type { Class } from '../metadata/note.js'
+import { anySuccess, type DeclaredClasses } from './declared-classes.js'
 
 /** Each is `undefined` where the route declares no class. */
 export interface RouteChecks {
   /** Puts the checked instance in the place of `request.body`. @throws {HttpError} 400 with every fault */
-  readonly body: ((request: HttpRequest) => void | Promise<void>) | undefined
+  readonly body: RequestCheck | undefined
   /** The same for `request.query`, whose text is converted by kind. */
-  readonly query: ((request: HttpRequest) => void | Promise<void>) | undefined
+  readonly query: RequestCheck | undefined
   /** Makes what is sent of what the handler returned: declared fields only. */
   readonly returns: ((result: unknown) => unknown) | undefined
 }
 
+export type RequestCheck = (request: HttpRequest) => Promise<void> | undefined
+
+export interface CheckSettings {
+  readonly unknownKeys: 'refuse' | 'drop'
+  /** Of a value that is returned without one. */
+  readonly status: number
+}
+
+/** @param problems takes faults of the classes and of those nested in them */
 export function compileChecks(
-  _route: Route,
-  _settings: Settings,
-  _problems: Problem[],
+  classes: DeclaredClasses,
+  { unknownKeys, status }: CheckSettings,
+  problems: Problem[],
 ): RouteChecks {
-  return { body: undefined, query: undefined, returns: undefined }
+  const options: InputOptions = { unknownKeys, problems }
+  return {
+    body: classes.body && compileBodyCheck(classes.body, options),
+    query: classes.query && compileQueryCheck(classes.query, options),
+    returns:
+      classes.returns.size === 0 ? undefined : compileReturns(classes.returns, status, problems),
+  }
+}
+
+/** Forms bring text, which is converted; JSON is taken as it is. */
+function compileBodyCheck({ type, list }: DeclaredType, options: InputOptions): RequestCheck {
+  const shape = readShape(type, options.problems)
+  const check: Check<unknown> = list
+    ? compileInput(shape, { ...options, list: true })
+    : compileInput(shape, options)
+  const checkForm = compileText(shape, { ...options, whole: 'the body' })
+  return (request) => {
+    const checked = (isForm(request) ? checkForm : check)(request.body)
+    if (!(checked instanceof Promise)) {
+      request.body = checked
+      return undefined
+    }
+    return checked.then((value: unknown) => {
+      request.body = value
+    })
+  }
+}
+
+function compileQueryCheck({ type }: DeclaredType, options: InputOptions): RequestCheck {
+  const check = compileText(readShape(type, options.problems), options)
+  return (request) => {
+    const checked = check(request.query)
+    if (!(checked instanceof Promise)) {
+      request.query = checked as TextValues
+      return undefined
+    }
+    return checked.then((value) => {
+      request.query = value as TextValues
+    })
+  }
+}
+
+function isForm(request: HttpRequest): boolean {
+  const type = request.incoming.headers['content-type'] ?? ''
+  return /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(type)
+}
+
+function compileReturns(
+  returns: DeclaredClasses['returns'],
+  usual: number,
+  problems: Problem[],
+): (result: unknown) => unknown {
+  const maps = new Map(
+    [...returns].map(([status, { type }]) => [status, compileMap(type, problems)]),
+  )
+  const mapFor = (status: number): ((value: unknown) => unknown) | undefined =>
+    maps.get(status) ?? (status >= 200 && status < 300 ? maps.get(anySuccess) : undefined)
+  return (result) => {
+    if (!(result instanceof Reply))
+      return isData(result) ? (mapFor(usual)?.(result) ?? result) : result
+    const map = mapFor(result.status ?? usual)
+    return map !== undefined && isData(result.body) ? result.withBody(map(result.body)) : result
+  }
+}
+
+/** A faulty nested class throws while the mapping is compiled: its faults join the others. */
+function compileMap(type: Class, problems: Problem[]): (value: unknown) => unknown {
+  try {
+    return compileOutput(readShape(type, problems))
+  } catch (error) {
+    if (!(error instanceof DeclarationError)) throw error
+    for (const problem of error.problems) if (!problems.includes(problem)) problems.push(problem)
+    return (value) => value
+  }
+}
+
+/** Lists and objects, as opposed to bytes, files and streams, which are sent as they are. */
+function isData(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return true
+  const isBytes = ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Blob
+  return (
+    !isBytes && !(value instanceof FileBody) && !(value instanceof EventStream) && !canFlow(value)
+  )
 }

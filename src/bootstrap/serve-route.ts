@@ -5,7 +5,6 @@
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
-import type { HttpRequest } from '../http/request.js'
 import type { Times } from '../http/server.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
 import type { PlannedRoute } from './plan-routes.js'
@@ -40,8 +39,8 @@ export function serveRoute(
     before: [
       hasSession && openSession(context.sessions),
       ...admission(plan, context, hasBody),
-      checks.query && step(checks.query),
-      hasBody && checks.body && step(checks.body),
+      checks.query,
+      hasBody && checks.body,
     ].filter(isStep),
     invoke: compileInvoker(route, controller),
     shape: checks.returns,
@@ -127,10 +126,6 @@ function saveSession(sessions: SessionKeeper): Step {
 
 function rotateToken(gate: Gate): Step {
   return (request) => promiseOf(gate.rotate(request))
-}
-
-function step(check: (request: HttpRequest) => void | Promise<void>): Step {
-  return (request) => promiseOf(check(request))
 }
 
 function promiseOf(pending: void | Promise<void>): Promise<void> | undefined {

@@ -23,7 +23,12 @@ export function toChunkSource(body: object): ChunkSource | undefined {
   return undefined
 }
 
-/** The same for items that are not chunks yet, and so may come from a list or a set too. */
+/** Whether a body is one of those that chunks flow from; nothing of it is touched. */
+export function canFlow(body: object): boolean {
+  return body instanceof Readable || isWebStream(body) || isAsyncIterable(body) || isIterator(body)
+}
+
+/** Like `toChunkSource`, for items that are not chunks yet, and so may come from a list or a set too. */
 export function toItemSource(items: object): ChunkSource | undefined {
   const source = toChunkSource(items)
   if (source !== undefined || !isIterable(items)) return source

@@ -68,6 +68,15 @@ export class Reply<Body = unknown> {
     return this.header('FreshToken', token)
   }
 
+  /** The same reply with another body; this one stays as it is. */
+  withBody<Other>(body: Other): Reply<Other> {
+    const copy = new Reply(body, this.status)
+    copy.headers.push(...this.headers)
+    copy.mediaType = this.mediaType
+    copy.length = this.length
+    return copy
+  }
+
   #setLength(text: string): this {
     if (!/^\d{1,15}$/.test(text)) {
       throw new TypeError(`Header "Content-Length": "${text}" is no number of bytes.`)
