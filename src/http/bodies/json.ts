@@ -10,7 +10,7 @@ import { readText } from './text.js'
  */
 export function readJson(bytes: Buffer): unknown {
   const text = readText(bytes)
-  if (isDeeperThan(deepestJson, text)) {
+  if (isDeeperThan(deepestJson, bytes, text)) {
     const message = `The JSON body is nested more than ${deepestJson} levels deep.`
     throw new HttpError(400, message, { code: 'JSON_TOO_DEEP' })
   }
@@ -35,16 +35,16 @@ function parse(text: string): unknown {
   }
 }
 
-/** False for nearly every body, found without a regular expression; an escape may hide any letter of a key. */
+/** True for few bodies; an escape may hide any letter of a key. */
 function mayNamePrototype(text: string): boolean {
-  return text.includes('__proto__') || text.includes('constructor') || text.includes('\\u00')
+  return /__proto__|constructor|\\u00/.test(text)
 }
 
-/** Too few brackets settle it for most bodies; only then every character is looked at. */
-function isDeeperThan(most: number, text: string): boolean {
+/** Too few brackets settle it for most bodies; only then every byte is looked at. */
+function isDeeperThan(most: number, bytes: Buffer, text: string): boolean {
   if (text.length < 2 * (most + 1)) return false
   const brackets = countUpTo(most + 1, '{', text)
-  return brackets + countUpTo(most + 1 - brackets, '[', text) > most && depthExceeds(most, text)
+  return brackets + countUpTo(most + 1 - brackets, '[', text) > most && depthExceeds(most, bytes)
 }
 
 function countUpTo(enough: number, character: string, text: string): number {
@@ -56,27 +56,35 @@ function countUpTo(enough: number, character: string, text: string): number {
 
 const quote = 0x22
 const backslash = 0x5c
+const opens = 1
+const closes = 2
+const begins = 3
 
-function depthExceeds(most: number, text: string): boolean {
+/** What a byte means; looking it up is twice as fast as comparing. */
+const meanings = new Uint8Array(256)
+for (const bracket of '[{') meanings[bracket.charCodeAt(0)] = opens
+for (const bracket of ']}') meanings[bracket.charCodeAt(0)] = closes
+meanings[quote] = begins
+
+function depthExceeds(most: number, bytes: Buffer): boolean {
   let depth = 0
-  for (let position = 0; position < text.length; position++) {
-    const code = text.charCodeAt(position)
-    if (code === quote) position = endOfString(text, position)
-    // The bracket and the brace differ in one bit: 5b and 7b open, 5d and 7d close.
-    else if ((code | 0x20) === 0x7b) {
-      if (++depth > most) return true
-    } else if ((code | 0x20) === 0x7d) depth--
+  for (let position = 0; position < bytes.length; position++) {
+    const meaning = meanings[bytes[position] ?? 0]
+    if (meaning === 0) continue
+    if (meaning === begins) position = endOfString(bytes, position)
+    else if (meaning === closes) depth--
+    else if (++depth > most) return true
   }
   return false
 }
 
-/** @returns the index of the closing quote, the text's length where there is none */
-function endOfString(text: string, start: number): number {
+/** @returns the index of the closing quote, the length where there is none */
+function endOfString(bytes: Buffer, start: number): number {
   let position = start + 1
-  for (; position < text.length; position++) {
-    const code = text.charCodeAt(position)
-    if (code === quote) return position
-    if (code === backslash) position++
+  for (; position < bytes.length; position++) {
+    const byte = bytes[position]
+    if (byte === quote) return position
+    if (byte === backslash) position++
   }
   return position
 }

@@ -9,9 +9,10 @@ const byteOrderMark = 0xfeff
  * @throws {HttpError} 400 `INVALID_UTF8`
  */
 export function readText(bytes: Buffer): string {
-  if (!isUtf8(bytes)) {
+  const text = bytes.toString('utf8')
+  // Decoding puts this character for what is malformed. To look for it first is nearly free: most texts cannot hold it.
+  if (text.includes('\ufffd') && !isUtf8(bytes)) {
     throw new HttpError(400, 'The body is not valid UTF-8.', { code: 'INVALID_UTF8' })
   }
-  const text = bytes.toString('utf8')
   return text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text
 }

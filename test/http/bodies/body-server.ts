@@ -1,0 +1,158 @@
+/** A server that reads bodies and tells what became of them, for the tests of this folder. */
+import { readdirSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { setImmediate as turn } from 'node:timers/promises'
+import { HttpError } from '../../../src/errors/http-error.js'
+import { readBody, type BodyPlan } from '../../../src/http/bodies/read-body.js'
+import { defaultLimits, type Limits } from '../../../src/http/limits.js'
+import { HttpRequest } from '../../../src/http/request.js'
+
+export interface Outcome {
+  readonly request: HttpRequest
+  /** What `readBody` rejected with. */
+  readonly failure: unknown
+  /** Temporary folders there were at that moment. */
+  readonly folders: string[]
+}
+
+export interface BodyServerOptions {
+  readonly limits?: Partial<Limits>
+  readonly declared?: boolean
+  readonly beforeFirstFile?: BodyPlan['beforeFirstFile']
+  /** Runs between the reading and the answer. */
+  readonly handle?: (request: HttpRequest) => unknown
+}
+
+export class BodyServer implements AsyncDisposable {
+  readonly url: string
+  readonly port: number
+  readonly #server: Server
+  readonly #outcomes: Outcome[] = []
+  #waiting: ((outcome: Outcome) => void) | undefined
+
+  private constructor(server: Server, options: BodyServerOptions) {
+    this.#server = server
+    this.port = (server.address() as AddressInfo).port
+    this.url = `http://127.0.0.1:${this.port}/`
+    server.on('request', (req, res) => {
+      void this.#answer(new HttpRequest(req, res, { trustProxy: false }), options)
+    })
+    // Whoever waits for 100 Continue shall get it from the reading, not from Node.
+    server.on('checkContinue', (req, res) => server.emit('request', req, res))
+  }
+
+  static async start(options: BodyServerOptions = {}): Promise<BodyServer> {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return new BodyServer(server, options)
+  }
+
+  /** What became of the request that was read first and not asked for yet. */
+  next(): Promise<Outcome> {
+    const outcome = this.#outcomes.shift()
+    if (outcome !== undefined) return Promise.resolve(outcome)
+    return new Promise((resolve) => (this.#waiting = resolve))
+  }
+
+  async post(body: BodyInit | Uint8Array, type?: string, headers: Record<string, string> = {}) {
+    const answer = await fetch(this.url, {
+      method: 'POST',
+      body: typeof body === 'string' ? new TextEncoder().encode(body) : (body as BodyInit),
+      headers: type === undefined ? headers : { 'content-type': type, ...headers },
+    })
+    return { status: answer.status, body: JSON.parse(await answer.text()) }
+  }
+
+  connect(): Socket {
+    return connect(this.port, '127.0.0.1')
+  }
+
+  /** Sends the bytes on a connection of their own and gives the answer's text once the server has closed it. */
+  raw(...parts: (string | Uint8Array)[]): Promise<string> {
+    const socket = this.connect()
+    for (const part of parts) socket.write(part)
+    return textOf(socket)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #answer(request: HttpRequest, options: BodyServerOptions): Promise<void> {
+    const { declared = false, beforeFirstFile, handle } = options
+    const limits = { ...defaultLimits, ...options.limits }
+    try {
+      await readBody(request, { limits, declared, beforeFirstFile })
+      this.#report(request, undefined)
+      const given = await handle?.(request)
+      this.#send(request, 200, given ?? toAnswer(request))
+    } catch (failure) {
+      this.#report(request, failure)
+      const isExpected = failure instanceof HttpError
+      const { status, code, message } = isExpected ? failure : unexpected(failure)
+      this.#send(request, status, { error: message, code })
+    }
+  }
+
+  #report(request: HttpRequest, failure: unknown): void {
+    const outcome = { request, failure, folders: uploadFolders() }
+    if (this.#waiting === undefined) this.#outcomes.push(outcome)
+    else this.#waiting(outcome)
+    this.#waiting = undefined
+  }
+
+  #send({ incoming, outgoing }: HttpRequest, status: number, body: unknown): void {
+    const text = JSON.stringify(body)
+    const headers = ['Content-Length', String(Buffer.byteLength(text))]
+    outgoing.writeHead(status, status === 200 ? headers : [...headers, 'Connection', 'close'])
+    outgoing.end(text)
+    incoming.resume()
+  }
+}
+
+function unexpected(failure: unknown) {
+  return { status: 500, code: 'UNEXPECTED', message: String(failure) }
+}
+
+function toAnswer({ body, files, formToken }: HttpRequest) {
+  if (Buffer.isBuffer(body)) return { bytes: body.toString('hex'), formToken }
+  return { kind: body === undefined ? 'undefined' : typeof body, body, files, formToken }
+}
+
+/** Everything the other side sends until the connection ends, also by a reset. */
+export function textOf(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      resolve(Buffer.concat(chunks).toString())
+    })
+  })
+}
+
+/** The temporary folders of this process that are there now. */
+export function uploadFolders(): string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith(`filigree-upload-${process.pid}-`))
+}
+
+/** Waits, turn by turn, for what a closed response sets off. */
+export async function untilNoFolders(): Promise<string[]> {
+  for (let turns = 0; turns < 5000 && uploadFolders().length > 0; turns++) await turn()
+  return uploadFolders()
+}
+
+/** A multipart body of text parts, each with its head. */
+export function multipartOf(boundary: string, ...parts: { head: string; body: string }[]): string {
+  const texts = parts.map(({ head, body }) => `--${boundary}\r\n${head}\r\n\r\n${body}\r\n`)
+  return `${texts.join('')}--${boundary}--\r\n`
+}
+
+/** The head of a field, or of a file when `fileName` is given. */
+export function headOf(name: string, fileName?: string): string {
+  const disposition = `Content-Disposition: form-data; name="${name}"`
+  return fileName === undefined ? disposition : `${disposition}; filename="${fileName}"`
+}

@@ -1,0 +1,125 @@
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { HttpError } from '../../../src/errors/http-error.js'
+import { readJson } from '../../../src/http/bodies/json.js'
+
+function read(text: string): unknown {
+  return readJson(Buffer.from(text))
+}
+
+function refusalOf(bytes: Buffer | string): HttpError {
+  try {
+    readJson(Buffer.from(bytes))
+  } catch (error) {
+    if (error instanceof HttpError) return error
+    throw error
+  }
+  throw new Error('It was accepted.')
+}
+
+const nested = (levels: number, open = '[', close = ']') =>
+  open.repeat(levels) + (open === '{"a":' ? '1' : '') + close.repeat(levels)
+
+describe('readJson', () => {
+  it.each(['{"a":[1,2.5,"x",null,true]}', '[]', '"text"', '0', 'null', ' {"a" : 1}\n'])(
+    'reads %j',
+    (text) => {
+      expect(read(text)).toEqual(JSON.parse(text))
+    },
+  )
+
+  it('reads any JSON value back as it was', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
+        const text = JSON.stringify(value)
+        fc.pre(!/__proto__/.test(text))
+        expect(read(text)).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  it('passes over a byte order mark', () => {
+    expect(readJson(Buffer.from('\ufeff{"a":1}'))).toEqual({ a: 1 })
+  })
+
+  it.each(['{', '{"a":}', '{a:1}', "{'a':1}", '[1,]', 'NaN', '{} {}', '\0', 'undefined', '{"a":1'])(
+    'answers 400 to %j',
+    (text) => {
+      const refusal = refusalOf(text)
+      expect(refusal).toMatchObject({ status: 400, code: 'MALFORMED_JSON' })
+      expect(refusal.message).toMatch(/^The body is not valid JSON(, see at position \d+)?\.$/)
+    },
+  )
+
+  it.each([
+    ['a lone continuation byte', [0x22, 0x80, 0x22]],
+    ['an overlong slash', [0x22, 0xc0, 0xaf, 0x22]],
+    ['a surrogate', [0x22, 0xed, 0xa0, 0x80, 0x22]],
+    ['a character that is cut off', [0x22, 0xf0, 0x9f, 0x98, 0x22]],
+    ['UTF-16', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
+  ])('answers 400 to %s', (_what, bytes) => {
+    expect(refusalOf(Buffer.from(bytes))).toMatchObject({ status: 400, code: 'INVALID_UTF8' })
+  })
+
+  it('keeps a replacement character that was sent as one', () => {
+    expect(read('"\ufffd"')).toBe('\ufffd')
+  })
+
+  it.each([
+    '{"__proto__":{"admin":true}}',
+    '{"a":[{"b":{"__proto__":1}}]}',
+    '{"\\u005f_proto_\\u005F":{}}',
+    '{"constructor":{"prototype":{"admin":true}}}',
+    '[{"c\\u006fnstructor":{"prototyp\\u0065":1}}]',
+  ])('answers 400 to the prototype key in %s', (text) => {
+    expect(refusalOf(text)).toMatchObject({ status: 400, code: 'PROTOTYPE_KEY' })
+  })
+
+  it.each(['{"constructor":"Renault"}', '{"a":"__proto__"}', '"__proto__"', '["\\u0041"]'])(
+    'accepts %s, which reaches no prototype',
+    (text) => {
+      expect(read(text)).toEqual(JSON.parse(text))
+    },
+  )
+
+  it.each([
+    ['lists', '[', ']'],
+    ['objects', '{"a":', '}'],
+  ])('reads 64 levels of %s and answers 400 to 65', (_what, open, close) => {
+    expect(read(nested(64, open, close))).toBeDefined()
+    expect(refusalOf(nested(65, open, close))).toMatchObject({
+      status: 400,
+      code: 'JSON_TOO_DEEP',
+      message: 'The JSON body is nested more than 64 levels deep.',
+    })
+  })
+
+  it('answers 400 to half a megabyte of brackets', () => {
+    expect(refusalOf('['.repeat(500_000))).toMatchObject({ status: 400, code: 'JSON_TOO_DEEP' })
+  })
+
+  it('counts no brackets in strings, whatever is escaped there', () => {
+    const text = JSON.stringify(['['.repeat(100), '\\"{{'.repeat(100), '"'.repeat(9), '\\'])
+    expect(read(text)).toEqual(JSON.parse(text))
+  })
+
+  it('agrees with a recursive count on the depth of any value', () => {
+    const depthOf = (value: unknown): number =>
+      typeof value === 'object' && value !== null
+        ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
+        : 0
+    const tricky = fc.array(fc.constantFrom('[', '{', '"', '\\', ']', '}', 'a', 'é')).map(String)
+    const wrapped = fc.tuple(fc.dictionary(tricky, tricky), fc.integer({ min: 60, max: 68 }))
+    fc.assert(
+      fc.property(wrapped, ([core, levels]) => {
+        fc.pre(!('__proto__' in core && Object.hasOwn(core, '__proto__')))
+        let value: unknown = core
+        for (let level = 0; level < levels; level++)
+          value = level % 2 ? [value] : { k: value, z: 1 }
+        const text = JSON.stringify(value)
+        if (depthOf(value) <= 64) expect(read(text)).toEqual(JSON.parse(text))
+        else expect(refusalOf(text).code).toBe('JSON_TOO_DEEP')
+      }),
+    )
+  })
+})
