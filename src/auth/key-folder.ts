@@ -2,7 +2,7 @@
  * The pair that a developer's machine makes once and keeps: `.filigree/private-key.pem`, mode 0600. Several processes
  * may start at once; the first that finishes wins and the others take its key.
  */
-import { createPublicKey, generateKeyPair, randomUUID } from 'node:crypto'
+import { generateKeyPair, randomUUID } from 'node:crypto'
 import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -25,10 +25,7 @@ export async function openKeyFolder(folder: string, log: Log): Promise<PrivateKe
   const { privateKey } = await generate('rsa', { modulusLength: 2048 })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   if (await publish(folder, file, pem)) {
-    log.info(
-      { file, key: createPublicKey(privateKey).asymmetricKeyType },
-      'made a key pair for development',
-    )
+    log.info({ file }, 'made a key pair for development')
   }
   const pair = await readPair(file, log)
   if (pair === undefined) throw new Error(`${file} was removed while it was made. Start again.`)
@@ -87,5 +84,5 @@ async function closeToOthers(file: string, log: Log): Promise<void> {
 }
 
 function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === code
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === code
 }

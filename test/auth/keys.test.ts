@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createKeys } from '../../src/auth/keys.js'
+import { openKeyFolder } from '../../src/auth/key-folder.js'
+import { thumbprint } from '../../src/auth/pem.js'
+import { createPublicKey } from 'node:crypto'
+import { silentLog } from '../../src/http/log.js'
+import { makeAuth, makeLog, makePair } from './fixtures.js'
+
+const run = promisify(execFile)
+const isPosix = process.platform !== 'win32'
+let root: string
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'filigree-pair-'))
+})
+
+afterAll(async () => {
+  await rm(root, { recursive: true })
+})
+
+const modeOf = async (path: string): Promise<string> =>
+  ((await stat(path)).mode & 0o777).toString(8)
+
+describe('openKeyFolder', () => {
+  it('makes one pair that nobody else can read, and keeps it', async () => {
+    const folder = join(root, 'made', '.filigree')
+    const log = makeLog()
+    const first = await openKeyFolder(folder, log)
+    const second = await openKeyFolder(folder, log)
+    expect(second.kid).toBe(first.kid)
+    expect(await readdir(folder)).toEqual(['private-key.pem'])
+    if (isPosix) {
+      expect(await modeOf(folder)).toBe('700')
+      expect(await modeOf(join(folder, 'private-key.pem'))).toBe('600')
+    }
+    expect(log.lines).toEqual(['info made a key pair for development'])
+  })
+
+  it('makes one pair though several processes start at once', async () => {
+    const folder = join(root, 'raced', '.filigree')
+    const script = join(import.meta.dirname, 'open-pair.ts')
+    const runs = [1, 2, 3].map(() => run(process.execPath, ['--import', 'tsx', script, folder]))
+    const names = (await Promise.all(runs)).map(({ stdout }) => stdout)
+    expect(names[0]).toMatch(/^[\w-]{43}$/)
+    expect(new Set(names).size).toBe(1)
+    expect(await readdir(folder)).toEqual(['private-key.pem'])
+  }, 60_000)
+
+  it('makes one pair though it is opened several times at once', async () => {
+    const folder = join(root, 'at-once')
+    const pairs = await Promise.all([1, 2, 3, 4].map(() => openKeyFolder(folder, silentLog)))
+    expect(new Set(pairs.map(({ kid }) => kid)).size).toBe(1)
+    expect(await readdir(folder)).toEqual(['private-key.pem'])
+  })
+
+  it('closes a file that others can read, and warns', async () => {
+    if (!isPosix) return
+    const folder = join(root, 'open')
+    await mkdir(folder)
+    const file = join(folder, 'private-key.pem')
+    await writeFile(file, makePair().privatePem)
+    await chmod(file, 0o644)
+    const log = makeLog()
+    await openKeyFolder(folder, log)
+    expect(await modeOf(file)).toBe('600')
+    expect(log.lines).toEqual(['warn the key was readable by others; now it is 0600'])
+  })
+
+  it('fails where the folder is a file, and can be tried again', async () => {
+    const folder = join(root, 'a-file')
+    await writeFile(folder, '')
+    const keys = createKeys({ source: { from: 'folder', folder }, log: silentLog })
+    await expect(keys.signing()).rejects.toThrow(/ENOTDIR|EEXIST/)
+    await rm(folder)
+    expect((await keys.signing()).kid).toMatch(/^[\w-]{43}$/)
+  })
+})
+
+describe('createKeys', () => {
+  it('makes no pair before the first token', async () => {
+    const folder = join(root, 'lazy')
+    const auth = makeAuth({ source: { from: 'folder', folder }, now: Date.now })
+    expect(await auth.verify('nonsense')).toBeNull()
+    await expect(stat(folder)).rejects.toThrow('ENOENT')
+    const token = await auth.getToken({ sub: '7' })
+    expect(await auth.verify(token)).toMatchObject({ sub: '7' })
+  })
+
+  it('lets a restarted process take the tokens of the one before', async () => {
+    const source = { from: 'folder' as const, folder: join(root, 'restarted') }
+    const token = await makeAuth({ source, now: Date.now }).getToken({ sub: '7' })
+    expect(await makeAuth({ source, now: Date.now }).verify(token)).toMatchObject({ sub: '7' })
+  })
+
+  it('has no key at all where tokens are turned off', async () => {
+    const keys = createKeys({ source: { from: 'none' }, log: silentLog })
+    expect(await keys.checking(undefined)).toEqual([])
+    await expect(keys.signing()).rejects.toThrow('there is no private key here')
+  })
+})
+
+describe('thumbprint', () => {
+  it('is that of RFC 7638 §3.1', () => {
+    const n =
+      '0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMs' +
+      'tn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5ha' +
+      'jrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw'
+    const key = createPublicKey({ key: { kty: 'RSA', e: 'AQAB', n }, format: 'jwk' })
+    expect(thumbprint(key)).toBe('NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs')
+  })
+})

@@ -1,0 +1,354 @@
+/** Source: decisions, Authentication, "Keys" and "APP_API_KEY". */
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  resolveAuthOptions,
+  type AuthEnvironment,
+  type AuthOptions,
+} from '../../src/auth/options.js'
+import type { Problem } from '../../src/errors/declaration-error.js'
+import { makePair, type Pair } from './fixtures.js'
+
+let folder: string
+let pair: Pair
+let other: Pair
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'filigree-keys-'))
+  pair = makePair()
+  other = makePair()
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true })
+})
+
+function resolve(options: AuthOptions = {}, environment: AuthEnvironment = {}) {
+  const problems: Problem[] = []
+  const safe = options.keys === undefined ? { ...options, keys: { folder } } : options
+  return { resolved: resolveAuthOptions(safe, environment, problems), problems }
+}
+
+const toFile = (name: string, text: string): string => {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const counts = (options: AuthOptions, environment: AuthEnvironment) => {
+  const { resolved, problems } = resolve(options, environment)
+  expect(problems).toEqual([])
+  if (resolved.keys.from !== 'given') throw new Error(`keys come from ${resolved.keys.from}`)
+  return { signs: resolved.keys.private !== undefined, checks: resolved.keys.public.length }
+}
+
+describe('resolveAuthOptions', () => {
+  it('completes nothing with the defaults, frozen', () => {
+    const { resolved, problems } = resolve()
+    expect(problems).toEqual([])
+    expect(resolved).toEqual({
+      apiKey: undefined,
+      formToken: false,
+      rotate: 'half-life',
+      issuer: undefined,
+      audience: undefined,
+      expiresIn: 3600,
+      keys: { from: 'folder', folder },
+    })
+    expect(Object.isFrozen(resolved)).toBe(true)
+  })
+
+  it('keeps what is said, and leaves the object alone', () => {
+    const options = Object.freeze({
+      formToken: true,
+      rotate: 'never' as const,
+      issuer: 'shop',
+      audience: ['web', 'app'],
+      expiresIn: '15m',
+      keys: false as const,
+    })
+    const { resolved, problems } = resolve(options, { NODE_ENV: 'production' })
+    expect(problems).toEqual([])
+    expect(resolved).toMatchObject({ ...options, expiresIn: 900, keys: { from: 'none' } })
+  })
+
+  it.each([
+    {
+      option: { rotat: 'never' },
+      code: 'UNKNOWN_OPTION',
+      says: 'unknown option "rotat".',
+      remedy: 'Did you mean "rotate"?',
+    },
+    {
+      option: { keys: { privat: 'x' } },
+      code: 'UNKNOWN_OPTION',
+      says: 'unknown option "privat".',
+      remedy: 'Did you mean "private"?',
+    },
+    {
+      option: { rotate: 'halflife' },
+      code: 'INVALID_OPTION',
+      says: 'rotate "halflife" is unknown.',
+      remedy: 'Did you mean "half-life"?',
+    },
+    {
+      option: { formToken: 'yes' },
+      code: 'INVALID_OPTION',
+      says: 'formToken is neither',
+      remedy: 'formToken: true',
+    },
+    { option: { issuer: '' }, code: 'INVALID_OPTION', says: 'issuer is no text', remedy: '"iss"' },
+    {
+      option: { audience: [] },
+      code: 'INVALID_OPTION',
+      says: 'audience is no text',
+      remedy: '"aud"',
+    },
+    {
+      option: { audience: ['a', 7] },
+      code: 'INVALID_OPTION',
+      says: 'audience is no text',
+      remedy: '"aud"',
+    },
+    {
+      option: { expiresIn: 'soon' },
+      code: 'INVALID_OPTION',
+      says: 'expiresIn "soon" is no',
+      remedy: '15m',
+    },
+    {
+      option: { jwks: 'file:///etc/keys' },
+      code: 'AUTH_KEYS',
+      says: 'auth.jwks is no http',
+      remedy: 'key set',
+    },
+    {
+      option: { jwks: 'keys' },
+      code: 'AUTH_KEYS',
+      says: 'auth.jwks is no http',
+      remedy: 'key set',
+    },
+  ])('refuses $option', ({ option, code, says, remedy }) => {
+    const { problems } = resolve(option as AuthOptions)
+    expect(problems).toHaveLength(1)
+    expect(problems[0]?.code).toBe(code)
+    expect(problems[0]?.message).toContain(says)
+    expect(problems[0]?.remedy).toContain(remedy)
+  })
+
+  it.each([
+    { value: undefined, key: undefined },
+    { value: '', key: undefined },
+    { value: '  \n', key: undefined },
+    { value: ' abc \n', key: 'abc' },
+  ])('reads APP_API_KEY $value as $key', ({ value, key }) => {
+    const { resolved, problems } = resolve({}, { APP_API_KEY: value })
+    expect(problems).toEqual([])
+    expect(resolved.apiKey).toBe(key)
+  })
+
+  it.each(['two words', 'schlüssel', 'a\tb', 'a\0b'])(
+    'refuses APP_API_KEY %j, unquoted',
+    (value) => {
+      const { resolved, problems } = resolve({}, { APP_API_KEY: value })
+      expect(resolved.apiKey).toBeUndefined()
+      expect(problems).toHaveLength(1)
+      expect(problems[0]?.code).toBe('INVALID_ENVIRONMENT')
+      expect(problems[0]?.message).toMatch(/^APP_API_KEY has blanks or characters/)
+      expect(JSON.stringify(problems)).not.toContain(value)
+    },
+  )
+})
+
+describe('keys of the environment', () => {
+  it('are PEM text, on one line or many, or a path', () => {
+    const oneLine = pair.privatePem.replaceAll('\n', '\\n')
+    const path = toFile('private.pem', pair.privatePem)
+    for (const text of [pair.privatePem, oneLine, path, ` ${path}\n`]) {
+      expect(counts({}, { APP_PRIVATE_KEY: text })).toEqual({ signs: true, checks: 1 })
+    }
+  })
+
+  it('only check where only the public one is given', () => {
+    expect(counts({}, { APP_PUBLIC_KEY: pair.publicPem })).toEqual({ signs: false, checks: 1 })
+  })
+
+  it('may both be given, older public keys after the current one', () => {
+    const both = { APP_PRIVATE_KEY: pair.privatePem, APP_PUBLIC_KEY: pair.publicPem }
+    expect(counts({}, both)).toEqual({ signs: true, checks: 1 })
+    const older = toFile('public.pem', pair.publicPem + other.publicPem)
+    expect(counts({}, { ...both, APP_PUBLIC_KEY: older })).toEqual({ signs: true, checks: 2 })
+  })
+
+  it('are unset when empty', () => {
+    const { resolved } = resolve({}, { APP_PRIVATE_KEY: '', APP_PUBLIC_KEY: ' \n' })
+    expect(resolved.keys.from).toBe('folder')
+  })
+
+  it('give way to the options', () => {
+    const environment = { APP_PRIVATE_KEY: other.privatePem, APP_PUBLIC_KEY: other.publicPem }
+    const { resolved } = resolve(
+      {
+        keys: {
+          private: pair.privatePem,
+          public: { current: pair.publicPem, old: other.publicPem },
+        },
+      },
+      environment,
+    )
+    expect(resolved.keys).toMatchObject({
+      from: 'given',
+      private: { kid: 'current' },
+      public: [{ kid: 'current' }, { kid: 'old' }],
+    })
+  })
+
+  const encrypted = (): string =>
+    generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
+      type: 'pkcs8',
+      format: 'pem',
+      cipher: 'aes-256-cbc',
+      passphrase: 'x',
+    }) as string
+  const elliptic = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const pss = () => generateKeyPairSync('rsa-pss', { modulusLength: 2048 })
+
+  it.each<{ fault: string; environment: () => AuthEnvironment; says: string }>([
+    {
+      fault: 'a path to nothing',
+      environment: () => ({ APP_PRIVATE_KEY: '/nowhere/key.pem' }),
+      says: 'APP_PRIVATE_KEY is neither PEM text nor the path of a readable file (ENOENT).',
+    },
+    {
+      fault: 'a key without its first line',
+      environment: () => ({ APP_PRIVATE_KEY: pair.privatePem.split('\n').slice(1).join('\n') }),
+      says: 'APP_PRIVATE_KEY is neither PEM text nor the path',
+    },
+    {
+      fault: 'a key cut short',
+      environment: () => ({ APP_PRIVATE_KEY: pair.privatePem.slice(0, 300) }),
+      says: 'APP_PRIVATE_KEY is no private key in PEM form.',
+    },
+    {
+      fault: 'a public key as the private one',
+      environment: () => ({ APP_PRIVATE_KEY: pair.publicPem }),
+      says: 'APP_PRIVATE_KEY is no private key in PEM form.',
+    },
+    {
+      fault: 'an encrypted key',
+      environment: () => ({ APP_PRIVATE_KEY: encrypted() }),
+      says: 'APP_PRIVATE_KEY is encrypted with a passphrase.',
+    },
+    {
+      fault: 'an elliptic key',
+      environment: () => ({
+        APP_PRIVATE_KEY: elliptic().privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+      }),
+      says: 'APP_PRIVATE_KEY is no RSA key, which RS256 needs.',
+    },
+    {
+      fault: 'an RSA-PSS key',
+      environment: () => ({
+        APP_PUBLIC_KEY: pss().publicKey.export({ type: 'spki', format: 'pem' }) as string,
+      }),
+      says: 'APP_PUBLIC_KEY is no RSA key, which RS256 needs.',
+    },
+    {
+      fault: 'a short key',
+      environment: () => ({ APP_PRIVATE_KEY: makePair(1024).privatePem }),
+      says: 'APP_PRIVATE_KEY has fewer than 2048 bits.',
+    },
+    {
+      fault: 'a private key as the public one',
+      environment: () => ({ APP_PUBLIC_KEY: pair.privatePem }),
+      says: 'APP_PUBLIC_KEY holds a private key where a public one belongs.',
+    },
+    {
+      fault: 'text that is no key',
+      environment: () => ({
+        APP_PUBLIC_KEY: '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----',
+      }),
+      says: 'APP_PUBLIC_KEY is no public key in PEM form.',
+    },
+    {
+      fault: 'two keys that do not belong together',
+      environment: () => ({ APP_PRIVATE_KEY: pair.privatePem, APP_PUBLIC_KEY: other.publicPem }),
+      says: 'APP_PUBLIC_KEY is not the public half of APP_PRIVATE_KEY.',
+    },
+  ])('refuses $fault, never quoting it', ({ environment, says }) => {
+    const given = environment()
+    const { resolved, problems } = resolve({}, given)
+    expect(problems).toHaveLength(1)
+    expect(problems[0]?.code).toBe('AUTH_KEYS')
+    expect(problems[0]?.message).toContain(says)
+    expect(problems[0]?.remedy).not.toBe('')
+    expect(resolved.keys.from).toBe('none')
+    const secret = (given.APP_PRIVATE_KEY ?? given.APP_PUBLIC_KEY ?? '').slice(-60, -30)
+    if (secret.length === 30) expect(JSON.stringify(problems)).not.toContain(secret)
+  })
+
+  it('reports every faulty key of several', () => {
+    const { problems } = resolve({
+      keys: { private: 'x', public: ['y', pair.publicPem, 7 as never] },
+    })
+    expect(problems.map(({ message }) => message.split(' ')[0])).toEqual([
+      'auth.keys.private',
+      'auth.keys.public[0]',
+      'auth.keys.public[2]',
+    ])
+  })
+
+  it('cannot stand beside a key set address', () => {
+    const { problems } = resolve(
+      { jwks: 'https://id.example.org/certs' },
+      { APP_PUBLIC_KEY: pair.publicPem },
+    )
+    expect(problems[0]).toMatchObject({
+      code: 'AUTH_KEYS',
+      message: 'bootstrap: both auth.jwks and APP_PUBLIC_KEY say where keys come from.',
+    })
+  })
+})
+
+describe('production', () => {
+  const environment = { NODE_ENV: 'production' }
+
+  it('refuses to start without keys, and says how to make them', () => {
+    const { problems } = resolve({}, environment)
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toMatchObject({
+      code: 'AUTH_KEYS',
+      message: 'Production has no keys to check tokens with.',
+    })
+    expect(problems[0]?.remedy).toContain('openssl genpkey -algorithm RSA')
+    expect(problems[0]?.remedy).toContain('APP_PRIVATE_KEY')
+  })
+
+  it('does not take the pair of development, though it is there', () => {
+    const made = mkdtempSync(join(folder, 'made-'))
+    writeFileSync(join(made, 'private-key.pem'), pair.privatePem)
+    expect(resolve({ keys: { folder: made } }, environment).problems).toHaveLength(1)
+    expect(resolve({ keys: { folder: made } }).problems).toEqual([])
+  })
+
+  it('starts with a key, with a key set, and without tokens', () => {
+    const withKey = resolve({}, { ...environment, APP_PUBLIC_KEY: pair.publicPem })
+    const withSet = resolve({ jwks: 'https://id.example.org/certs' }, environment)
+    const without = resolve({ keys: false }, environment)
+    for (const { problems } of [withKey, withSet, without]) expect(problems).toEqual([])
+    expect(withSet.resolved.keys).toEqual({ from: 'jwks', url: 'https://id.example.org/certs' })
+  })
+})
+
+describe('the folder of development', () => {
+  it('is refused when its file is no key', () => {
+    const made = mkdtempSync(join(folder, 'made-'))
+    writeFileSync(join(made, 'private-key.pem'), 'nonsense')
+    const { problems } = resolve({ keys: { folder: made } })
+    expect(problems[0]?.message).toContain('private-key.pem is no private key in PEM form.')
+    expect(problems[0]?.remedy).toContain('Delete it')
+  })
+})
