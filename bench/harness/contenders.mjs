@@ -2,9 +2,13 @@
 import { assertSameAnswers } from './same-answer.mjs'
 import { startServer } from './servers.mjs'
 
-/** The row's contenders that were asked for. */
-export function selectContenders(contenders, names) {
-  return names ? contenders.filter(({ name }) => names.includes(name)) : contenders
+/** The row's contenders whose name begins as one of `beginnings`, whatever its case; all without any. */
+export function selectContenders(contenders, beginnings) {
+  if (!beginnings) return contenders
+  const wanted = beginnings.map((beginning) => beginning.toLowerCase())
+  return contenders.filter(({ name }) =>
+    wanted.some((beginning) => name.toLowerCase().startsWith(beginning)),
+  )
 }
 
 /**

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 const usage = `npm run bench -- [options]
 
   --row NAMES        rows to run, by comma: get,post,… (default: all)
-  --contender NAMES  contenders to run, by comma (default: all of the row)
+  --contender NAME   contenders whose name begins so; may be repeated (default: all of the row)
   --rounds N         alternating rounds A B C A B C … (default 3)
   --seconds N        length of one round (default 4)
   --warmup N         seconds of load before the first round (default 2)
@@ -19,7 +19,7 @@ const usage = `npm run bench -- [options]
 
 const flags = {
   row: { type: 'string' },
-  contender: { type: 'string' },
+  contender: { type: 'string', multiple: true },
   rounds: { type: 'string', default: '3' },
   seconds: { type: 'string', default: '4' },
   warmup: { type: 'string', default: '2' },
@@ -39,17 +39,15 @@ function readNumber(values, name, least) {
   throw new Error(`--${name} ${values[name]}: a whole number of at least ${least} is expected.`)
 }
 
-const readNames = (text) => text?.split(',').map((name) => name.trim())
-
 /**
- * @returns the options, numbers as numbers, `rows` and `contenders` as lists or `undefined` for all; `help` holds the text to print when it was asked for
+ * @returns the options, numbers as numbers, `rows` and `contenders` (beginnings of names) as lists or `undefined` for all; `help` holds the text to print when it was asked for
  * @throws {Error} on an unknown flag or a value that is no whole number
  */
 export function readOptions(args) {
   const { values } = parseArgs({ args, options: flags, allowNegative: true })
   return {
-    rows: readNames(values.row),
-    contenders: readNames(values.contender),
+    rows: values.row?.split(',').map((name) => name.trim()),
+    contenders: values.contender,
     rounds: readNumber(values, 'rounds', 1),
     seconds: readNumber(values, 'seconds', 1),
     warmup: readNumber(values, 'warmup', 0),

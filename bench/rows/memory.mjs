@@ -42,7 +42,8 @@ export const row = {
   chart: false,
   targets: [
     { figure: 0, of: 'Filigree', atMost: 1 },
-    { figure: 1, of: 'Filigree', atMost: 8 },
+    // Resident memory moves by V8's young generation, whose halves are up to 16 MiB.
+    { figure: 1, of: 'Filigree', atMost: 16 },
   ],
   async measure(options) {
     const failures = []
