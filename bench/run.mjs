@@ -104,6 +104,7 @@ async function main() {
     measured[row.name] = JSON.parse(JSON.stringify(result, shorten))
     if (options.save) save(path.resolve(import.meta.dirname, options.out), measured)
   }
+  console.log(options.save ? `\nSaved in ${options.out}.` : '\nNot saved.')
 }
 
 await main()

@@ -14,7 +14,8 @@ const usage = `npm run bench -- [options]
   --requests N       requests of the memory row (default 1000000)
   --load NAME        wrk or autocannon (default: wrk where it is installed)
   --out FILE         where the figures go; the chart lies beside it (default results.json)
-  --no-save          print only
+  --save, --no-save  keep the figures or print only (default: keep what --out names, and whole
+                     rows of at least 3 rounds of 3 seconds at the default sizes)
 `
 
 const flags = {
@@ -28,8 +29,8 @@ const flags = {
   size: { type: 'string', default: '1024' },
   requests: { type: 'string', default: '1000000' },
   load: { type: 'string' },
-  out: { type: 'string', default: 'results.json' },
-  save: { type: 'boolean', default: true },
+  out: { type: 'string' },
+  save: { type: 'boolean' },
   help: { type: 'boolean', default: false },
 }
 
@@ -39,13 +40,23 @@ function readNumber(values, name, least) {
   throw new Error(`--${name} ${values[name]}: a whole number of at least ${least} is expected.`)
 }
 
+/** Whether a run is long and whole enough to stand in `results.json`. */
+const isFull = ({ contenders, rounds, seconds, warmup, starts, size, requests }) =>
+  !contenders &&
+  rounds >= 3 &&
+  seconds >= 3 &&
+  warmup >= 2 &&
+  starts >= 5 &&
+  size >= 1024 &&
+  requests >= 1_000_000
+
 /**
  * @returns the options, numbers as numbers, `rows` and `contenders` (beginnings of names) as lists or `undefined` for all; `help` holds the text to print when it was asked for
  * @throws {Error} on an unknown flag or a value that is no whole number
  */
 export function readOptions(args) {
   const { values } = parseArgs({ args, options: flags, allowNegative: true })
-  return {
+  const options = {
     rows: values.row?.split(',').map((name) => name.trim()),
     contenders: values.contender,
     rounds: readNumber(values, 'rounds', 1),
@@ -56,8 +67,8 @@ export function readOptions(args) {
     size: readNumber(values, 'size', 1),
     requests: readNumber(values, 'requests', 1),
     load: values.load,
-    out: values.out,
-    save: values.save,
+    out: values.out ?? 'results.json',
     help: values.help ? usage : undefined,
   }
+  return { ...options, save: values.save ?? (values.out !== undefined || isFull(options)) }
 }
