@@ -4,6 +4,8 @@ export { HttpError, type FieldFault, type HttpErrorOptions } from './errors/http
 export { DeclarationError, type Problem } from './errors/declaration-error.js'
 
 export { Field } from './fields/field.js'
+export { omit, partial, pick } from './fields/derive.js'
+export { Page } from './fields/page.js'
 export type { FieldRules } from './fields/rules.js'
 
 export { Controller } from './routing/controller.js'

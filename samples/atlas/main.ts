@@ -1,0 +1,18 @@
+/** Starts the atlas: `npm start`. */
+import { bootstrap } from 'filigree'
+import { AtlasModule } from './app.js'
+import { World } from './world.js'
+
+const app = await bootstrap(AtlasModule)
+const world = app.get(World)
+
+console.log(`
+The atlas knows ${world.countries.length} countries and ${world.cityCount} cities.
+
+  ${app.url}/                                    everything at a glance
+  ${app.url}/countries?region=Europe&limit=3     countries, filtered and paged
+  ${app.url}/cities?q=reykja                     search
+  ${app.url}/cities/near/64.14/-21.9             what is around
+
+  Log in to write: POST /login with {"name": "ada", "password": "analytical"}.
+`)
