@@ -1,0 +1,98 @@
+/** What every session store does. Run it on each: `describeSessionStore('memory', () => createMemoryStore())`. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import type { SessionStore } from '../../src/sessions/session-store.js'
+
+export interface OpenedStore {
+  readonly store: SessionStore
+  /** Lets go of what the store holds: a connection, a file. */
+  close?(): void | Promise<void>
+}
+
+/** 2026-11-20T10:00:00Z in milliseconds. */
+const noon = Date.UTC(2026, 10, 20, 10)
+const later = noon + 60_000
+
+/** @param open makes an empty store, for each test anew */
+export function describeSessionStore(
+  name: string,
+  open: () => OpenedStore | Promise<OpenedStore>,
+): void {
+  describe(`the ${name} session store`, () => {
+    let opened: OpenedStore
+    let store: SessionStore
+
+    beforeEach(async () => {
+      opened = await open()
+      store = opened.store
+    })
+
+    afterEach(async () => {
+      await opened.close?.()
+    })
+
+    it('answers undefined for what it does not know', async () => {
+      expect(await store.read('a', noon)).toBeUndefined()
+    })
+
+    it.each(['{}', '{"user":"Ägypten 🏺","n":[1,null]}', `{"x":"${'x'.repeat(100_000)}"}`])(
+      'answers what was written, to the letter (%#)',
+      async (data) => {
+        await store.write('a', data, later, false)
+        expect(await store.read('a', noon)).toBe(data)
+      },
+    )
+
+    it('keeps sessions apart, whatever their names', async () => {
+      const names = ['a', 'A', 'a ', "a'--", '__proto__', 'constructor', 'ä']
+      for (const hash of names) await store.write(hash, JSON.stringify({ hash }), later, false)
+      for (const hash of names) {
+        expect(await store.read(hash, noon)).toBe(JSON.stringify({ hash }))
+      }
+    })
+
+    it('replaces data and end', async () => {
+      await store.write('a', '{"n":1}', noon + 1000, false)
+      await store.write('a', '{"n":2}', later, true)
+      expect(await store.read('a', noon + 1000)).toBe('{"n":2}')
+    })
+
+    it('answers until the end, and not at it', async () => {
+      await store.write('a', '{}', later, false)
+      expect(await store.read('a', later - 1)).toBe('{}')
+      expect(await store.read('a', later)).toBeUndefined()
+    })
+
+    it('removes, also what is not there', async () => {
+      await store.write('a', '{}', later, false)
+      await store.write('b', '{}', later, false)
+      await store.remove('a')
+      await store.remove('a')
+      expect(await store.read('a', noon)).toBeUndefined()
+      expect(await store.read('b', noon)).toBe('{}')
+    })
+
+    it('does not bring back a known session that was removed meanwhile', async () => {
+      await store.write('a', '{}', later, false)
+      await store.remove('a')
+      await store.write('a', '{"user":7}', later, true)
+      expect(await store.read('a', noon)).toBeUndefined()
+    })
+
+    it('drops what is over, and nothing else, when it is swept', async () => {
+      await store.write('a', '{}', noon, false)
+      await store.write('b', '{}', later, false)
+      await store.sweep?.(noon)
+      // Asked about an earlier time, a session that was dropped does not show any more.
+      if (store.sweep !== undefined) expect(await store.read('a', noon - 1)).toBeUndefined()
+      expect(await store.read('b', noon)).toBe('{}')
+    })
+
+    it('holds many', async () => {
+      for (let number = 0; number < 500; number++) {
+        await store.write(`s${number}`, `{"n":${number}}`, later, false)
+      }
+      expect(await store.read('s0', noon)).toBe('{"n":0}')
+      expect(await store.read('s499', noon)).toBe('{"n":499}')
+    })
+  })
+}

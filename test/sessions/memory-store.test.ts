@@ -1,0 +1,18 @@
+import { describe, expect, it } from '@jest/globals'
+import { createMemoryStore } from '../../src/sessions/memory-store.js'
+import { describeSessionStore } from '../contracts/session-store.contract.js'
+
+describeSessionStore('memory', () => ({ store: createMemoryStore() }))
+
+describe('createMemoryStore', () => {
+  it('forgets the session written longest ago when it is full', async () => {
+    const store = createMemoryStore(2)
+    await store.write('a', '{"n":1}', 1000, false)
+    await store.write('b', '{"n":2}', 1000, false)
+    await store.write('a', '{"n":3}', 1000, true)
+    await store.write('c', '{"n":4}', 1000, false)
+    expect(store.read('a', 0)).toBe('{"n":3}')
+    expect(store.read('b', 0)).toBeUndefined()
+    expect(store.read('c', 0)).toBe('{"n":4}')
+  })
+})
