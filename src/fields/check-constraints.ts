@@ -49,11 +49,16 @@ export function writeClassValidator(
     const name = quote(field.name)
     return `late.push({ property: ${writer.source.constant(property)}, object: o, path: ${name}, held: ${held} })`
   }
-  const straight = rules.map((rule) => {
-    const code = conditional ? undefined : writeRule(rule, writer.source)
-    if (code === undefined) property.rules.push(rule)
-    return code ?? ''
-  })
+  const written = rules.map((rule) => ({
+    rule,
+    code: conditional ? undefined : writeRule(rule, writer.source),
+  }))
+  const asked = new Set(
+    written.filter(({ code }) => code === undefined).map(({ rule }) => rule.code),
+  )
+  // Rules of one name answer with one fault, the last one's: they keep their order by running together.
+  const straight = written.filter(({ rule }) => !asked.has(rule.code)).map(({ code }) => code)
+  property.rules.push(...rules.filter(({ code }) => asked.has(code)))
   const nesting = constraints.find(({ note }) => note.type === 'nestedValidation')
   const held = conditional && nesting !== undefined && field.declared === undefined
   const waiting = property.rules.length > 0 || held ? wait(held ? 'held' : 'undefined') : ''
@@ -61,7 +66,7 @@ export function writeClassValidator(
   return {
     conditional,
     code:
-      waiting === '' && straight.every((code) => code === '')
+      waiting === '' && straight.length === 0
         ? ''
         : `${gate} { ${straight.join('\n')} ${waiting} }`,
     build: (type) =>
