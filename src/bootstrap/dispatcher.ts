@@ -110,7 +110,7 @@ export class Dispatcher {
   #waitForHandler(result: PromiseLike<unknown>, request: HttpRequest, route: ServedRoute): void {
     const timer = setTimeout(() => {
       this.#failRoute(request, route, new HttpError(503, 'The request took too long.'))
-    }, route.timeout)
+    }, route.timeout).unref()
     result.then(
       (value) => {
         clearTimeout(timer)

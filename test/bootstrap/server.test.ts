@@ -1,0 +1,253 @@
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  currentRequest,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  reply,
+  type Application,
+  type HttpRequest,
+} from '../../src/index.js'
+import { bodyOf, exchange, open, statusOf } from './raw-client.js'
+
+let release: () => void = () => undefined
+let entered: () => void = () => undefined
+
+@Controller
+class TestController {
+  @Get('/fast')
+  fast() {
+    return { fast: true }
+  }
+
+  @Get('/slow')
+  async slow() {
+    entered()
+    await new Promise<void>((resolve) => {
+      release = resolve
+    })
+    return { slow: true }
+  }
+
+  @Get('/never', { timeout: 30 })
+  never() {
+    return new Promise(() => undefined)
+  }
+
+  @Post('/echo')
+  @NoAuth
+  echo(body: unknown) {
+    return reply(body)
+  }
+
+  @Get('/whoami')
+  async whoami(request: HttpRequest) {
+    const before = currentRequest() === request
+    await Promise.resolve()
+    return { before, after: currentRequest() === request }
+  }
+}
+
+@Module({ controllers: [TestController] })
+class TestModule {}
+
+const options = { port: 0, host: '127.0.0.1', logger: false, env: {} }
+
+describe('the server', () => {
+  let app: Application
+
+  beforeAll(async () => {
+    app = await bootstrap(TestModule, {
+      ...options,
+      times: { headers: 300, request: 200, keepAlive: 1000 },
+    })
+  })
+  afterAll(() => app.close())
+
+  it.each<[string, string, number]>([
+    [
+      'a URL over 8 KiB',
+      `GET /${'a'.repeat(8200)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      414,
+    ],
+    [
+      'a header block over 16 KiB',
+      `GET /fast HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(17_000)}\r\n\r\n`,
+      431,
+    ],
+    [
+      'two Host headers',
+      'GET /fast HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n',
+      400,
+    ],
+    ['no Host header', 'GET /fast HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    [
+      'two Authorization headers',
+      'GET /fast HTTP/1.1\r\nHost: x\r\nAuthorization: a\r\nauthorization: b\r\nConnection: close\r\n\r\n',
+      400,
+    ],
+    [
+      'two Content-Type headers',
+      'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}',
+      400,
+    ],
+    [
+      'two Content-Length headers',
+      'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}',
+      400,
+    ],
+    [
+      'Content-Length beside Transfer-Encoding',
+      'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+    ],
+    ['what is no HTTP', 'HELO there\r\n\r\n', 400],
+    ['an unknown method', 'BREW /fast HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+    ['a header name with a blank', 'GET /fast HTTP/1.1\r\nHost : x\r\n\r\n', 400],
+    [
+      'an expectation it does not know',
+      'POST /echo HTTP/1.1\r\nHost: x\r\nExpect: the-unexpected\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}',
+      417,
+    ],
+    ['TRACE', 'TRACE /fast HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 405],
+    ['a head that does not end', 'GET /fast HTTP/1.1\r\nHost: x\r\nX-Slow: 1\r\n', 408],
+    [
+      'a body that does not end',
+      'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"a":',
+      408,
+    ],
+  ])('answers %s with an error and the CORS headers', async (_, text, status) => {
+    const answer = await exchange(app.url, text)
+    expect(statusOf(answer)).toBe(status)
+    expect(JSON.parse(bodyOf(answer))).toEqual({ error: expect.any(String) })
+    expect(answer).toMatch(/\r\naccess-control-allow-origin: \*\r\n/i)
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+    expect((await fetch(`${app.url}/fast`)).status).toBe(200)
+  })
+
+  it.each([
+    ['GET http://elsewhere.example/fast?x=1 HTTP/1.1', 200],
+    ['GET HTTP://elsewhere.example HTTP/1.1', 404],
+    ['OPTIONS * HTTP/1.1', 204],
+    ['GET /fast HTTP/1.0', 200],
+  ])('answers %s with %d', async (line, status) => {
+    const answer = await exchange(app.url, `${line}\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    expect(statusOf(answer)).toBe(status)
+  })
+
+  it('asks a client that waits for its body, and not one that is refused', async () => {
+    const head = 'HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n'
+    const isDone = (answer: string): boolean => answer.includes('100 Continue')
+    const asked = await exchange(app.url, `POST /echo ${head}Content-Length: 2\r\n\r\n`, isDone)
+    expect(asked).toMatch(/^HTTP\/1\.1 100 Continue/)
+    const large = `POST /echo ${head}Content-Length: 99999999\r\n\r\n`
+    const refused = await exchange(app.url, large, (answer) => answer.includes('"error"'))
+    expect(statusOf(refused)).toBe(413)
+  })
+
+  it('answers requests that come in one packet in their order', async () => {
+    const request = (path: string, end: string): string =>
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: ${end}\r\n\r\n`
+    const answer = await exchange(app.url, request('/fast', 'keep-alive') + request('/no', 'close'))
+    expect(answer.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404'])
+  })
+
+  it('answers 503 when a handler takes too long', async () => {
+    const answer = await fetch(`${app.url}/never`)
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      { error: 'The request took too long.' },
+    ])
+  })
+
+  it('follows a request through promises where a controller asks for it', async () => {
+    const answer = await fetch(`${app.url}/whoami`)
+    expect(await answer.json()).toEqual({ before: true, after: true })
+  })
+})
+
+describe('close', () => {
+  it('lets a request in flight end and takes no new one', async () => {
+    const app = await bootstrap(TestModule, options)
+    const started = new Promise<void>((resolve) => {
+      entered = resolve
+    })
+    const inFlight = fetch(`${app.url}/slow`)
+    await started
+    const closing = app.close()
+    await expect(fetch(`${app.url}/fast`)).rejects.toThrow()
+    release()
+    const answer = await inFlight
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close'])
+    await closing
+    await app.close()
+  })
+
+  it('ends idle connections at once', async () => {
+    const app = await bootstrap(TestModule, options)
+    const socket = open(app.url)
+    await once(socket, 'connect')
+    socket.write('GET /fast HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(socket, 'data')
+    const closed = once(socket, 'close')
+    await app.close()
+    await closed
+  })
+
+  it('cuts what is still in flight after the time to drain', async () => {
+    const app = await bootstrap(TestModule, { ...options, times: { drain: 50 } })
+    const started = new Promise<void>((resolve) => {
+      entered = resolve
+    })
+    const inFlight = fetch(`${app.url}/slow`).then(
+      () => 'answered',
+      () => 'cut',
+    )
+    await started
+    await app.close()
+    expect(await inFlight).toBe('cut')
+    release()
+  })
+
+  it('happens at the end of a block with `await using`', async () => {
+    let url = ''
+    {
+      await using app = await bootstrap(TestModule, options)
+      url = app.url
+      expect((await fetch(`${url}/fast`)).status).toBe(200)
+    }
+    await expect(fetch(`${url}/fast`)).rejects.toThrow()
+  })
+
+  it('tells a port that is taken, and leaves nothing open', async () => {
+    await using app = await bootstrap(TestModule, options)
+    const port = Number(new URL(app.url).port)
+    await expect(bootstrap(TestModule, { ...options, port })).rejects.toThrow('EADDRINUSE')
+  })
+})
+
+describe('handle', () => {
+  it('answers a web-standard request', async () => {
+    await using app = await bootstrap(TestModule, { ...options, listen: false })
+    const get = await app.handle(new Request('http://x/fast'))
+    expect([get.status, await get.json()]).toEqual([200, { fast: true }])
+    const json = {
+      method: 'POST',
+      body: '{"a":1}',
+      headers: { 'content-type': 'application/json' },
+    }
+    const post = await app.handle(new Request('http://x/echo', json))
+    expect([post.status, await post.json()]).toEqual([200, { a: 1 }])
+    const head = await app.handle(new Request('http://x/fast', { method: 'HEAD' }))
+    expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([
+      200,
+      '13',
+      '',
+    ])
+    expect(() => app.url).toThrow('does not listen')
+  })
+})
