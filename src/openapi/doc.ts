@@ -1,0 +1,160 @@
+/** `@Doc`: what a reader of the documentation is told about a route. Source: specification, Route documentation metadata. */
+import type { Declared } from '../fields/type-of.js'
+import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
+
+/** One answer of a route. Text alone is its description. */
+export interface DocResponse {
+  /** When it comes. Default: the phrase of the status. */
+  description?: string
+  /** What is sent: a class, `[Class]` or a thunk. Errors without one carry the common error body. */
+  type?: Declared
+  /** A sample of the body. */
+  example?: unknown
+}
+
+/** A header that the route reads. Text alone is its description. */
+export interface DocHeader {
+  description?: string
+  /** Default false. */
+  required?: boolean
+  example?: string
+}
+
+/** On a class it holds for every route of it, where the route says nothing else. */
+export interface DocOptions {
+  /** One line. Default: made from the method's name. On a class: names nothing but its tag. */
+  summary?: string
+  /** Any length; Markdown. On a class it describes the class's first tag. */
+  description?: string
+  /** Groups of routes. Default: the controller's name without `Controller`. */
+  tags?: readonly string[]
+  /** A sample of the request's body. Its schema is made from it where the route declares no class. */
+  example?: unknown
+  /** A sample of the successful answer's body. Its schema is made from it where the route declares no class. */
+  exampleResponse?: unknown
+  /** True also enforces: the route then needs a token, unless `@Secured` or `@NoAuth` say otherwise. False says nothing. */
+  secure?: boolean
+  /** The route still works and should not be used any more. Default false. */
+  deprecated?: boolean
+  /** Further answers by status: `{ 409: 'The name is taken.' }`. */
+  responses?: Readonly<Record<number, string | DocResponse>>
+  /** Headers that the handler reads, by name. */
+  headers?: Readonly<Record<string, string | DocHeader>>
+  /** Names of the files that the handler takes, or their descriptions by name. */
+  files?: readonly string[] | Readonly<Record<string, string>>
+}
+
+/** What `@Doc` says about one route: its method's word, then its class's. */
+export interface DocNote {
+  readonly summary: string | undefined
+  readonly description: string | undefined
+  readonly tags: readonly string[] | undefined
+  /** Absent where no sample was given; a sample may be null. */
+  readonly example?: unknown
+  readonly exampleResponse?: unknown
+  /** True where the method or the class says so. */
+  readonly secure: boolean
+  readonly deprecated: boolean
+  readonly responses: ReadonlyMap<number, DocResponse>
+  readonly headers: ReadonlyMap<string, DocHeader>
+  /** Descriptions by the file's name. */
+  readonly files: ReadonlyMap<string, string | undefined>
+  /** The class's description: of its tag. */
+  readonly about: string | undefined
+}
+
+const onClasses = createClassNote<DocOptions>('doc')
+const onMembers = createMemberNote<DocOptions>('doc')
+
+/**
+ * Documents a route, or every route of a controller.
+ *
+ * ```ts
+ * @Get('/<id:int>', { returns: Item })
+ * @Doc({ description: 'One item', tags: ['items'], exampleResponse: { id: 7, name: 'Lamp' } })
+ * show(id: number) { … }
+ * ```
+ *
+ * Names that mean nothing and samples that are no JSON are reported by bootstrap.
+ */
+export function Doc(options: DocOptions): AnyDecorator {
+  return toDecorator(({ owner, member }) => {
+    if (member === undefined) onClasses.write(owner, { ...onClasses.readOwn(owner), ...options })
+    else onMembers.update(owner, member, (before) => ({ ...before, ...options }))
+  })
+}
+
+/** What was written, unjudged. A subclass has its base's where it says nothing itself. */
+export function classDoc(controller: Class): DocOptions | undefined {
+  return onClasses.read(controller)
+}
+
+/** What was written before the members of a class, by name. */
+export function memberDocs(controller: Class): ReadonlyMap<string, DocOptions> {
+  return onMembers.readAll(controller)
+}
+
+/** What is said about a route; faulty parts are left out. */
+export function docNote(controller: Class, member: string): DocNote {
+  const onClass = onClasses.read(controller) ?? {}
+  const onMember = onMembers.read(controller, member) ?? {}
+  const both = { ...onClass, ...onMember }
+  return Object.freeze({
+    summary: asText(onMember.summary),
+    description: asText(onMember.description),
+    tags: asTags(onMember.tags) ?? asTags(onClass.tags),
+    ...(Object.hasOwn(both, 'example') ? { example: both.example } : {}),
+    ...(Object.hasOwn(both, 'exampleResponse') ? { exampleResponse: both.exampleResponse } : {}),
+    secure: onMember.secure === true || onClass.secure === true,
+    deprecated: (onMember.deprecated ?? onClass.deprecated) === true,
+    responses: new Map([...responsesOf(onClass), ...responsesOf(onMember)]),
+    headers: new Map([...headersOf(onClass), ...headersOf(onMember)]),
+    files: filesOf(onMember.files ?? onClass.files),
+    about: asText(onClass.description) ?? asText(onClass.summary),
+  })
+}
+
+/** True for 100 to 599. */
+export function isStatus(status: number): boolean {
+  return Number.isInteger(status) && status >= 100 && status <= 599
+}
+
+function asText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function asTags(value: unknown): readonly string[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const tags = value.filter((tag) => asText(tag) !== undefined) as string[]
+  return tags.length === 0 ? undefined : [...new Set(tags)]
+}
+
+function responsesOf({ responses }: DocOptions): [number, DocResponse][] {
+  return entriesOf(responses).flatMap(([status, said]): [number, DocResponse][] => {
+    if (!isStatus(Number(status))) return []
+    return [[Number(status), typeof said === 'string' ? { description: said } : said]]
+  })
+}
+
+function headersOf({ headers }: DocOptions): [string, DocHeader][] {
+  return entriesOf(headers).map(([name, said]) => [
+    name,
+    typeof said === 'string' ? { description: said } : said,
+  ])
+}
+
+function filesOf(files: DocOptions['files']): Map<string, string | undefined> {
+  if (Array.isArray(files)) {
+    return new Map((files as readonly string[]).map((name) => [name, undefined]))
+  }
+  return new Map(entriesOf(files as Readonly<Record<string, string>> | undefined))
+}
+
+/** Entries whose value is text or an object. */
+function entriesOf<T>(record: Readonly<Record<string, T>> | undefined): [string, T][] {
+  if (typeof record !== 'object' || Array.isArray(record)) return []
+  return Object.entries(record).filter(
+    ([, value]) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+  )
+}

@@ -1,0 +1,113 @@
+/** The options of the documentation: `bootstrap(AppModule, { docs: { … } | false })`. */
+import type { ServerObject } from 'openapi3-ts/oas31'
+import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
+import type { Problem } from '../errors/declaration-error.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
+import type { DocumentOptions } from './document.js'
+
+export interface DocsOptions {
+  /** Where the page is; the document is below it. Default `/swagger`. */
+  path?: string
+  /** The name of the application. Default `API`. */
+  title?: string
+  /** The application's own version. Default `1.0.0`. */
+  version?: string
+  /** What the application is for; Markdown. */
+  description?: string
+  /** True, a role or several: the document then needs a token, which the page asks for. Default false. */
+  secured?: boolean | string | readonly string[]
+  /** Addresses at which the application is reached. Default: where the page came from. */
+  servers?: readonly (string | { readonly url: string; readonly description?: string })[]
+  /** Descriptions of tags by name; these tags come first. */
+  tags?: Readonly<Record<string, string>>
+}
+
+export interface ResolvedDocs extends DocumentOptions {
+  readonly path: string
+  /** Who may read the document. */
+  readonly access: AccessRule
+}
+
+const optionNames: Readonly<Record<keyof DocsOptions, true>> = {
+  path: true,
+  title: true,
+  version: true,
+  description: true,
+  secured: true,
+  servers: true,
+  tags: true,
+}
+
+/**
+ * @param options false turns the documentation off; true and undefined mean the defaults
+ * @param problems takes unknown names and values that say nothing sensible
+ * @returns `undefined` where it is off
+ */
+export function resolveDocsOptions(
+  options: DocsOptions | boolean | undefined,
+  problems: Problem[],
+): ResolvedDocs | undefined {
+  if (options === false) return undefined
+  const given = typeof options === 'object' ? options : {}
+  refuseUnknownNames('bootstrap docs', given, optionNames, problems)
+  return Object.freeze({
+    path: readPath(given.path ?? '/swagger', problems),
+    title: readText('title', given.title ?? 'API', problems),
+    version: readText('version', given.version ?? '1.0.0', problems),
+    description: given.description,
+    servers: readServers(given.servers ?? ['/'], problems),
+    tags: given.tags,
+    access: readAccess(given.secured ?? false, problems),
+  })
+}
+
+function readPath(path: unknown, problems: Problem[]): string {
+  const wellFormed = typeof path === 'string' && /^\/[\w.~-]+(?:\/[\w.~-]+)*$/.test(path)
+  if (wellFormed && !path.split('/').includes('..')) return path
+  problems.push(invalid('path', path, "Give a path of letters and digits, such as '/swagger'."))
+  return '/swagger'
+}
+
+function readText(name: string, value: unknown, problems: Problem[]): string {
+  if (typeof value === 'string' && value !== '') return value
+  problems.push(invalid(name, value, 'Give a text.'))
+  return name
+}
+
+function readServers(
+  servers: NonNullable<DocsOptions['servers']>,
+  problems: Problem[],
+): ServerObject[] {
+  const read = servers.map((server) => (typeof server === 'string' ? { url: server } : server))
+  for (const { url } of read) {
+    if (isServerUrl(url)) continue
+    problems.push(
+      invalid('servers', url, "Give addresses such as '/' or 'https://api.example.org'."),
+    )
+  }
+  return read.length === 0 ? [{ url: '/' }] : read.map((server) => ({ ...server }))
+}
+
+function isServerUrl(url: unknown): boolean {
+  if (typeof url !== 'string') return false
+  return url.startsWith('/') || (/^https?:/.test(url) && URL.canParse(url))
+}
+
+function readAccess(secured: NonNullable<DocsOptions['secured']>, problems: Problem[]): AccessRule {
+  if (secured === false) return openAccess
+  if (secured === true) return tokenAccess
+  const roles = typeof secured === 'string' ? [secured] : secured
+  const wellFormed = Array.isArray(roles) && roles.length > 0 && roles.every((role) => isRole(role))
+  if (!wellFormed)
+    problems.push(invalid('secured', secured, 'Give true, a role or a list of roles.'))
+  return Object.freeze({ ...tokenAccess, roles: Object.freeze([...roles]) })
+}
+
+function isRole(role: unknown): boolean {
+  return typeof role === 'string' && role.trim() !== ''
+}
+
+function invalid(name: string, value: unknown, remedy: string): Problem {
+  const message = `bootstrap: docs.${name} is ${JSON.stringify(value)}.`
+  return { code: 'INVALID_OPTION', message, remedy }
+}

@@ -1,0 +1,103 @@
+/** What is served under `/swagger`. Everything is made or read on first use. Source: decisions, Documentation. */
+import { createHash } from 'node:crypto'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { openAccess, type AccessRule } from '../auth/access.js'
+import { HttpError } from '../errors/http-error.js'
+import { file } from '../http/file-reply.js'
+import { html, reply, type Reply } from '../http/reply.js'
+import type { HttpRequest } from '../http/request.js'
+import type { ResolvedDocs } from './docs-options.js'
+import type { OpenApiDocument } from './document.js'
+import { pagePolicy, pageScript, pageStyle, swaggerPage } from './swagger-page.js'
+import { toYaml } from './yaml.js'
+
+export interface DocsPage {
+  /** A pattern: `/swagger/<file>`. */
+  readonly path: string
+  /** The documents' is the one of the options; page, script and styles say nothing and are public. */
+  readonly access: AccessRule
+  answer(request: HttpRequest): Reply | Promise<Reply>
+}
+
+/** @param read gives the document; called when it is first asked for */
+export function docsPages(docs: ResolvedDocs, read: () => OpenApiDocument): readonly DocsPage[] {
+  const { path, access } = docs
+  const policy = pagePolicy(docs.servers)
+  const json = createTextPage('application/json; charset=utf-8', () => JSON.stringify(read()))
+  const yaml = createTextPage('application/yaml; charset=utf-8', () => toYaml(read()))
+  const style = createTextPage('text/css; charset=utf-8', () => pageStyle)
+  const script = createTextPage('text/javascript; charset=utf-8', () => pageScript)
+  return [
+    {
+      path,
+      access: openAccess,
+      answer: (request) => {
+        // Relative, so that it works behind a proxy that takes a prefix away.
+        const base = request.path.endsWith('/') ? '' : `${path.slice(path.lastIndexOf('/') + 1)}/`
+        return hardened(html(swaggerPage(base)))
+          .header('Content-Security-Policy', policy)
+          .header('X-Frame-Options', 'DENY')
+      },
+    },
+    { path: `${path}/openapi.json`, access, answer: json },
+    { path: `${path}/openapi.yaml`, access, answer: yaml },
+    { path: `${path}/page.css`, access: openAccess, answer: style },
+    { path: `${path}/page.js`, access: openAccess, answer: script },
+    { path: `${path}/<file>`, access: openAccess, answer: answerAsset },
+  ]
+}
+
+/** What the page needs of the package, and no more. */
+const assets: ReadonlySet<string> = new Set([
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'favicon-32x32.png',
+])
+
+function answerAsset({ pathValues }: HttpRequest): Reply {
+  const name = String(pathValues[0])
+  if (!assets.has(name)) throw new HttpError(404)
+  return file(name, { root: packageFolder() })
+}
+
+let folder: string | undefined
+
+function packageFolder(): string {
+  folder ??= dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  return folder
+}
+
+/** A text that is written once and then known by its ETag. */
+function createTextPage(type: string, write: () => string | Promise<string>): DocsPage['answer'] {
+  let page: { readonly text: string; readonly etag: string } | undefined
+  const send = (request: HttpRequest, { text, etag }: NonNullable<typeof page>): Reply => {
+    const known = isKnown(request.incoming.headers['if-none-match'], etag)
+    const answer = known ? reply(null, 304) : reply(text).type(type)
+    return hardened(answer).header('ETag', etag)
+  }
+  const keep = (text: string): NonNullable<typeof page> => {
+    page = { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }
+    return page
+  }
+  return (request) => {
+    if (page !== undefined) return send(request, page)
+    const written = write()
+    if (typeof written === 'string') return send(request, keep(written))
+    return written.then((text) => send(request, keep(text)))
+  }
+}
+
+/** RFC 9110 §13.1.2: the weak comparison. */
+function isKnown(condition: string | undefined, etag: string): boolean {
+  if (condition === undefined) return false
+  if (condition.trim() === '*') return true
+  return condition.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+}
+
+function hardened<Body>(answer: Reply<Body>): Reply<Body> {
+  return answer
+    .header('Cache-Control', 'no-cache')
+    .header('X-Content-Type-Options', 'nosniff')
+    .header('Referrer-Policy', 'no-referrer')
+}

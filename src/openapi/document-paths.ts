@@ -1,0 +1,61 @@
+/** From route patterns to the paths of a document, in which two paths that differ in names alone are the same path. */
+import type { Pattern } from '../routing/pattern.js'
+import type { DocumentedRoute } from './documented-route.js'
+
+export interface PlacedRoute {
+  readonly documented: DocumentedRoute
+  /** `/items/{id}`, percent-encoded as it is sent. */
+  readonly path: string
+  /** The names between its braces, left to right. */
+  readonly names: readonly string[]
+}
+
+/**
+ * Gives every route its place. `GET /items/<id:int>` and `DELETE /items/<key>` share `/items/{id}`. Where one method has
+ * two such patterns (`/items/<id:int>` and `/items/<slug>`), which OpenAPI cannot say, the later stands under
+ * `/items/{slug}#slug`: the fragment keeps them apart, and no client sends it.
+ */
+export function placeRoutes(routes: readonly DocumentedRoute[]): PlacedRoute[] {
+  const names = new Map<string, readonly string[]>()
+  const taken = new Set<string>()
+  return routes.map((documented) => {
+    const { method, pattern } = documented.route
+    const form = toPath(
+      pattern,
+      pattern.names.map(() => ''),
+    )
+    const shared = names.get(form) ?? pattern.names
+    names.set(form, shared)
+    const path = toPath(pattern, shared)
+    if (!taken.has(`${method} ${path}`)) {
+      taken.add(`${method} ${path}`)
+      return { documented, path, names: shared }
+    }
+    const own = ownPath(pattern, method, taken)
+    taken.add(`${method} ${own}`)
+    return { documented, path: own, names: pattern.names }
+  })
+}
+
+function ownPath(pattern: Pattern, method: string, taken: ReadonlySet<string>): string {
+  const tail = pattern.segments.map((part) =>
+    part.kind === 'parameter' ? `${part.name}-${part.type.name}` : '',
+  )
+  const base = `${toPath(pattern, pattern.names)}#${tail.filter((word) => word !== '').join('-')}`
+  let path = base
+  for (let number = 2; taken.has(`${method} ${path}`); number++) path = `${base}-${number}`
+  return path
+}
+
+function toPath({ segments }: Pattern, names: readonly string[]): string {
+  let index = 0
+  const parts = segments.map((part) =>
+    part.kind === 'static' ? encodeSegment(part.text) : `{${names[index++] ?? part.name}}`,
+  )
+  return `/${parts.join('/')}`
+}
+
+/** Patterns are written decoded. A lone surrogate, which cannot be sent, becomes the replacement character. */
+function encodeSegment(text: string): string {
+  return encodeURI(text.replace(/[\ud800-\udfff]/gu, '\ufffd'))
+}

@@ -1,0 +1,165 @@
+/** Writes the OpenAPI 3.1 document of an application. Source: decisions, Documentation; OpenAPI 3.1.1. */
+import type {
+  ComponentsObject,
+  OpenAPIObject,
+  OperationObject,
+  PathItemObject,
+  SecurityRequirementObject,
+  ServerObject,
+  TagObject,
+} from 'openapi3-ts/oas31'
+import { docNote, type DocNote } from './doc.js'
+import { placeRoutes } from './document-paths.js'
+import type { DocumentedRoute } from './documented-route.js'
+import {
+  bearerAuth,
+  errorResponses,
+  errorSchemas,
+  freshToken,
+  type ErrorResponse,
+} from './error-components.js'
+import { controllerLabel, operationIds } from './operation-ids.js'
+import { headerParameters, pathParameters, queryParameters } from './parameters.js'
+import { requestBody } from './request-body.js'
+import { responses } from './responses.js'
+import { createSchemas, type Schemas } from './schemas.js'
+
+export type OpenApiDocument = OpenAPIObject
+
+export interface DocumentOptions {
+  readonly title: string
+  readonly version: string
+  readonly description?: string | undefined
+  /** Where the application is reached. */
+  readonly servers: readonly ServerObject[]
+  /** Descriptions of tags by name; those named here come first. */
+  readonly tags?: Readonly<Record<string, string>> | undefined
+}
+
+/**
+ * Every route, documented or not, in order. Meant to be called when somebody asks for the document, not before: the
+ * routes have been checked by `findDocProblems`.
+ */
+export function createDocument(
+  routes: readonly DocumentedRoute[],
+  options: DocumentOptions,
+): OpenApiDocument {
+  const schemas = createSchemas()
+  const ids = operationIds(routes)
+  const paths: Record<string, PathItemObject> = {}
+  const notes = new Map(
+    routes.map((documented) => [
+      documented,
+      docNote(documented.route.controller, documented.route.member),
+    ]),
+  )
+  for (const { documented, path, names } of placeRoutes(routes)) {
+    const { method } = documented.route
+    const operation = toOperation(documented, { notes, ids, names, schemas })
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
+  }
+  const { title, version, description, servers } = options
+  return {
+    openapi: '3.1.1',
+    info: { title, version, ...(description === undefined ? {} : { description }) },
+    servers: [...servers],
+    tags: collectTags(notes, options.tags ?? {}),
+    paths,
+    components: toComponents(routes, schemas, paths),
+  }
+}
+
+interface OperationContext {
+  readonly notes: ReadonlyMap<DocumentedRoute, DocNote>
+  readonly ids: ReadonlyMap<DocumentedRoute, string>
+  readonly names: readonly string[]
+  readonly schemas: Schemas
+}
+
+function toOperation(documented: DocumentedRoute, context: OperationContext): OperationObject {
+  const { route, classes } = documented
+  const { schemas } = context
+  const note = context.notes.get(documented) ?? docNote(route.controller, route.member)
+  const parameters = [
+    ...pathParameters(route.pattern, context.names),
+    ...(classes.query === undefined ? [] : queryParameters(classes.query.type, schemas)),
+    ...headerParameters(note.headers),
+  ]
+  const body = requestBody(documented, note, schemas)
+  return {
+    tags: [...tagsOf(documented, note)],
+    summary: note.summary ?? toSummary(route.member),
+    ...(note.description === undefined ? {} : { description: note.description }),
+    operationId: context.ids.get(documented) ?? route.member,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined ? {} : { requestBody: body }),
+    responses: responses(documented, note, schemas),
+    ...(note.deprecated ? { deprecated: true } : {}),
+    security: security(documented),
+  }
+}
+
+function tagsOf({ route }: DocumentedRoute, note: DocNote): readonly string[] {
+  return note.tags ?? [controllerLabel(route.controller.name)]
+}
+
+/** `listByOwner` → `List by owner`. */
+function toSummary(member: string): string {
+  const words = member.replace(/([a-z\d])([A-Z])/g, '$1 $2').replace(/[_$\s]+/g, ' ')
+  const text = words.trim().toLowerCase()
+  return text === '' ? member : text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** What the gate asks for: one of several roles is one of several requirements, all of them are one requirement. */
+function security({ access }: DocumentedRoute): SecurityRequirementObject[] {
+  if (access.open) return []
+  if (access.all || access.roles.length === 0) return [{ bearerAuth: [...access.roles] }]
+  return access.roles.map((role) => ({ bearerAuth: [role] }))
+}
+
+/** Every tag once. A class's `@Doc` describes its routes' first tag. */
+function collectTags(
+  notes: ReadonlyMap<DocumentedRoute, DocNote>,
+  described: Readonly<Record<string, string>>,
+): TagObject[] {
+  const tags = new Map<string, string | undefined>(Object.entries(described))
+  for (const [documented, note] of notes) {
+    for (const [index, tag] of tagsOf(documented, note).entries()) {
+      const about = index === 0 ? note.about : undefined
+      tags.set(tag, tags.get(tag) ?? about)
+    }
+  }
+  return [...tags].map(([name, description]) => ({
+    name,
+    ...(description === undefined ? {} : { description }),
+  }))
+}
+
+/** Only what the document refers to. */
+function toComponents(
+  routes: readonly DocumentedRoute[],
+  schemas: Schemas,
+  paths: Record<string, PathItemObject>,
+): ComponentsObject {
+  const secured = routes.some(({ access }) => !access.open)
+  const text = JSON.stringify(paths)
+  const used = (Object.keys(errorResponses) as ErrorResponse[]).filter((name) =>
+    text.includes(`"#/components/responses/${name}"`),
+  )
+  const components: ComponentsObject = {
+    schemas: {
+      ...Object.fromEntries(schemas.components),
+      ...(routes.length === 0 ? {} : structuredClone(errorSchemas)),
+    },
+  }
+  if (used.length > 0) {
+    components.responses = Object.fromEntries(
+      used.map((name) => [name, structuredClone(errorResponses[name])]),
+    )
+  }
+  if (secured) {
+    components.headers = { FreshToken: structuredClone(freshToken) }
+    components.securitySchemes = { bearerAuth: { ...bearerAuth } }
+  }
+  return components
+}

@@ -1,0 +1,20 @@
+/** What the documentation knows of a route: all of it is decided before, none of it is found out here. */
+import type { AccessRule } from '../auth/access.js'
+import type { DeclaredType } from '../fields/type-of.js'
+import type { Route } from '../routing/route.js'
+
+export interface DocumentedRoute {
+  readonly route: Route
+  readonly access: AccessRule
+  readonly classes: {
+    readonly body?: DeclaredType | undefined
+    readonly query?: DeclaredType | undefined
+    /** By status; under `0` the class of every successful answer. */
+    readonly returns: ReadonlyMap<number, DeclaredType>
+  }
+}
+
+/** Text to begin messages about a route with: `GET /items (ItemController.list)`. */
+export function whereIs({ route }: DocumentedRoute): string {
+  return `${route.method} ${route.pattern.text} (${route.name})`
+}

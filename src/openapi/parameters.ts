@@ -1,0 +1,51 @@
+/** Path, query and header parameters of a route, from its pattern, its query class and `@Doc`. */
+import type { ParameterObject } from 'openapi3-ts/oas31'
+import type { ShapeField } from '../fields/shape.js'
+import type { Class } from '../metadata/note.js'
+import type { Pattern } from '../routing/pattern.js'
+import { restType } from '../routing/path-types.js'
+import type { DocHeader } from './doc.js'
+import { fieldSchema } from './field-schema.js'
+import { visibleFields, type Schemas } from './schemas.js'
+
+/** @param names the parameters' names in the document's path, left to right: not always the handler's */
+export function pathParameters(pattern: Pattern, names: readonly string[]): ParameterObject[] {
+  const parameters = pattern.segments.filter((segment) => segment.kind === 'parameter')
+  return parameters.map(({ type, name }, index) => ({
+    name: names[index] ?? name,
+    in: 'path',
+    required: true,
+    ...(type === restType ? { description: 'The rest of the path, slashes included.' } : {}),
+    schema: { ...type.schema },
+  }))
+}
+
+/** One parameter a field; a repeated key is a list, nested classes and JSON are written as JSON. */
+export function queryParameters(type: Class, schemas: Schemas): ParameterObject[] {
+  return visibleFields(type, 'input').map((field) => queryParameter(field, schemas))
+}
+
+function queryParameter(field: ShapeField, schemas: Schemas): ParameterObject {
+  // Text cannot say null.
+  const { description, ...schema } = fieldSchema({ ...field, nullable: false }, (nested) =>
+    schemas.of({ type: nested, list: false }, 'input'),
+  )
+  const isJson = field.nested !== undefined || field.kind === 'json'
+  return {
+    name: field.name,
+    in: 'query',
+    required: !field.optional,
+    ...(description === undefined ? {} : { description }),
+    ...(isJson ? { content: { 'application/json': { schema } } } : { schema }),
+  }
+}
+
+export function headerParameters(headers: ReadonlyMap<string, DocHeader>): ParameterObject[] {
+  return [...headers].map(([name, { description, required, example }]) => ({
+    name,
+    in: 'header',
+    required: required === true,
+    ...(description === undefined ? {} : { description }),
+    schema: { type: 'string', ...(example === undefined ? {} : { examples: [example] }) },
+  }))
+}

@@ -1,0 +1,80 @@
+/** The body of a route: its class, else what its sample shows, and the files it takes. */
+import type { MediaTypeObject, RequestBodyObject, SchemaObject } from 'openapi3-ts/oas31'
+import type { DocNote } from './doc.js'
+import type { DocumentedRoute } from './documented-route.js'
+import type { Schema } from './field-schema.js'
+import { inferSchema } from './infer-schema.js'
+import { toPlainJson } from './plain-json.js'
+import { classSchema, type Schemas } from './schemas.js'
+
+/** @returns `undefined` where the route reads no body */
+export function requestBody(
+  documented: DocumentedRoute,
+  note: DocNote,
+  schemas: Schemas,
+): RequestBodyObject | undefined {
+  const { route, classes } = documented
+  if (route.method === 'GET') return undefined
+  const example = toPlainJson(note.example)
+  const sample: MediaTypeObject = example === undefined ? {} : { example }
+  if (takesFiles(documented, note)) {
+    const schema = uploadSchema(documented, note, schemas)
+    return { required: true, content: { 'multipart/form-data': { schema, ...sample } } }
+  }
+  if (classes.body !== undefined) {
+    const schema = schemas.of(classes.body, 'input')
+    return { required: true, content: { 'application/json': { schema, ...sample } } }
+  }
+  if (example !== undefined) {
+    const media = typeof example === 'string' ? 'text/plain' : 'application/json'
+    return { content: { [media]: { schema: inferSchema(example), ...sample } } }
+  }
+  return route.argumentNames.includes('body') ? anyBody : undefined
+}
+
+/** Nothing is declared and nothing refused: the handler sees whatever was parsed. */
+const anyBody: RequestBodyObject = {
+  content: {
+    'application/json': { schema: {} },
+    'application/x-www-form-urlencoded': { schema: { type: 'object' } },
+    'text/plain': { schema: { type: 'string' } },
+  },
+}
+
+export function takesFiles({ route }: DocumentedRoute, note: DocNote): boolean {
+  return route.method !== 'GET' && (note.files.size > 0 || route.argumentNames.includes('files'))
+}
+
+/** The fields of the body's class beside the files; without names for these, any part may be one. */
+function uploadSchema({ classes }: DocumentedRoute, note: DocNote, schemas: Schemas): SchemaObject {
+  const fields = fieldsBeside(classes.body?.type, note.example, schemas)
+  const files: [string, Schema][] = [...note.files].map(([name, description]) => [
+    name,
+    { ...file, ...(description === undefined ? {} : { description }) },
+  ])
+  const properties = { ...fields.properties, ...Object.fromEntries(files) }
+  return {
+    ...fields,
+    type: 'object',
+    properties,
+    ...(files.length === 0 ? { additionalProperties: file } : {}),
+  }
+}
+
+const file: SchemaObject = { type: 'string', format: 'binary' }
+
+function fieldsBeside(
+  type: Parameters<typeof classSchema>[0] | undefined,
+  example: unknown,
+  schemas: Schemas,
+): SchemaObject {
+  if (type !== undefined) {
+    return classSchema(type, 'input', (nested) =>
+      schemas.of({ type: nested, list: false }, 'input'),
+    )
+  }
+  const sample = toPlainJson(example)
+  return typeof sample === 'object' && sample !== null && !Array.isArray(sample)
+    ? inferSchema(sample)
+    : {}
+}

@@ -1,0 +1,147 @@
+/** The answers of a route: what it declares, what its samples show, and what the gate and the checks answer for it. */
+import { STATUS_CODES } from 'node:http'
+import type {
+  ContentObject,
+  MediaTypeObject,
+  ReferenceObject,
+  ResponseObject,
+  ResponsesObject,
+} from 'openapi3-ts/oas31'
+import type { DeclaredType } from '../fields/type-of.js'
+import { resolveType } from '../fields/type-of.js'
+import type { DocNote, DocResponse } from './doc.js'
+import type { DocumentedRoute } from './documented-route.js'
+import { errorContent, errorReference } from './error-components.js'
+import { inferSchema } from './infer-schema.js'
+import { toPlainJson } from './plain-json.js'
+import { takesFiles } from './request-body.js'
+import type { Schemas } from './schemas.js'
+
+/** By status in rising order, `default` last. */
+export function responses(
+  documented: DocumentedRoute,
+  note: DocNote,
+  schemas: Schemas,
+): ResponsesObject {
+  const answers = new Map<number, ResponseObject | ReferenceObject>()
+  const declared = declaredAnswers(documented, note)
+  for (const [status, type] of declared) {
+    answers.set(
+      status,
+      toResponse({ status, type, sample: sampleFor(status, declared, note) }, schemas),
+    )
+  }
+  for (const [status, reference] of ownAnswers(documented, note)) {
+    if (!answers.has(status)) answers.set(status, reference)
+  }
+  for (const [status, said] of note.responses) {
+    answers.set(status, documentedAnswer({ status, said, before: answers.get(status) }, schemas))
+  }
+  const rising = [...answers].sort(([first], [second]) => first - second)
+  const secured = !documented.access.open
+  const entries = rising.map(([status, answer]) => [
+    String(status),
+    secured && isSuccess(status) && !('$ref' in answer) ? withFreshToken(answer) : answer,
+  ])
+  return { ...Object.fromEntries(entries), default: errorReference('Failure') } as ResponsesObject
+}
+
+/** What the route says it sends, by status. A success without a class is there too: every route has one. */
+function declaredAnswers(
+  { route, classes }: DocumentedRoute,
+  note: DocNote,
+): ReadonlyMap<number, DeclaredType | undefined> {
+  const documented = [...note.responses.keys()].filter(isSuccess)
+  const usual = route.options.status ?? documented[0] ?? 200
+  const answers = new Map<number, DeclaredType | undefined>()
+  for (const [status, type] of classes.returns) answers.set(status === 0 ? usual : status, type)
+  const hasSuccess = [...answers.keys()].some((status) => status < 400)
+  if (!hasSuccess) answers.set(usual, undefined)
+  return answers
+}
+
+/** The sample belongs to the first success. */
+function sampleFor(status: number, declared: ReadonlyMap<number, unknown>, note: DocNote): unknown {
+  const first = [...declared.keys()].filter(isSuccess).sort((a, b) => a - b)[0]
+  return status === first ? toPlainJson(note.exampleResponse) : undefined
+}
+
+interface Answer {
+  readonly status: number
+  readonly type: DeclaredType | undefined
+  readonly sample: unknown
+}
+
+function toResponse({ status, type, sample }: Answer, schemas: Schemas): ResponseObject {
+  const description = STATUS_CODES[status] ?? 'Answer'
+  if (isBodyless(status)) return { description }
+  const example: MediaTypeObject = sample === undefined ? {} : { example: sample }
+  if (type !== undefined) {
+    const schema = schemas.of(type, 'output')
+    return { description, content: { 'application/json': { schema, ...example } } }
+  }
+  if (sample === undefined) return { description, content: anyContent }
+  const media = typeof sample === 'string' ? 'text/plain' : 'application/json'
+  return { description, content: { [media]: { schema: inferSchema(sample), ...example } } }
+}
+
+/** The route does not say what it sends. */
+const anyContent: ContentObject = { '*/*': { schema: {} } }
+
+/** What is answered before and around the handler, exactly where it is. */
+function ownAnswers(documented: DocumentedRoute, note: DocNote): [number, ReferenceObject][] {
+  const { access, classes } = documented
+  const { body, query, returns } = classes
+  const files = takesFiles(documented, note)
+  const found = [...returns].some(
+    ([status, { list }]) => (status === 0 || isSuccess(status)) && !list,
+  )
+  const answers: (readonly [boolean, number, ReferenceObject])[] = [
+    [body !== undefined || query !== undefined || files, 400, errorReference('BadRequest')],
+    [!access.open, 401, errorReference('Unauthorized')],
+    [asksForMore(documented), 403, errorReference('Forbidden')],
+    [found, 404, errorReference('NotFound')],
+    [body !== undefined || files, 413, errorReference('TooLarge')],
+    [body !== undefined, 415, errorReference('UnsupportedMediaType')],
+  ]
+  return answers.flatMap(([given, status, reference]) => (given ? [[status, reference]] : []))
+}
+
+function asksForMore({ access }: DocumentedRoute): boolean {
+  return !access.open && (access.roles.length > 0 || access.guard !== undefined)
+}
+
+interface Documented {
+  readonly status: number
+  readonly said: DocResponse
+  readonly before: ResponseObject | ReferenceObject | undefined
+}
+
+/** `@Doc`'s word about a status over what is known of it already. */
+function documentedAnswer({ status, said, before }: Documented, schemas: Schemas): ResponseObject {
+  const known = before !== undefined && !('$ref' in before) ? before : undefined
+  const sample = toPlainJson(said.example)
+  const type = said.type === undefined ? undefined : resolveType(said.type)
+  const description = said.description ?? known?.description ?? STATUS_CODES[status] ?? 'Answer'
+  if (type !== undefined || sample !== undefined) {
+    return { ...toResponse({ status, type, sample }, schemas), description }
+  }
+  if (known !== undefined) return { ...known, description }
+  if (status >= 400) return { description, content: errorContent }
+  return { ...toResponse({ status, type: undefined, sample: undefined }, schemas), description }
+}
+
+function withFreshToken(answer: ResponseObject): ResponseObject {
+  return {
+    ...answer,
+    headers: { FreshToken: { $ref: '#/components/headers/FreshToken' }, ...answer.headers },
+  }
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+function isBodyless(status: number): boolean {
+  return status < 200 || status === 204 || status === 205 || (status >= 300 && status < 400)
+}
