@@ -1,0 +1,162 @@
+/** Source: specification, Request object; decisions, Sessions. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  Get,
+  HttpError,
+  Module,
+  NoAuth,
+  Post,
+  type Application,
+  type InjectResponse,
+  type Session,
+} from 'filigree'
+
+@Controller('/')
+class VisitController {
+  @Get('/who') who(session: Session): object {
+    return { user: session.user ?? null, views: session.views ?? 0 }
+  }
+  @Get('/plain') plain(): object {
+    return { ok: true }
+  }
+  @Get('/count') async count(session: Session): Promise<object> {
+    await Promise.resolve()
+    session.views = ((session.views as number | undefined) ?? 0) + 1
+    return { views: session.views }
+  }
+  @Post('/login') @NoAuth login(body: unknown, session: Session): object {
+    session.user = (body as { name: string }).name
+    session.regenerate()
+    return { ok: true }
+  }
+  @Post('/logout') @NoAuth logout(session: Session): object {
+    session.destroy()
+    return { ok: true }
+  }
+  @Get('/fail') fail(session: Session): never {
+    session.views = 100
+    throw new HttpError(409, 'Busy')
+  }
+  @Post('/save') save(): object {
+    return { ok: true }
+  }
+}
+
+@Module({ controllers: [VisitController] })
+class AppModule {}
+
+const env = { APP_API_KEY: 'operator-0123456789abcdef' }
+let app: Application
+
+beforeAll(async () => {
+  app = await bootstrap(AppModule, { listen: false, logger: false, env })
+})
+
+afterAll(async () => {
+  await app.close()
+})
+
+const get = (url: string, cookie?: string): Promise<InjectResponse> =>
+  app.inject({ url, headers: cookie === undefined ? {} : { cookie } })
+
+const cookieOf = (answer: InjectResponse): string =>
+  answer.headers['set-cookie']?.split(';')[0] ?? ''
+
+describe('Sessions', () => {
+  it('session: an untouched one sets no cookie', async () => {
+    expect((await get('/plain')).headers['set-cookie']).toBeUndefined()
+    const answer = await get('/who')
+    expect(answer.headers['set-cookie']).toBeUndefined()
+    expect(answer.json()).toEqual({ user: null, views: 0 })
+  })
+
+  it('session: a `user` entry may be read from it after a login', async () => {
+    const login = await app.inject({ url: '/login', json: { name: 'ada' } })
+    expect(login.headers['set-cookie']).toMatch(
+      /^app_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/,
+    )
+    const who = await get('/who', cookieOf(login))
+    expect(who.json()).toEqual({ user: 'ada', views: 0 })
+    expect(who.headers['set-cookie']).toBeUndefined()
+  })
+
+  it('session: a login moves what was there under a new id', async () => {
+    const before = cookieOf(await get('/count'))
+    const login = await app.inject({
+      url: '/login',
+      json: { name: 'ada' },
+      headers: { cookie: before },
+    })
+    expect(cookieOf(login)).not.toBe(before)
+    expect((await get('/who', cookieOf(login))).json()).toEqual({ user: 'ada', views: 1 })
+    expect((await get('/who', before)).json()).toEqual({ user: null, views: 0 })
+  })
+
+  it('session: a logout forgets it everywhere', async () => {
+    const cookie = cookieOf(await get('/count'))
+    const logout = await app.inject({ method: 'POST', url: '/logout', headers: { cookie } })
+    expect(logout.headers['set-cookie']).toMatch(/^app_session=; Max-Age=0; /)
+    expect((await get('/who', cookie)).json()).toEqual({ user: null, views: 0 })
+  })
+
+  it('session: what a handler changed before it failed is kept', async () => {
+    const cookie = cookieOf(await get('/count'))
+    expect((await get('/fail', cookie)).status).toBe(409)
+    expect((await get('/who', cookie)).json()).toMatchObject({ views: 100 })
+  })
+
+  it.each([
+    'A'.repeat(43),
+    'A'.repeat(7000),
+    '../../etc/passwd',
+    '..%2f..%2fetc%2fpasswd',
+    '%00',
+    '%ZZ',
+    '"; DROP TABLE sessions',
+    '',
+  ])('session: the id %j gives a fresh empty one', async (id) => {
+    const cookie = `app_session=${id}`
+    expect((await get('/who', cookie)).json()).toEqual({ user: null, views: 0 })
+    const counted = await get('/count', cookie)
+    expect(counted.json()).toEqual({ views: 1 })
+    expect(cookieOf(counted)).toMatch(/^app_session=[\w-]{43}$/)
+    expect(cookieOf(counted)).not.toBe(cookie)
+  })
+
+  it('session: it is no credential for the gate', async () => {
+    const cookie = cookieOf(await app.inject({ url: '/login', json: { name: 'ada' } }))
+    const answer = await app.inject({ method: 'POST', url: '/save', headers: { cookie } })
+    expect(answer.status).toBe(401)
+  })
+
+  it('session: a failing store still serves the request, and logs', async () => {
+    const errors: string[] = []
+    const fail = (): never => {
+      throw new Error('the disk is gone')
+    }
+    const quiet = () => undefined
+    const failing = await bootstrap(AppModule, {
+      listen: false,
+      env,
+      sessions: { store: { read: fail, write: fail, remove: fail } },
+      logger: {
+        error: (_details, message) => errors.push(message),
+        warn: quiet,
+        info: quiet,
+        debug: quiet,
+      },
+    })
+    const headers = { cookie: `app_session=${'A'.repeat(43)}` }
+    expect((await failing.inject({ url: '/count', headers })).json()).toEqual({ views: 1 })
+    const fresh = await failing.inject({ url: '/count' })
+    expect(fresh.json()).toEqual({ views: 1 })
+    expect(fresh.headers['set-cookie']).toBeUndefined()
+    expect(errors).toEqual([
+      'a session cannot be read; the request has an empty one',
+      'a session cannot be saved',
+    ])
+    await failing.close()
+  })
+})
