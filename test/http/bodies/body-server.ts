@@ -1,6 +1,6 @@
 /** A server that reads bodies and tells what became of them, for the tests of this folder. */
 import { readdirSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -56,6 +56,11 @@ export class BodyServer implements AsyncDisposable {
     return new Promise((resolve) => (this.#waiting = resolve))
   }
 
+  /** Node's side of the next request, as soon as its head is there. */
+  arrival(): Promise<IncomingMessage> {
+    return new Promise((resolve) => this.#server.once('request', resolve))
+  }
+
   async post(body: BodyInit | Uint8Array, type?: string, headers: Record<string, string> = {}) {
     const answer = await fetch(this.url, {
       method: 'POST',
@@ -79,6 +84,8 @@ export class BodyServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
+    // The next test counts its own folders.
+    await untilNoFolders()
   }
 
   async #answer(request: HttpRequest, options: BodyServerOptions): Promise<void> {

@@ -1,0 +1,280 @@
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { once } from 'node:events'
+import { setImmediate as turn } from 'node:timers/promises'
+import { BodyServer, textOf, type BodyServerOptions } from './body-server.js'
+
+const json = 'application/json'
+const form = 'application/x-www-form-urlencoded'
+
+async function post(
+  body: string | Uint8Array,
+  type: string | undefined,
+  options: BodyServerOptions & { headers?: Record<string, string> } = {},
+) {
+  await using server = await BodyServer.start(options)
+  return await server.post(body, type, options.headers)
+}
+
+const head = (...lines: string[]) =>
+  `${['POST / HTTP/1.1', 'Host: a', ...lines].join('\r\n')}\r\n\r\n`
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+
+describe('readBody by media type', () => {
+  it.each([
+    [json, '{"a":[1]}', { a: [1] }],
+    ['APPLICATION/JSON ; charset="UTF-8"', '{"a":1}', { a: 1 }],
+    ['application/json; charset=us-ascii', '1', 1],
+    ['application/vnd.api+json', '[1]', [1]],
+    [form, 'a=1&b=x+y&a=%C3%BC', { a: ['1', 'ü'], b: 'x y' }],
+    ['text/plain', 'grüß\0e', 'grüß\0e'],
+    ['text/plain;charset=utf-8', '\ufeffa', 'a'],
+  ])('reads %s', async (type, sent, body) => {
+    const answer = await post(sent, type)
+    expect(answer.status).toBe(200)
+    expect(answer.body.body).toEqual(body)
+    expect(answer.body.files).toEqual({})
+  })
+
+  it.each([
+    ['an unknown type', 'image/png'],
+    ['another type that ends in +json', 'text/x+json'],
+    ['a type that only contains multipart', 'application/multipart/form-data'],
+    ['no multipart form', 'multipart/mixed; boundary=b'],
+    ['a list of types', 'application/json, text/plain'],
+    ['a malformed parameter', 'application/json; charset'],
+    ['no type', undefined],
+  ])('keeps the bytes of %s, and answers 415 where a body is declared', async (_what, type) => {
+    const bytes = Uint8Array.of(0, 255, 10)
+    expect((await post(bytes, type)).body).toEqual({ bytes: '00ff0a' })
+    expect(await post(bytes, type, { declared: true })).toEqual({
+      status: 415,
+      body: {
+        error:
+          'Send application/json, application/x-www-form-urlencoded, text/plain, multipart/form-data.',
+        code: 'UNSUPPORTED_MEDIA_TYPE',
+      },
+    })
+  })
+
+  it.each([
+    'application/json; charset=iso-8859-1',
+    'application/json; charset=utf-16',
+    'text/plain; charset=""',
+    `${form}; charset=shift_jis`,
+    'multipart/form-data; charset=latin1; boundary=b',
+  ])('answers 415 to %s', async (type) => {
+    const { status, body } = await post('{}', type)
+    expect([status, body.code]).toEqual([415, 'UNSUPPORTED_CHARSET'])
+  })
+
+  it.each([
+    ['gzip', 415],
+    ['br, identity', 415],
+    ['', 415],
+    ['identity', 200],
+    ['Identity', 200],
+  ])('answers to Content-Encoding %j with %i', async (encoding, status) => {
+    await using server = await BodyServer.start()
+    const text = await server.raw(
+      head(
+        'Connection: close',
+        `Content-Type: ${json}`,
+        `Content-Encoding: ${encoding}`,
+        'Content-Length: 2',
+      ),
+      '{}',
+    )
+    expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  })
+
+  it.each([
+    [json, '{"a":', 'MALFORMED_JSON'],
+    [json, '{"__proto__":{}}', 'PROTOTYPE_KEY'],
+    [json, '['.repeat(130), 'JSON_TOO_DEEP'],
+    [json, Uint8Array.of(0x22, 0xff, 0x22), 'INVALID_UTF8'],
+    ['text/plain', Uint8Array.of(0xff), 'INVALID_UTF8'],
+    [form, Uint8Array.of(0x61, 0x3d, 0xff), 'INVALID_UTF8'],
+    [form, 'a=%ZZ', 'MALFORMED_ENCODING'],
+    [form, '__proto__=1', 'PROTOTYPE_KEY'],
+    [form, 'a=1&'.repeat(1001), 'BAD_REQUEST'],
+  ])('answers 400 to %s %j', async (type, sent, code) => {
+    const { status, body } = await post(sent, type)
+    expect([status, body.code]).toEqual([400, code])
+  })
+
+  it('reads any JSON in any chunks as it was sent', async () => {
+    await using server = await BodyServer.start()
+    const sends = fc.tuple(fc.jsonValue(), fc.integer({ min: 1, max: 40 }))
+    await fc.assert(
+      fc.asyncProperty(sends, async ([value, size]) => {
+        const text = JSON.stringify({ value })
+        fc.pre(!text.includes('__proto__'))
+        const bytes = Buffer.from(text)
+        const stream = new ReadableStream<Uint8Array>({
+          start(controller) {
+            for (let at = 0; at < bytes.length; at += size) {
+              controller.enqueue(new Uint8Array(bytes.subarray(at, at + size)))
+            }
+            controller.close()
+          },
+        })
+        const init = { method: 'POST', headers: { 'content-type': json }, duplex: 'half' as const }
+        const answer = await fetch(server.url, { ...init, body: stream })
+        const got: unknown = JSON.parse(await answer.text())
+        expect(got).toMatchObject({ body: JSON.parse(text) })
+      }),
+      { numRuns: 50 },
+    )
+  })
+})
+
+describe('readBody of an empty body', () => {
+  const empty = [
+    ['no length', head('Connection: close', `Content-Type: ${json}`)],
+    ['length 0', head('Connection: close', `Content-Type: ${json}`, 'Content-Length: 0')],
+    [
+      'no chunk',
+      `${head('Connection: close', `Content-Type: ${json}`, 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+    ],
+  ] as const
+
+  it.each(empty)('gives undefined for %s', async (_what, bytes) => {
+    await using server = await BodyServer.start()
+    expect(await server.raw(bytes)).toContain('{"kind":"undefined","files":{}}')
+  })
+
+  it.each(empty)('answers 400 to %s where a body is declared', async (_what, bytes) => {
+    await using server = await BodyServer.start({ declared: true })
+    const text = await server.raw(bytes)
+    expect(text).toContain('HTTP/1.1 400')
+    expect(text).toContain('{"error":"A body is required.","code":"BODY_REQUIRED"}')
+  })
+
+  it('reads the body of a DELETE', async () => {
+    await using server = await BodyServer.start()
+    const request = head('Connection: close', `Content-Type: ${json}`, 'Content-Length: 3')
+    const text = await server.raw(request.replace('POST', 'DELETE'), '[1]')
+    expect(text).toContain('"body":[1]')
+  })
+})
+
+describe('readBody and formToken', () => {
+  it.each([
+    [json, '{"formToken":"t","a":1}', { a: 1 }, 't'],
+    [json, '{"formToken":7}', {}, undefined],
+    [json, '[{"formToken":"t"}]', [{ formToken: 't' }], undefined],
+    [json, '"formToken"', 'formToken', undefined],
+    [form, 'a=1&formToken=t', { a: '1' }, 't'],
+    [form, 'formToken=t&formToken=u', {}, undefined],
+    ['text/plain', 'formToken=t', 'formToken=t', undefined],
+  ])('%s %s', async (type, sent, body, formToken) => {
+    const answer = await post(sent, type)
+    expect(answer.body.body).toEqual(body)
+    expect(answer.body.formToken).toBe(formToken)
+  })
+})
+
+describe('readBody under a limit', () => {
+  const limits = { body: 10 }
+  const tooLarge = { error: 'The body is larger than 10 bytes.', code: 'PAYLOAD_TOO_LARGE' }
+
+  it.each([json, 'text/plain', form, 'image/png'])('answers 413 to a larger %s', async (type) => {
+    expect((await post('"12345678"', type, { limits })).status).toBe(200)
+    expect(await post('"123456789"', type, { limits })).toEqual({ status: 413, body: tooLarge })
+  })
+
+  it('answers 413 to the announced length, before a byte of the body is there', async () => {
+    await using server = await BodyServer.start({ limits })
+    const text = await server.raw(head(`Content-Type: ${json}`, 'Content-Length: 10737418240'))
+    expect(text).toContain('HTTP/1.1 413')
+    const { request } = await server.next()
+    expect(request.incoming.listenerCount('data')).toBe(0)
+  })
+
+  it('answers 413 while the chunks of a larger body are still coming', async () => {
+    await using server = await BodyServer.start({ limits })
+    const start = head(`Content-Type: ${json}`, 'Transfer-Encoding: chunked')
+    const text = await server.raw(start, chunk('"12345'), chunk('67890'))
+    expect(text).toContain('HTTP/1.1 413')
+    expect(text).toContain(JSON.stringify(tooLarge))
+  })
+
+  it('leaves the stream paused and without listeners of its own', async () => {
+    await using server = await BodyServer.start({ limits })
+    const socket = server.connect()
+    socket.on('error', () => undefined)
+    socket.write(
+      head(`Content-Type: ${json}`, 'Transfer-Encoding: chunked') + chunk('x'.repeat(11)),
+    )
+    const { request, failure } = await server.next()
+    expect(failure).toMatchObject({ status: 413 })
+    const { incoming } = request
+    expect(['data', 'end', 'close'].map((event) => incoming.listenerCount(event))).toEqual([
+      0, 0, 0,
+    ])
+    // What still happens to the connection is nobody's failure.
+    incoming.destroy(new Error('broken'))
+    await new Promise((resolve) => incoming.on('close', resolve))
+    socket.destroy()
+  })
+})
+
+describe('readBody and the connection', () => {
+  it('asks a client that waits for its body, once it begins to read', async () => {
+    await using server = await BodyServer.start()
+    const socket = server.connect()
+    const lines = [`Content-Type: ${json}`, 'Content-Length: 2', 'Expect: 100-continue']
+    socket.write(head('Connection: close', ...lines))
+    const [first] = (await once(socket, 'data')) as [Buffer]
+    expect(first.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+    socket.write('{}')
+    expect(await textOf(socket)).toContain('HTTP/1.1 200 OK')
+  })
+
+  it.each([
+    ['is too large', [`Content-Type: ${json}`, 'Content-Length: 99999999']],
+    ['has another charset', [`Content-Type: ${json};charset=x`, 'Content-Length: 2']],
+    ['has no boundary', ['Content-Type: multipart/form-data', 'Content-Length: 2']],
+  ])('does not ask for a body that %s', async (_what, lines) => {
+    await using server = await BodyServer.start()
+    const text = await server.raw(head('Expect: 100-continue', ...lines))
+    expect(text).toMatch(/^HTTP\/1.1 4/)
+  })
+
+  it.each([
+    ['before the first byte', '', 10],
+    ['in the middle', '{"a"', 10],
+  ])('rejects with CLIENT_GONE when the client leaves %s', async (_what, part, length) => {
+    await using server = await BodyServer.start()
+    const socket = server.connect()
+    const reading = server.next()
+    socket.write(head(`Content-Type: ${json}`, `Content-Length: ${length}`) + part)
+    await once(socket, 'ready')
+    for (let turns = 0; turns < 20; turns++) await turn()
+    socket.destroy()
+    expect((await reading).failure).toMatchObject({ status: 400, code: 'CLIENT_GONE' })
+  })
+
+  it('rejects with CLIENT_GONE when the connection was lost before the reading', async () => {
+    const { HttpRequest } = await import('../../../src/http/request.js')
+    const { readBody } = await import('../../../src/http/bodies/read-body.js')
+    const { defaultLimits } = await import('../../../src/http/limits.js')
+    const { PassThrough } = await import('node:stream')
+    for (const type of [json, 'multipart/form-data; boundary=b']) {
+      const stream = new PassThrough()
+      stream.destroy()
+      await once(stream, 'close')
+      const incoming = Object.assign(stream, {
+        headers: { 'content-type': type, 'transfer-encoding': 'chunked' },
+        rawHeaders: [],
+        httpVersion: '1.1',
+        socket: {},
+      })
+      const outgoing = Object.assign(new PassThrough(), { headersSent: false, writeHead: () => 0 })
+      const request = new HttpRequest(incoming, outgoing, { trustProxy: false })
+      const reading = readBody(request, { limits: defaultLimits, declared: false })
+      await expect(reading).rejects.toMatchObject({ code: 'CLIENT_GONE' })
+    }
+  })
+})
