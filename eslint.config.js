@@ -3,7 +3,7 @@ import { defineConfig } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 
 export default defineConfig(
-  { ignores: ['dist/', 'bench/', '**/*.js'] },
+  { ignores: ['dist/', 'bench/', '**/*.js', '**/*.mjs'] },
   tseslint.configs.strictTypeChecked,
   {
     languageOptions: {

@@ -1,0 +1,25 @@
+/** Reads a response by its type. Source: specification, "Browser fetch client" 5; decisions, "Answers". */
+import type { Answer } from './options.js'
+
+/**
+ * JSON types are parsed, `text/*` and no type are a string, others a Blob; an empty body is null.
+ *
+ * Malformed JSON is given as the raw text, and `ok` is false whatever the status.
+ */
+export const readAnswer = async (response: Response): Promise<Answer> => {
+  const { status, headers } = response
+  let { ok } = response
+  // A missing header is null, which `test` reads as "null".
+  const type = headers.get('Content-Type') as string
+  const isJson = /^[^;]*[/+]json *(;|$)/i.test(type)
+  let data: unknown = await (isJson || /^(text|null|$)/i.test(type)
+    ? response.text()
+    : response.blob())
+  if (!data || (data as Blob).size == 0) data = null
+  try {
+    if (isJson) data = JSON.parse(data as string)
+  } catch {
+    ok = false
+  }
+  return { status, data, ok, headers }
+}

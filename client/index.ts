@@ -1,0 +1,131 @@
+/**
+ * The browser client. Source: specification, "Browser fetch client" and Authentication 6 to 8; decisions, "Browser client".
+ *
+ * It has to fit into 1,536 bytes, gzip -9: a test holds that. Hence arrow functions, `==` and few words in errors.
+ */
+import { originOf, toAddress } from './address.js'
+import { readAnswer } from './answer.js'
+import { encodeBody, isJson, plain } from './body.js'
+import { mergeHeaders } from './headers.js'
+import type {
+  Answer,
+  ClientOptions,
+  Interceptor,
+  RequestConfig,
+  RequestOptions,
+} from './options.js'
+import type { Client, Untyped } from './routes.js'
+import { accessToken } from './token.js'
+
+export type * from './options.js'
+export type * from './routes.js'
+
+/**
+ * Makes a client with settings, interceptors and rotation of its own.
+ *
+ * `createClient<Routes>()` knows the routes that `filigree types` wrote; without `Routes` any path goes.
+ */
+export const createClient = <R extends object = Untyped>(
+  settings: ClientOptions = {},
+): Client<R> => {
+  const hooks = {
+    request: new Set<Interceptor<RequestConfig>>(),
+    response: new Set<Interceptor<Answer>>(),
+  }
+  const memory = {}
+  let turns = 0
+  let lastTurn = 0
+  // Null, unlike undefined, equals no token that could be read.
+  let ownToken: string | null = null
+
+  const send = async (
+    method: string,
+    path: string,
+    body: unknown,
+    options: RequestOptions = {},
+  ): Promise<unknown> => {
+    // All that could change while the request runs is read before the first await.
+    const turn = ++turns
+    const { auth, baseUrl = '', tokenKey = 'app_token', headers, storage } = settings
+    const { fetch: run = fetch } = settings
+    const request = [...hooks.request]
+    const response = [...hooks.response]
+    const vault = accessToken(memory, tokenKey, storage)
+    let token = auth && vault()
+    // Used after the awaits: Node collects a timeout signal that only AbortSignal.any holds, and it never fires.
+    const signals = [
+      options.signal,
+      options.timeout && AbortSignal.timeout(options.timeout),
+    ].filter((signal) => signal) as AbortSignal[]
+    const defaults = mergeHeaders(headers, token && { Authorization: 'Bearer ' + token })
+    let config: RequestConfig = {
+      ...options,
+      method,
+      url: toAddress(baseUrl, path, options),
+      headers: mergeHeaders(defaults, options.headers),
+      body: isJson(body) ? plain(body) : body,
+      signal: AbortSignal.any(signals),
+    }
+    for (const intercept of request) config = (await intercept(config)) ?? config
+
+    config = { ...config, headers: mergeHeaders(config.headers) }
+    let isOurs: unknown = config.headers.Authorization == defaults.Authorization
+    if (originOf(config.url) != originOf(baseUrl)) {
+      if (isOurs) delete config.headers.Authorization
+      isOurs = token = ''
+    }
+    encodeBody(config, token)
+
+    let answer: Answer
+    try {
+      const raw = await run(config.url, config as RequestInit)
+      const fresh = raw.headers.get('FreshToken')
+      if (
+        fresh &&
+        auth &&
+        isOurs &&
+        originOf(raw.url || config.url) == originOf(baseUrl) &&
+        turn > lastTurn &&
+        (vault() === token || vault() === ownToken)
+      ) {
+        lastTurn = turn
+        vault((ownToken = fresh))
+      }
+      answer = await readAnswer(raw)
+    } catch (error) {
+      // Chromium gives an AbortError for a body that timed out.
+      for (const signal of signals) signal.throwIfAborted()
+      throw error
+    }
+    for (const intercept of response) answer = (await intercept(answer)) ?? answer
+    if (!answer.ok) throw Object.assign(Error(`${answer.status} ${config.url}`), answer)
+    return answer.data
+  }
+
+  const bodyless =
+    (method: string) =>
+    (path: string, options: RequestOptions = {}) =>
+      send(method, path, options.body, options)
+  const withBody = (method: string) => (path: string, body: unknown, options?: RequestOptions) =>
+    send(method, path, body, options)
+
+  return {
+    configure: (given: ClientOptions) => {
+      settings = { ...settings, ...given }
+    },
+    intercept: (kind: 'request', interceptor: Interceptor<RequestConfig>) => {
+      // Wrapped, so that one function given twice is two.
+      const entry: typeof interceptor = (value) => interceptor(value)
+      hooks[kind].add(entry)
+      return () => hooks[kind].delete(entry)
+    },
+    get: bodyless('GET'),
+    post: withBody('POST'),
+    put: withBody('PUT'),
+    patch: withBody('PATCH'),
+    delete: bodyless('DELETE'),
+  } as unknown as Client<R>
+}
+
+/** The client a page shares. */
+export const api: Client = /* @__PURE__ */ createClient()

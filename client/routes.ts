@@ -1,0 +1,187 @@
+/**
+ * The types of calls, with and without known routes. They cost no bytes.
+ *
+ * `filigree types` writes one interface, flat, a line per route, keyed by method, space and pattern as the controllers
+ * spell it. Each value has up to three members, all types of the server's own declarations, as they stand there:
+ *
+ * ```ts
+ * import type { ItemController, NewItem, ReportQuery } from './items.js'
+ *
+ * export interface Routes {
+ *   'GET /items/<id:int>': { result: ReturnType<ItemController['show']> }
+ *   'GET /items/report': { params: ReportQuery; result: ReturnType<ItemController['report']> }
+ *   'POST /items': { body: NewItem; result: ReturnType<ItemController['create']> }
+ *   'POST /photos': { body: FormData; result: ReturnType<PhotoController['photo']> }
+ * }
+ * ```
+ *
+ * - `params`: the class of the query. Left out: any params. Required where a member of it is.
+ * - `body`: the class of the body; `FormData` for a handler with `files`; `unknown` for one that takes what comes.
+ *   Left out: the route takes no body.
+ * - `result`: what the handler returns, promise, `Reply` and `null` included; for a route with `returns`, which answers
+ *   404 in place of null, `NonNullable<Awaited<ReturnType<…>>>`. Left out: unknown.
+ *
+ * Values of the path are read from the key itself. Dates, functions and the like are turned into what JSON makes of them
+ * here, so the generator need not know. Interfaces and imports are enough: `import type` keeps the server out of the page.
+ */
+import type {
+  Answer,
+  ClientOptions,
+  Interceptor,
+  Params,
+  RequestConfig,
+  RequestOptions,
+} from './options.js'
+
+/** One value of a generated `Routes` interface. */
+export interface RouteTypes {
+  params?: unknown
+  body?: unknown
+  result?: unknown
+}
+
+declare const untyped: unique symbol
+
+/** Stands for `Routes` where none are given: any path goes and the answer is not known. */
+export interface Untyped {
+  readonly [untyped]: true
+}
+
+/** Both kinds of client share these. */
+export interface ClientBase {
+  /** Replaces the given settings and keeps the others; binds calls that start later. */
+  configure(options: ClientOptions): void
+  /** Runs for calls that start later, after those registered before it, until the returned function is called. */
+  intercept(kind: 'request', interceptor: Interceptor<RequestConfig>): () => void
+  /** Runs before an unsuccessful answer rejects the call, too. */
+  intercept(kind: 'response', interceptor: Interceptor<Answer>): () => void
+}
+
+/**
+ * Every method resolves to the parsed body of the answer.
+ *
+ * They reject with an `ApiError` for an answer without success, with `TimeoutError`, with the signal's reason, or with
+ * the platform's own error (no `status`) where no answer came.
+ */
+/* eslint-disable @typescript-eslint/no-explicit-any --
+   plain calls are what a page without types writes: it reads the answer's members as they come, or names their type. */
+export interface PlainClient extends ClientBase {
+  get<T = any>(path: string, options?: RequestOptions): Promise<T>
+  post<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
+  put<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
+  patch<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
+  /** A body goes into `options.body`. */
+  delete<T = any>(path: string, options?: RequestOptions): Promise<T>
+}
+/* eslint-enable */
+
+/** Like `PlainClient`, for the routes of `R` alone: unknown paths, wrong params and wrong bodies do not compile. */
+export interface TypedClient<R extends object> extends ClientBase {
+  get<P extends PathOf<R, 'GET'>>(
+    path: P,
+    ...rest: WithOptions<CallOptions<RouteOf<R, 'GET', P>, P>>
+  ): Promise<ResultOf<RouteOf<R, 'GET', P>>>
+  post<P extends PathOf<R, 'POST'>>(
+    path: P,
+    ...rest: WithBody<RouteOf<R, 'POST', P>, P>
+  ): Promise<ResultOf<RouteOf<R, 'POST', P>>>
+  put<P extends PathOf<R, 'PUT'>>(
+    path: P,
+    ...rest: WithBody<RouteOf<R, 'PUT', P>, P>
+  ): Promise<ResultOf<RouteOf<R, 'PUT', P>>>
+  patch<P extends PathOf<R, 'PATCH'>>(
+    path: P,
+    ...rest: WithBody<RouteOf<R, 'PATCH', P>, P>
+  ): Promise<ResultOf<RouteOf<R, 'PATCH', P>>>
+  delete<P extends PathOf<R, 'DELETE'>>(
+    path: P,
+    ...rest: WithOptions<
+      CallOptions<RouteOf<R, 'DELETE', P>, P> & { body?: BodyOf<RouteOf<R, 'DELETE', P>> }
+    >
+  ): Promise<ResultOf<RouteOf<R, 'DELETE', P>>>
+}
+
+export type Client<R extends object = Untyped> = [R] extends [Untyped]
+  ? PlainClient
+  : TypedClient<R>
+
+// Looked up by the exact key; matching concrete addresses against patterns is what makes other typed clients slow.
+type PathOf<R, Method extends string> = keyof R extends infer Key
+  ? Key extends `${Method} ${infer Path}`
+    ? Path
+    : never
+  : never
+type RouteOf<R, Method extends string, Path extends string> = R[`${Method} ${Path}` & keyof R]
+
+/** The values a pattern asks for: `/items/<id:int>/<rest:path>` is `{ id: number; rest: string }`. */
+export type PathValues<Path extends string> = Path extends `${string}<${infer Inner}>${infer Rest}`
+  ? PathValue<Inner> & PathValues<Rest>
+  : Path extends `${string}{${infer Inner}}${infer Rest}`
+    ? PathValue<Inner> & PathValues<Rest>
+    : unknown
+type PathValue<Inner extends string> = Inner extends `${infer Name}:${infer Type}`
+  ? Record<Name, Type extends 'int' | 'float' ? number : string>
+  : Record<Inner, string>
+
+type CallOptions<Route, Path extends string> = Omit<RequestOptions, 'path' | 'params' | 'body'> &
+  (unknown extends PathValues<Path> ? unknown : { path: PathValues<Path> }) &
+  (Route extends { params: infer Query } ? QueryOption<Sent<Query>> : { params?: Params })
+type QueryOption<Query> = Partial<Query> extends Query ? { params?: Query } : { params: Query }
+
+type WithOptions<Options> =
+  Partial<Options> extends Options ? [options?: Options] : [options: Options]
+type WithBody<Route, Path extends string> = Route extends { body: unknown }
+  ? [body: BodyOf<Route>, ...WithOptions<CallOptions<Route, Path>>]
+  : Partial<CallOptions<Route, Path>> extends CallOptions<Route, Path>
+    ? [body?: null, options?: CallOptions<Route, Path>]
+    : [body: null | undefined, options: CallOptions<Route, Path>]
+// A form carries any object's fields; the server checks them.
+type BodyOf<Route> = Route extends { body: infer Body }
+  ? Sent<Body> | FormData | URLSearchParams
+  : undefined
+type ResultOf<Route> = Route extends { result: infer Result } ? Answered<Awaited<Result>> : unknown
+
+type AnyFunction = (...values: never[]) => unknown
+type Scalar = string | number | boolean | null
+type Bytes = ArrayBuffer | ArrayBufferView | Blob
+
+/** What may be sent for a declared type: its data, with dates as dates or text. */
+export type Sent<T> = unknown extends T
+  ? T
+  : T extends Scalar | undefined | Bytes | FormData | URLSearchParams
+    ? T
+    : T extends Date
+      ? Date | string
+      : T extends readonly unknown[]
+        ? { [Key in keyof T]: Sent<T[Key]> }
+        : { [Key in keyof T as T[Key] extends AnyFunction ? never : Key]: Sent<T[Key]> }
+
+// Bytes, streams and files come as their media type says: a Blob, a string or parsed JSON.
+type Answered<T> = unknown extends T
+  ? T
+  : // A handler without a return is of type void, which nothing else stands for.
+    // eslint-disable-next-line @typescript-eslint/no-invalid-void-type
+    T extends null | undefined | void
+    ? null
+    : T extends { readonly body: infer Body; freshToken(token: string): unknown }
+      ? Answered<Body>
+      : T extends Bytes | AsyncIterable<unknown>
+        ? unknown
+        : Received<T>
+
+/** What arrives for a type the server returns: what JSON makes of it. */
+export type Received<T> = unknown extends T
+  ? T
+  : T extends Scalar | undefined
+    ? T
+    : T extends { toJSON(): infer Json }
+      ? Received<Json>
+      : T extends AnyFunction | symbol | bigint
+        ? never
+        : T extends readonly unknown[]
+          ? { [Key in keyof T]: Received<T[Key]> }
+          : {
+              [Key in keyof T as T[Key] extends AnyFunction | symbol ? never : Key]: Received<
+                T[Key]
+              >
+            }

@@ -1,0 +1,22 @@
+/** Reads and writes the token, without a cache so that tabs agree. Source: specification, Authentication 6. */
+import type { TokenStore } from './options.js'
+
+// Missing in Node and in workers; reading it may throw where a browser blocks storage.
+declare const localStorage: TokenStore
+
+/**
+ * Gives the token under the key after storing a fresh one, if any; `undefined` where there is none.
+ *
+ * @param memory takes the token where the store is missing, blocked or full
+ */
+export const accessToken =
+  (memory: Record<string, string | undefined>, key: string, store?: TokenStore) =>
+  (fresh?: string): string | undefined => {
+    try {
+      store ??= localStorage
+      if (fresh) store.setItem(key, fresh)
+      return store.getItem(key) ?? memory[key]
+    } catch {
+      return (memory[key] = fresh ?? memory[key])
+    }
+  }
