@@ -121,7 +121,7 @@ function shorten(name: string): string {
   const extension = cleanExtension(name)
   // The cut may have gone through a character of two units.
   const start = name.slice(0, longestName - extension.length).replace(/[\ud800-\udbff]$/, '')
-  return start + extension
+  return start.trimEnd() + extension
 }
 
 /** `.jpg` of `Holiday.JPG`; empty where there is none of at most 16 letters and digits. */

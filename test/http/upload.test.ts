@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { cleanExtension, cleanFileName, Upload } from '../../src/http/upload.js'
+
+let folder = ''
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-test-'))
+})
+afterEach(async () => {
+  await rm(folder, { recursive: true })
+})
+
+async function upload(name = 'Photo.JPG', content = 'content'): Promise<Upload> {
+  const path = join(folder, 'temporary')
+  await writeFile(path, content)
+  return new Upload({ name, type: 'image/jpeg', size: content.length, path })
+}
+
+const fresh = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jpg$/
+
+describe('Upload', () => {
+  it('gives its bytes whole and as a stream', async () => {
+    const file = await upload()
+    expect(await file.bytes()).toEqual(Buffer.from('content'))
+    expect(await buffer(file.stream())).toEqual(Buffer.from('content'))
+  })
+
+  it('tells a response neither its path nor more than the client said', async () => {
+    const text = JSON.stringify(await upload())
+    expect(JSON.parse(text)).toEqual({ name: 'Photo.JPG', type: 'image/jpeg', size: 7 })
+  })
+})
+
+describe('Upload.moveTo', () => {
+  it.each([
+    ['that is there', 'there'],
+    ['that ends in a slash', 'new/deep/'],
+  ])('moves into a folder %s, under a fresh name', async (_what, target) => {
+    await mkdir(join(folder, 'there'))
+    const file = await upload()
+    const before = file.path
+    const path = await file.moveTo(`${folder}/${target}`)
+    expect(join(dirname(path), '/')).toBe(join(folder, target, '/'))
+    expect(basename(path)).toMatch(fresh)
+    expect(file.path).toBe(path)
+    expect(await readFile(path, 'utf8')).toBe('content')
+    await expect(access(before)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it('overwrites nothing in a folder, though two clients use one name', async () => {
+    const first = await (await upload('a.jpg', 'first')).moveTo(folder)
+    const second = await (await upload('a.jpg', 'second')).moveTo(folder)
+    expect(await readFile(first, 'utf8')).toBe('first')
+    expect(await readFile(second, 'utf8')).toBe('second')
+  })
+
+  it('moves to the very path otherwise, and takes the place of a file there', async () => {
+    const target = join(folder, 'new/avatar.png')
+    expect(await (await upload('a', 'first')).moveTo(target)).toBe(target)
+    expect(await (await upload('b', 'second')).moveTo(target)).toBe(target)
+    expect(await readFile(target, 'utf8')).toBe('second')
+    expect(await readdir(dirname(target))).toEqual(['avatar.png'])
+  })
+
+  it('moves again from where it lies', async () => {
+    const file = await upload()
+    await file.moveTo(join(folder, 'one'))
+    await file.moveTo(join(folder, 'two'))
+    expect(await file.bytes()).toEqual(Buffer.from('content'))
+    expect(await readdir(folder)).toEqual(['two'])
+  })
+
+  it('says what happened when the temporary file is gone', async () => {
+    const file = await upload()
+    await rm(file.path)
+    await expect(file.moveTo(`${folder}/x`)).rejects.toThrow(
+      'UploadedFile.moveTo: "Photo.JPG" is no longer in its temporary folder. It is removed when ' +
+        'the response ends or the client goes away; move it before.',
+    )
+  })
+
+  it('keeps the file when the target cannot be written', async () => {
+    const file = await upload()
+    await writeFile(join(folder, 'plain'), '')
+    await expect(file.moveTo(join(folder, 'plain/inside'))).rejects.toHaveProperty('code')
+    expect(await file.bytes()).toEqual(Buffer.from('content'))
+  })
+})
+
+describe('cleanFileName', () => {
+  it.each([
+    ['photo.jpg', 'photo.jpg'],
+    ['Grüße 😀.txt', 'Grüße 😀.txt'],
+    ['../../etc/passwd', 'passwd'],
+    ['C:\\fake\\path\\a.txt', 'a.txt'],
+    ['a/b\\c/d\\e', 'e'],
+    ['a\r\nb\0c\u0085.txt', 'abc.txt'],
+    ['ab\u202etxt.exe', 'abtxt.exe'],
+    ['  a.txt ', 'a.txt'],
+    ['', 'unnamed'],
+    ['.', 'unnamed'],
+    ['..', 'unnamed'],
+    ['folder/', 'unnamed'],
+    ['\0\n', 'unnamed'],
+    ['.htaccess', '.htaccess'],
+    [`${'n'.repeat(300)}.jpeg`, `${'n'.repeat(195)}.jpeg`],
+    ['😀'.repeat(200), '😀'.repeat(100)],
+    [`a${'😀'.repeat(200)}`, `a${'😀'.repeat(99)}`],
+  ])('%j becomes %j', (name, clean) => {
+    expect(cleanFileName(name)).toBe(clean)
+  })
+
+  it('never names a folder, a control character or nothing, and is done at once', () => {
+    const pieces = fc.constantFrom('/', '\\', '.', '..', '\0', '\n', ' ', 'a', 'é', '\u202e', '%2f')
+    const names = fc.oneof(
+      fc.string(),
+      fc.array(pieces).map((list) => list.join('')),
+    )
+    fc.assert(
+      fc.property(names, (name) => {
+        const clean = cleanFileName(name)
+        expect(clean).not.toMatch(/[/\\\p{Cc}\u202e]|^\.{0,2}$/u)
+        expect(clean.length).toBeLessThanOrEqual(200)
+        expect(cleanFileName(clean)).toBe(clean)
+      }),
+    )
+  })
+})
+
+describe('cleanExtension', () => {
+  it.each([
+    ['a.JPG', '.jpg'],
+    ['a.tar.gz', '.gz'],
+    ['a', ''],
+    ['.htaccess', ''],
+    ['a.', ''],
+    ['a.j pg', ''],
+    ['a.php\0.jpg', '.jpg'],
+    ['a.jpg%00', ''],
+    [`a.${'x'.repeat(17)}`, ''],
+  ])('of %j is %j', (name, extension) => {
+    expect(cleanExtension(name)).toBe(extension)
+  })
+})
