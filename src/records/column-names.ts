@@ -1,0 +1,22 @@
+/** The names of tables, columns and indexes. Source: decisions, Small print: records; SQL identifiers fit PostgreSQL's 63 bytes. */
+import { createHash } from 'node:crypto'
+
+/** `categoryId` → `category_id`, `HTTPServer` → `http_server`, `address2` → `address2`. */
+export function toSnakeCase(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase()
+}
+
+/** What every engine takes as a name without surprises. */
+export function isSqlName(name: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)
+}
+
+/** `product_name_key`; a name over 63 bytes is cut and ends in a hash of the whole. */
+export function toIndexName(table: string, columns: readonly string[], unique: boolean): string {
+  const name = `${table}_${columns.join('_')}_${unique ? 'key' : 'index'}`
+  if (name.length <= 63) return name
+  return `${name.slice(0, 54)}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
+}
