@@ -23,6 +23,10 @@ export { Auth, type TokenOptions } from './auth/auth.js'
 export type { AuthOptions } from './auth/options.js'
 export type { SessionStore } from './sessions/session-store.js'
 
+export { Doc, type DocHeader, type DocOptions, type DocResponse } from './openapi/doc.js'
+export type { DocsOptions } from './openapi/docs-options.js'
+export type { OpenApiDocument } from './openapi/document.js'
+
 export { bootstrap } from './bootstrap/bootstrap.js'
 export type { Application, RouteSummary } from './bootstrap/application.js'
 export type { InjectRequest, InjectResponse } from './bootstrap/inject.js'

@@ -1,5 +1,6 @@
 /** A running application: what `bootstrap` gives back. */
 import type { Class } from '../metadata/note.js'
+import type { OpenApiDocument } from '../openapi/document.js'
 import type { Dispatcher } from './dispatcher.js'
 import { injectRequest, type InjectRequest, type InjectResponse } from './inject.js'
 import { handleWebRequest } from './web.js'
@@ -20,6 +21,8 @@ export interface RouteSummary {
 export interface ApplicationParts {
   readonly dispatcher: Dispatcher
   readonly routes: readonly RouteSummary[]
+  /** Writes the OpenAPI document, once. */
+  readonly document: () => OpenApiDocument
   /** Finds a provider's instance. */
   readonly get: <T>(token: Class<T> | string | symbol) => T
   /** `undefined` for an application without a port. */
@@ -50,6 +53,11 @@ export class Application {
       throw new Error('app.url: this application does not listen. Use app.inject or app.handle.')
     }
     return url
+  }
+
+  /** The OpenAPI 3.1 document; written when it is first asked for, the same object ever after. */
+  get openapi(): OpenApiDocument {
+    return this.#parts.document()
   }
 
   /**

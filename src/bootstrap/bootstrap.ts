@@ -13,6 +13,7 @@ import type { Log } from '../http/log.js'
 import { createResponder } from '../http/responder.js'
 import { createNodeServer, type NodeServer } from '../http/server.js'
 import type { Class } from '../metadata/note.js'
+import type { OpenApiDocument } from '../openapi/document.js'
 import { RouteTable } from '../routing/route-table.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
 import { createMemoryStore } from '../sessions/memory-store.js'
@@ -20,6 +21,7 @@ import { Application, type RouteSummary } from './application.js'
 import { createContainer, type Container } from './container.js'
 import { followRequests, namesCurrentRequest } from './current-request.js'
 import { Dispatcher } from './dispatcher.js'
+import { docsRoutes, documentReader, findDocumentationProblems } from './docs-routes.js'
 import { readEnvironment } from './environment.js'
 import { createLog } from './logger.js'
 import { collectParts } from './module.js'
@@ -29,6 +31,7 @@ import { serveRoute, type ServeContext } from './serve-route.js'
 import type { ServedRoute } from './served-route.js'
 import { closeOnSignal } from './signals.js'
 import { staticRoutes, type StaticRoute } from './static-files.js'
+import { reportToPrimary, startsWorkers, startWorkers } from './workers.js'
 
 /**
  * Starts an application.
@@ -55,15 +58,29 @@ export async function bootstrap(
     settings,
     mostUrl: settings.limits.url,
   })
-  const server = settings.listen ? createServer(dispatcher, settings, cors.fixed ?? []) : undefined
-  const url = await listen(server, plan)
-  const application = createApplication(plan, dispatcher, server, url)
+  const server = await listen(plan, dispatcher, cors.fixed ?? [])
+  const application = createApplication(plan, dispatcher, server)
+  const url = server?.url
+  if (url !== undefined) reportToPrimary(url, () => application.close())
   const took = `${Math.round(performance.now() - began)} ms`
   log.info(
     { url, routes: plan.routes.length, took },
     url === undefined ? 'ready' : `listening at ${url}`,
   )
   return application
+}
+
+/**
+ * The OpenAPI document of an application that is not started: no provider is made, nothing listens.
+ *
+ * @throws {DeclarationError} as `bootstrap`
+ */
+export async function describeApplication(
+  module: Class,
+  options: BootstrapOptions = {},
+): Promise<OpenApiDocument> {
+  const { document } = await planApplication(module, options)
+  return document()
 }
 
 /** What is known before anything of the application runs. */
@@ -74,6 +91,7 @@ interface ApplicationPlan {
   readonly auth: Auth
   readonly routes: readonly PlannedRoute[]
   readonly folders: readonly StaticRoute[]
+  readonly document: () => OpenApiDocument
   readonly container: Container
 }
 
@@ -90,6 +108,7 @@ async function planApplication(module: Class, options: BootstrapOptions): Promis
   })
   const parts = collectParts(module, problems)
   const routes = planRoutes(parts.controllers, settings, problems)
+  findDocumentationProblems(routes, settings.docs, problems)
   const folders = staticRoutes(settings.static, settings.times.handler, problems)
   const container = createContainer(
     {
@@ -102,7 +121,8 @@ async function planApplication(module: Class, options: BootstrapOptions): Promis
     problems,
   )
   if (problems.length > 0) throw new DeclarationError(problems)
-  return { settings, authOptions, log, auth, routes, folders, container }
+  const document = documentReader(routes, settings.docs)
+  return { settings, authOptions, log, auth, routes, folders, document, container }
 }
 
 function createContext(plan: ApplicationPlan, options: BootstrapOptions): ServeContext {
@@ -124,8 +144,38 @@ function fillTable(plan: ApplicationPlan, context: ServeContext): RouteTable<Ser
     table.add(route.method, route.pattern, serveRoute(planned, controller, context))
   }
   // Behind the application's own routes, which win where both have a path.
-  for (const { pattern, served } of plan.folders) table.add('GET', pattern, served)
+  const { settings, document } = plan
+  const pages = docsRoutes(settings.docs, document, {
+    gate: context.gate,
+    timeout: settings.times.handler,
+  })
+  for (const { pattern, served } of [...pages, ...plan.folders]) {
+    table.add('GET', pattern, served)
+  }
   return table
+}
+
+/** What listens: a server of this process, or workers with one each. */
+interface Listener {
+  readonly url: string
+  close(): Promise<void>
+}
+
+async function listen(
+  { settings, container, log }: ApplicationPlan,
+  dispatcher: Dispatcher,
+  faultHeaders: readonly string[],
+): Promise<Listener | undefined> {
+  if (!settings.listen) return undefined
+  try {
+    if (startsWorkers(settings.workers)) return await startWorkers(settings.workers, log)
+    const server = createServer(dispatcher, settings, faultHeaders)
+    const url = await server.listen(settings.port, settings.host)
+    return { url, close: () => server.close() }
+  } catch (error) {
+    await container.stop(logFailure(log))
+    throw error
+  }
 }
 
 function createServer(
@@ -149,38 +199,28 @@ function createServer(
   })
 }
 
-async function listen(
-  server: NodeServer | undefined,
-  { settings, container, log }: ApplicationPlan,
-): Promise<string | undefined> {
-  try {
-    return await server?.listen(settings.port, settings.host)
-  } catch (error) {
-    await container.stop((failure) => {
-      log.error({ err: failure }, 'onStop failed')
-    })
-    throw error
+function logFailure(log: Log): (error: unknown) => void {
+  return (error) => {
+    log.error({ err: error }, 'onStop failed')
   }
 }
 
 function createApplication(
-  { container, routes, log }: ApplicationPlan,
+  { container, routes, document, log }: ApplicationPlan,
   dispatcher: Dispatcher,
-  server: NodeServer | undefined,
-  url: string | undefined,
+  server: Listener | undefined,
 ): Application {
   let forgetSignals: () => void = () => undefined
   const application = new Application({
     dispatcher,
     routes: Object.freeze(routes.map(toSummary)),
+    document,
     get: (token) => container.get(token),
-    url,
+    url: server?.url,
     close: async () => {
       dispatcher.draining = true
       await server?.close()
-      await container.stop((error) => {
-        log.error({ err: error }, 'onStop failed')
-      })
+      await container.stop(logFailure(log))
       forgetSignals()
     },
   })

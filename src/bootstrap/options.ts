@@ -6,6 +6,7 @@ import { findCorsProblems, type CorsOptions } from '../http/cors.js'
 import { defaultLimits, readSize, type Limits } from '../http/limits.js'
 import type { Log } from '../http/log.js'
 import { defaultTimes, type Times } from '../http/server.js'
+import { resolveDocsOptions, type DocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Environment } from './environment.js'
 import type { Token } from './provider.js'
@@ -28,6 +29,8 @@ export interface BootstrapOptions {
   auth?: AuthOptions
   /** Who may read answers from other origins. Default: everybody. */
   cors?: CorsOptions
+  /** The documentation at `/swagger`; false leaves it out. Default: on, and public. */
+  docs?: DocsOptions | boolean
   sessions?: SessionOptions
   /** Sizes, in bytes or as `'10mb'`. Defaults: `Limits`. */
   limits?: Partial<Record<keyof Limits, number | string>>
@@ -59,6 +62,8 @@ export interface Settings {
   readonly listen: boolean
   readonly port: number
   readonly host: string
+  /** `undefined` where it is off. */
+  readonly docs: ResolvedDocs | undefined
   readonly limits: Limits
   readonly times: Times
   readonly static: Readonly<Record<string, string>>
@@ -71,6 +76,7 @@ export interface Settings {
 const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   auth: true,
   cors: true,
+  docs: true,
   env: true,
   host: true,
   limits: true,
@@ -99,6 +105,7 @@ export function resolveOptions(
     listen: options.listen ?? true,
     port: readCount('port', options.port ?? environment.port ?? 3000, [0, 65_535], problems),
     host: options.host ?? environment.host ?? '::',
+    docs: resolveDocsOptions(options.docs, problems),
     limits: resolveLimits(options.limits ?? {}, problems),
     times: resolveTimes(options.times ?? {}, problems),
     static: Object.freeze({ ...options.static }),

@@ -7,6 +7,7 @@ import { accessNotes } from '../auth/decorators.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/note.js'
+import { docNote } from '../openapi/doc.js'
 import { collectRoutes, type Route } from '../routing/route.js'
 import { RouteTable } from '../routing/route-table.js'
 import { declaredClasses, type DeclaredClasses } from './declared-classes.js'
@@ -75,7 +76,9 @@ function readAccess(route: Route, reported: Set<string>, problems: Problem[]): A
     reported.add(problem.message)
     problems.push(problem)
   }
-  return accessRule({ method: route.method, onMethod: notes.onMethod, onClass: notes.onClass })
+  const { onMethod, onClass } = notes
+  const docSecure = docNote(route.controller, route.member).secure
+  return accessRule({ method: route.method, onMethod, onClass, docSecure })
 }
 
 /** Room for the part headers and boundaries around one file of the size that a route allows. */

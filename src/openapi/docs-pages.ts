@@ -17,7 +17,7 @@ export interface DocsPage {
   readonly path: string
   /** The documents' is the one of the options; page, script and styles say nothing and are public. */
   readonly access: AccessRule
-  answer(request: HttpRequest): Reply | Promise<Reply>
+  readonly answer: (request: HttpRequest) => Reply | Promise<Reply>
 }
 
 /** @param read gives the document; called when it is first asked for */

@@ -35,7 +35,9 @@ export function responses(
     if (!answers.has(status)) answers.set(status, reference)
   }
   for (const [status, said] of note.responses) {
-    answers.set(status, documentedAnswer({ status, said, before: answers.get(status) }, schemas))
+    const before = answers.get(status)
+    const type = declared.get(status)
+    answers.set(status, documentedAnswer({ status, said, before, type }, schemas))
   }
   const rising = [...answers].sort(([first], [second]) => first - second)
   const secured = !documented.access.open
@@ -90,8 +92,10 @@ const anyContent: ContentObject = { '*/*': { schema: {} } }
 
 /** What is answered before and around the handler, exactly where it is. */
 function ownAnswers(documented: DocumentedRoute, note: DocNote): [number, ReferenceObject][] {
-  const { access, classes } = documented
+  const { access, classes, route } = documented
   const { body, query, returns } = classes
+  // Where a thing is looked up. What was just made is there.
+  const looksUp = route.method === 'GET' || route.pattern.names.length > 0
   const files = takesFiles(documented, note)
   const found = [...returns].some(
     ([status, { list }]) => (status === 0 || isSuccess(status)) && !list,
@@ -100,7 +104,7 @@ function ownAnswers(documented: DocumentedRoute, note: DocNote): [number, Refere
     [body !== undefined || query !== undefined || files, 400, errorReference('BadRequest')],
     [!access.open, 401, errorReference('Unauthorized')],
     [asksForMore(documented), 403, errorReference('Forbidden')],
-    [found, 404, errorReference('NotFound')],
+    [looksUp && found, 404, errorReference('NotFound')],
     [body !== undefined || files, 413, errorReference('TooLarge')],
     [body !== undefined, 415, errorReference('UnsupportedMediaType')],
   ]
@@ -115,13 +119,17 @@ interface Documented {
   readonly status: number
   readonly said: DocResponse
   readonly before: ResponseObject | ReferenceObject | undefined
+  /** What the route itself declares for the status. */
+  readonly type: DeclaredType | undefined
 }
 
 /** `@Doc`'s word about a status over what is known of it already. */
-function documentedAnswer({ status, said, before }: Documented, schemas: Schemas): ResponseObject {
+function documentedAnswer(documented: Documented, schemas: Schemas): ResponseObject {
+  const { status, said, before } = documented
   const known = before !== undefined && !('$ref' in before) ? before : undefined
   const sample = toPlainJson(said.example)
-  const type = said.type === undefined ? undefined : resolveType(said.type)
+  const named = said.type === undefined ? undefined : resolveType(said.type)
+  const type = named ?? (sample === undefined ? undefined : documented.type)
   const description = said.description ?? known?.description ?? STATUS_CODES[status] ?? 'Answer'
   if (type !== undefined || sample !== undefined) {
     return { ...toResponse({ status, type, sample }, schemas), description }

@@ -46,12 +46,17 @@ export function classSchema(
 ): SchemaObject {
   const fields = visibleFields(type, view)
   if (fields.length === 0) return { type: 'object' }
-  const required = fields.filter(({ optional }) => !optional).map(({ name }) => name)
+  const required = fields.filter(isPresent).map(({ name }) => name)
   return {
     type: 'object',
     properties: Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field, refer)])),
     ...(required.length === 0 ? {} : { required }),
   }
+}
+
+/** A default makes a field optional for who sends it; one that only the server sets is always there. */
+function isPresent({ optional, readOnly, rules }: ShapeField): boolean {
+  return !optional || (readOnly && rules.optional !== true)
 }
 
 /** The fields that a client may send, or gets to see. */
