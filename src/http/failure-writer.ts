@@ -81,6 +81,7 @@ export class FailureWriter {
   }
 }
 
+/** By name, because a signal's reason is a DOMException, which need be no Error here. */
 function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError'
+  return (error as { name?: unknown } | null | undefined)?.name === 'AbortError'
 }

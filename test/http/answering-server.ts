@@ -28,10 +28,10 @@ export interface AnsweringOptions {
   readonly answer: (request: HttpRequest, responder: Responder) => void
 }
 
-export interface AnsweringServer {
+/** Closed at the end of its block: `await using server = await startAnswering(…)`. */
+export interface AnsweringServer extends AsyncDisposable {
   readonly port: number
   readonly log: LogEntry[]
-  close(): Promise<void>
 }
 
 export async function startAnswering(options: AnsweringOptions): Promise<AnsweringServer> {
@@ -42,7 +42,7 @@ export async function startAnswering(options: AnsweringOptions): Promise<Answeri
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  return { port, log: log.entries, close: () => close(server) }
+  return { port, log: log.entries, [Symbol.asyncDispose]: () => close(server) }
 }
 
 function close(server: Server): Promise<void> {
@@ -114,12 +114,8 @@ export async function answerOnce(
   options: AnsweringOptions,
   asked?: Asked,
 ): Promise<Answer & { readonly log: LogEntry[] }> {
-  const server = await startAnswering(options)
-  try {
-    return { ...(await ask(server.port, asked)), log: server.log }
-  } finally {
-    await server.close()
-  }
+  await using server = await startAnswering(options)
+  return { ...(await ask(server.port, asked)), log: server.log }
 }
 
 /** The answer to a handler that returns `result`. */

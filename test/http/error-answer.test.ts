@@ -1,0 +1,106 @@
+import { describe, expect, it } from '@jest/globals'
+import { HttpError } from '../../src/errors/http-error.js'
+import { toErrorAnswer } from '../../src/http/error-answer.js'
+
+const json = 'application/json; charset=utf-8'
+const problem = 'application/problem+json'
+
+describe('toErrorAnswer', () => {
+  it('tells status and message', () => {
+    expect(toErrorAnswer(new HttpError(404, 'No such item'), undefined)).toEqual({
+      status: 404,
+      headers: ['Content-Type', json],
+      body: '{"error":"No such item"}',
+    })
+  })
+
+  it('tells what is wrong with which field', () => {
+    const errors = [{ path: 'lines.0.qty', code: 'min', message: 'qty must not be less than 1' }]
+    const { body } = toErrorAnswer(new HttpError(400, 'qty is wrong', { errors }), undefined)
+    expect(JSON.parse(body)).toEqual({ error: 'qty is wrong', errors })
+  })
+
+  it('passes the headers of the error on', () => {
+    const error = new HttpError(401, undefined, { headers: { 'WWW-Authenticate': 'Bearer' } })
+    expect(toErrorAnswer(error, undefined)).toEqual({
+      status: 401,
+      headers: ['Content-Type', json, 'WWW-Authenticate', 'Bearer'],
+      body: '{"error":"Unauthorized"}',
+    })
+  })
+
+  it.each([
+    ['an Error', new Error('password is hunter2')],
+    ['a TypeError', new TypeError('x is undefined')],
+    ['an object with a status', { status: 404, message: 'secret' }],
+    ['text', 'secret'],
+    ['undefined', undefined],
+    ['null', null],
+  ])('masks %s', (_what, error) => {
+    expect(toErrorAnswer(error, undefined)).toEqual({
+      status: 500,
+      headers: ['Content-Type', json],
+      body: '{"error":"Internal server error"}',
+    })
+  })
+
+  it('never tells the cause', () => {
+    const error = new HttpError(400, 'Malformed', { cause: new Error('at /srv/app.js:7') })
+    expect(JSON.stringify(toErrorAnswer(error, problem))).not.toContain('srv')
+  })
+
+  it('refuses headers that cannot be sent', () => {
+    const error = new HttpError(400, 'x', { headers: { 'X-A': 'a\r\nb' } })
+    expect(() => toErrorAnswer(error, undefined)).toThrow(
+      'Header "X-A": the value contains CR or LF',
+    )
+  })
+
+  it('makes an RFC 9457 body that still carries error', () => {
+    const errors = [{ path: 'price', code: 'min', message: 'price must not be less than 0' }]
+    const error = new HttpError(400, 'price must not be less than 0', { errors, code: 'INVALID' })
+    const answer = toErrorAnswer(error, problem)
+    expect(answer.headers).toEqual(['Content-Type', problem])
+    expect(JSON.parse(answer.body)).toEqual({
+      type: 'about:blank',
+      title: 'Bad request',
+      status: 400,
+      detail: 'price must not be less than 0',
+      code: 'INVALID',
+      error: 'price must not be less than 0',
+      errors,
+    })
+  })
+
+  it('masks in an RFC 9457 body too', () => {
+    expect(JSON.parse(toErrorAnswer(new Error('secret'), problem).body)).toEqual({
+      type: 'about:blank',
+      title: 'Internal server error',
+      status: 500,
+      detail: 'Internal server error',
+      code: 'INTERNAL_SERVER_ERROR',
+      error: 'Internal server error',
+    })
+  })
+
+  it.each([
+    [undefined, false],
+    ['*/*', false],
+    ['application/json', false],
+    ['application/*', false],
+    ['application/problem+json', true],
+    ['Application/Problem+JSON', true],
+    ['application/problem+json;q=0', false],
+    ['application/problem+json; q=0.5', true],
+    ['application/problem+json;q=x', true],
+    ['text/html, application/problem+json;charset=utf-8;q=0.9, */*;q=0.1', true],
+    ['application/json, application/problem+json', true],
+    ['application/json, application/problem+json;q=0.5', false],
+    ['application/json;q=0.4, application/problem+json;q=0.5', true],
+    ['application/problem+jsonx', false],
+    ['application/problem+xml', false],
+  ])('Accept %p asks for problem+json: %p', (accept, expected) => {
+    const { headers } = toErrorAnswer(new HttpError(404), accept)
+    expect(headers[1] === problem).toBe(expected)
+  })
+})
