@@ -10,7 +10,7 @@ import type { RequestOptions } from './options.js'
  * @throws {Error} when a value of `options.path` is missing, empty, `.` or `..`: it would name another route
  */
 export const toAddress = (base: string, path: string, options: RequestOptions): string => {
-  const { path: values, params = {} } = options
+  const { params = {}, path: values } = options
   if (values) path = fill(path, values)
   if (!/^\w+:\//.test(path)) {
     path = base.replace(/\/+$/, '') + path.replace(base ? /^[/\\]*/ : /^[/\\]+/, '/')

@@ -1,27 +1,22 @@
 /**
- * Builds the client into dist/client: `filigree.mjs` (ESM) and `filigree.min.js` (a script that sets `window.api`), both
- * minified, each with its source map. esbuild bundles; SWC, which inlines across modules, makes it some 50 bytes smaller.
+ * Builds the client: `filigree.mjs` (ESM) and `filigree.min.js` (a script that sets `window.api`), minified, with their
+ * source maps. `node client/build.mjs [folder]`, default dist/client.
+ *
+ * esbuild bundles; SWC minifies, because it inlines across modules and so saves some 50 bytes.
  */
 import { minify } from '@swc/core'
 import { build } from 'esbuild'
 import { mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
+const target = resolve(process.argv[2] ?? join(here, '../dist/client'))
 
-const entries = {
-  'filigree.mjs': `export { api, createClient } from './index.ts'`,
-  'filigree.min.js': `import { api } from './index.ts'\nwindow.api = api`,
-}
-
-/**
- * @param {keyof typeof entries} name
- * @returns {Promise<{ code: string, map: string }>} the file as it is served, and its source map
- */
-export async function buildClient(name) {
+async function buildModule(name, entry) {
   const bundled = await build({
-    stdin: { contents: entries[name], resolveDir: here, sourcefile: 'entry.ts', loader: 'ts' },
-    outfile: `${here}${name}`,
+    stdin: { contents: entry, resolveDir: here, sourcefile: 'entry.ts', loader: 'ts' },
+    outfile: join(target, name),
     sourcemap: 'external',
     bundle: true,
     format: 'esm',
@@ -39,20 +34,27 @@ export async function buildClient(name) {
     format: { comments: false },
     sourceMap: { content: bundledMap, filename: name, url: `${name}.map` },
   })
-  const finished = { ...JSON.parse(map), file: name }
-  if (name == 'filigree.mjs') return { code, map: JSON.stringify(finished) }
-  // A function of its own keeps the script's names out of the page. Its line break adds one empty line to the map.
-  const [body, comment] = code.split('\n')
-  finished.mappings = ';' + finished.mappings
-  return { code: `(()=>{\n${body}})()\n${comment}`, map: JSON.stringify(finished) }
+  return { code, map: { ...JSON.parse(map), file: name } }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const target = new URL('../dist/client/', import.meta.url)
-  await mkdir(target, { recursive: true })
-  for (const name of Object.keys(entries)) {
-    const { code, map } = await buildClient(name)
-    await writeFile(new URL(name, target), code)
-    await writeFile(new URL(`${name}.map`, target), map)
+/** A function around it keeps the module's names out of the page; its line break is an empty line in the map. */
+function toScript({ code, map }) {
+  const [body, comment] = code.split('\n')
+  return {
+    code: `(()=>{\n${body}})()\n${comment}`,
+    map: { ...map, mappings: ';' + map.mappings },
   }
 }
+
+async function write(name, { code, map }) {
+  await writeFile(join(target, name), code)
+  await writeFile(join(target, `${name}.map`), JSON.stringify(map))
+}
+
+await mkdir(target, { recursive: true })
+const [module, script] = ['filigree.mjs', 'filigree.min.js']
+await write(module, await buildModule(module, `export { api, createClient } from './index.ts'`))
+await write(
+  script,
+  toScript(await buildModule(script, `import { api } from './index.ts'\nwindow.api = api`)),
+)

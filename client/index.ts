@@ -46,8 +46,14 @@ export const createClient = <R extends object = Untyped>(
   ): Promise<unknown> => {
     // All that could change while the request runs is read before the first await.
     const turn = ++turns
-    const { auth, baseUrl = '', tokenKey = 'app_token', headers, storage } = settings
-    const { fetch: run = fetch } = settings
+    const {
+      auth,
+      baseUrl = '',
+      tokenKey = 'app_token',
+      headers,
+      storage,
+      fetch: run = fetch,
+    } = settings
     const request = [...hooks.request]
     const response = [...hooks.response]
     const vault = accessToken(memory, tokenKey, storage)
@@ -98,14 +104,13 @@ export const createClient = <R extends object = Untyped>(
       throw error
     }
     for (const intercept of response) answer = (await intercept(answer)) ?? answer
-    if (!answer.ok) throw Object.assign(Error(`${answer.status} ${config.url}`), answer)
+    if (!answer.ok)
+      throw Object.assign(Error((answer.status as unknown as string) + ' ' + config.url), answer)
     return answer.data
   }
 
-  const bodyless =
-    (method: string) =>
-    (path: string, options: RequestOptions = {}) =>
-      send(method, path, options.body, options)
+  const bodyless = (method: string) => (path: string, options?: RequestOptions) =>
+    send(method, path, options?.body, options)
   const withBody = (method: string) => (path: string, body: unknown, options?: RequestOptions) =>
     send(method, path, body, options)
 

@@ -1,0 +1,88 @@
+/** A `fetch` that tries again. Source: decisions, "Browser client"; RFC 9110 §9.2.2 (idempotent methods) and §10.2.3 (Retry-After). */
+import type { Fetch } from './options.js'
+
+export interface RetryOptions {
+  /** How often a request is sent at most, the first time included. Default 3. */
+  tries?: number
+  /** Milliseconds the first wait lasts at most; each further one may last twice as long. Default 300. */
+  delay?: number
+  /** Milliseconds no wait exceeds. Where `Retry-After` asks for more, the answer is given as it is. Default 30,000. */
+  maxDelay?: number
+  /** Methods that may be sent twice. Default GET, HEAD, OPTIONS, PUT and DELETE, which are idempotent. */
+  methods?: readonly string[]
+  /** Answers worth another try. Default 408, 429, 500, 502, 503 and 504. */
+  statuses?: readonly number[]
+  /** Sends each try. Default: the platform's `fetch`, looked up at each call. */
+  fetch?: Fetch
+}
+
+const idempotent = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']
+const passing = [408, 429, 500, 502, 503, 504]
+
+/**
+ * Makes a `fetch` that repeats what failed for a passing reason: `createClient({ fetch: retry() })`.
+ *
+ * Network failures and the statuses above count as such; an abort, a timeout and a streamed body end the tries. Waits are
+ * random between nothing and a limit that doubles, so that many clients do not come back at once; `Retry-After`, in
+ * seconds or as a date, is obeyed instead. The call's `timeout` and `signal` cover all tries and waits together.
+ */
+export function retry(options: RetryOptions = {}): Fetch {
+  const { tries = 3, delay = 300, maxDelay = 30_000 } = options
+  const { methods = idempotent, statuses = passing } = options
+
+  return async (url, init) => {
+    const send = options.fetch ?? fetch
+    const mayRepeat =
+      methods.includes((init.method ?? 'GET').toUpperCase()) &&
+      !(init.body instanceof ReadableStream)
+    for (let count = 1; ; count++) {
+      const isLast = count >= tries || !mayRepeat
+      const response = await attempt(send, url, init, isLast)
+      if (response && (isLast || !statuses.includes(response.status))) return response
+
+      const asked = response && readRetryAfter(response.headers.get('Retry-After'))
+      if (response && asked !== undefined && asked > maxDelay) return response
+      // Not read, so let go: the connection is free for the next try.
+      response?.body?.cancel().catch(() => undefined)
+      const limit = Math.min(maxDelay, delay * 2 ** (count - 1))
+      await wait(asked ?? Math.random() * limit, init.signal)
+    }
+  }
+}
+
+/** The answer, or nothing after a network failure that may be tried again. */
+async function attempt(send: Fetch, url: string, init: RequestInit, isLast: boolean) {
+  try {
+    return await send(url, init)
+  } catch (error) {
+    // fetch reports network failures as a TypeError, aborts and timeouts as something else.
+    if (isLast || init.signal?.aborted || (error as Error).name !== 'TypeError') {
+      throw error
+    }
+    return undefined
+  }
+}
+
+/** Milliseconds from now, `undefined` for a missing or unreadable value. */
+function readRetryAfter(value: string | null): number | undefined {
+  if (value === null) return undefined
+  if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
+}
+
+/** @throws the signal's reason once it is aborted */
+async function wait(milliseconds: number, signal: AbortSignal | null | undefined): Promise<void> {
+  signal?.throwIfAborted()
+  await new Promise<void>((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, milliseconds)
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}
