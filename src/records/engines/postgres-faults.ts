@@ -1,0 +1,45 @@
+/** Sorts PostgreSQL's errors. Source: PostgreSQL, Appendix A, Error Codes. */
+import { EngineFault, type FaultKind } from '../engine.js'
+
+/** @returns an `EngineFault`; an error that neither the server nor its connection made as it is */
+export function toPostgresFault(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof EngineFault) return error
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown }
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
+    const details = typeof constraint === 'string' ? { constraint } : {}
+    return new EngineFault(kindOf(code), error.message, error, details)
+  }
+  return isLost(error) ? new EngineFault('unavailable', error.message, error) : error
+}
+
+function kindOf(code: string): FaultKind {
+  return exact[code] ?? classes[code.slice(0, 2)] ?? 'other'
+}
+
+const exact: Readonly<Record<string, FaultKind>> = {
+  '23505': 'unique',
+  '23503': 'reference',
+  // Names of `read_only_sql_transaction`: a replica took over, or the disk is protected.
+  '25006': 'unavailable',
+  '40001': 'conflict',
+  '40P01': 'conflict',
+  '55P03': 'unavailable',
+  '57014': 'other',
+}
+
+/** By the first two characters: connection, data, constraints, resources, operators, system. */
+const classes: Readonly<Record<string, FaultKind>> = {
+  '08': 'unavailable',
+  '22': 'value',
+  '23': 'value',
+  '53': 'unavailable',
+  '57': 'unavailable',
+  '58': 'unavailable',
+}
+
+/** Errors of the socket and of the driver about it; programming errors are none of them. */
+function isLost(error: Error): boolean {
+  const code: unknown = (error as { code?: unknown }).code
+  if (typeof code === 'string' && /^(E[A-Z]+|CERT_|ERR_TLS)/.test(code)) return code !== 'EINVAL'
+  return /connection|timeout exceeded|terminat|not queryable|after calling end/i.test(error.message)
+}

@@ -1,0 +1,45 @@
+/** Sorts SQLite's errors. Source: SQLite, Result and Error Codes. */
+import { EngineFault, type FaultKind } from '../engine.js'
+
+/** @returns an `EngineFault`; an error that is not SQLite's as it is */
+export function toSqliteFault(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const code: unknown = (error as { code?: unknown }).code
+  if (error instanceof RangeError) return new EngineFault('value', error.message, error)
+  if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return error
+  const kind = kindOf(code)
+  const details = kind === 'unique' ? readUnique(error.message) : {}
+  return new EngineFault(kind, error.message, error, details)
+}
+
+function kindOf(code: string): FaultKind {
+  return exact[code] ?? families[code.split('_')[1] ?? ''] ?? 'other'
+}
+
+const exact: Readonly<Record<string, FaultKind>> = {
+  SQLITE_CONSTRAINT_UNIQUE: 'unique',
+  SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
+  SQLITE_CONSTRAINT_ROWID: 'unique',
+  SQLITE_CONSTRAINT_FOREIGNKEY: 'reference',
+}
+
+const families: Readonly<Record<string, FaultKind>> = {
+  CONSTRAINT: 'value',
+  TOOBIG: 'value',
+  MISMATCH: 'value',
+  BUSY: 'unavailable',
+  LOCKED: 'unavailable',
+  READONLY: 'unavailable',
+  FULL: 'unavailable',
+  IOERR: 'unavailable',
+  CANTOPEN: 'unavailable',
+  NOMEM: 'unavailable',
+}
+
+/** `UNIQUE constraint failed: product.name, product.shop` or `… index 'product_name_key'`. */
+function readUnique(message: string): { columns?: string[]; constraint?: string } {
+  const told = message.slice(message.indexOf(': ') + 2)
+  const index = /^index '(.+)'$/.exec(told)?.[1]
+  if (index !== undefined) return { constraint: index }
+  return { columns: told.split(', ').map((name) => name.slice(name.indexOf('.') + 1)) }
+}
