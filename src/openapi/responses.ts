@@ -7,8 +7,8 @@ import type {
   ResponseObject,
   ResponsesObject,
 } from 'openapi3-ts/oas31'
-import type { DeclaredType } from '../fields/type-of.js'
-import { resolveType } from '../fields/type-of.js'
+import { resolveType, type DeclaredType } from '../fields/type-of.js'
+import { plainType, restType } from '../routing/path-types.js'
 import type { DocNote, DocResponse } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { errorContent, errorReference } from './error-components.js'
@@ -94,21 +94,40 @@ const anyContent: ContentObject = { '*/*': { schema: {} } }
 function ownAnswers(documented: DocumentedRoute, note: DocNote): [number, ReferenceObject][] {
   const { access, classes, route } = documented
   const { body, query, returns } = classes
-  // Where a thing is looked up. What was just made is there.
-  const looksUp = route.method === 'GET' || route.pattern.names.length > 0
-  const files = takesFiles(documented, note)
-  const found = [...returns].some(
-    ([status, { list }]) => (status === 0 || isSuccess(status)) && !list,
-  )
+  const reads = readsBody(documented, note)
   const answers: (readonly [boolean, number, ReferenceObject])[] = [
-    [body !== undefined || query !== undefined || files, 400, errorReference('BadRequest')],
+    [reads || query !== undefined, 400, errorReference('BadRequest')],
     [!access.open, 401, errorReference('Unauthorized')],
     [asksForMore(documented), 403, errorReference('Forbidden')],
-    [looksUp && found, 404, errorReference('NotFound')],
-    [body !== undefined || files, 413, errorReference('TooLarge')],
+    [misses(route, returns), 404, errorReference('NotFound')],
+    [reads, 413, errorReference('TooLarge')],
     [body !== undefined, 415, errorReference('UnsupportedMediaType')],
   ]
   return answers.flatMap(([given, status, reference]) => (given ? [[status, reference]] : []))
+}
+
+function readsBody(documented: DocumentedRoute, note: DocNote): boolean {
+  const { classes, route } = documented
+  if (route.method === 'GET') return false
+  return (
+    classes.body !== undefined ||
+    takesFiles(documented, note) ||
+    route.argumentNames.some((name) => name === 'body' || name === 'request')
+  )
+}
+
+/** A parameter may be of another type than the path says, and a thing that is looked up may not be there. */
+function misses(
+  { method, pattern }: DocumentedRoute['route'],
+  returns: DocumentedRoute['classes']['returns'],
+): boolean {
+  const types = pattern.segments.flatMap((part) => (part.kind === 'parameter' ? [part.type] : []))
+  if (types.some((type) => type !== plainType && type !== restType)) return true
+  const one = [...returns].some(
+    ([status, { list }]) => !list && (status === 0 || isSuccess(status)),
+  )
+  // What was just made is there.
+  return one && (method === 'GET' || types.length > 0)
 }
 
 function asksForMore({ access }: DocumentedRoute): boolean {

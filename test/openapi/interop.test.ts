@@ -1,0 +1,128 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { validate } from '@readme/openapi-parser'
+import { bootstrap, type Application } from 'filigree'
+import { root, runNode, withFolder } from './command.js'
+import { FixtureModule } from './fixture-application.js'
+
+const apiKey = 'a-key-for-the-tests-alone'
+let app: Application
+
+beforeAll(async () => {
+  app = await bootstrap(FixtureModule, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    env: { APP_API_KEY: apiKey },
+  })
+})
+
+afterAll(() => app.close())
+
+describe('the document, judged by others', () => {
+  it('has no error by the recommended rules of @redocly/cli', async () => {
+    const text = JSON.stringify(app.openapi)
+    const { code, output } = await withFolder({ 'openapi.json': text }, (folder) =>
+      runNode(join(root, 'node_modules/@redocly/cli/bin/cli.js'), [
+        'lint',
+        join(folder, 'openapi.json'),
+        '--extends=recommended',
+        '--format=json',
+      ]),
+    )
+    const report = JSON.parse(output.slice(output.indexOf('{'), output.lastIndexOf('}') + 1))
+    expect(
+      report.problems.filter(({ severity }: { severity: string }) => severity === 'error'),
+    ).toEqual([])
+    expect(report.totals.errors).toBe(0)
+    expect(code).toBe(0)
+  })
+
+  it('is valid by the schema of OpenAPI 3.1, every reference leads somewhere', async () => {
+    const copy = structuredClone(app.openapi)
+    const result = await validate(copy as Parameters<typeof validate>[0])
+    expect(result).toMatchObject({ valid: true })
+  })
+
+  it('gives types to a client written from it alone, which works', async () => {
+    const files = {
+      'openapi.json': JSON.stringify(app.openapi),
+      'program.ts': program,
+      'package.json': '{ "type": "module" }',
+      'tsconfig.json': JSON.stringify({
+        compilerOptions: {
+          strict: true,
+          target: 'es2023',
+          lib: ['es2023', 'dom', 'dom.iterable'],
+          module: 'nodenext',
+          types: ['node'],
+          skipLibCheck: true,
+        },
+      }),
+    }
+    const { made, compiled, ran } = await withFolder(files, async (folder) => ({
+      made: await runNode(join(root, 'node_modules/openapi-typescript/bin/cli.js'), [
+        join(folder, 'openapi.json'),
+        '--output',
+        join(folder, 'api.ts'),
+        // A default makes a field optional for who sends it.
+        '--default-non-nullable=false',
+      ]),
+      compiled: await runNode(join(root, 'node_modules/typescript/bin/tsc'), ['-p', folder]),
+      ran: await runNode(join(folder, 'program.js'), [app.url, apiKey]),
+    }))
+    expect(made).toMatchObject({ code: 0 })
+    expect(compiled).toEqual({ code: 0, output: '' })
+    expect(JSON.parse(ran.output)).toEqual({
+      found: 'Lamp',
+      missing: [404, 'Not found'],
+      made: [201, 'Vase', 'red'],
+      refused: [400, ['price']],
+      byName: { found: [], total: 4 },
+      anonymous: [401, 'Unauthorized'],
+      types: ['number', 'string', true],
+    })
+  }, 60_000)
+})
+
+/** Every mistake in it that is expected not to compile does not. */
+const program = `
+import createClient from 'openapi-fetch'
+import type { components, paths } from './api.js'
+
+const [, , baseUrl = '', token = ''] = process.argv
+const client = createClient<paths>({ baseUrl, headers: { Authorization: 'Bearer ' + token } })
+const stranger = createClient<paths>({ baseUrl })
+
+const list = await client.GET('/items', { params: { query: { limit: 5, tag: ['a', 'b'] } } })
+const found: string | undefined = list.data?.[0]?.name
+const missing = await client.GET('/items/{id}', { params: { path: { id: 4711 } } })
+const made = await client.POST('/items', { body: { name: 'Vase', price: 3, color: 'red' } })
+const item: components['schemas']['Item'] = made.data!
+const id: number = item.id
+const createdAt: string = item.createdAt
+// @ts-expect-error a price is a number
+const refused = await client.POST('/items', { body: { name: 'Vase', price: 'three' } })
+const faults = (refused.error as components['schemas']['ErrorBody']).errors?.map(({ path }) => path)
+const byName = await client.GET('/items/{name}#name-string', { params: { path: { name: 'Lamp' } } })
+const anonymous = await stranger.POST('/items', { body: { name: 'Vase', price: 3 } })
+const unauthorized = anonymous.error as components['schemas']['ErrorBody']
+type Sent = keyof components['schemas']['ItemInput']
+const serverOwn: [Extract<Sent, 'id' | 'createdAt' | 'secret'>] extends [never] ? true : false = true
+// @ts-expect-error there is no such colour
+void (() => client.POST('/items', { body: { name: 'Vase', price: 3, color: 'blue' } }))
+// @ts-expect-error there is no such path
+void (() => client.GET('/nowhere'))
+// @ts-expect-error this path cannot be deleted without its id
+void (() => client.DELETE('/items/{id}'))
+
+console.log(JSON.stringify({
+  found,
+  missing: [missing.response.status, (missing.error as components['schemas']['ErrorBody']).error],
+  made: [made.response.status, item.name, item.color],
+  refused: [refused.response.status, faults],
+  byName: byName.data,
+  anonymous: [anonymous.response.status, unauthorized.error],
+  types: [typeof id, typeof createdAt, serverOwn],
+}))
+`
