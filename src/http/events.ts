@@ -51,7 +51,7 @@ const noItems = 'events: the items come from no iterable. Give a generator, a li
 export function events(
   items: AsyncIterable<EventItem> | Iterable<EventItem> | ReadableStream<EventItem>,
 ): Reply<EventStream> {
-  if (typeof items !== 'object') throw new TypeError(noItems)
+  if (!isObject(items)) throw new TypeError(noItems)
   return new Reply(new EventStream(items))
     .type('text/event-stream')
     .header('Cache-Control', 'no-cache')
@@ -77,8 +77,12 @@ export function toEventText(item: unknown): string {
   return `${text}\n`
 }
 
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
 function isFields(item: unknown): item is Exclude<EventItem, string> {
-  if (typeof item !== 'object' || item === null) return false
+  if (!isObject(item)) return false
   return 'data' in item || 'event' in item || 'id' in item || 'retry' in item
 }
 

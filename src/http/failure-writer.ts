@@ -26,8 +26,9 @@ export class FailureWriter {
     this.#report(request, error)
     if (outgoing.destroyed || outgoing.writableEnded) return
     if (outgoing.headersSent) {
-      // What was announced cannot be kept: the client must see that the answer is cut off.
-      outgoing.destroy()
+      // What was announced cannot be kept, so the client must see that the answer is cut off; what was written in this
+      // turn goes out before.
+      setImmediate(() => outgoing.destroy())
       return
     }
     try {

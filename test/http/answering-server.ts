@@ -124,8 +124,17 @@ export function answerTo(
   asked?: Asked,
   rule: ResultRule = plainRule,
 ): Promise<Answer & { readonly log: LogEntry[] }> {
+  return answerBy(() => result, asked, rule)
+}
+
+/** The answer to this handler. */
+export function answerBy(
+  handler: () => unknown,
+  asked?: Asked,
+  rule: ResultRule = plainRule,
+): Promise<Answer & { readonly log: LogEntry[] }> {
   const answer = (request: HttpRequest, responder: Responder) => {
-    responder.send(request, result, rule)
+    responder.send(request, handler(), rule)
   }
   return answerOnce({ answer }, asked)
 }

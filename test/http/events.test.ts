@@ -1,0 +1,164 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { PassThrough, Readable } from 'node:stream'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { HttpError } from '../../src/errors/http-error.js'
+import { createCors } from '../../src/http/cors.js'
+import { events, toEventText, type EventItem } from '../../src/http/events.js'
+import type { Outgoing } from '../../src/http/exchange.js'
+import type { HttpRequest } from '../../src/http/request.js'
+import { createResponder } from '../../src/http/responder.js'
+import { answerTo, createMemoryLog, plainRule, startAnswering } from './answering-server.js'
+
+describe('toEventText', () => {
+  it.each([
+    ['hello', 'data: hello\n\n'],
+    ['', 'data: \n\n'],
+    ['a\nb\r\nc\rd', 'data: a\ndata: b\ndata: c\ndata: d\n\n'],
+    [' led by a space', 'data:  led by a space\n\n'],
+    [{ data: 'x' }, 'data: x\n\n'],
+    [{ data: { eur: 3 } }, 'data: {"eur":3}\n\n'],
+    [{ data: [1, 'a\nb'] }, 'data: [1,"a\\nb"]\n\n'],
+    [{ data: 0 }, 'data: 0\n\n'],
+    [{ data: null }, 'data: null\n\n'],
+    [
+      { data: 'x', event: 'price', id: 7, retry: 500 },
+      'event: price\nid: 7\nretry: 500\ndata: x\n\n',
+    ],
+    [{ id: '' }, 'id: \n\n'],
+    [{ retry: 0 }, 'retry: 0\n\n'],
+  ])('writes %j', (item, text) => {
+    expect(toEventText(item)).toBe(text)
+  })
+
+  it.each([
+    [{ data: 'x', event: 'a\ndata: forged' }, 'events: event holds a line break or NUL.'],
+    [{ data: 'x', event: 'a\rb' }, 'events: event holds a line break or NUL.'],
+    [{ data: 'x', id: '7\n\ndata: forged' }, 'events: id holds a line break or NUL.'],
+    [{ data: 'x', id: '7\0' }, 'events: id holds a line break or NUL.'],
+    [{ retry: 1.5 }, 'events: retry 1.5 is no number of milliseconds.'],
+    [{ retry: -1 }, 'events: retry -1 is no number of milliseconds.'],
+    [{ data: () => 1 }, 'events: data has no JSON.'],
+    [{ price: 3 }, 'events: an item is no event. Give text, or { data, event, id, retry }.'],
+    [7, 'events: an item is no event.'],
+    [null, 'events: an item is no event.'],
+    [undefined, 'events: an item is no event.'],
+  ])('refuses %j', (item, message) => {
+    const attempt = () => toEventText(item)
+    expect(attempt).toThrow(TypeError)
+    expect(attempt).toThrow(message)
+  })
+})
+
+async function* ticks(): AsyncGenerator<EventItem> {
+  yield 'one'
+  yield { data: 2, id: 2 }
+}
+
+describe('events', () => {
+  it.each([
+    ['an async generator', () => ticks()],
+    ['a list', () => ['one', { data: 2, id: 2 }]],
+    ['a generator', () => ['one', { data: 2, id: 2 }].values()],
+    ['a set', () => new Set(['one', { data: 2, id: 2 }])],
+    ['a web stream', () => ReadableStream.from(['one', { data: 2, id: 2 }])],
+    ['a Node stream', () => Readable.from(['one', { data: 2, id: 2 }])],
+  ])('sends those of %s', async (_what, make) => {
+    const answer = await answerTo(events(make() as Iterable<EventItem>))
+    expect(answer).toMatchObject({ status: 200, complete: true, log: [] })
+    expect(answer.text.replaceAll(':\n\n', '')).toBe('data: one\n\nid: 2\ndata: 2\n\n')
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache',
+      'access-control-allow-origin': '*',
+    })
+  })
+
+  it.each(['text', 7, null, {}])('refuses %j, which is no iterable of events', (items) => {
+    expect(() => events(items as unknown as EventItem[])).toThrow(
+      'events: the items come from no iterable. Give a generator, a list or a stream.',
+    )
+  })
+
+  it('answers HEAD without asking for an event', async () => {
+    let asked = false
+    const iterator = { next: () => ((asked = true), { done: true as const, value: undefined }) }
+    const answer = await answerTo(events({ [Symbol.iterator]: () => iterator }), { method: 'HEAD' })
+    expect(answer.headers['content-type']).toBe('text/event-stream')
+    expect(asked).toBe(false)
+  })
+
+  it('is a normal error when the source fails at once', async () => {
+    async function* refused(): AsyncGenerator<EventItem> {
+      throw new HttpError(404, 'No such feed')
+    }
+    const answer = await answerTo(events(refused()))
+    expect(answer).toMatchObject({ status: 404, text: '{"error":"No such feed"}' })
+    expect(answer.headers['cache-control']).toBeUndefined()
+  })
+
+  it('is cut off when an item is no event', async () => {
+    const answer = await answerTo(events(['one', { price: 3 } as EventItem]))
+    expect(answer.complete).toBe(false)
+    expect((answer.log[0]?.details['err'] as Error).message).toContain('an item is no event')
+  })
+
+  it('connects a client before there is an event, and leaves the source with it', async () => {
+    let returned: () => void = () => undefined
+    const done = new Promise<void>((resolve) => (returned = resolve))
+    const silent: AsyncIterator<EventItem> = {
+      next: () => new Promise(() => undefined),
+      return: () => {
+        returned()
+        return Promise.resolve({ done: true, value: undefined })
+      },
+    }
+    await using server = await startAnswering({
+      answer: (request, responder) => {
+        responder.send(request, events({ [Symbol.asyncIterator]: () => silent }), plainRule)
+      },
+    })
+    const socket = connect(server.port, '127.0.0.1')
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    const [first] = (await once(socket, 'data')) as [Buffer]
+    expect(first.toString()).toContain('Content-Type: text/event-stream')
+    socket.destroy()
+    await done
+    expect(server.log).toEqual([])
+  })
+})
+
+class RecordingOutgoing extends PassThrough implements Outgoing {
+  headersSent = false
+  writeHead(): this {
+    this.headersSent = true
+    return this
+  }
+}
+
+describe('the heartbeat', () => {
+  afterEach(() => {
+    jest.useRealTimers()
+  })
+
+  it('is a comment every 15 seconds, for as long as the client is there', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] })
+    const outgoing = new RecordingOutgoing()
+    const request = { outgoing, method: 'GET' } as unknown as HttpRequest
+    const silent = { next: () => new Promise<never>(() => undefined) }
+    const responder = createResponder({ cors: createCors(), log: createMemoryLog() })
+    responder.send(request, events({ [Symbol.asyncIterator]: () => silent }), plainRule)
+    while (!outgoing.headersSent) await new Promise((resolve) => setImmediate(resolve))
+    expect(String(outgoing.read())).toBe(':\n\n')
+    jest.advanceTimersByTime(14_999)
+    expect(outgoing.read()).toBeNull()
+    jest.advanceTimersByTime(1)
+    expect(String(outgoing.read())).toBe(':\n\n')
+    jest.advanceTimersByTime(30_000)
+    expect(String(outgoing.read())).toBe(':\n\n:\n\n')
+    expect(jest.getTimerCount()).toBe(1)
+    outgoing.destroy()
+    await once(outgoing, 'close')
+    expect(jest.getTimerCount()).toBe(0)
+  })
+})

@@ -1,0 +1,245 @@
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import { connect } from 'node:net'
+import { Readable } from 'node:stream'
+import { describe, expect, it } from '@jest/globals'
+import { HttpError } from '../../src/errors/http-error.js'
+import { reply } from '../../src/http/reply.js'
+import { answerBy, answerTo, plainRule, startAnswering } from './answering-server.js'
+
+async function* chunks(...items: unknown[]): AsyncGenerator<unknown> {
+  for (const item of items) yield item
+}
+
+function* letters(): Generator<string> {
+  yield 'a'
+  yield 'b'
+}
+
+async function* failingAfter(count: number, error: unknown): AsyncGenerator<string> {
+  for (let index = 0; index < count; index++) yield 'x'
+  throw error
+}
+
+describe('a streamed body', () => {
+  it.each([
+    ['a Node stream', () => Readable.from([Buffer.from('ab'), Buffer.from('c')])],
+    ['a Node stream of text', () => Readable.from(['ab', 'c'])],
+    ['a web stream', () => new Response('abc').body],
+    ['a web stream of text', () => ReadableStream.from(['a', 'bc'])],
+    ['an async generator', () => chunks('a', Buffer.from('b'), new Uint8Array([99]))],
+    ['a view', () => chunks(new DataView(new Uint8Array([9, 97, 98, 99]).buffer, 1))],
+    ['a generator', () => [...'abc'].values()],
+    ['an async iterable object', () => ({ [Symbol.asyncIterator]: () => chunks('abc') })],
+    ['empty chunks in between', () => chunks('', 'a', '', 'bc', '')],
+  ])('comes from %s', async (_what, make) => {
+    const answer = await answerBy(make)
+    expect(answer).toMatchObject({ status: 200, text: 'abc', complete: true, log: [] })
+    expect(answer.headers['content-type']).toBe('application/octet-stream')
+    expect(answer.headers['access-control-allow-origin']).toBe('*')
+  })
+
+  it('comes from a Blob, with its type and length', async () => {
+    const answer = await answerTo(new Blob(['abc'], { type: 'text/csv' }))
+    expect(answer.text).toBe('abc')
+    expect(answer.headers).toMatchObject({ 'content-type': 'text/csv', 'content-length': '3' })
+    const untyped = await answerTo(reply(new Blob(['abc']), 201))
+    expect(untyped.status).toBe(201)
+    expect(untyped.headers['content-type']).toBe('application/octet-stream')
+  })
+
+  it('takes status, type, headers and length of its reply', async () => {
+    const made = reply(letters(), 206)
+      .type('text/plain')
+      .header('X-A', '1')
+      .header('Content-Length', 2)
+    const answer = await answerTo(made)
+    expect(answer).toMatchObject({ status: 206, text: 'ab' })
+    expect(answer.headers).toMatchObject({ 'content-type': 'text/plain', 'x-a': '1' })
+    expect(answer.headers['content-length']).toBe('2')
+  })
+
+  it('may be empty', async () => {
+    expect(await answerTo(chunks())).toMatchObject({ status: 200, text: '', complete: true })
+    const blob = await answerTo(new Blob([]))
+    expect(blob.headers['content-length']).toBe('0')
+  })
+
+  it('is data, not a stream, when it is a map or a set', async () => {
+    expect((await answerTo(new Map([['a', 1]]))).text).toBe('{}')
+    expect((await answerTo(new Set(['a']))).text).toBe('{}')
+  })
+
+  it('is not read for HEAD, and let go', async () => {
+    let wasRead = false
+    const source = new Readable({
+      read() {
+        wasRead = true
+        this.push(null)
+      },
+    })
+    const answer = await answerTo(source, { method: 'HEAD' })
+    expect(answer).toMatchObject({ status: 200, text: '' })
+    expect(answer.headers['content-type']).toBe('application/octet-stream')
+    expect(source.destroyed).toBe(true)
+    expect(wasRead).toBe(false)
+  })
+
+  it('is let go with a status that has no body', async () => {
+    const source = Readable.from(['a'])
+    expect(await answerTo(reply(source, 204))).toMatchObject({ status: 204, text: '' })
+    expect(source.destroyed).toBe(true)
+  })
+})
+
+describe('a stream that fails', () => {
+  it.each([
+    ['an async generator', () => failingAfter(0, new Error('secret'))],
+    ['a missing file', () => createReadStream('/nowhere/at/all')],
+    [
+      'a web stream',
+      () =>
+        new ReadableStream({
+          start: (c) => {
+            c.error(new Error('secret'))
+          },
+        }),
+    ],
+    ['a destroyed stream', () => Readable.from(['a']).destroy()],
+    ['an object as its first chunk', () => chunks({ id: 7 })],
+    ['null as its first chunk', () => chunks(null)],
+  ])('is a masked 500 before its first byte: %s', async (_what, make) => {
+    const answer = await answerBy(make)
+    expect(answer).toMatchObject({ status: 500, text: '{"error":"Internal server error"}' })
+    expect(answer.log[0]?.details['requestId']).toBe(answer.headers['x-request-id'])
+  })
+
+  it('may throw an HttpError before its first byte', async () => {
+    const answer = await answerTo(failingAfter(0, new HttpError(404, 'No such report')))
+    expect(answer).toMatchObject({ status: 404, text: '{"error":"No such report"}', log: [] })
+  })
+
+  it.each([
+    ['throws', failingAfter(2, new Error('secret'))],
+    ['throws an HttpError', failingAfter(2, new HttpError(500, 'secret'))],
+    ['gives an object', chunks('x', 'x', { id: 7 })],
+  ])('cuts the answer off where it %s in the middle, and is logged', async (_what, source) => {
+    const answer = await answerTo(source)
+    expect(answer).toMatchObject({ status: 200, complete: false })
+    expect('xx'.startsWith(answer.text)).toBe(true)
+    expect(answer.log).toHaveLength(1)
+    expect(answer.log[0]).toMatchObject({ level: 'error', message: 'request failed' })
+  })
+
+  it.each([
+    ['less', ['ab'], 'The stream ended after 2 of the 3 bytes announced.'],
+    ['more', ['ab', 'cd'], 'The stream gave more than the 3 bytes announced.'],
+  ])('cuts the answer off when it gives %s than its length', async (_what, items, message) => {
+    const answer = await answerTo(reply(chunks(...items)).header('Content-Length', 3))
+    expect(answer.complete).toBe(false)
+    expect(answer.text.length).toBeLessThan(3)
+    expect((answer.log[0]?.details['err'] as Error).message).toBe(message)
+  })
+})
+
+describe('a client that reads slowly', () => {
+  it('holds the source back, and lets it go by leaving', async () => {
+    let given = 0
+    let reportEnd: () => void = () => undefined
+    const ended = new Promise<void>((resolve) => (reportEnd = resolve))
+    async function* endless(): AsyncGenerator<Buffer> {
+      try {
+        for (;;) {
+          given++
+          yield Buffer.alloc(64 * 1024)
+        }
+      } finally {
+        reportEnd()
+      }
+    }
+    await using server = await startAnswering({
+      answer: (request, responder) => {
+        responder.send(request, endless(), plainRule)
+      },
+    })
+    const socket = connect(server.port, '127.0.0.1')
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(socket, 'readable')
+    // Nothing is read from here on: the source must come to a halt once the buffers are full.
+    let before = -1
+    while (before !== given) {
+      before = given
+      for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(given).toBeGreaterThan(0)
+    expect(given).toBeLessThan(1000)
+    socket.destroy()
+    await ended
+    expect(server.log).toEqual([])
+  })
+})
+
+describe('a client that leaves', () => {
+  function leaveDuring(make: () => unknown): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const start = async () => {
+        await using server = await startAnswering({
+          answer: (request, responder) => {
+            responder.send(request, make(), plainRule)
+          },
+        })
+        const socket = connect(server.port, '127.0.0.1')
+        socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+        await once(socket, 'data')
+        socket.destroy()
+        await new Promise<void>((gone) => (left = gone))
+        expect(server.log).toEqual([])
+      }
+      start().then(resolve, reject)
+    })
+  }
+  let left: () => void = () => undefined
+
+  it('destroys a Node stream', async () => {
+    const source = new Readable({ read: () => undefined })
+    source.push('a')
+    source.once('close', () => {
+      left()
+    })
+    await leaveDuring(() => source)
+    expect(source.destroyed).toBe(true)
+  })
+
+  it('cancels a web stream that waits for its next chunk', async () => {
+    let cancelled = false
+    const source = new ReadableStream({
+      start: (controller) => {
+        controller.enqueue('a')
+      },
+      cancel: () => {
+        cancelled = true
+        left()
+      },
+    })
+    await leaveDuring(() => source)
+    expect(cancelled).toBe(true)
+  })
+
+  it('calls return() of an iterator that waits for its next chunk', async () => {
+    let calls = 0
+    let returned = 0
+    const iterator = {
+      next: () =>
+        calls++ === 0
+          ? Promise.resolve({ value: 'a', done: false })
+          : new Promise<IteratorResult<string>>(() => undefined),
+      return: () => {
+        returned++
+        left()
+        return Promise.reject(new Error('nobody listens'))
+      },
+    }
+    await leaveDuring(() => ({ [Symbol.asyncIterator]: () => iterator }))
+    expect(returned).toBe(1)
+  })
+})
