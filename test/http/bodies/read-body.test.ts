@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { once } from 'node:events'
+import { PassThrough, Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
+import { readBody } from '../../../src/http/bodies/read-body.js'
+import { defaultLimits } from '../../../src/http/limits.js'
+import { HttpRequest } from '../../../src/http/request.js'
 import { BodyServer, textOf, type BodyServerOptions } from './body-server.js'
 
 const json = 'application/json'
@@ -256,25 +260,47 @@ describe('readBody and the connection', () => {
     expect((await reading).failure).toMatchObject({ status: 400, code: 'CLIENT_GONE' })
   })
 
-  it('rejects with CLIENT_GONE when the connection was lost before the reading', async () => {
-    const { HttpRequest } = await import('../../../src/http/request.js')
-    const { readBody } = await import('../../../src/http/bodies/read-body.js')
-    const { defaultLimits } = await import('../../../src/http/limits.js')
-    const { PassThrough } = await import('node:stream')
-    for (const type of [json, 'multipart/form-data; boundary=b']) {
-      const stream = new PassThrough()
-      stream.destroy()
-      await once(stream, 'close')
-      const incoming = Object.assign(stream, {
-        headers: { 'content-type': type, 'transfer-encoding': 'chunked' },
-        rawHeaders: [],
-        httpVersion: '1.1',
-        socket: {},
-      })
-      const outgoing = Object.assign(new PassThrough(), { headersSent: false, writeHead: () => 0 })
-      const request = new HttpRequest(incoming, outgoing, { trustProxy: false })
-      const reading = readBody(request, { limits: defaultLimits, declared: false })
-      await expect(reading).rejects.toMatchObject({ code: 'CLIENT_GONE' })
-    }
+  const types = [json, 'multipart/form-data; boundary=b']
+
+  it.each(types)('rejects with CLIENT_GONE when %s was lost before the reading', async (type) => {
+    const request = standIn(type)
+    request.incoming.destroy()
+    await once(request.incoming, 'close')
+    await expect(read(request)).rejects.toMatchObject({ status: 400, code: 'CLIENT_GONE' })
+  })
+
+  it.each(types)('leaves a refused %s so that its later failure harms nobody', async (type) => {
+    const request = standIn(type)
+    const reading = read(request)
+    request.incoming.push('x'.repeat(11))
+    await expect(reading).rejects.toMatchObject({ status: 413 })
+    expect(request.incoming.isPaused()).toBe(true)
+    request.incoming.destroy(new Error('broken'))
+    await new Promise((resolve) => request.incoming.on('close', resolve))
+  })
+
+  it.each(types)('rejects with CLIENT_GONE and the cause when %s breaks', async (type) => {
+    const request = standIn(type)
+    const reading = read(request)
+    const cause = new Error('broken')
+    request.incoming.destroy(cause)
+    await expect(reading).rejects.toMatchObject({ code: 'CLIENT_GONE', cause })
   })
 })
+
+/** A request by no socket, whose bytes are pushed by the test. */
+function standIn(type: string): HttpRequest {
+  const incoming = Object.assign(new Readable({ read: () => undefined }), {
+    headers: { 'content-type': type, 'transfer-encoding': 'chunked' },
+    rawHeaders: [],
+    httpVersion: '1.1',
+    socket: {},
+  })
+  const outgoing = Object.assign(new PassThrough(), { headersSent: false, writeHead: () => 0 })
+  return new HttpRequest(incoming, outgoing, { trustProxy: false })
+}
+
+async function read(request: HttpRequest): Promise<void> {
+  const limits = { ...defaultLimits, body: 10, multipart: 10 }
+  await readBody(request, { limits, declared: false })
+}

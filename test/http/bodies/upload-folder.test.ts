@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { once } from 'node:events'
+import { access, readdir, readFile, rm, stat, truncate } from 'node:fs/promises'
+import { Readable, Stream } from 'node:stream'
+import { UploadFolder } from '../../../src/http/bodies/upload-folder.js'
+
+let folder: UploadFolder
+let source: Readable
+beforeEach(async () => {
+  folder = await UploadFolder.create()
+  source = new Readable({ read: () => undefined })
+  await once(source.resume(), 'resume')
+})
+afterEach(async () => {
+  await folder.remove()
+})
+
+const limit = 4 * 1024 * 1024
+
+describe('UploadFolder', () => {
+  it('can be entered by its owner alone', async () => {
+    expect((await stat(folder.path)).mode & 0o777).toBe(0o700)
+  })
+
+  it('pauses the source while the disk is behind, and lets it go on after the last byte', async () => {
+    const part = new Stream()
+    const storing = folder.receive(part, { limit, source })
+    part.emit('data', Buffer.alloc(1024 * 1024, 'x'))
+    expect(source.isPaused()).toBe(true)
+    part.emit('end')
+    const { path, size } = await storing
+    expect(size).toBe(1024 * 1024)
+    expect((await readFile(path)).every((byte) => byte === 0x78)).toBe(true)
+    expect(source.isPaused()).toBe(false)
+  })
+
+  it('lets the source go on when the disk has caught up', async () => {
+    const part = new Stream()
+    const storing = folder.receive(part, { limit, source })
+    part.emit('data', Buffer.alloc(1024 * 1024))
+    await once(source, 'resume')
+    part.emit('data', Buffer.alloc(1))
+    part.emit('end')
+    expect((await storing).size).toBe(1024 * 1024 + 1)
+  })
+
+  it('gives up what is being written when it is removed', async () => {
+    const part = new Stream()
+    const storing = folder.receive(part, { limit, source })
+    storing.catch(() => undefined)
+    part.emit('data', Buffer.alloc(1024 * 1024))
+    await Promise.all([folder.remove(), folder.remove()])
+    await expect(storing).rejects.toMatchObject({ code: 'CLIENT_GONE' })
+    await expect(access(folder.path)).rejects.toMatchObject({ code: 'ENOENT' })
+    await expect(folder.receive(part, { limit, source })).rejects.toMatchObject({
+      code: 'CLIENT_GONE',
+    })
+  })
+
+  it('rejects with the error of a system that cannot write', async () => {
+    await rm(folder.path, { recursive: true })
+    const part = new Stream()
+    const storing = folder.receive(part, { limit, source })
+    part.emit('data', Buffer.from('x'))
+    part.emit('end')
+    await expect(storing).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it('rejects a file of which fewer bytes lie on the disk than were sent', async () => {
+    const part = new Stream()
+    const storing = folder.receive(part, { limit, source })
+    storing.catch(() => undefined)
+    part.emit('data', Buffer.alloc(1024 * 1024))
+    await once(source, 'resume')
+    const [name] = await readdir(folder.path)
+    await truncate(`${folder.path}/${name!}`, 10)
+    part.emit('end')
+    await expect(storing).rejects.toThrow('holds 10 bytes of 1048576. Is the disk full?')
+  })
+})
