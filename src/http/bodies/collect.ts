@@ -84,7 +84,8 @@ export function collect(
     finish(undefined)
   }
   const onClose = (): void => {
-    finish(clientGone())
+    // Every request closes in the end; an error and its stack are made only for one that breaks off.
+    if (open) finish(clientGone())
   }
   const onError = (cause: Error): void => {
     finish(clientGone(cause))
