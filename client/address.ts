@@ -5,7 +5,8 @@ import type { RequestOptions } from './options.js'
 /**
  * Joins base and path with one slash, fills `<id:int>` and `{id:int}`, and adds the query string before any `#part`.
  *
- * An absolute path (`https://…`) is used as it is; `//other.host` is a path, not a host.
+ * An absolute path (`https://…`) is used as it is; `//other.host` is a path, not a host, and so are the other spellings
+ * that platforms take for it.
  *
  * @throws {Error} when a value of `options.path` is missing, empty, `.` or `..`: it would name another route
  */
@@ -13,7 +14,7 @@ export const toAddress = (base: string, path: string, options: RequestOptions): 
   const { params = {}, path: values } = options
   if (values) path = fill(path, values)
   if (!/^\w+:\//.test(path)) {
-    path = base.replace(/\/+$/, '') + path.replace(base ? /^[/\\]*/ : /^[/\\]+/, '/')
+    path = base.replace(/\/+$/, '') + path.replace(base ? /^[/\\\s]*/ : /^[/\\\s]+/, '/')
   }
   // Dates become ISO 8601 and `undefined` null, as in a body.
   const query = plain(params) as Record<string, string | null | (string | null)[]>
