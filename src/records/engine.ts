@@ -67,8 +67,8 @@ export interface Dialect {
   encoder(column: Column): ((value: unknown) => unknown) | undefined
   /** JavaScript that makes the property's value of the driver's `v` (never null); absent where they are the same. */
   decoder(column: Column): string | undefined
-  /** SQL of a text in lower case, for comparing without regard to case. */
-  fold(sql: string): string
+  /** SQL around a text that makes it lower case, for comparing without regard to case. */
+  readonly fold: readonly [before: string, after: string]
   /** The same of a value. */
   foldValue(text: string): string
   /** One value that stands for a list in `listTest`; `undefined` where the column's values cannot travel so. */

@@ -2,7 +2,7 @@
 import type { Dialect } from '../engine.js'
 import type { Column } from '../table.js'
 
-/** @param fold the SQL function and collation that make lower case: databases without ICU know ASCII only */
+/** @param hasIcu the server knows the letters of all languages; without it lower case is made of ASCII's only */
 export function createPostgresDialect(hasIcu: boolean): Dialect {
   const collation = hasIcu ? ' collate "und-x-icu"' : ''
   return {
@@ -12,7 +12,7 @@ export function createPostgresDialect(hasIcu: boolean): Dialect {
     encoder: () => undefined,
     decoder: ({ storage, isBoolean }) =>
       storage === 'integer' && !isBoolean ? 'Number(v)' : undefined,
-    fold: (sql) => `lower(${sql}${collation})`,
+    fold: ['lower(', `${collation})`],
     foldValue: (text) => text.toLowerCase(),
     encodeList: (_column, values) => values,
     listTest: ['= any(', ')'],

@@ -9,7 +9,7 @@ export const sqliteDialect: Dialect = {
   incrementType: 'integer primary key autoincrement',
   encoder: ({ isBoolean }) => (isBoolean ? (value) => (value === true ? 1 : 0) : undefined),
   decoder: ({ isBoolean }) => (isBoolean ? 'v === 1' : undefined),
-  fold: (sql) => `filigree_fold(${sql})`,
+  fold: ['filigree_fold(', ')'],
   foldValue: (text) => text.toLowerCase(),
   // Numbers with fractions would have to survive two conversions, and bytes have no JSON.
   encodeList: ({ storage }: Column, values) =>

@@ -1,0 +1,111 @@
+/** Turns a read filter into SQL. Everything in it is a name of the table's or a placeholder. */
+import { Slot, type RawBuilder, type Sql } from './builder.js'
+import type { Dialect } from './engine.js'
+import type { Condition } from './filter.js'
+import { operators } from './operators.js'
+import type { Column, Relation } from './table.js'
+
+type Fragment = RawBuilder<unknown>
+
+/** Writes conditions on a table that the statement knows by an alias. */
+export class FilterWriter {
+  readonly #sql: Sql
+  readonly #dialect: Dialect
+  #aliases = 0
+
+  constructor(sql: Sql, dialect: Dialect) {
+    this.#sql = sql
+    this.#dialect = dialect
+  }
+
+  /** @param alias of the table that the condition was read for */
+  write(condition: Condition, alias: string): Fragment {
+    const { sql } = this
+    switch (condition.kind) {
+      case 'all':
+      case 'any':
+        return this.#writeGroup(condition, alias)
+      case 'not':
+        // Not `not (…)`: that is null where a comparison with null was, and finds neither side.
+        return sql`(${this.write(condition.part, alias)}) is not true`
+      case 'null':
+        return condition.isNull
+          ? sql`${this.ref(alias, condition.codec.column)} is null`
+          : sql`${this.ref(alias, condition.codec.column)} is not null`
+      case 'list':
+        return this.#writeList(condition, alias)
+      case 'compare':
+        return this.#writeCompare(condition, alias)
+      case 'related':
+        return this.#writeRelated(condition.relation, condition.part, alias)
+    }
+  }
+
+  get sql(): Sql {
+    return this.#sql
+  }
+
+  ref(alias: string, column: Column): Fragment {
+    return this.#sql.ref(`${alias}.${column.name}`)
+  }
+
+  #writeGroup(
+    { kind, parts }: { kind: 'all' | 'any'; parts: readonly Condition[] },
+    alias: string,
+  ) {
+    const { sql } = this
+    if (parts.length === 0) return kind === 'all' ? sql`1 = 1` : sql`1 = 0`
+    const written = parts.map((part) => this.write(part, alias))
+    return sql`(${sql.join(written, kind === 'all' ? sql` and ` : sql` or `)})`
+  }
+
+  #writeCompare(
+    { codec, operator, slot }: Extract<Condition, { kind: 'compare' }>,
+    alias: string,
+  ): Fragment {
+    const { sql } = this
+    const column = this.ref(alias, codec.column)
+    const value = sql.val(new Slot(slot))
+    if (operator === 'like') return sql`${column} like ${value} escape '\\'`
+    if (operator === 'ilike') {
+      const [before, after] = this.#dialect.fold
+      return sql`${sql.raw(before)}${column}${sql.raw(after)} like ${value} escape '\\'`
+    }
+    if (operator === 'ne' && codec.column.nullable) return sql`${column} is distinct from ${value}`
+    return sql`${column} ${sql.raw(operators[operator].sql)} ${value}`
+  }
+
+  #writeList(
+    { codec, slots, packed, orNull }: Extract<Condition, { kind: 'list' }>,
+    alias: string,
+  ): Fragment {
+    const { sql } = this
+    const column = this.ref(alias, codec.column)
+    const [before, after] = packed ? this.#dialect.listTest : (['in (', ')'] as const)
+    const values = sql.join(slots.map((slot) => sql.val(new Slot(slot))))
+    const test = sql`${column} ${sql.raw(before)}${values}${sql.raw(after)}`
+    return orNull ? sql`(${test} or ${column} is null)` : test
+  }
+
+  /** There is a related row of which the condition holds. */
+  #writeRelated(relation: Relation, part: Condition, alias: string): Fragment {
+    const { sql } = this
+    const { target, local, foreign, join } = relation
+    const other = `r${++this.#aliases}`
+    const inner = this.write(part, other)
+    const living =
+      target.deletedAt === undefined
+        ? sql``
+        : sql` and ${this.ref(other, target.deletedAt)} is null`
+    const table = sql`${sql.table(target.name)} as ${sql.id(other)}`
+    const mine = this.ref(alias, local)
+    if (join === undefined) {
+      return sql`exists (select 1 from ${table} where ${this.ref(other, foreign)} = ${mine}${living} and ${inner})`
+    }
+    const pair = `${other}j`
+    const pairs = sql`${sql.table(join.name)} as ${sql.id(pair)}`
+    const on = sql`${this.ref(other, foreign)} = ${sql.ref(`${pair}.${join.to}`)}`
+    const from = sql`${sql.ref(`${pair}.${join.from}`)} = ${mine}`
+    return sql`exists (select 1 from ${pairs} inner join ${table} on ${on} where ${from}${living} and ${inner})`
+  }
+}

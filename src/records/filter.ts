@@ -1,0 +1,224 @@
+/**
+ * Reads a filter: every name is looked up and every value checked, so that what a client sent ends as data in a
+ * placeholder or as 400. Answers a plain tree, and a key under which the statement made of it is kept.
+ */
+import { didYouMean } from '../errors/did-you-mean.js'
+import { HttpError } from '../errors/http-error.js'
+import { clip } from '../fields/faults.js'
+import type { ColumnCodec, TableCodec } from './codec.js'
+import type { Dialect } from './engine.js'
+import { operators, type Operator } from './operators.js'
+import type { Relation, Table } from './table.js'
+
+export type Condition =
+  | {
+      readonly kind: 'compare'
+      readonly codec: ColumnCodec
+      readonly operator: Operator
+      readonly slot: number
+    }
+  | {
+      readonly kind: 'list'
+      readonly codec: ColumnCodec
+      readonly slots: readonly number[]
+      readonly packed: boolean
+      readonly orNull: boolean
+    }
+  | { readonly kind: 'null'; readonly codec: ColumnCodec; readonly isNull: boolean }
+  | { readonly kind: 'all' | 'any'; readonly parts: readonly Condition[] }
+  | { readonly kind: 'not'; readonly part: Condition }
+  | { readonly kind: 'related'; readonly relation: Relation; readonly part: Condition }
+
+/** What a table of another relation is read with. */
+export interface FilterContext {
+  readonly dialect: Dialect
+  codecOf(table: Table): TableCodec
+}
+
+/** More than this in one filter is no question but an attack. */
+const mostConditions = 200
+const deepest = 12
+const longestPattern = 1000
+const longestList = 10_000
+
+export class FilterReader {
+  /** The values of the slots, in order. */
+  readonly values: unknown[]
+  /** The same for filters that differ in values only. */
+  key = ''
+  readonly #context: FilterContext
+  /** Hidden fields do not exist. */
+  readonly #isClient: boolean
+  #count = 0
+
+  constructor(context: FilterContext, isClient: boolean, values: unknown[] = []) {
+    this.#context = context
+    this.#isClient = isClient
+    this.values = values
+  }
+
+  /** @throws {HttpError} 400 `VALIDATION`, the path leading to the fault */
+  read(table: Table, where: unknown, path = '', depth = 1): Condition {
+    if (!isPlainObject(where)) throw invalid(path, 'type', 'must be an object')
+    if (depth > deepest) throw invalid(path, 'depth', `is nested deeper than ${deepest} levels`)
+    const parts: Condition[] = []
+    this.key += '('
+    for (const name of Object.keys(where)) {
+      const value = where[name]
+      if (value === undefined) continue
+      if (++this.#count > mostConditions) throw invalid(path, 'maxItems', 'has too many conditions')
+      const inner = path === '' ? name : `${path}.${name}`
+      parts.push(this.#readOne(table, { name, value, path: inner, depth }))
+    }
+    this.key += ')'
+    return parts.length === 1 ? (parts[0] as Condition) : { kind: 'all', parts }
+  }
+
+  #readOne(table: Table, entry: Entry): Condition {
+    const { name, value, path, depth } = entry
+    if (name === 'and' || name === 'or') return this.#readGroup(table, entry)
+    if (name === 'not') {
+      this.key += '!'
+      return { kind: 'not', part: this.read(table, value, path, depth + 1) }
+    }
+    const codec = this.#context.codecOf(table).byProperty.get(name)
+    if (codec !== undefined && !(this.#isClient && codec.column.field.hidden)) {
+      return this.#readColumn(codec, value, path)
+    }
+    const relation = table.relations.get(name)
+    if (relation === undefined) throw this.#unknown(table, name, path)
+    this.key += `>${name}`
+    const part = this.read(relation.target, value, path, depth + 1)
+    return { kind: 'related', relation, part }
+  }
+
+  #readGroup(table: Table, { name, value, path, depth }: Entry): Condition {
+    if (!Array.isArray(value)) throw invalid(path, 'type', 'must be a list')
+    this.key += name === 'and' ? '&[' : '|['
+    const parts = value.map((item, index) => this.read(table, item, `${path}.${index}`, depth + 1))
+    this.key += ']'
+    return { kind: name === 'and' ? 'all' : 'any', parts }
+  }
+
+  #readColumn(codec: ColumnCodec, value: unknown, path: string): Condition {
+    if (!isPlainObject(value)) return this.#readEqual(codec, value, path, 'eq')
+    const parts: Condition[] = []
+    for (const name of Object.keys(value)) {
+      const operand = value[name]
+      if (operand === undefined) continue
+      parts.push(this.#readOperator(codec, name, operand, `${path}.${name}`))
+    }
+    return parts.length === 1 ? (parts[0] as Condition) : { kind: 'all', parts }
+  }
+
+  #readOperator(codec: ColumnCodec, name: string, operand: unknown, path: string): Condition {
+    if (!Object.hasOwn(operators, name)) {
+      const meant = didYouMean(clip(name), Object.keys(operators))
+      throw invalid(path, 'unknown', `is no comparison. ${meant}`.trim())
+    }
+    const operator = name as Operator
+    if (!operators[operator].fits(codec.column)) {
+      throw invalid(path, 'type', `means nothing for kind "${codec.column.field.kind}"`)
+    }
+    if (operator === 'isNull') {
+      if (typeof operand !== 'boolean') throw invalid(path, 'type', 'must be true or false')
+      return this.#nullTest(codec, operand)
+    }
+    if (operator === 'in') return this.#readList(codec, operand, path)
+    if (operator === 'like' || operator === 'ilike')
+      return this.#readPattern(codec, operand, path, operator)
+    return this.#readEqual(codec, operand, path, operator)
+  }
+
+  #readEqual(codec: ColumnCodec, value: unknown, path: string, operator: Operator): Condition {
+    if (value === null && operator === 'eq') return this.#nullTest(codec, true)
+    if (value === null && operator === 'ne') return this.#nullTest(codec, false)
+    if (!operators[operator].fits(codec.column)) {
+      throw invalid(path, 'type', `cannot be compared: it is of kind "${codec.column.field.kind}"`)
+    }
+    return this.#compare(codec, operator, this.#encode(codec, value, path))
+  }
+
+  #readPattern(
+    codec: ColumnCodec,
+    value: unknown,
+    path: string,
+    operator: 'like' | 'ilike',
+  ): Condition {
+    if (typeof value !== 'string' || /[\0\p{Surrogate}]/u.test(value))
+      throw invalid(path, 'type', 'must be a string')
+    if (value.length > longestPattern)
+      throw invalid(path, 'maxLength', `must have at most ${longestPattern} characters`)
+    if (/(?:^|[^\\])(?:\\\\)*\\$/.test(value))
+      throw invalid(path, 'pattern', 'must not end in a single backslash')
+    const pattern = operator === 'like' ? value : this.#context.dialect.foldValue(value)
+    return this.#compare(codec, operator, pattern)
+  }
+
+  #readList(codec: ColumnCodec, operand: unknown, path: string): Condition {
+    if (!Array.isArray(operand)) throw invalid(path, 'type', 'must be a list')
+    if (operand.length > longestList)
+      throw invalid(path, 'maxItems', `must have at most ${longestList} items`)
+    const orNull = operand.includes(null)
+    const items = orNull ? operand.filter((item) => item !== null) : operand
+    const encoded = items.map((item, index) => this.#encode(codec, item, `${path}.${index}`))
+    const packed = this.#context.dialect.encodeList(codec.column, encoded)
+    const values = packed === undefined ? pad(encoded) : [packed]
+    const slots = values.map((value) => this.values.push(value) - 1)
+    this.key += `${codec.index}in${packed === undefined ? slots.length : ''}${orNull ? '?' : ''};`
+    return { kind: 'list', codec, slots, packed: packed !== undefined, orNull }
+  }
+
+  #encode(codec: ColumnCodec, value: unknown, path: string): unknown {
+    if (value === null || !codec.accepts(value))
+      throw invalid(path, 'type', `must be ${codec.column.field.entry.noun}`)
+    return codec.encode(value)
+  }
+
+  #compare(codec: ColumnCodec, operator: Operator, value: unknown): Condition {
+    this.key += `${codec.index}${operator};`
+    return { kind: 'compare', codec, operator, slot: this.values.push(value) - 1 }
+  }
+
+  #nullTest(codec: ColumnCodec, isNull: boolean): Condition {
+    this.key += `${codec.index}${isNull ? 'null' : 'some'};`
+    return { kind: 'null', codec, isNull }
+  }
+
+  #unknown(table: Table, name: string, path: string): HttpError {
+    const fields = table.columns.filter(({ field }) => !(this.#isClient && field.hidden))
+    const known = [...fields.map(({ property }) => property), ...table.relations.keys()]
+    return invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), known)}`.trim())
+  }
+}
+
+interface Entry {
+  readonly name: string
+  readonly value: unknown
+  readonly path: string
+  readonly depth: number
+}
+
+/** The error of a faulty question: one fault, named by its path. */
+export function invalid(path: string, code: string, text: string): HttpError {
+  const at = clip(path)
+  const message = `${at === '' ? 'the filter' : at} ${text}`
+  return new HttpError(400, message, { code: 'VALIDATION', errors: [{ path: at, code, message }] })
+}
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Date) &&
+    !(value instanceof Uint8Array)
+  )
+}
+
+/** Lists of one statement each have few lengths: the last item is repeated up to the next power of two. */
+function pad(values: readonly unknown[]): readonly unknown[] {
+  if (values.length === 0) return values
+  const length = 2 ** Math.ceil(Math.log2(values.length))
+  return Array.from({ length }, (_, index) => values[Math.min(index, values.length - 1)])
+}

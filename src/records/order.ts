@@ -1,0 +1,84 @@
+/** Reads and writes the order of rows: by fields, nulls last, ties by the key, so that pages never overlap. */
+import { didYouMean } from '../errors/did-you-mean.js'
+import { clip } from '../fields/faults.js'
+import type { RawBuilder } from './builder.js'
+import { invalid, isPlainObject } from './filter.js'
+import type { FilterWriter } from './filter-sql.js'
+import { isOrdered } from './operators.js'
+import type { Column, Table } from './table.js'
+
+export interface OrderTerm {
+  readonly column: Column
+  readonly descending: boolean
+  readonly nullsFirst: boolean
+}
+
+export interface Order {
+  readonly terms: readonly OrderTerm[]
+  /** The same for the same order. */
+  readonly key: string
+}
+
+const mostTerms = 16
+
+/**
+ * @param orderBy `{ price: 'desc' }`, or a list of such; nothing is the key's order
+ * @throws {HttpError} 400 `VALIDATION`
+ */
+export function readOrder(table: Table, orderBy: unknown, isClient: boolean): Order {
+  if (orderBy === undefined) return { terms: [keyTerm(table)], key: '' }
+  const terms: OrderTerm[] = []
+  let key = ''
+  const lists: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]
+  for (const list of lists) {
+    if (!isPlainObject(list)) throw invalid('orderBy', 'type', 'must be an object')
+    for (const name of Object.keys(list)) {
+      if (list[name] === undefined) continue
+      const term = readTerm(table, name, list[name], isClient)
+      if (terms.some(({ column }) => column === term.column)) continue
+      terms.push(term)
+      key += `${term.column.name}${term.descending ? '-' : '+'}${term.nullsFirst ? '!' : ''}`
+    }
+  }
+  if (terms.length > mostTerms) throw invalid('orderBy', 'maxItems', 'has too many fields')
+  if (!terms.some(({ column }) => column === table.key)) terms.push(keyTerm(table))
+  return { terms, key }
+}
+
+function keyTerm(table: Table): OrderTerm {
+  return { column: table.key, descending: false, nullsFirst: false }
+}
+
+function readTerm(table: Table, name: string, given: unknown, isClient: boolean): OrderTerm {
+  const path = `orderBy.${name}`
+  const column = table.byProperty.get(name)
+  if (column === undefined || (isClient && column.field.hidden)) {
+    const known = table.columns.filter(({ field }) => !(isClient && field.hidden))
+    const names = known.map(({ property }) => property)
+    throw invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), names)}`.trim())
+  }
+  if (!isOrdered(column) && !column.isBoolean)
+    throw invalid(path, 'type', `cannot be sorted by: it is of kind "${column.field.kind}"`)
+  const term = isPlainObject(given) ? given : { direction: given }
+  const { direction = 'asc', nulls = 'last' } = term
+  if (direction !== 'asc' && direction !== 'desc')
+    throw invalid(path, 'oneOf', 'must be "asc" or "desc"')
+  if (nulls !== 'first' && nulls !== 'last')
+    throw invalid(`${path}.nulls`, 'oneOf', 'must be "first" or "last"')
+  return { column, descending: direction === 'desc', nullsFirst: nulls === 'first' }
+}
+
+/** What stands behind `order by`. */
+export function writeOrder(
+  terms: readonly OrderTerm[],
+  writer: FilterWriter,
+  alias: string,
+): RawBuilder<unknown> {
+  const { sql } = writer
+  return sql.join(
+    terms.map(({ column, descending, nullsFirst }) => {
+      const nulls = column.nullable ? (nullsFirst ? ' nulls first' : ' nulls last') : ''
+      return sql`${writer.ref(alias, column)}${sql.raw(`${descending ? ' desc' : ' asc'}${nulls}`)}`
+    }),
+  )
+}
