@@ -95,8 +95,10 @@ export function findCorsProblems(options: CorsOptions): Problem[] {
   const add = (message: string, remedy: string) =>
     problems.push({ code: 'INVALID_CORS', message: `Option cors.${message}`, remedy })
   refuseUnknownNames('Option cors', options, optionNames, problems)
-  if (typeof origins === 'string' && origins !== '*') {
-    add(`origins: "${origins}" is no list.`, `Give '*', or a list: ["${origins}"].`)
+  // A single origin as text is a likely slip that only the compiler would see.
+  const given = origins as string | readonly string[]
+  if (typeof given === 'string' && given !== '*') {
+    add(`origins: "${given}" is no list.`, `Give '*', or a list: ["${given}"].`)
   }
   for (const origin of typeof origins === 'string' ? [] : origins) {
     if (isOrigin(origin)) continue

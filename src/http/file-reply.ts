@@ -43,7 +43,7 @@ export interface OpenFile {
   readonly status: number
   /** Names and values in turn; neither `Content-Type` nor `Content-Length` is among them. */
   readonly headers: readonly string[]
-  readonly type: string | undefined
+  readonly type: string
   /** Bytes of this answer; undefined for 304. */
   readonly length: number | undefined
   readonly stream: Readable
@@ -56,7 +56,7 @@ export async function openFile(request: HttpRequest, { path, root }: FileBody): 
   // Not needed by applications that serve no files.
   const { default: send } = await import('@fastify/send')
   const escaped = found.path.split(sep).map(encodeURIComponent).join('/')
-  const sent = await send(conditionsOf(request), escaped, {
+  const sent = await send(conditionsOf(request, found.size), escaped, {
     root: found.root,
     cacheControl: false,
     index: false,
@@ -67,11 +67,14 @@ export async function openFile(request: HttpRequest, { path, root }: FileBody): 
 }
 
 /** Ranges and conditions are for reading; any other method gets the whole file. */
-function conditionsOf({ method, incoming }: HttpRequest): Readable {
+function conditionsOf({ method, incoming }: HttpRequest, size: number): Readable {
   const isRead = method === 'GET' || method === 'HEAD'
-  const asked = { method, headers: isRead ? incoming.headers : {} }
+  const headers = isRead ? { ...incoming.headers } : {}
+  // "The last 99 bytes" of a file of 10 are all 10 (RFC 9110 §14.1.2); the package would refuse.
+  const suffix = /^ *bytes=-(\d+)$/.exec(headers.range ?? '')?.[1]
+  if (suffix !== undefined && Number(suffix) > size && size > 0) headers.range = 'bytes=0-'
   // The package looks at these two members only.
-  return asked as unknown as Readable
+  return { method, headers } as unknown as Readable
 }
 
 interface FoundFile {
@@ -79,6 +82,8 @@ interface FoundFile {
   readonly root: string
   /** The file's path below it, all links resolved. */
   readonly path: string
+  /** Bytes. */
+  readonly size: number
 }
 
 /** The real file, or `undefined` where there is none that may be seen. */
@@ -88,9 +93,12 @@ async function findFile(path: string, root: string): Promise<FoundFile | undefin
     const realRoot = await realpath(root)
     const real = await realpath(resolve(realRoot, path))
     const inside = real.startsWith(realRoot.endsWith(sep) ? realRoot : realRoot + sep)
-    if (!inside || !(await lstat(real)).isFile()) return undefined
+    if (!inside) return undefined
+    const found = await lstat(real)
+    if (!found.isFile()) return undefined
     const below = relative(realRoot, real)
-    return isPlainPath(below.replaceAll(sep, '/')) ? { root: realRoot, path: below } : undefined
+    if (!isPlainPath(below.replaceAll(sep, '/'))) return undefined
+    return { root: realRoot, path: below, size: found.size }
   } catch (error) {
     if (isAbsence(error)) return undefined
     throw error
@@ -124,7 +132,7 @@ function toOpenFile({ statusCode, headers, stream }: Sent): OpenFile {
   return {
     status: statusCode,
     headers: rest,
-    type: type === undefined ? undefined : String(type),
+    type: String(type ?? 'application/octet-stream'),
     length: length === undefined ? undefined : Number(length),
     stream,
   }

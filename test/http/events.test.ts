@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { PassThrough, Readable } from 'node:stream'
+import { ReadableStream } from 'node:stream/web'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { HttpError } from '../../src/errors/http-error.js'
 import { createCors } from '../../src/http/cors.js'

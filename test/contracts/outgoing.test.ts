@@ -1,0 +1,170 @@
+/** What a handler returns is answered alike over a socket, over the stand-in, and over any stream with a `writeHead`. */
+import { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from '@jest/globals'
+import { HttpError } from '../../src/errors/http-error.js'
+import { createCors } from '../../src/http/cors.js'
+import { events } from '../../src/http/events.js'
+import type { Outgoing } from '../../src/http/exchange.js'
+import { file } from '../../src/http/file-reply.js'
+import { html, redirect, reply } from '../../src/http/reply.js'
+import { HttpRequest } from '../../src/http/request.js'
+import { createResponder } from '../../src/http/responder.js'
+import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
+import { answerOnce, createMemoryLog, plainRule, type Asked } from '../http/answering-server.js'
+
+interface Seen {
+  readonly status: number
+  readonly headers: readonly string[]
+  readonly body: string
+}
+
+type Implementation = (handler: () => unknown, asked: Asked) => Promise<Seen>
+
+/** Nothing but what the interface asks for: no `setHeader`, no `statusCode`, no socket. */
+class PlainOutgoing extends Writable implements Outgoing {
+  headersSent = false
+  status = 0
+  headers: string[] = []
+  readonly chunks: Buffer[] = []
+
+  writeHead(status: number, headers: string[]): this {
+    this.headersSent = true
+    this.status = status
+    this.headers = headers
+    return this
+  }
+
+  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
+    this.chunks.push(chunk)
+    setImmediate(callback)
+  }
+}
+
+function answerInto(outgoing: Outgoing, handler: () => unknown, asked: Asked): void {
+  const responder = createResponder({ cors: createCors(), log: createMemoryLog() })
+  const { method = 'GET', path = '/', headers = {} } = asked
+  const incoming = createIncoming({
+    method,
+    url: path,
+    headers: Object.entries(headers),
+    body: undefined,
+  })
+  const request = new HttpRequest(incoming, outgoing, { trustProxy: false })
+  respond(request, responder, handler)
+}
+
+function respond(
+  request: HttpRequest,
+  responder: ReturnType<typeof createResponder>,
+  handler: () => unknown,
+): void {
+  try {
+    responder.send(request, handler(), plainRule)
+  } catch (error) {
+    responder.fail(request, error)
+  }
+}
+
+const implementations: [string, Implementation][] = [
+  [
+    'a socket',
+    async (handler, asked) => {
+      const answer = await answerOnce(
+        {
+          answer: (request, responder) => {
+            respond(request, responder, handler)
+          },
+        },
+        asked,
+      )
+      return { status: answer.status, headers: answer.pairs.flat(), body: answer.text }
+    },
+  ],
+  [
+    'the stand-in',
+    async (handler, asked) => {
+      const outgoing = new StandInResponse()
+      answerInto(outgoing, handler, asked)
+      const { status, headers } = await outgoing.head
+      const chunks = (await outgoing.body.toArray()) as Buffer[]
+      return { status, headers, body: Buffer.concat(chunks).toString() }
+    },
+  ],
+  [
+    'a plain stream',
+    async (handler, asked) => {
+      const outgoing = new PlainOutgoing()
+      answerInto(outgoing, handler, asked)
+      await new Promise((resolve) => outgoing.once('close', resolve))
+      const { status, headers, chunks } = outgoing
+      return { status, headers, body: Buffer.concat(chunks).toString() }
+    },
+  ],
+]
+
+const root = fileURLToPath(new URL('.', import.meta.url))
+const own = 'outgoing.test.ts'
+
+function* letters(): Generator<string> {
+  yield 'a'
+  yield 'b'
+}
+
+function throwing(error: unknown): () => never {
+  return () => {
+    throw error
+  }
+}
+
+const cases: [string, () => unknown, Asked][] = [
+  ['data', () => ({ id: 7, name: 'ü' }), {}],
+  ['data for HEAD', () => ({ id: 7 }), { method: 'HEAD' }],
+  ['text', () => 'hello', {}],
+  ['empty text', () => '', {}],
+  ['bytes', () => Buffer.from('abc'), {}],
+  ['nothing', () => null, {}],
+  ['a reply', () => reply([1], 201).header('X-A', '1').cookie('a', '1').cookie('b', '2'), {}],
+  ['a page', () => html('<p>'), {}],
+  ['a redirect', () => redirect('/next', 307), {}],
+  ['a stream', () => Readable.from(['a', 'b']), {}],
+  ['a stream for HEAD', () => Readable.from(['a', 'b']), { method: 'HEAD' }],
+  ['a web stream', () => new Response('ab').body, {}],
+  ['a blob', () => new Blob(['ab']), {}],
+  ['an iterator', () => letters(), {}],
+  ['events', () => events(['a']), {}],
+  ['a file', () => file(own, { root }), {}],
+  ['a part of a file', () => file(own, { root }), { headers: { range: 'bytes=0-9' } }],
+  ['a file for HEAD', () => file(own, { root }), { method: 'HEAD' }],
+  ['a known file', () => file(own, { root }), { headers: { 'if-none-match': '*' } }],
+  ['no file', () => file('../x', { root }), {}],
+  ['an HttpError', throwing(new HttpError(405, 'No', { headers: { allow: 'GET' } })), {}],
+  ['a problem', throwing(new HttpError(404)), { headers: { accept: 'application/problem+json' } }],
+  ['a failure', throwing(new Error('secret')), { headers: { 'x-request-id': 'r-1' } }],
+  ['a failing stream', () => throwingStream(), { headers: { 'x-request-id': 'r-1' } }],
+]
+
+async function* throwingStream(): AsyncGenerator<string> {
+  throw new Error('secret')
+}
+
+/** Headers of the connection, which only a socket has. */
+const ofConnection = ['date', 'connection', 'keep-alive', 'transfer-encoding']
+
+function comparable({ status, headers, body }: Seen): object {
+  const pairs: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index]!.toLowerCase()
+    if (!ofConnection.includes(name)) pairs.push(`${name}: ${headers[index + 1]}`)
+  }
+  return { status, pairs: pairs.sort(), body }
+}
+
+const [, reference] = implementations[0]!
+
+describe.each(implementations.slice(1))('over %s', (_name, implementation) => {
+  it.each(cases)('answers %s as over a socket', async (_what, handler, asked) => {
+    const seen = comparable(await implementation(handler, asked))
+    expect(seen).toEqual(comparable(await reference(handler, asked)))
+  })
+})

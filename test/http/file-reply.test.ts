@@ -1,0 +1,253 @@
+import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { file } from '../../src/http/file-reply.js'
+import { answerBy, answerTo, corsOf, corsPairs, type Asked } from './answering-server.js'
+
+const digits = '0123456789'
+let folder: string
+let root: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-files-'))
+  root = join(folder, 'public')
+  await mkdir(join(root, 'sub', 'deep'), { recursive: true })
+  await mkdir(join(root, '.git'))
+  await mkdir(join(folder, 'public-not'))
+  await mkdir(join(folder, '.hidden-root'))
+  const files: [string, string][] = [
+    ['digits.txt', digits],
+    ['page.html', '<p>ü</p>'],
+    ['data.json', '{}'],
+    ['photo.png', 'png'],
+    ['unknown.zzz', 'x'],
+    ['noextension', 'x'],
+    ['empty.txt', ''],
+    ['.env', 'SECRET=1'],
+    ['.git/config', 'secret'],
+    ['index.html', 'index'],
+    ['sub/index.html', 'sub'],
+    ['sub/deep/a b ü%.txt', 'odd name'],
+    ['..txt', 'dots'],
+    ['../secret.txt', 'secret'],
+    ['../public-not/secret.txt', 'secret'],
+    ['../.hidden-root/a.txt', 'fine'],
+  ]
+  for (const [path, content] of files) await writeFile(join(root, path), content)
+  await utimes(join(root, 'digits.txt'), new Date(0), new Date('2026-11-20T10:00:00Z'))
+  await symlink(join(root, 'digits.txt'), join(root, 'inner-link.txt'))
+  await symlink(join(folder, 'secret.txt'), join(root, 'outer-link.txt'))
+  await symlink(join(folder, 'public-not'), join(root, 'outer-folder'))
+  await symlink(join(root, '.env'), join(root, 'env-link.txt'))
+  await symlink(join(root, 'loop'), join(root, 'loop'))
+  await symlink(root, join(folder, 'linked-root'))
+})
+
+afterAll(() => rm(folder, { recursive: true }))
+
+function get(path: string, asked: Asked = {}) {
+  return answerTo(file(path, { root }), asked)
+}
+
+describe('file', () => {
+  it('sends a file with all that caches need', async () => {
+    const answer = await get('digits.txt')
+    expect(answer).toMatchObject({ status: 200, text: digits, complete: true, log: [] })
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/plain; charset=utf-8',
+      'content-length': '10',
+      'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT',
+      'accept-ranges': 'bytes',
+      'cache-control': 'no-cache',
+      'x-content-type-options': 'nosniff',
+    })
+    expect(answer.headers['etag']).toMatch(/^(W\/)?".+"$/)
+    expect(corsOf(answer)).toEqual(corsPairs)
+  })
+
+  it.each([
+    ['page.html', 'text/html; charset=utf-8'],
+    ['data.json', 'application/json; charset=utf-8'],
+    ['photo.png', 'image/png'],
+    ['unknown.zzz', 'application/octet-stream'],
+    ['noextension', 'application/octet-stream'],
+  ])('detects the media type of %s', async (path, type) => {
+    const answer = await get(path)
+    expect(answer.status).toBe(200)
+    expect(answer.headers['content-type']?.toLowerCase()).toBe(type)
+  })
+
+  it('sends empty files', async () => {
+    const answer = await get('empty.txt')
+    expect(answer).toMatchObject({ status: 200, text: '', complete: true })
+    expect(answer.headers['content-length']).toBe('0')
+  })
+
+  it('finds names with spaces, letters and percent signs', async () => {
+    expect((await get('sub/deep/a b ü%.txt')).text).toBe('odd name')
+  })
+
+  it('follows links that stay inside', async () => {
+    expect((await get('inner-link.txt')).text).toBe(digits)
+    const linked = await answerTo(file('digits.txt', { root: join(folder, 'linked-root') }))
+    expect(linked.text).toBe(digits)
+  })
+
+  it('takes the root from the working directory, hidden or not', async () => {
+    const hidden = relative(process.cwd(), join(folder, '.hidden-root'))
+    expect((await answerTo(file('a.txt', { root: hidden }))).text).toBe('fine')
+  })
+
+  it('lets the reply have the last word on headers and type', async () => {
+    const made = file('digits.txt', { root })
+      .type('text/markdown')
+      .header('Cache-Control', 'public, max-age=60')
+      .header('Content-Disposition', 'attachment')
+    const answer = await answerTo(made)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/markdown',
+      'cache-control': 'public, max-age=60',
+      'content-disposition': 'attachment',
+      'content-length': '10',
+    })
+  })
+
+  it('answers HEAD with the same head and no body', async () => {
+    const whole = await get('digits.txt')
+    const head = await get('digits.txt', { method: 'HEAD' })
+    expect(head).toMatchObject({ status: 200, text: '' })
+    expect({ ...head.headers, date: '' }).toEqual({ ...whole.headers, date: '' })
+  })
+})
+
+describe('what file does not give', () => {
+  it.each([
+    ['what is not there', 'nothing.txt'],
+    ['nothing at all', ''],
+    ['the root', '.'],
+    ['a way up', '../secret.txt'],
+    ['a way up in the middle', 'sub/../../secret.txt'],
+    ['a way up and back', 'sub/../digits.txt'],
+    ['a way up at the end', 'sub/..'],
+    ['a neighbour with the same beginning', '../public-not/secret.txt'],
+    ['an encoded way up', '%2e%2e/secret.txt'],
+    ['an encoded separator', '..%2fsecret.txt'],
+    ['an encoded backslash', 'sub%5Cindex.html'],
+    ['a backslash', 'sub\\index.html'],
+    ['a way up by backslashes', '..\\secret.txt'],
+    ['an absolute path', '/etc/passwd'],
+    ['an absolute path behind slashes', '//etc/passwd'],
+    ['an empty part', 'sub//index.html'],
+    ['a slash at the end', 'digits.txt/'],
+    ['a path through a file', 'digits.txt/x'],
+    ['NUL', 'digits.txt\0.png'],
+    ['an encoded NUL', 'digits.txt%00'],
+    ['a hidden file', '.env'],
+    ['a file in a hidden folder', '.git/config'],
+    ['a name that begins with dots', '..txt'],
+    ['a dot as a part', './digits.txt'],
+    ['a folder', 'sub'],
+    ['a folder with an index', 'sub/'],
+    ['a link out', 'outer-link.txt'],
+    ['a file behind a linked folder', 'outer-folder/secret.txt'],
+    ['a link to a hidden file', 'env-link.txt'],
+    ['a link to itself', 'loop'],
+    ['a name that is too long', 'x'.repeat(5000)],
+  ])('is 404 for %s', async (_what, path) => {
+    const answer = await get(path)
+    expect(answer).toMatchObject({ status: 404, text: '{"error":"Not found"}', log: [] })
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(answer.headers['cache-control']).toBeUndefined()
+    expect(corsOf(answer)).toEqual(corsPairs)
+  })
+
+  it('is 404 where the root is missing', async () => {
+    const answer = await answerTo(file('a.txt', { root: join(folder, 'nowhere') }))
+    expect(answer).toMatchObject({ status: 404, text: '{"error":"Not found"}' })
+  })
+})
+
+describe('ranges', () => {
+  it.each([
+    ['bytes=0-3', '0123', 'bytes 0-3/10'],
+    ['bytes=3-3', '3', 'bytes 3-3/10'],
+    ['bytes=7-', '789', 'bytes 7-9/10'],
+    ['bytes=-2', '89', 'bytes 8-9/10'],
+    ['bytes=8-99', '89', 'bytes 8-9/10'],
+    ['bytes=-99', digits, 'bytes 0-9/10'],
+  ])('%s gives a part', async (range, text, contentRange) => {
+    const answer = await get('digits.txt', { headers: { range } })
+    expect(answer).toMatchObject({ status: 206, text, complete: true })
+    expect(answer.headers).toMatchObject({
+      'content-range': contentRange,
+      'content-length': String(text.length),
+    })
+    expect(corsOf(answer)).toEqual(corsPairs)
+  })
+
+  it.each(['bytes=10-', 'bytes=99-100', 'bytes=-0'])('%s cannot be met', async (range) => {
+    const answer = await get('digits.txt', { headers: { range } })
+    expect(answer).toMatchObject({ status: 416, text: '{"error":"Range not satisfiable"}' })
+    expect(answer.headers['content-range']).toBe('bytes */10')
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+  })
+
+  it.each(['items=0-3', 'bytes=0-1,4-5'])('%s gives the whole file', async (range) => {
+    const answer = await get('digits.txt', { headers: { range } })
+    expect(answer).toMatchObject({ status: 200, text: digits })
+  })
+
+  it('holds for GET and HEAD only', async () => {
+    const head = await get('digits.txt', { method: 'HEAD', headers: { range: 'bytes=0-3' } })
+    expect(head).toMatchObject({ status: 206, text: '' })
+    expect(head.headers['content-length']).toBe('4')
+    const post = await get('digits.txt', { method: 'POST', headers: { range: 'bytes=0-3' } })
+    expect(post).toMatchObject({ status: 200, text: digits })
+  })
+
+  it('gives the whole file when it has changed since', async () => {
+    const headers = { range: 'bytes=0-3', 'if-range': '"another"' }
+    expect(await get('digits.txt', { headers })).toMatchObject({ status: 200, text: digits })
+  })
+})
+
+describe('conditions', () => {
+  it('is 304 for a known ETag, without body and type', async () => {
+    const { etag } = (await get('digits.txt')).headers
+    const headers = { 'if-none-match': etag! }
+    const answer = await get('digits.txt', { headers })
+    expect(answer).toMatchObject({ status: 304, text: '' })
+    expect(answer.headers['etag']).toBe(etag)
+    expect(answer.headers['content-type']).toBeUndefined()
+    expect(answer.headers['content-length']).toBeUndefined()
+    expect(corsOf(answer)).toEqual(corsPairs)
+  })
+
+  it.each([
+    ['if-modified-since', 'Fri, 20 Nov 2026 10:00:00 GMT', 304],
+    ['if-modified-since', 'Fri, 20 Nov 2026 09:59:59 GMT', 200],
+    ['if-modified-since', 'nonsense', 200],
+    ['if-none-match', '"other"', 200],
+    ['if-none-match', '*', 304],
+    ['if-match', '"other"', 412],
+    ['if-unmodified-since', 'Fri, 20 Nov 2026 09:59:59 GMT', 412],
+  ])('%s: %s is %d', async (name, value, status) => {
+    const answer = await get('digits.txt', { headers: { [name]: value } })
+    expect(answer.status).toBe(status)
+    if (status === 412) expect(answer.text).toBe('{"error":"Precondition failed"}')
+  })
+})
+
+describe('a file that is served by many at once', () => {
+  it('is whole for each of them', async () => {
+    await writeFile(join(root, 'large.bin'), Buffer.alloc(1_000_000, 'x'))
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => answerBy(() => file('large.bin', { root }))),
+    )
+    for (const answer of answers) {
+      expect(answer.complete).toBe(true)
+      expect(answer.bytes).toHaveLength(1_000_000)
+    }
+  })
+})
