@@ -1,6 +1,6 @@
 /** The temporary folder of one request's uploads. Source: decisions on Requests, multipart; Uploads. */
 import { randomUUID } from 'node:crypto'
-import { createWriteStream, type WriteStream } from 'node:fs'
+import { createWriteStream, rmSync, type WriteStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,7 +34,9 @@ export class UploadFolder {
 
   /** Makes a folder that only this user may enter (0700) under the system's temporary one. */
   static async create(): Promise<UploadFolder> {
-    return new UploadFolder(await mkdtemp(join(tmpdir(), `filigree-upload-${process.pid}-`)))
+    const path = await mkdtemp(join(tmpdir(), `filigree-upload-${process.pid}-`))
+    remember(path)
+    return new UploadFolder(path)
   }
 
   /**
@@ -87,10 +89,25 @@ export class UploadFolder {
     await Promise.all([...this.#writers].map(abandon))
     try {
       await rm(this.path, { recursive: true, force: true, maxRetries: 3 })
+      remaining?.delete(this.path)
     } catch (error) {
       process.emitWarning(`Uploads: cannot remove ${this.path}: ${String(error)}`)
     }
   }
+}
+
+/** The folders there are. A process that ends in the middle of requests removes them on its way out. */
+let remaining: Set<string> | undefined
+
+function remember(path: string): void {
+  if (remaining === undefined) {
+    const folders = new Set<string>()
+    process.once('exit', () => {
+      for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+    })
+    remaining = folders
+  }
+  remaining.add(path)
 }
 
 function abandon(writer: WriteStream): Promise<void> {

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { access, readdir, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { Readable, Stream } from 'node:stream'
+import { promisify } from 'node:util'
 import { UploadFolder } from '../../../src/http/bodies/upload-folder.js'
 
 let folder: UploadFolder
@@ -76,5 +78,19 @@ describe('UploadFolder', () => {
     await truncate(`${folder.path}/${name!}`, 10)
     part.emit('end')
     await expect(storing).rejects.toThrow('holds 10 bytes of 1048576. Is the disk full?')
+  })
+
+  it('is gone when the process ends in the middle', async () => {
+    const code = `
+      const { UploadFolder } = await import('./src/http/bodies/upload-folder.ts')
+      console.log((await UploadFolder.create()).path)
+      process.exit(0)`
+    const node = [
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '--eval', code],
+    ] as const
+    const { stdout } = await promisify(execFile)(...node)
+    expect(stdout).toContain('filigree-upload-')
+    await expect(access(stdout.trim())).rejects.toMatchObject({ code: 'ENOENT' })
   })
 })
