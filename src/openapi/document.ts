@@ -88,7 +88,7 @@ function toOperation(documented: DocumentedRoute, context: OperationContext): Op
   const body = requestBody(documented, note, schemas)
   return {
     tags: [...tagsOf(documented, note)],
-    summary: note.summary ?? toSummary(route.member),
+    summary: note.summary ?? shortened(note.description) ?? toSummary(route.member),
     ...(note.description === undefined ? {} : { description: note.description }),
     operationId: context.ids.get(documented) ?? route.member,
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -101,6 +101,12 @@ function toOperation(documented: DocumentedRoute, context: OperationContext): Op
 
 function tagsOf({ route }: DocumentedRoute, note: DocNote): readonly string[] {
   return note.tags ?? [controllerLabel(route.controller.name)]
+}
+
+/** A description that fits on one line says more than a name. */
+function shortened(description: string | undefined): string | undefined {
+  if (description === undefined || !/^[^\n<>*_`[\]]{1,80}$/.test(description)) return undefined
+  return description.replace(/\.$/, '')
 }
 
 /** `listByOwner` → `List by owner`. */

@@ -57,7 +57,8 @@ function show(spec, token) {
     queryConfigEnabled: false,
     validatorUrl: null,
     persistAuthorization: !hidden,
-    onComplete: () => { if (hidden) ui.preauthorizeApiKey('bearerAuth', token); },
+    // Not at once: it may be called before the constructor has returned.
+    onComplete: () => setTimeout(() => { if (hidden) ui.preauthorizeApiKey('bearerAuth', token); }),
   });
 }
 

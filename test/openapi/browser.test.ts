@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { bootstrap, Controller, Doc, Field, Get, Module, type Application } from 'filigree'
+import type { Page } from 'playwright-core'
+import { withPage } from '../browser/open-page.js'
+import { FixtureModule } from './fixture-application.js'
+
+const apiKey = 'a-key-for-the-tests-alone'
+const options = { port: 0, host: '127.0.0.1', logger: false, env: { APP_API_KEY: apiKey } } as const
+const time = 60_000
+let app: Application
+
+beforeAll(async () => {
+  app = await bootstrap(FixtureModule, options)
+})
+
+afterAll(() => app.close())
+
+describe('/swagger in a browser', () => {
+  it(
+    'authorizes, tries routes out and reaches no other origin',
+    async () => {
+      const seen = await withPage(app.url, async ({ page, errors, strangers }) => {
+        await page.goto(`${app.url}/swagger`)
+        const anonymous = await tryOut(page, 'items-itemCreate')
+        await authorize(page)
+        const read = await tryOut(page, 'items-itemShow', { id: '7' })
+        const written = await tryOut(page, 'items-itemCreate')
+        const apart = await tryOut(page, 'items-itemByName', { name: 'Lamp' })
+        const title = await page.title()
+        return { title, anonymous, read, written, apart, errors: notOf401(errors), strangers }
+      })
+      expect(seen).toEqual({
+        title: 'API',
+        anonymous: '401',
+        read: '200',
+        written: '201',
+        apart: '200',
+        errors: [],
+        strangers: [],
+      })
+    },
+    time,
+  )
+
+  it(
+    'keeps the token when the page is opened again',
+    async () => {
+      const written = await withPage(app.url, async ({ page }) => {
+        await page.goto(`${app.url}/swagger/`)
+        await authorize(page)
+        await page.reload()
+        return await tryOut(page, 'items-itemCreate')
+      })
+      expect(written).toBe('201')
+    },
+    time,
+  )
+
+  it(
+    'asks for a token where the document is secured',
+    async () => {
+      await using secured = await bootstrap(FixtureModule, { ...options, docs: { secured: true } })
+      const seen = await withPage(secured.url, async ({ page, errors, strangers }) => {
+        await page.goto(`${secured.url}/swagger`)
+        await page.fill('#token-text', 'not the key')
+        await page.click('#token button')
+        await page.waitForFunction("document.getElementById('token-fault').textContent !== ''")
+        const fault = await page.textContent('#token-fault')
+        await page.fill('#token-text', apiKey)
+        await page.click('#token button')
+        await page.locator('.authorization__btn .locked').first().waitFor()
+        const written = await tryOut(page, 'items-itemCreate')
+        return { fault, written, errors: notOf401(errors), strangers }
+      })
+      expect(seen).toEqual({
+        fault: 'This token does not open it.',
+        written: '201',
+        errors: [],
+        strangers: [],
+      })
+    },
+    time,
+  )
+
+  it(
+    'shows texts of @Doc and runs none of them',
+    async () => {
+      await using hostile = await bootstrap(HostileModule, {
+        ...options,
+        docs: { title: evil('title'), description: evil('about'), tags: { hostile: evil('tag') } },
+      })
+      const seen = await withPage(hostile.url, async ({ page, strangers }) => {
+        await page.goto(`${hostile.url}/swagger?url=${hostile.url}/other.json`)
+        await open(page, 'hostile-hostileShow')
+        await page.waitForLoadState('networkidle')
+        const ran = await page.evaluate('Object.keys(window).filter((name) => /^ran_/.test(name))')
+        const shown = await page.locator('.opblock-summary-description').first().textContent()
+        return { ran, shown, strangers }
+      })
+      expect(seen).toEqual({ ran: [], shown: evil('summary'), strangers: [] })
+    },
+    time,
+  )
+})
+
+async function authorize(page: Page): Promise<void> {
+  await page.locator('.btn.authorize').first().click()
+  await page.fill('#auth-bearer-value', apiKey)
+  await page.locator('.modal-btn.authorize').click()
+  await page.locator('.btn-done').click()
+}
+
+async function open(page: Page, operation: string): Promise<void> {
+  const block = page.locator(`#operations-${operation}`)
+  await block.waitFor()
+  if (!(await block.getAttribute('class'))?.includes('is-open')) {
+    await block.locator('.opblock-summary-control').click()
+  }
+  await block.locator('.opblock-body').waitFor()
+}
+
+/** @returns the status that the page shows */
+async function tryOut(
+  page: Page,
+  operation: string,
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  await open(page, operation)
+  const block = page.locator(`#operations-${operation}`)
+  const start = block.locator('.try-out__btn:not(.cancel)')
+  if ((await start.count()) > 0) await start.first().click()
+  for (const [name, value] of Object.entries(parameters)) {
+    await block.locator(`tr[data-param-name="${name}"] input`).fill(value)
+  }
+  const [answer] = await Promise.all([
+    page.waitForResponse((response) => !response.url().includes('/swagger')),
+    block.locator('.execute').click(),
+  ])
+  const shown = block.locator('.live-responses-table .response-col_status').last()
+  await shown.filter({ hasText: String(answer.status()) }).waitFor()
+  return String(answer.status())
+}
+
+/** The browser reports a refused request as an error, which here is meant. */
+function notOf401(errors: readonly string[]): string[] {
+  return errors.filter((text) => !text.includes('401 (Unauthorized)'))
+}
+
+function evil(name: string): string {
+  return (
+    `</script><script>window.ran_${name} = 1</script>` +
+    `<img src="x" onerror="window.ran_${name} = 1"><svg onload="window.ran_${name} = 1">` +
+    `<a href="javascript:window.ran_${name} = 1">go</a>`
+  )
+}
+
+class Hostile {
+  @Field('string', { description: evil('field'), example: evil('example') }) name!: string
+}
+
+@Controller('/hostile')
+@Doc({ tags: ['hostile'] })
+class HostileController {
+  @Get('/', { returns: Hostile })
+  @Doc({
+    summary: evil('summary'),
+    description: evil('description'),
+    exampleResponse: { name: evil('sample') },
+    responses: { 404: evil('answer') },
+  })
+  show() {
+    return { name: 'none' }
+  }
+}
+
+@Module({ controllers: [HostileController] })
+class HostileModule {}

@@ -1,2 +1,0 @@
-/** A real browser, out of an npm package. */
-import { inflate } from '@sparticuz/chromium'
