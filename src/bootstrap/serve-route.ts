@@ -37,8 +37,10 @@ export function serveRoute(
     name: route.name,
     pathNames: route.pattern.names,
     before: [
-      hasSession && openSession(context.sessions),
+      // A guard may read the session; for everybody else the store is asked only behind the gate.
+      access.guard && openSession(context.sessions),
       ...admission(plan, context, hasBody),
+      hasSession && access.guard === undefined && openSession(context.sessions),
       checks.query,
       hasBody && checks.body,
     ].filter(isStep),

@@ -176,6 +176,11 @@ export class HttpRequest {
     return this.#session
   }
 
+  /** False where nobody opened one: on routes that have no use for it, and before the gate. */
+  get hasSession(): boolean {
+    return this.#session !== undefined
+  }
+
   set session(session: Session) {
     this.#session = session
   }

@@ -21,12 +21,19 @@ export type AnyDecorator = (
   descriptor?: PropertyDescriptor,
 ) => void
 
+const wrongDialect =
+  'The decorators were compiled in the standard dialect. ' +
+  'Set "experimentalDecorators": true in the tsconfig.json that covers this file.'
+
 /**
  * Reads a decorator's call. Answers `undefined` when the arguments are not the compiler's, so that one function can
  * serve both bare (`@Secured`) and called (`@Secured('admin')`).
+ *
+ * @throws {TypeError} when the compiler speaks the standard dialect
  */
 export function readTarget(args: readonly unknown[]): DecoratorTarget | undefined {
   const [target, member, descriptor] = args
+  if (isStandardContext(member)) throw new TypeError(wrongDialect)
   if (args.length === 1 || member === undefined) {
     return args.length <= 3 && isClass(target)
       ? { owner: target, member: undefined, place: 'class', isStatic: false }
@@ -81,6 +88,11 @@ export function emittedArgumentTypes(owner: Class, member: string): readonly unk
 /** The types the compiler emitted for the constructor's arguments: only on decorated classes. */
 export function emittedConstructorTypes(owner: Class): readonly unknown[] | undefined {
   return Reflect.getMetadata('design:paramtypes', owner) as readonly unknown[] | undefined
+}
+
+/** What compilers without `experimentalDecorators` hand over in second place. */
+function isStandardContext(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'kind' in value && 'name' in value
 }
 
 function isMemberHolder(target: unknown): target is object {

@@ -108,6 +108,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       )
     },
     save: (request) => {
+      if (!request.hasSession) return undefined
       const outcome = readOutcome(request.session)
       if (outcome === undefined) return undefined
       sweep()

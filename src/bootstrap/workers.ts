@@ -1,0 +1,97 @@
+/**
+ * Several processes behind one port: `workers: 4`. The first process starts the others and keeps their number; each of
+ * them runs the same program and listens by itself, the port being shared by node:cluster.
+ */
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import type { Log } from '../http/log.js'
+
+export interface Workers {
+  /** Where they listen. */
+  readonly url: string
+  /** Asks every worker to close and waits until all are gone. */
+  close(): Promise<void>
+}
+
+/** A worker that ends sooner than this many milliseconds after its start is not started again at once. */
+const shortLife = 1000
+
+/** What the processes tell each other. */
+type Message =
+  { readonly filigree: 'listening'; readonly url: string } | { readonly filigree: 'close' }
+
+/** True in the process that starts workers instead of listening. */
+export function startsWorkers(workers: number): boolean {
+  return workers > 1 && cluster.isPrimary
+}
+
+/**
+ * Starts the workers.
+ *
+ * @returns once all of them listen; rejects when one ends before it does
+ */
+export async function startWorkers(count: number, log: Log): Promise<Workers> {
+  let closing = false
+  const keep = (worker: Worker): void => {
+    const began = performance.now()
+    worker.once('exit', (code: number) => {
+      if (closing) return
+      log.error({ pid: worker.process.pid, code }, 'a worker ended; another takes its place')
+      const lived = performance.now() - began
+      setTimeout(
+        () => {
+          if (!closing) keep(cluster.fork())
+        },
+        lived < shortLife ? shortLife : 0,
+      )
+    })
+  }
+  const workers = Array.from({ length: count }, () => cluster.fork())
+  const close = async (): Promise<void> => {
+    closing = true
+    const open = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+    await Promise.all(open.map(closeWorker))
+  }
+  try {
+    const urls = await Promise.all(workers.map(whenListening))
+    workers.forEach(keep)
+    return { url: urls[0] ?? '', close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** In a worker: tells the first process where it listens, and closes when it is asked to. */
+export function reportToPrimary(url: string, close: () => Promise<void>): void {
+  if (!cluster.isWorker) return
+  process.send?.({ filigree: 'listening', url } satisfies Message)
+  process.on('message', (message) => {
+    if ((message as Partial<Message>).filigree !== 'close') return
+    close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  })
+}
+
+function whenListening(worker: Worker): Promise<string> {
+  return new Promise((resolve, reject) => {
+    worker.on('message', (message: Partial<Message>) => {
+      if (message.filigree === 'listening') resolve((message as { url: string }).url)
+    })
+    worker.once('exit', (code) => {
+      reject(
+        new Error(`A worker ended with code ${String(code)} before it listened; its log says why.`),
+      )
+    })
+  })
+}
+
+async function closeWorker(worker: Worker): Promise<void> {
+  if (worker.isDead()) return
+  const ended = once(worker, 'exit')
+  if (worker.isConnected()) worker.send({ filigree: 'close' } satisfies Message)
+  else worker.process.kill()
+  await ended
+}

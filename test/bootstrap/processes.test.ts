@@ -1,0 +1,87 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from '@jest/globals'
+
+const children: ChildProcessWithoutNullStreams[] = []
+
+function start(fixture: string): ChildProcessWithoutNullStreams {
+  const path = fileURLToPath(new URL(`./fixtures/${fixture}.ts`, import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', path], {
+    env: {
+      ...process.env,
+      NODE_ENV: 'development',
+      APP_API_KEY: '',
+      TSX_TSCONFIG_PATH: 'test/tsconfig.json',
+    },
+  })
+  child.stdout.setEncoding('utf8')
+  children.push(child)
+  return child
+}
+
+async function line(child: ChildProcessWithoutNullStreams): Promise<string> {
+  const [text] = (await once(child.stdout, 'data')) as [string]
+  return text.trim()
+}
+
+async function exitCode(child: ChildProcessWithoutNullStreams): Promise<number | null> {
+  if (child.exitCode !== null) return child.exitCode
+  const [code] = (await once(child, 'exit')) as [number | null]
+  return code
+}
+
+afterEach(() => {
+  for (const child of children.splice(0)) if (child.exitCode === null) child.kill('SIGKILL')
+})
+
+describe('a process', () => {
+  it('answers what is in flight at SIGTERM, then ends with 0', async () => {
+    const child = start('single')
+    const url = await line(child)
+    const inFlight = fetch(`${url}/wait`)
+    expect(await line(child)).toBe('waiting')
+    child.kill('SIGTERM')
+    expect(await (await inFlight).json()).toEqual({ done: true })
+    expect(await exitCode(child)).toBe(0)
+  })
+})
+
+/**
+ * Asks on a connection of its own, so that any worker may answer. A connection that was handed to a worker in the moment
+ * it ended gets no answer at all.
+ */
+async function ask(url: string): Promise<Record<string, number>> {
+  const request = get(url, { agent: false, signal: AbortSignal.timeout(1000) })
+  const [answer] = (await once(request, 'response')) as [IncomingMessage]
+  return (await json(answer)) as Record<string, number>
+}
+
+/** The processes that answer, asked until there are two of them, `without` not among them. */
+async function findWorkers(url: string, without?: number): Promise<Set<number>> {
+  const pids = new Set<number>()
+  for (let attempt = 0; attempt < 500 && pids.size < 2; attempt++) {
+    const answer = await ask(`${url}/pid`).catch(() => undefined)
+    if (answer?.pid !== undefined && answer.pid !== without) pids.add(answer.pid)
+    else await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return pids
+}
+
+describe('workers', () => {
+  it('share one port, replace one that ends, and end together', async () => {
+    const child = start('workers')
+    const url = await line(child)
+    const first = await findWorkers(url)
+    expect(first.size).toBe(2)
+    expect(first.has(child.pid ?? 0)).toBe(false)
+    const { crashing } = await ask(`${url}/crash`)
+    const later = await findWorkers(url, crashing)
+    expect([later.size, later.has(crashing ?? 0)]).toEqual([2, false])
+    child.kill('SIGTERM')
+    expect(await exitCode(child)).toBe(0)
+    await expect(ask(`${url}/pid`)).rejects.toThrow('ECONNREFUSED')
+  })
+})
