@@ -134,7 +134,8 @@ const rounds = 5
 const figures = new Map(Object.keys(contenders).map((name) => [name, []]))
 for (const run of Object.values(contenders)) await measure(run, 300)
 for (let round = 0; round < rounds; round++) {
-  for (const [name, run] of Object.entries(contenders)) figures.get(name).push(await measure(run, 300))
+  for (const [name, run] of Object.entries(contenders))
+    figures.get(name).push(await measure(run, 300))
 }
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
 const medians = new Map([...figures].map(([name, values]) => [name, median(values)]))

@@ -30,17 +30,29 @@ export function toFigure(name, unit, better, values) {
 /**
  * Judges a row's targets.
  *
- * @param targets `{ figure?, of, over?, atLeast | atMost }`: the contender's median, divided by that of `over` where one is named; `figure` is a position, 0 by default
+ * @param targets `{ figure?, of, over?, atLeast | atMost | atMostMore }`: the contender's median, divided by that of `over` where one is named, or what it exceeds that by (`atMostMore`); `figure` is a position, 0 by default
  * @returns `{ text, value, holds }`; targets whose contenders were not measured are left out
  */
 export function judge(targets, figures) {
-  return targets.flatMap(({ figure = 0, of, over, atLeast, atMost }) => {
+  return targets.flatMap(({ figure = 0, of, over, ...limit }) => {
     const { name, unit, contenders } = figures[figure] ?? { contenders: {} }
     if (!contenders[of] || (over && !contenders[over])) return []
-    const value = contenders[of].median / (over ? contenders[over].median : 1)
-    const limit = atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`
-    const text = over ? `${limit} × ${over}` : `${limit} ${unit}`
-    const holds = atLeast === undefined ? value <= atMost : value >= atLeast
-    return [{ text: `${of}, ${name}: ${text}`, value, holds }]
+    const own = contenders[of].median
+    const other = over && contenders[over].median
+    const { wanted, value, holds } = weigh(limit, own, other, { unit, over })
+    return [{ text: `${of}, ${name}: ${wanted}`, value, holds }]
   })
+}
+
+function weigh({ atLeast, atMost, atMostMore }, own, other, { unit, over }) {
+  if (atMostMore !== undefined) {
+    const value = own - other
+    const wanted = `at most ${atMostMore} ${unit} more than ${over}`
+    return { wanted, value, holds: value <= atMostMore }
+  }
+  const value = over ? own / other : own
+  const against = over ? `× ${over}` : unit
+  return atLeast === undefined
+    ? { wanted: `at most ${atMost} ${against}`, value, holds: value <= atMost }
+    : { wanted: `at least ${atLeast} ${against}`, value, holds: value >= atLeast }
 }

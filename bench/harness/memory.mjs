@@ -47,12 +47,12 @@ export function watchPeak(pid) {
 /**
  * Asks a server that was started with `probeArgs` what it holds after a full collection.
  *
- * @returns `{ heap, resident }` in MiB
+ * @returns `{ held, resident }` in MiB; `held` is heap and buffers in use
  */
 export async function askMemory({ child, pid }) {
-  const heap = await new Promise((resolve) => {
-    child.once('message', ({ heapUsed }) => resolve(heapUsed / mebibyte))
+  const held = await new Promise((resolve) => {
+    child.once('message', (answer) => resolve(answer.held / mebibyte))
     child.send('memory?')
   })
-  return { heap, resident: readResident(pid) }
+  return { held, resident: readResident(pid) }
 }
