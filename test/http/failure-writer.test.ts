@@ -1,0 +1,161 @@
+import { describe, expect, it } from '@jest/globals'
+import { HttpError } from '../../src/errors/http-error.js'
+import {
+  answerOnce,
+  ask,
+  askRaw,
+  corsOf,
+  corsPairs,
+  plainRule,
+  startAnswering,
+  type Asked,
+} from './answering-server.js'
+
+const json = 'application/json; charset=utf-8'
+const masked = '{"error":"Internal server error"}'
+
+function failWith(error: unknown, asked?: Asked) {
+  return answerOnce(
+    {
+      answer: (request, responder) => {
+        responder.fail(request, error)
+      },
+    },
+    asked,
+  )
+}
+
+describe('fail', () => {
+  it('answers an HttpError and logs nothing', async () => {
+    const answer = await failWith(new HttpError(404, 'No such item'))
+    expect(answer).toMatchObject({ status: 404, text: '{"error":"No such item"}', log: [] })
+    expect(answer.headers['content-type']).toBe(json)
+    expect(answer.headers['x-request-id']).toBeUndefined()
+    expect(corsOf(answer)).toEqual(corsPairs)
+  })
+
+  it('answers problem+json where it is asked for', async () => {
+    const answer = await failWith(
+      new HttpError(401, undefined, { headers: { 'WWW-Authenticate': 'Bearer' } }),
+      {
+        headers: { accept: 'application/problem+json' },
+      },
+    )
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/problem+json',
+      'www-authenticate': 'Bearer',
+    })
+    expect(JSON.parse(answer.text)).toMatchObject({ status: 401, error: 'Unauthorized' })
+  })
+
+  it('masks everything else, logs it with the request id and sends the id', async () => {
+    const error = new Error('password is hunter2')
+    const answer = await failWith(error, { path: '/items/7?key=secret' })
+    expect(answer).toMatchObject({ status: 500, text: masked })
+    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    expect(answer.log).toEqual([
+      {
+        level: 'error',
+        message: 'request failed',
+        details: {
+          err: error,
+          requestId: answer.headers['x-request-id'],
+          method: 'GET',
+          path: '/items/7',
+        },
+      },
+    ])
+  })
+
+  it('keeps a sane request id and replaces another', async () => {
+    const kept = await failWith(new Error('x'), { headers: { 'x-request-id': 'abc-1' } })
+    expect(kept.headers['x-request-id']).toBe('abc-1')
+    const replaced = await failWith(new Error('x'), { headers: { 'x-request-id': 'a b<script>' } })
+    expect(replaced.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  it('logs an HttpError of the 500s, whose message is meant for the client', async () => {
+    const answer = await failWith(new HttpError(503, 'Come back later'))
+    expect(answer).toMatchObject({ status: 503, text: '{"error":"Come back later"}' })
+    expect(answer.log[0]?.details['requestId']).toBe(answer.headers['x-request-id'])
+  })
+
+  it("keeps a client's mistake with a cause for the debug log", async () => {
+    const answer = await failWith(new HttpError(400, 'Malformed', { cause: new Error('URI') }))
+    expect(answer.status).toBe(400)
+    expect(answer.log.map(({ level }) => level)).toEqual(['debug'])
+  })
+
+  it('masks an error whose headers cannot be sent', async () => {
+    const answer = await failWith(new HttpError(400, 'x', { headers: { Allow: 'GET\r\nX: 1' } }))
+    expect(answer).toMatchObject({ status: 500, phrase: 'Internal Server Error', text: masked })
+    expect(answer.headers['x']).toBeUndefined()
+    expect(answer.log[0]?.level).toBe('error')
+  })
+
+  it('cuts the answer off when its head is out', async () => {
+    const answer = await answerOnce({
+      answer: (request, responder) => {
+        request.outgoing.writeHead(200, ['Content-Length', '10'])
+        request.outgoing.write('abc')
+        setImmediate(() => {
+          responder.fail(request, new Error('too late'))
+        })
+      },
+    })
+    expect(answer).toMatchObject({ status: 200, text: 'abc', complete: false })
+    expect(answer.log[0]).toMatchObject({ level: 'error', message: 'request failed' })
+  })
+
+  it('leaves a finished answer alone', async () => {
+    const answer = await answerOnce({
+      answer: (request, responder) => {
+        responder.send(request, { id: 7 }, plainRule)
+        responder.send(request, { id: 8 }, plainRule)
+        responder.fail(request, new Error('too late'))
+      },
+    })
+    expect(answer).toMatchObject({ status: 200, text: '{"id":7}', complete: true })
+    expect(answer.log).toHaveLength(1)
+  })
+
+  it('keeps the connection for the next request', async () => {
+    await using server = await startAnswering({
+      answer: (request, responder) => {
+        if (request.path === '/bad') responder.fail(request, new HttpError(404))
+        else responder.send(request, request.path, plainRule)
+      },
+    })
+    const head = 'HTTP/1.1\r\nHost: a\r\n'
+    const bytes = await askRaw(
+      server.port,
+      `GET /bad ${head}\r\nGET /good ${head}Connection: close\r\n\r\n`,
+    )
+    expect(bytes.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 200'])
+  })
+})
+
+describe('a client that has gone', () => {
+  it('is answered nothing, and its aborted handler is no failure', async () => {
+    let report: (names: string[]) => void = () => undefined
+    const done = new Promise<string[]>((resolve) => (report = resolve))
+    await using server = await startAnswering({
+      answer: (request, responder) => {
+        if (request.path !== '/leave') {
+          responder.send(request, 'still here', plainRule)
+          return
+        }
+        request.signal.addEventListener('abort', () => {
+          responder.fail(request, request.signal.reason)
+          responder.send(request, { id: 7 }, plainRule)
+          responder.fail(request, new Error('a real one'))
+          report(server.log.map(({ details }) => (details['err'] as Error).message))
+        })
+        ;(request.incoming.socket as unknown as { destroy: () => void }).destroy()
+      },
+    })
+    await askRaw(server.port, 'GET /leave HTTP/1.1\r\nHost: a\r\n\r\n')
+    expect(await done).toEqual(['a real one'])
+    expect((await ask(server.port)).text).toBe('still here')
+  })
+})

@@ -1,0 +1,116 @@
+import { describe, expect, it } from '@jest/globals'
+import { HttpError } from '../../src/errors/http-error.js'
+import { redirect, reply } from '../../src/http/reply.js'
+import {
+  answerOnce,
+  answerTo,
+  askRaw,
+  corsOf,
+  corsPairs,
+  plainRule,
+  startAnswering,
+  type Asked,
+} from './answering-server.js'
+
+const masked = '{"error":"Internal server error"}'
+
+describe('HEAD', () => {
+  it.each([
+    ['data', { id: 7 }],
+    ['text', 'hello'],
+    ['bytes', Buffer.from('hello')],
+    ['a reply', reply('x', 201).header('X-A', '1')],
+    ['nothing', null],
+  ])('sends %s with the same head and no body', async (_what, result) => {
+    const whole = await answerTo(result)
+    const head = await answerTo(result, { method: 'HEAD' })
+    expect(head.status).toBe(whole.status)
+    expect(head.text).toBe('')
+    expect(withoutDate(head.headers)).toEqual(withoutDate(whole.headers))
+  })
+
+  it('puts no byte behind the head', async () => {
+    await using server = await startAnswering({
+      answer: (request, responder) => {
+        if (request.path === '/fail') responder.fail(request, new HttpError(404))
+        else responder.send(request, { id: 7 }, plainRule)
+      },
+    })
+    for (const path of ['/', '/fail']) {
+      const bytes = await askRaw(
+        server.port,
+        `HEAD ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+      )
+      expect(bytes.endsWith('\r\n\r\n')).toBe(true)
+      expect(bytes).toMatch(/Content-Length: [1-9]/)
+      expect(bytes).not.toContain('{')
+    }
+  })
+})
+
+describe('headers collected on the request', () => {
+  function collecting(result: unknown, asked?: Asked) {
+    return answerOnce(
+      {
+        answer: (request, responder) => {
+          request.addHeader('FreshToken', 'rotated')
+          request.addHeader('Set-Cookie', 'app_session=1')
+          if (result instanceof Error) responder.fail(request, result)
+          else responder.send(request, result, plainRule)
+        },
+      },
+      asked,
+    )
+  }
+
+  it.each([
+    ['data', { id: 7 }],
+    ['text', 'x'],
+    ['nothing', null],
+    ['a redirect', redirect('/')],
+    ['an error', new HttpError(404)],
+    ['a failure', new Error('x')],
+  ])('go out with %s', async (_what, result) => {
+    const answer = await collecting(result)
+    expect(answer.headers).toMatchObject({ freshtoken: 'rotated', 'set-cookie': 'app_session=1' })
+    expect(corsOf(answer)).toEqual(corsPairs)
+  })
+
+  it('yield to those of the reply, except cookies, which add up', async () => {
+    const answer = await collecting(reply({ ok: true }).freshToken('mine').cookie('a', '1'))
+    expect(answer.headers['freshtoken']).toBe('mine')
+    expect(answer.headers['set-cookie']).toBe('a=1; Path=/; HttpOnly; SameSite=Lax, app_session=1')
+  })
+
+  it('make the answer a masked 500 when they cannot be sent', async () => {
+    const answer = await answerOnce({
+      answer: (request, responder) => {
+        request.responseHeaders = ['X-Note', 'a\r\nSet-Cookie: x=1']
+        responder.send(request, { id: 7 }, plainRule)
+      },
+    })
+    expect(answer).toMatchObject({ status: 500, phrase: 'Internal Server Error', text: masked })
+    expect(answer.headers['set-cookie']).toBeUndefined()
+    expect(answer.headers['x-request-id']).toBe(answer.log[0]?.details['requestId'])
+    expect(answer.log.some(({ details }) => String(details['err']).includes('X-Note'))).toBe(true)
+  })
+
+  it('are refused when they are added, if they cannot be sent', async () => {
+    const answer = await answerOnce({
+      answer: (request, responder) => {
+        try {
+          request.addHeader('X-Note', 'a\r\nb')
+        } catch (error) {
+          responder.send(request, (error as Error).message, plainRule)
+        }
+      },
+    })
+    expect(answer.text).toBe(
+      'Header "X-Note": the value contains CR or LF. Take the line breaks out.',
+    )
+  })
+})
+
+function withoutDate({ date: _date, ...headers }: Record<string, string>): object {
+  return headers
+}
