@@ -1,30 +1,27 @@
-/** Compiles the contenders that are written with decorators: SWC, since Nest needs the metadata that it emits. */
-import { transformFile } from '@swc/core'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+/** Compiles the contenders that are written with decorators, with the metadata that Nest needs. */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 
 const bench = fileURLToPath(new URL('..', import.meta.url))
 
-const options = {
-  swcrc: false,
-  configFile: false,
-  module: { type: 'es6' },
-  jsc: {
-    target: 'es2022',
-    parser: { syntax: 'typescript', decorators: true },
-    transform: { legacyDecorator: true, decoratorMetadata: true },
-  },
+const compilerOptions = {
+  target: ts.ScriptTarget.ES2023,
+  module: ts.ModuleKind.ESNext,
+  experimentalDecorators: true,
+  emitDecoratorMetadata: true,
 }
 
 /** Writes each `servers/<row>/<name>.ts` to `dist/<row>/<name>.mjs`, where its relative imports stay true. */
 export async function compileServers() {
   const files = await readdir(path.join(bench, 'servers'), { recursive: true })
   for (const file of files.filter((name) => name.endsWith('.ts'))) {
-    const { code } = await transformFile(path.join(bench, 'servers', file), options)
+    const source = await readFile(path.join(bench, 'servers', file), 'utf8')
+    const { outputText } = ts.transpileModule(source, { compilerOptions, fileName: file })
     const target = path.join(bench, 'dist', file.replace(/\.ts$/, '.mjs'))
     await mkdir(path.dirname(target), { recursive: true })
-    await writeFile(target, code)
+    await writeFile(target, outputText)
   }
 }
 
