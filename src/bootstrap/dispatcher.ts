@@ -12,6 +12,7 @@ import type { Incoming, Outgoing } from '../http/exchange.js'
 import { headFault } from '../http/head.js'
 import { HttpRequest, type RequestSettings } from '../http/request.js'
 import type { Responder } from '../http/responder.js'
+import { isThenable } from '../http/thenable.js'
 import { methods, type RouteTable } from '../routing/route-table.js'
 import { runInRequest } from './current-request.js'
 import type { ServedRoute } from './served-route.js'
@@ -84,7 +85,7 @@ export class Dispatcher {
         }
       }
       const result = route.invoke(request)
-      if (isPromise(result)) this.#waitForHandler(result, request, route)
+      if (isThenable(result)) this.#waitForHandler(result, request, route)
       else this.#finish(request, route, result)
     } catch (error) {
       this.#failRoute(request, route, error)
@@ -213,12 +214,4 @@ export class Dispatcher {
 
 function toAllow(allowed: readonly string[]): string {
   return [...allowed, 'OPTIONS'].join(', ')
-}
-
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as { then?: unknown }).then === 'function'
-  )
 }
