@@ -31,7 +31,8 @@ export interface HeldFaults {
 export function runLate(late: readonly LateEntry[], faults: Fault[]): Promise<unknown> | undefined {
   const pending: Promise<void>[] = []
   const queue = [...late]
-  for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
+  // The queue grows while it is walked: held objects bring their own.
+  for (const entry of queue) {
     if (faults.length >= mostFaults) break
     runEntry(entry, { faults, pending, queue })
   }

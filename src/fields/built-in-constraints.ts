@@ -1,0 +1,196 @@
+/** class-validator's own rules, and what they mean as code over a value `v`. Source: class-validator 0.15, src/decorator. */
+import type { CheckSource } from './check-source.js'
+import {
+  areUnique,
+  decimalPlaces,
+  hasFilledKey,
+  hasKey,
+  shownLength,
+} from './constraint-measures.js'
+import type { ConstraintRule } from './constraint-rule.js'
+
+export interface BuiltIn {
+  /** Its default message, without the prefix that `each` puts before it. */
+  readonly message: string
+  /** `ask`: its own function is called in place; it is pure and synchronous. */
+  readonly code: (args: readonly unknown[], source: CheckSource) => string | undefined
+  /** What the probes cannot see. */
+  readonly unless?: (rule: ConstraintRule) => boolean
+}
+
+const plain = (message: string, code: string): BuiltIn => ({
+  message: `$property ${message}`,
+  code: () => code,
+})
+const asked = (message: string): BuiltIn => plain(message, 'ask')
+
+/** The code for rules with bounds, which must be numbers to be written as such. */
+const bound = (
+  message: string,
+  write: (limit: number, source: CheckSource) => string,
+): BuiltIn => ({
+  message: `$property ${message}`,
+  code: ([limit], source) => (isFiniteNumber(limit) ? write(limit, source) : undefined),
+})
+
+/** By constraint name. Rules that are not here are always asked. */
+export const builtIns: Readonly<Record<string, BuiltIn | undefined>> = {
+  isDefined: plain('should not be null or undefined', 'v !== undefined && v !== null'),
+  isString: plain('must be a string', "typeof v === 'string' || v instanceof String"),
+  isInt: plain('must be an integer number', 'Number.isInteger(v)'),
+  isBoolean: plain('must be a boolean value', "typeof v === 'boolean' || v instanceof Boolean"),
+  isArray: plain('must be an array', 'Array.isArray(v)'),
+  isObject: plain(
+    'must be an object',
+    "v != null && (typeof v === 'object' || typeof v === 'function') && !Array.isArray(v)",
+  ),
+  isNotEmpty: plain('should not be empty', "v !== '' && v !== null && v !== undefined"),
+  isEmpty: plain('must be empty', "v === '' || v === null || v === undefined"),
+  isPositive: plain('must be a positive number', "typeof v === 'number' && v > 0"),
+  isNegative: plain('must be a negative number', "typeof v === 'number' && v < 0"),
+  arrayNotEmpty: plain('should not be empty', 'Array.isArray(v) && v.length > 0'),
+  isNumber: {
+    message: '$property must be a number conforming to the specified constraints',
+    code: ([options], source) => writeIsNumber(options, source),
+  },
+  min: bound(
+    'must not be less than $constraint1',
+    (limit) => `typeof v === 'number' && v >= ${limit}`,
+  ),
+  max: bound(
+    'must not be greater than $constraint1',
+    (limit) => `typeof v === 'number' && v <= ${limit}`,
+  ),
+  minLength: bound('must be longer than or equal to $constraint1 characters', (limit, source) =>
+    writeLength(limit, undefined, source),
+  ),
+  maxLength: bound('must be shorter than or equal to $constraint1 characters', (limit, source) =>
+    writeLength(0, limit, source),
+  ),
+  isLength: {
+    // With no value at hand its message is the one about the lower bound.
+    message: '$property must be longer than or equal to $constraint1 characters',
+    code: ([min, max], source) =>
+      isFiniteNumber(min) && (max === undefined || isFiniteNumber(max))
+        ? writeLength(min, max, source)
+        : undefined,
+  },
+  arrayMinSize: bound(
+    'must contain at least $constraint1 elements',
+    (limit) => `Array.isArray(v) && v.length >= ${limit}`,
+  ),
+  arrayMaxSize: bound(
+    'must contain no more than $constraint1 elements',
+    (limit) => `Array.isArray(v) && v.length <= ${limit}`,
+  ),
+  equals: {
+    message: '$property must be equal to $constraint1',
+    code: ([wanted], source) => `v === ${source.constant(wanted)}`,
+  },
+  notEquals: {
+    message: '$property should not be equal to $constraint1',
+    code: ([unwanted], source) => `v !== ${source.constant(unwanted)}`,
+  },
+  isIn: {
+    message: '$property must be one of the following values: $constraint1',
+    code: ([values], source) =>
+      Array.isArray(values) ? `${source.constant(values)}.indexOf(v) !== -1` : undefined,
+  },
+  isNotIn: {
+    message: '$property should not be one of the following values: $constraint1',
+    code: ([values], source) =>
+      Array.isArray(values) ? `${source.constant(values)}.indexOf(v) === -1` : undefined,
+  },
+  isEnum: {
+    message: '$property must be one of the following values: $constraint2',
+    code: ([entity], source) =>
+      typeof entity === 'object' && entity !== null
+        ? `${source.constant(new Set(Object.values(entity)))}.has(v)`
+        : undefined,
+  },
+  matches: {
+    message: '$property must match $constraint1 regular expression',
+    code: ([pattern], source) =>
+      pattern instanceof RegExp && !/[gy]/.test(pattern.flags)
+        ? `typeof v === 'string' && ${source.constant(pattern)}.test(v)`
+        : undefined,
+  },
+  // The two that could bring a server down as they are: quadratic in the list, and falling over a key `hasOwnProperty`.
+  arrayUnique: {
+    message: "All $property's elements must be unique",
+    code: (_args, source) => `Array.isArray(v) && ${source.constant(areUnique)}(v)`,
+    unless: looksAtItems,
+  },
+  isNotEmptyObject: {
+    message: '$property must be a non-empty object',
+    code: ([options], source) => {
+      const filled = (options as { nullable?: unknown } | undefined)?.nullable === false
+      return `${source.constant(filled ? hasFilledKey : hasKey)}(v)`
+    },
+  },
+  isEmail: asked('must be an email'),
+  isUrl: asked('must be a URL address'),
+  isUuid: asked('must be a UUID'),
+  isDateString: asked('must be a valid ISO 8601 date string'),
+  isIso8601: asked('must be a valid ISO 8601 date string'),
+  isAlpha: asked('must contain only letters (a-zA-Z)'),
+  isAlphanumeric: asked('must contain only letters and numbers'),
+  isNumberString: asked('must be a number string'),
+  isBooleanString: asked('must be a boolean string'),
+  isHexadecimal: asked('must be a hexadecimal number'),
+  isLowercase: asked('must be a lowercase string'),
+  isUppercase: asked('must be uppercase'),
+  isMongoId: asked('must be a mongodb id'),
+  isDate: asked('must be a Date instance'),
+  contains: asked('must contain a $constraint1 string'),
+  notContains: asked('should not contain a $constraint1 string'),
+  isLatitude: asked('must be a latitude string or number'),
+  isLongitude: asked('must be a longitude string or number'),
+}
+
+function isFiniteNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+function writeIsNumber(options: unknown, source: CheckSource): string | undefined {
+  const { allowNaN, allowInfinity, maxDecimalPlaces } = (options ?? {}) as Record<string, unknown>
+  if (Boolean(allowNaN) || Boolean(allowInfinity)) return undefined
+  if (maxDecimalPlaces === undefined) return 'Number.isFinite(v)'
+  if (!isFiniteNumber(maxDecimalPlaces)) return undefined
+  return `Number.isFinite(v) && (v % 1 === 0 || ${source.constant(decimalPlaces)}(v) <= ${maxDecimalPlaces})`
+}
+
+function writeLength(min: number, max: number | undefined, source: CheckSource): string {
+  const measure = `${source.constant(shownLength)}(v)`
+  const tests = ["typeof v === 'string'"]
+  // Counting can only make a text shorter, to a third at the least.
+  if (min > 0) tests.push(`(v.length >= ${3 * min} || ${measure} >= ${min})`)
+  if (max !== undefined) tests.push(`(v.length <= ${max} || ${measure} <= ${max})`)
+  return tests.join(' && ')
+}
+
+/** Whether `@ArrayUnique` was given a function that tells items apart: it touches them, or takes different ones for one. */
+function looksAtItems({ constraint }: ConstraintRule): boolean {
+  const touched: string[] = []
+  const traps: ProxyHandler<object> = {
+    get: () => void touched.push('get'),
+    has: () => touched.push('has') < 0,
+    ownKeys: () => {
+      touched.push('ownKeys')
+      return []
+    },
+  }
+  const item = (): object => new Proxy({}, traps)
+  const lists = [
+    [item(), item()],
+    ['a', 'A', ' a', 'á', ''],
+    [1, '1', '01', 1.5, 2, true],
+    [{}, {}],
+  ]
+  try {
+    const apart = lists.every((list) => constraint?.instance.validate(list, {} as never) === true)
+    return touched.length > 0 || !apart
+  } catch {
+    return true
+  }
+}

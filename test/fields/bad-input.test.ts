@@ -1,0 +1,347 @@
+/** Input made to hurt: refused with 400 or accepted by rule, soon, and never with anything else. */
+import { describe, expect, it } from '@jest/globals'
+import * as cv from 'class-validator'
+import fc from 'fast-check'
+import { HttpError } from '../../src/errors/http-error.js'
+import { compileInput } from '../../src/fields/compile-input.js'
+import { compileText } from '../../src/fields/compile-text.js'
+import { Field } from '../../src/fields/field.js'
+import { formats, type FormatName } from '../../src/fields/formats.js'
+import { kinds, type KindName } from '../../src/fields/kinds/table.js'
+import { readShape } from '../../src/fields/shape.js'
+import type { Class } from '../../src/metadata/note.js'
+
+class Tree {
+  @Field('integer', { optional: true }) n?: number
+  @Field(() => Tree, { optional: true }) child?: Tree
+  @Field(() => Tree, { optional: true, list: true }) children?: Tree[]
+}
+
+class Everything {
+  @Field('id', { optional: true }) id?: number
+  @Field('integer', { optional: true, min: 0 }) integer?: number
+  @Field('numeric', { optional: true, max: 1e9 }) numeric?: number
+  @Field('string', { optional: true, maxLength: 10, pattern: /^\w*$/ }) string?: string
+  @Field('text', { optional: true, format: 'email' }) text?: string
+  @Field('boolean', { optional: true }) boolean?: boolean
+  @Field('datetime', { optional: true }) datetime?: string
+  @Field('blob', { optional: true }) blob?: Buffer
+  @Field('json', { optional: true }) json?: unknown
+  @Field('integer', { optional: true, list: true }) list?: number[]
+  @Field(() => Tree, { optional: true }) tree?: Tree
+  @Field(() => Tree, { optional: true, list: true }) trees?: Tree[]
+  @cv.IsOptional() @cv.IsInt() @cv.Max(5) validated?: number
+  @cv.IsOptional() @cv.IsEmail() mail?: string
+  @cv.IsOptional() @cv.IsString({ each: true }) @cv.MaxLength(3, { each: true }) tags?: string[]
+  @cv.IsOptional() @cv.IsNumber({ maxDecimalPlaces: 2 }) price?: number
+  @cv.IsOptional() @cv.IsNotEmptyObject() object?: object
+  @cv.IsOptional()
+  @cv.ValidateNested()
+  @cv.IsObject()
+  @Field(() => Tree, { optional: true })
+  both?: Tree
+}
+
+const names = readShape(Everything).fields.map(({ name }) => name)
+
+/** The faults' codes, or `accepted`; anything thrown that is no 400 fails the test. */
+function verdict(type: Class, value: unknown): string[] | 'accepted' {
+  try {
+    void compileInput(readShape(type))(value)
+    return 'accepted'
+  } catch (error) {
+    if (!(error instanceof HttpError) || error.status !== 400) throw error
+    expect(error.errors?.length).toBeGreaterThan(0)
+    expect(error.errors?.length).toBeLessThanOrEqual(50)
+    return (error.errors ?? []).map(({ code }) => code)
+  }
+}
+
+function nest(levels: number, key: string, inner: unknown = {}): unknown {
+  let value = inner
+  for (let level = 0; level < levels; level++) value = { [key]: value }
+  return value
+}
+
+describe('deep input', () => {
+  it('10,000 levels of a class that holds itself are refused', () => {
+    expect(verdict(Tree, nest(10_000, 'child'))).toEqual(['depth'])
+    expect(verdict(Tree, nest(60, 'child'))).toBe('accepted')
+  })
+
+  it('10,000 levels in a json field, of lists and in a nested rule are refused', () => {
+    expect(verdict(Everything, { json: nest(10_000, 'a') })).toEqual(['type'])
+    let list: unknown = []
+    for (let level = 0; level < 10_000; level++) list = [list]
+    expect(verdict(Everything, { json: list })).toEqual(['type'])
+    class Loose {
+      @cv.ValidateNested() child!: Tree
+    }
+    expect(verdict(Loose, { child: list })).toEqual(['depth'])
+    expect(verdict(Loose, { child: nest(10_000, 'child') })).toEqual(['depth'])
+  })
+
+  it('an object that holds itself is refused', () => {
+    const circle: Record<string, unknown> = {}
+    circle.child = circle
+    expect(verdict(Tree, circle)).toEqual(['depth'])
+    const json: Record<string, unknown> = {}
+    json.a = json
+    expect(verdict(Everything, { json })).toEqual(['type'])
+  })
+})
+
+describe('long input', () => {
+  it('a list of a million wrong items is refused with 50 faults, the first ones', () => {
+    expect(verdict(Everything, { list: new Array(1_000_000).fill('x') })).toEqual(
+      new Array(50).fill('type'),
+    )
+    expect(verdict(Everything, { trees: new Array(1_000_000).fill(5) })).toHaveLength(50)
+    expect(verdict(Everything, { tags: new Array(1_000_000).fill(5) })).toEqual([
+      'maxLength',
+      'isString',
+    ])
+  })
+
+  it('a list of a million right items is accepted', () => {
+    expect(verdict(Everything, { list: new Array(1_000_000).fill(1) })).toBe('accepted')
+  })
+
+  it('a sparse list of four thousand million is refused without counting', () => {
+    expect(verdict(Everything, { list: new Array(2 ** 32 - 1) })).toHaveLength(50)
+  })
+
+  it('100,000 different items are unique, told in one pass', () => {
+    class Set {
+      @cv.ArrayUnique() it!: unknown[]
+      @cv.ArrayUnique((item: { a: number }) => item.a) by!: unknown[]
+    }
+    const it = Array.from({ length: 100_000 }, (_, index) => index)
+    expect(verdict(Set, { it, by: [{ a: 1 }, { a: 2 }] })).toBe('accepted')
+    expect(verdict(Set, { it: [...it, 5], by: [{ a: 1 }, { a: 1 }] })).toEqual([
+      'arrayUnique',
+      'arrayUnique',
+    ])
+  })
+
+  it('100,000 unknown keys are refused with 50 faults', () => {
+    const keys = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`k${index}`, 1]))
+    expect(verdict(Everything, keys)).toEqual(new Array(50).fill('unknown'))
+  })
+
+  it('a megabyte of a key or a value is not sent back', () => {
+    const long = 'x'.repeat(2 ** 20)
+    class Strict {
+      @cv.IsInt({ message: '$value is no number' }) n!: number
+    }
+    const inputs: [Class, unknown][] = [
+      [Everything, { [long]: 1 }],
+      [Strict, { n: long }],
+    ]
+    for (const [type, value] of inputs) {
+      try {
+        void compileInput(readShape(type))(value)
+        throw new Error('accepted')
+      } catch (error) {
+        expect((error as HttpError).message.length).toBeLessThan(300)
+      }
+    }
+  })
+
+  const megabyte = 2 ** 20
+  const long = [
+    'a',
+    '1',
+    '-',
+    '.',
+    ':',
+    ' ',
+    '@',
+    'a@',
+    'a.',
+    '1-',
+    'http://',
+    '/',
+    '%',
+    '\\',
+    '"',
+    '😀',
+    '\ud800',
+    'aA0+',
+  ]
+
+  it.each(Object.keys(formats) as FormatName[])(
+    'a megabyte of text against the format %s is refused at once',
+    (format) => {
+      for (const part of long) {
+        const text = part.repeat(Math.ceil(megabyte / part.length))
+        expect(formats[format].test(text)).toBe(false)
+        expect(formats[format].test(`a@${text}`)).toBe(false)
+        expect(formats[format].test(`http://a.b/${text}`)).toBe(false)
+      }
+    },
+  )
+
+  it.each(Object.keys(kinds) as KindName[])(
+    'a megabyte of text is read by the kind %s at once',
+    (kind) => {
+      class Text {
+        it: unknown
+      }
+      Field(kind)(Text.prototype, 'it')
+      for (const part of long) {
+        const check = compileText(readShape(Text))
+        try {
+          void check({ it: part.repeat(megabyte / part.length) })
+        } catch (error) {
+          expect(error).toMatchObject({ status: 400 })
+        }
+      }
+    },
+  )
+
+  it.each([
+    ['IsEmail', cv.IsEmail()],
+    ['IsUrl', cv.IsUrl()],
+    ['IsUUID', cv.IsUUID()],
+    ['IsDateString', cv.IsDateString()],
+    ['IsNumberString', cv.IsNumberString()],
+    ['IsAlpha', cv.IsAlpha()],
+    ['IsHexColor', cv.IsHexColor()],
+    ['IsFQDN', cv.IsFQDN()],
+    ['IsJSON', cv.IsJSON()],
+    ['MaxLength', cv.MaxLength(10)],
+  ])(
+    'a megabyte of text against %s of class-validator is refused or accepted at once',
+    (_name, decorate) => {
+      class Text {
+        it: unknown
+      }
+      decorate(Text.prototype, 'it')
+      for (const part of long) {
+        const outcome = verdict(Text, { it: part.repeat(megabyte / part.length) })
+        expect(outcome === 'accepted' || outcome.length === 1).toBe(true)
+      }
+    },
+  )
+})
+
+describe('odd input', () => {
+  it.each([null, undefined, 5, 'text', true, [], [{}], () => 1, Symbol('a'), 1n, NaN])(
+    'as a whole %p is refused',
+    (value) => {
+      expect(verdict(Everything, value)).toEqual(['type'])
+    },
+  )
+
+  it('null for every field is refused field by field, and accepted where a rule says so', () => {
+    const nulls = Object.fromEntries(names.map((name) => [name, null]))
+    const allowed = new Set(['validated', 'mail', 'tags', 'price', 'object', 'both'])
+    expect(verdict(Everything, nulls)).toEqual(
+      names.filter((name) => !allowed.has(name)).map(() => 'type'),
+    )
+  })
+
+  it('prototype keys are unknown keys, and change nothing', () => {
+    expect(verdict(Everything, JSON.parse('{"__proto__":{"polluted":1}}'))).toEqual(['unknown'])
+    expect(verdict(Everything, { constructor: { prototype: { polluted: 1 } } })).toEqual([
+      'unknown',
+    ])
+    expect(verdict(Everything, { json: JSON.parse('{"a":{"__proto__":{"polluted":1}}}') })).toEqual(
+      ['type'],
+    )
+    expect(verdict(Everything, { object: JSON.parse('{"hasOwnProperty":1}') })).toBe('accepted')
+    const dropping = compileInput(readShape(Everything), { unknownKeys: 'drop' })
+    const built = dropping(JSON.parse('{"__proto__":{"polluted":1},"integer":1}'))
+    expect(Object.getPrototypeOf(built)).toBe(Everything.prototype)
+    expect((built as { polluted?: number }).polluted).toBeUndefined()
+    expect(({} as { polluted?: number }).polluted).toBeUndefined()
+  })
+
+  it('an object without a prototype is an object', () => {
+    const bare = Object.assign(Object.create(null) as object, { integer: 1 })
+    expect(verdict(Everything, bare)).toBe('accepted')
+  })
+
+  it('a getter is read once, and one that throws makes the input unreadable', () => {
+    let reads = 0
+    const changing = {
+      get integer(): unknown {
+        reads++
+        return reads === 1 ? 5 : 'changed'
+      },
+    }
+    expect(compileInput(readShape(Everything))(changing)).toEqual({ integer: 5 })
+    expect(reads).toBe(1)
+    const throwing = {
+      get integer(): number {
+        throw new Error('from a getter')
+      },
+    }
+    expect(verdict(Everything, throwing)).toEqual(['type'])
+    const proxy = new Proxy(
+      {},
+      {
+        ownKeys: () => {
+          throw new Error('from a proxy')
+        },
+      },
+    )
+    expect(verdict(Everything, proxy)).toEqual(['type'])
+  })
+
+  it('what a class of the application throws is not put on the client', () => {
+    class Broken {
+      @Field('string', {
+        default: () => {
+          throw new Error('bug')
+        },
+      })
+      a!: string
+    }
+    expect(() => compileInput(readShape(Broken))({})).toThrow('bug')
+  })
+
+  it('numbers that are none, and text that no store takes, are refused', () => {
+    for (const value of [NaN, Infinity, -Infinity, '1e5', '0x10']) {
+      expect(verdict(Everything, { integer: value })).toEqual(['type'])
+      expect(verdict(Everything, { numeric: value })).toEqual(['type'])
+    }
+    expect(verdict(Everything, { price: 1e-7 })).toEqual(['isNumber'])
+    expect(verdict(Everything, { string: '\udc00' })).toEqual(['type'])
+    expect(verdict(Everything, { string: 'a\0' })).toEqual(['type'])
+  })
+
+  it('anything at all for any field is refused with 400 or accepted, by the check of bodies and of texts', () => {
+    const check = compileInput(readShape(Everything))
+    const text = compileText(readShape(Everything))
+    const value = fc.anything({
+      withBigInt: true,
+      withBoxedValues: true,
+      withDate: true,
+      withMap: true,
+      withNullPrototype: true,
+      withObjectString: true,
+      withSet: true,
+      withSparseArray: true,
+      withTypedArray: true,
+    })
+    const input = fc.dictionary(
+      fc.oneof(fc.constantFrom(...names, '__proto__', 'constructor'), fc.string()),
+      value,
+      {
+        maxKeys: 4,
+      },
+    )
+    const property = fc.property(input, (one) => {
+      for (const run of [check, text]) {
+        try {
+          void run(one)
+        } catch (error) {
+          if (!(error instanceof HttpError) || error.status !== 400) throw error
+        }
+      }
+    })
+    fc.assert(property, { numRuns: 3_000 })
+  })
+})

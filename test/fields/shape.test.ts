@@ -1,0 +1,227 @@
+import { describe, expect, it } from '@jest/globals'
+import * as cv from 'class-validator'
+import { DeclarationError, type Problem } from '../../src/errors/declaration-error.js'
+import { Field, givenKey, noteField } from '../../src/fields/field.js'
+import type { FieldRules } from '../../src/fields/rules.js'
+import { readShape } from '../../src/fields/shape.js'
+import type { Class } from '../../src/metadata/note.js'
+
+class Line {
+  @Field('integer', { min: 1 }) qty!: number
+}
+
+class Base {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+class Order extends Base {
+  @Field('string', { maxLength: 80, unique: true, column: 'the_name' }) declare name: string
+  @Field(() => Line, { list: true, minItems: 1 }) lines!: Line[]
+  @Field(() => [Line]) more!: Line[]
+  @Field('numeric', { nullable: true }) price!: number | null
+  @Field('integer') page = 3
+  @Field('datetime', { default: 'now', readOnly: true }) at!: string
+  @Field('string', { hidden: true, optional: true }) secret?: string
+  @Field() note!: string
+  @Field good!: boolean
+  @Field() line!: Line
+  get total(): number {
+    return 1
+  }
+}
+noteField(Order, 'total', { kind: 'numeric', rules: {} })
+
+function problemsOf(type: Class): Problem[] {
+  const problems: Problem[] = []
+  readShape(type, problems)
+  return problems
+}
+
+describe('readShape', () => {
+  const shape = readShape(Order)
+  const field = (name: string) => shape.byName.get(name)!
+
+  it('describes the fields in the order of declaration, a base first, the nearest class counting', () => {
+    expect(shape.name).toBe('Order')
+    expect(shape.fields.map(({ name }) => name).slice(0, 4)).toEqual([
+      'id',
+      'name',
+      'lines',
+      'more',
+    ])
+    expect(field('name').rules).toEqual({ maxLength: 80, unique: true, column: 'the_name' })
+    expect(shape.key).toBe(field('id'))
+  })
+
+  it('answers the same frozen shape each time', () => {
+    expect(readShape(Order)).toBe(shape)
+    expect(
+      Object.isFrozen(shape) && Object.isFrozen(shape.fields) && Object.isFrozen(field('id')),
+    ).toBe(true)
+  })
+
+  it('keeps a nested class behind a thunk, with its list', () => {
+    expect(field('lines').nested?.()).toBe(Line)
+    expect(field('lines')).toMatchObject({ kind: 'json', list: true })
+    expect(field('more')).toMatchObject({ list: true })
+    expect(field('more').nested?.()).toBe(Line)
+  })
+
+  it('keeps optional and nullable apart', () => {
+    expect(field('price')).toMatchObject({ optional: false, nullable: true })
+    expect(field('secret')).toMatchObject({ optional: true, nullable: false, hidden: true })
+    expect(field('at')).toMatchObject({ optional: true, readOnly: true })
+  })
+
+  it('takes an initial value for a default', () => {
+    expect(field('page')).toMatchObject({ optional: true, rules: { default: 3 } })
+  })
+
+  it('takes the kind of a bare @Field from the emitted type where that tells it', () => {
+    expect(field('note').kind).toBe('string')
+    expect(field('good').kind).toBe('boolean')
+    expect(field('line').nested?.()).toBe(Line)
+  })
+
+  it('takes a property that has a getter alone for read-only', () => {
+    expect(field('total').readOnly).toBe(true)
+  })
+
+  it('makes the key of a record read-only', () => {
+    class Row {
+      @Field('id', { key: 'uuid' }) id!: string
+    }
+    givenKey.write(Row, true)
+    expect(readShape(Row).key).toMatchObject({ readOnly: true, entry: { storage: 'text' } })
+  })
+
+  it("describes class-validator's rules in the words of @Field", () => {
+    class Dto {
+      @cv.IsInt() @cv.Min(1) @cv.Max(9) qty!: number
+      @cv.IsOptional() @cv.IsEmail() @cv.MaxLength(80) mail?: string
+      @cv.IsString({ each: true }) @cv.ArrayMaxSize(3) tags!: string[]
+      @cv.IsIn(['a', 'b']) letter!: string
+      @cv.Allow() free: unknown
+      @cv.ValidateNested() line!: Line
+    }
+    const fields = Object.fromEntries(readShape(Dto).fields.map((one) => [one.name, one]))
+    expect(fields.qty).toMatchObject({
+      kind: 'integer',
+      rules: { min: 1, max: 9 },
+      optional: false,
+      declared: undefined,
+    })
+    expect(fields.mail).toMatchObject({
+      kind: 'string',
+      rules: { format: 'email', maxLength: 80 },
+      optional: true,
+      nullable: true,
+    })
+    expect(fields.tags).toMatchObject({ kind: 'string', list: true, rules: { maxItems: 3 } })
+    expect(fields.letter).toMatchObject({ kind: 'string', rules: { oneOf: ['a', 'b'] } })
+    expect(fields.free).toMatchObject({ kind: 'json', optional: true })
+    expect(fields.line?.nested?.()).toBe(Line)
+    expect(fields.qty?.constraints.map(({ name }) => name).sort()).toEqual(['isInt', 'max', 'min'])
+  })
+
+  it('gives a class that declares nothing no fields', () => {
+    expect(readShape(class Nothing {}).fields).toEqual([])
+  })
+})
+
+describe('the faults of a declaration', () => {
+  const lame = (rules: object): FieldRules => rules
+
+  class Faulty {
+    @Field('nummeric' as 'numeric') a!: number
+    @Field('string', lame({ maxLenght: 3 })) b!: string
+    @Field('boolean', { min: 3 }) c!: boolean
+    @Field('string', lame({ maxLength: -1 })) d!: string
+    @Field() e!: number
+    @Field() f!: Date
+    @Field() g!: string[]
+    @Field() h!: unknown
+    @Field('string', lame({ format: 'mail' })) i!: string
+    @Field('integer', { minItems: 1 }) j!: number
+    @Field('string', lame({ pattern: '(' })) k!: string
+    @cv.ValidateNested() l!: Line[]
+  }
+  const problems = problemsOf(Faulty)
+
+  it.each([
+    ['a', 'FIELD_KIND_UNKNOWN', 'unknown kind "nummeric".', 'Did you mean "numeric"?'],
+    ['b', 'FIELD_RULE_UNKNOWN', 'unknown rule "maxLenght".', 'Did you mean "maxLength"?'],
+    ['c', 'FIELD_RULE_UNFIT', 'rule "min" means nothing for kind "boolean".', 'oneOf'],
+    ['d', 'FIELD_RULE_VALUE', 'rule "maxLength" needs a whole number from 0.', ''],
+    [
+      'e',
+      'FIELD_TYPE_MISSING',
+      '@Field() cannot tell whole numbers',
+      "@Field('integer') or @Field('numeric')",
+    ],
+    ['f', 'FIELD_TYPE_MISSING', 'cannot be a Date', "@Field('datetime')"],
+    ['g', 'FIELD_TYPE_MISSING', 'what the list holds', '{ list: true }'],
+    ['h', 'FIELD_TYPE_MISSING', 'no kind that its type would tell', "@Field('json')"],
+    ['i', 'FIELD_RULE_VALUE', 'rule "format" needs a format.', 'Did you mean "email"?'],
+    ['j', 'FIELD_RULE_UNFIT', 'rule "minItems" means nothing', ''],
+    ['k', 'FIELD_RULE_VALUE', 'rule "pattern" needs a regular expression.', ''],
+    [
+      'l',
+      'FIELD_TYPE_MISSING',
+      '@ValidateNested() needs the class',
+      '@Field(() => Line, { list: true })',
+    ],
+  ])('names class and field: Faulty.%s is %s', (name, code, message, remedy) => {
+    const problem = problems.find((one) => one.message.startsWith(`Faulty.${name}: `))!
+    expect(problem.code).toBe(code)
+    expect(problem.message).toContain(message)
+    expect(problem.remedy).toContain(remedy)
+  })
+
+  it('are reported once each, however often the class is read', () => {
+    expect(problems).toHaveLength(12)
+    readShape(Faulty, problems)
+    expect(problems).toHaveLength(12)
+  })
+
+  it('are thrown, all together, where nobody collects them', () => {
+    expect(() => readShape(Faulty)).toThrow(DeclarationError)
+    expect(() => readShape(Faulty)).toThrow(/12 problems/)
+  })
+
+  it('name the explicit form where the compiler emits no types', () => {
+    class Plain {}
+    Field()(Plain.prototype, 'name')
+    expect(problemsOf(Plain)).toEqual([
+      {
+        code: 'FIELD_TYPE_MISSING',
+        message: 'Plain.name: @Field() has no kind, and this compiler emits no types.',
+        remedy: "Write the kind: @Field('string').",
+      },
+    ])
+  })
+
+  it('come from a thunk only when the class is asked for', () => {
+    class Holder {
+      @Field((() => undefined) as unknown as () => Class) held!: unknown
+    }
+    expect(problemsOf(Holder)).toEqual([])
+    expect(() => readShape(Holder).fields[0]?.nested?.()).toThrow(
+      /Holder\.held: its thunk names no class/,
+    )
+  })
+
+  it('are refused at once where @Field stands before a method or a static property', () => {
+    const place = (isStatic: boolean) => () => {
+      class Odd {}
+      Field('string')(
+        isStatic ? Odd : Odd.prototype,
+        'name',
+        isStatic ? undefined : { value: () => 1 },
+      )
+    }
+    expect(place(true)).toThrow('Odd: @Field belongs before a property of instances.')
+    expect(place(false)).toThrow('Odd: @Field belongs before a property of instances.')
+  })
+})
