@@ -1,0 +1,29 @@
+/** What a database says about its tables. Each engine reads its own catalogue into this. */
+export interface ActualTable {
+  readonly name: string
+  readonly columns: ReadonlyMap<string, ActualColumn>
+  readonly indexes: ReadonlyMap<string, ActualIndex>
+  readonly foreignKeys: readonly ActualForeignKey[]
+}
+
+export interface ActualColumn {
+  readonly name: string
+  /** In lower case, without collation: `text`. */
+  readonly type: string
+  readonly nullable: boolean
+  /** A row may be written without it: it is nullable, has a default, or is counted up. */
+  readonly optional: boolean
+}
+
+export interface ActualIndex {
+  readonly columns: readonly string[]
+  readonly unique: boolean
+}
+
+export interface ActualForeignKey {
+  readonly column: string
+  readonly table: string
+}
+
+/** By name. */
+export type Catalogue = ReadonlyMap<string, ActualTable>

@@ -1,0 +1,229 @@
+/** The database of an application: repositories, transactions, schema. Source: public face, Records. */
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { silentLog, type Log } from '../http/log.js'
+import type { Class } from '../metadata/note.js'
+import { createBuilder, type Builder, type QueryBuilder } from './builder.js'
+import { createTableCodec, type TableCodec } from './codec.js'
+import type { Engine, Runner, TransactionOptions } from './engine.js'
+import { defaultUrl, openEngine } from './engine-for-url.js'
+import { TablePlans } from './plans.js'
+import { Repository } from './repository.js'
+import type { Change, RecordsContext, Source } from './source.js'
+import { readTable, readTables, type Table } from './table.js'
+import { Transactions, type Scope } from './transactions.js'
+import { compileWriteChecks, type WriteChecks } from './write-check.js'
+import { toUnavailable } from './write-faults.js'
+
+export interface DatabaseOptions {
+  /** Default `sqlite:./data/app.db`. */
+  url?: string
+  /** The record classes, whose tables `sync` makes. Those that relations lead to belong to them. Default: those used so far. */
+  records?: readonly Class[]
+  /** Gets lost connections and changes of the schema. Default: nobody. */
+  log?: Log
+  /** Milliseconds since 1970, for timestamps. Default the system's clock. */
+  now?: () => number
+}
+
+/**
+ * Opens a database outside an application; inside, ask for `Database` in a constructor.
+ *
+ * @throws {DeclarationError} an address that says nothing, no driver, no access, faulty records
+ */
+export function connect(
+  url: string,
+  options: Omit<DatabaseOptions, 'url'> = {},
+): Promise<Database> {
+  return createDatabase({ ...options, url })
+}
+
+/** @throws {DeclarationError} as `connect` does */
+export async function createDatabase(options: DatabaseOptions = {}): Promise<Database> {
+  const { url = defaultUrl, records = [], log = silentLog, now = Date.now } = options
+  const problems: Problem[] = []
+  const tables = readTables(records, problems)
+  if (problems.length > 0) throw new DeclarationError(problems)
+  const engine = await openEngine(url, log)
+  let database: Database | undefined = undefined
+  const runner = (): Runner => database?.runner() ?? engine
+  const builder = await createBuilder(engine, runner)
+  database = new Database({ engine, builder, log, now })
+  for (const table of tables) database.tables.add(table)
+  return database
+}
+
+interface DatabaseParts {
+  readonly engine: Engine
+  readonly builder: Builder
+  readonly log: Log
+  readonly now: () => number
+}
+
+export class Database implements Source {
+  readonly context: RecordsContext
+  readonly log: Log
+  /** Every table known so far. */
+  readonly tables = new Set<Table>()
+  readonly #repositories = new WeakMap<Class, Repository>()
+  readonly #transactions: Transactions
+  readonly #listeners = new Set<(change: Change) => void>()
+  #closing: Promise<void> | undefined
+
+  /** Use `connect`, or ask for a `Database` in a constructor. */
+  constructor({ engine, builder, log, now }: DatabaseParts) {
+    this.log = log
+    this.context = createContext(engine, builder, now)
+    this.#transactions = new Transactions(this.context, (changes) => {
+      changes.forEach((change) => {
+        this.#tell(change)
+      })
+    })
+  }
+
+  /** `sqlite` or `postgres`. */
+  get engineName(): 'sqlite' | 'postgres' {
+    return this.context.dialect.name
+  }
+
+  /** The query builder, for everything that repositories do not do. Part of the transaction it is used in. */
+  get kysely(): QueryBuilder {
+    return this.context.builder.kysely
+  }
+
+  /**
+   * The repository of a record class; the same for every call.
+   *
+   * @throws {DeclarationError} the class is no record, or a faulty one
+   */
+  records<T extends object>(type: Class<T>): Repository<T> {
+    let repository = this.#repositories.get(type)
+    if (repository === undefined) {
+      repository = new Repository(this.table(type), this)
+      this.#repositories.set(type, repository)
+    }
+    return repository as Repository<T>
+  }
+
+  /** @throws {DeclarationError} the class is no record, or a faulty one */
+  table<T extends object>(type: Class<T>): Table<T> {
+    const problems: Problem[] = []
+    const table = readTable(type, problems)
+    if (table === undefined || problems.length > 0) throw new DeclarationError(problems)
+    this.tables.add(table)
+    return table
+  }
+
+  /**
+   * Runs work in a transaction: all of it is stored when the promise it answers is fulfilled, none when it is rejected.
+   * Inside another it is a part that can fail alone. Work that other transactions were in the way of runs again, up to
+   * three times: let it have no effects outside the database.
+   *
+   * @param work everything it does with this database belongs to the transaction, by `tx` or not
+   */
+  transaction<R>(work: (tx: Transaction) => Promise<R>, options?: TransactionOptions): Promise<R> {
+    return this.#transactions
+      .run((scope) => work(new Transaction(this, scope)), options)
+      .catch((error: unknown) => {
+        throw toUnavailable(error)
+      })
+  }
+
+  /** Told of every row that a repository has written, after its commit. @returns what ends it */
+  onChange(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  /** Ends all connections. Closing twice is closing once. */
+  close(): Promise<void> {
+    this.#closing ??= this.context.engine.close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  runner(): Runner {
+    return this.#transactions.current()?.runner() ?? this.context.engine
+  }
+
+  changed(change: Change): void {
+    const scope = this.#transactions.current()
+    if (scope === undefined) this.#tell(change)
+    else scope.changed(change)
+  }
+
+  atomically<R>(work: (source: Source) => Promise<R>): Promise<R> {
+    return this.#transactions.run(work)
+  }
+
+  #tell(change: Change): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(change)
+      } catch (error) {
+        this.log.error({ err: error }, 'a listener to changes failed')
+      }
+    }
+  }
+}
+
+/** What work in a transaction is given. */
+export class Transaction {
+  readonly #database: Database
+  readonly #scope: Scope
+
+  constructor(database: Database, scope: Scope) {
+    this.#database = database
+    this.#scope = scope
+  }
+
+  /** The query builder, in this transaction while its work runs. */
+  get kysely(): QueryBuilder {
+    return this.#database.kysely
+  }
+
+  /** The repository of a record class, in this transaction. */
+  records<T extends object>(type: Class<T>): Repository<T> {
+    return new Repository(this.#database.table(type), this.#scope)
+  }
+
+  /** A part of this transaction that can fail alone. */
+  transaction<R>(work: (tx: Transaction) => Promise<R>): Promise<R> {
+    return this.#scope.nested((scope) => work(new Transaction(this.#database, scope)))
+  }
+}
+
+function createContext(engine: Engine, builder: Builder, now: () => number): RecordsContext {
+  const { dialect } = engine
+  const codecs = new WeakMap<Table, TableCodec>()
+  const plans = new WeakMap<Table, TablePlans>()
+  const checks = {
+    client: new WeakMap<Table, WriteChecks>(),
+    program: new WeakMap<Table, WriteChecks>(),
+  }
+  const codecOf = (table: Table): TableCodec =>
+    remember(codecs, table, () => createTableCodec(table, dialect))
+  return Object.freeze({
+    engine,
+    builder,
+    dialect,
+    codecOf,
+    plansOf: (table: Table) =>
+      remember(plans, table, () => new TablePlans(table, codecOf(table), builder, dialect)),
+    checksOf: (table: Table, from: 'client' | 'program') =>
+      remember(checks[from], table, () => compileWriteChecks(table, from)),
+    now,
+  })
+}
+
+function remember<K extends object, V>(kept: WeakMap<K, V>, key: K, make: () => V): V {
+  const known = kept.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  kept.set(key, made)
+  return made
+}

@@ -1,0 +1,65 @@
+/** Writes the SQL that makes tables. Readable: migrations are made of it and people review them. */
+import type { Dialect } from './engine.js'
+import type { ColumnSchema, ForeignKeySchema, IndexSchema, TableSchema } from './schema.js'
+
+/**
+ * ```sql
+ * create table "product" (
+ *   "id" integer primary key autoincrement,
+ *   "name" text not null,
+ *   constraint "product_category_id_fkey" foreign key ("category_id") references "category" ("id") on delete restrict
+ * )
+ * ```
+ *
+ * @param name another name than the schema's, for a table that takes its place later
+ */
+export function writeCreateTable(
+  schema: TableSchema,
+  dialect: Dialect,
+  name = schema.name,
+): string {
+  const single = schema.primaryKey.length === 1 ? schema.primaryKey[0] : undefined
+  const lines = schema.columns.map((column) => writeColumn(column, dialect, column.name === single))
+  if (single === undefined) lines.push(`primary key (${schema.primaryKey.map(quote).join(', ')})`)
+  // Elsewhere they follow when all tables are there; here they can be given with the table only.
+  if (dialect.name === 'sqlite') lines.push(...schema.foreignKeys.map(writeForeignKey))
+  return `create table ${quote(name)} (\n  ${lines.join(',\n  ')}\n)`
+}
+
+export function writeAddForeignKey(table: string, key: ForeignKeySchema): string {
+  return `alter table ${quote(table)} add ${writeForeignKey(key)}`
+}
+
+export function writeCreateIndex(table: string, index: IndexSchema): string {
+  const { name, columns, unique, whereNull } = index
+  const where = whereNull === undefined ? '' : ` where ${quote(whereNull)} is null`
+  const list = columns.map(quote).join(', ')
+  return `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quote(table)} (${list})${where}`
+}
+
+/** Rows that are there get the column's `fill`; without one the column must be nullable or the table empty. */
+export function writeAddColumn(table: string, column: ColumnSchema, dialect: Dialect): string {
+  const fill = column.fill !== undefined && !column.nullable ? ` default ${column.fill}` : ''
+  return `alter table ${quote(table)} add column ${writeColumn(column, dialect, false)}${fill}`
+}
+
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+function writeColumn(column: ColumnSchema, dialect: Dialect, isKey: boolean): string {
+  const name = quote(column.name)
+  if (column.increment) return `${name} ${dialect.incrementType}`
+  const key = isKey ? ' primary key' : ''
+  return `${name} ${column.type}${column.nullable ? '' : ' not null'}${key}`
+}
+
+function writeForeignKey({
+  name,
+  column,
+  table,
+  foreignColumn,
+  onDelete,
+}: ForeignKeySchema): string {
+  return `constraint ${quote(name)} foreign key (${quote(column)}) references ${quote(table)} (${quote(foreignColumn)}) on delete ${onDelete}`
+}

@@ -1,0 +1,245 @@
+/** Where the database is not what the records want, and the SQL that would change it. */
+import type { ActualColumn, ActualTable, Catalogue } from './catalogue.js'
+import {
+  quote,
+  writeAddColumn,
+  writeAddForeignKey,
+  writeCreateIndex,
+  writeCreateTable,
+} from './ddl.js'
+import type { Dialect } from './engine.js'
+import { writeRebuild } from './rebuild.js'
+import type { ColumnSchema, TableSchema } from './schema.js'
+
+export interface Difference {
+  readonly kind:
+    | 'missing table'
+    | 'missing column'
+    | 'missing index'
+    | 'missing foreign key'
+    | 'looser column'
+    | 'stricter column'
+    | 'other type'
+    | 'unknown column'
+  readonly table: string
+  /** A sentence: `product.price is missing (Product.price).` */
+  readonly message: string
+  /** The records cannot work with it; false for a column that they do not know and need not fill. */
+  readonly blocks: boolean
+  /**
+   * `safe`: nothing is lost and it cannot fail. `if empty`: cannot be done to rows that are there.
+   * `by hand`: data would be changed or lost; sync leaves it alone and a migration is to be reviewed.
+   */
+  readonly remedy: 'safe' | 'if empty' | 'by hand'
+  /** Statements, in order. */
+  readonly sql: readonly string[]
+}
+
+export function findDifferences(
+  wanted: readonly TableSchema[],
+  actual: Catalogue,
+  dialect: Dialect,
+): Difference[] {
+  const missing = wanted.filter(({ name }) => !actual.has(name))
+  const present = wanted.filter(({ name }) => actual.has(name))
+  return [
+    ...missing.flatMap((schema) => missingTable(schema, dialect)),
+    ...missing.flatMap((schema) => missingKeys(schema, dialect)),
+    ...present.flatMap((schema) =>
+      compare(schema, actual.get(schema.name) as ActualTable, dialect),
+    ),
+  ]
+}
+
+function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
+  const indexes = schema.indexes.map((index) => writeCreateIndex(schema.name, index))
+  return [
+    {
+      kind: 'missing table',
+      table: schema.name,
+      message: `Table ${schema.name} is missing.`,
+      blocks: true,
+      remedy: 'safe',
+      sql: [writeCreateTable(schema, dialect), ...indexes],
+    },
+  ]
+}
+
+/** After all tables are there, since they may refer to each other in a circle. */
+function missingKeys(schema: TableSchema, dialect: Dialect): Difference[] {
+  if (dialect.name === 'sqlite') return []
+  return schema.foreignKeys.map((key) => ({
+    kind: 'missing foreign key',
+    table: schema.name,
+    message: `${schema.name}.${key.column} does not refer to ${key.table}.`,
+    blocks: true,
+    remedy: 'safe',
+    sql: [writeAddForeignKey(schema.name, key)],
+  }))
+}
+
+function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {
+  const differences = [
+    ...schema.columns.flatMap((column) => compareColumn(schema, column, actual, dialect)),
+    ...compareForeignKeys(schema, actual, dialect),
+    ...unknownColumns(schema, actual),
+  ]
+  // An index over a new column comes after it.
+  for (const index of schema.indexes) {
+    const known = actual.indexes.get(index.name)
+    if (known?.unique === index.unique && sameList(known.columns, index.columns)) continue
+    const drop = known === undefined ? [] : [`drop index ${quote(index.name)}`]
+    differences.push({
+      kind: 'missing index',
+      table: schema.name,
+      message: `Index ${index.name} on ${schema.name} is missing.`,
+      blocks: true,
+      // Rows that are there may be alike already.
+      remedy: index.unique ? 'if empty' : 'safe',
+      sql: [...drop, writeCreateIndex(schema.name, index)],
+    })
+  }
+  return differences
+}
+
+function compareColumn(
+  schema: TableSchema,
+  column: ColumnSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): Difference[] {
+  const known = actual.columns.get(column.name)
+  const where = `${schema.name}.${column.name}`
+  const base = { table: schema.name, blocks: true } as const
+  if (known === undefined) return [missingColumn(schema, column, actual, dialect)]
+  if (!column.increment && !sameType(column, known)) {
+    const wanted = bareType(column)
+    const message = `${where} is of type ${known.type} and should be ${wanted} (${column.origin}).`
+    const sql = changeType(schema, column, actual, dialect)
+    return [{ ...base, kind: 'other type', message, remedy: 'by hand', sql }]
+  }
+  if (known.nullable === column.nullable || schema.primaryKey.includes(column.name)) return []
+  const looser = column.nullable
+  const message = looser
+    ? `${where} takes no null and should (${column.origin}).`
+    : `${where} takes null and should not (${column.origin}).`
+  const fill =
+    looser || column.fill === undefined
+      ? []
+      : [
+          `update ${quote(schema.name)} set ${quote(column.name)} = ${column.fill} where ${quote(column.name)} is null`,
+        ]
+  const change =
+    dialect.name === 'sqlite'
+      ? writeRebuild(schema, actual, dialect)
+      : [
+          `alter table ${quote(schema.name)} alter column ${quote(column.name)} ${looser ? 'drop' : 'set'} not null`,
+        ]
+  const kind = looser ? 'looser column' : 'stricter column'
+  return [
+    { ...base, kind, message, remedy: looser ? 'safe' : 'by hand', sql: [...fill, ...change] },
+  ]
+}
+
+function missingColumn(
+  schema: TableSchema,
+  column: ColumnSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): Difference {
+  const fits = column.nullable || column.fill !== undefined
+  const refers = schema.foreignKeys.some((key) => key.column === column.name)
+  // SQLite adds no column that is required without a default, and none that refers elsewhere with one.
+  const rebuilds = dialect.name === 'sqlite' && (!fits || refers)
+  return {
+    kind: 'missing column',
+    table: schema.name,
+    message: `${schema.name}.${column.name} is missing (${column.origin}).`,
+    blocks: true,
+    remedy: fits ? 'safe' : 'if empty',
+    sql: rebuilds
+      ? writeRebuild(schema, actual, dialect)
+      : [writeAddColumn(schema.name, column, dialect)],
+  }
+}
+
+function changeType(
+  schema: TableSchema,
+  column: ColumnSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): string[] {
+  if (dialect.name === 'sqlite') return writeRebuild(schema, actual, dialect)
+  const name = quote(column.name)
+  const type = bareType(column)
+  return [
+    `alter table ${quote(schema.name)} alter column ${name} type ${column.type} using ${name}::text::${type}`,
+  ]
+}
+
+function compareForeignKeys(
+  schema: TableSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): Difference[] {
+  return (
+    schema.foreignKeys
+      .filter(
+        (key) =>
+          !actual.foreignKeys.some(
+            ({ column, table }) => column === key.column && table === key.table,
+          ),
+      )
+      // With the column itself it is made there.
+      .filter((key) => dialect.name !== 'sqlite' || actual.columns.has(key.column))
+      .map((key) => ({
+        kind: 'missing foreign key',
+        table: schema.name,
+        message: `${schema.name}.${key.column} does not refer to ${key.table}.`,
+        blocks: true,
+        remedy: 'if empty',
+        sql:
+          dialect.name === 'sqlite'
+            ? writeRebuild(schema, actual, dialect)
+            : [writeAddForeignKey(schema.name, key)],
+      }))
+  )
+}
+
+function unknownColumns(schema: TableSchema, actual: ActualTable): Difference[] {
+  const wanted = new Set(schema.columns.map(({ name }) => name))
+  return [...actual.columns.values()]
+    .filter(({ name }) => !wanted.has(name))
+    .map(({ name, optional }) => ({
+      kind: 'unknown column',
+      table: schema.name,
+      message: optional
+        ? `${schema.name}.${name} belongs to no field.`
+        : `${schema.name}.${name} belongs to no field and must be filled.`,
+      blocks: !optional,
+      remedy: 'by hand',
+      sql: [`alter table ${quote(schema.name)} drop column ${quote(name)}`],
+    }))
+}
+
+/** Types that hold the same values, so that tables made by others can be used. */
+const alike: Readonly<Record<string, readonly string[]>> = {
+  bigint: ['integer', 'smallint'],
+  'double precision': ['real'],
+  text: ['character varying', 'varchar', 'uuid'],
+  json: ['jsonb'],
+  integer: ['int', 'bigint'],
+}
+
+function sameType(column: ColumnSchema, known: ActualColumn): boolean {
+  const wanted = bareType(column)
+  return known.type === wanted || (alike[wanted]?.includes(known.type) ?? false)
+}
+
+function bareType({ type }: ColumnSchema): string {
+  return type.split(' collate ')[0] ?? type
+}
+
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}

@@ -1,0 +1,27 @@
+/** Changes a SQLite table by making it anew: the engine alters little in place. Source: SQLite, ALTER TABLE, section 7. */
+import type { ActualTable } from './catalogue.js'
+import { quote, writeCreateIndex, writeCreateTable } from './ddl.js'
+import type { Dialect } from './engine.js'
+import type { TableSchema } from './schema.js'
+
+/** Statements that keep every row, column by column of the same name. Run them with foreign keys off. */
+export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[] {
+  const fresh = `filigree_new_${schema.name}`.slice(0, 63)
+  const kept = schema.columns.filter(
+    ({ name, fill }) => actual.columns.has(name) || fill !== undefined,
+  )
+  const names = kept.map(({ name }) => quote(name)).join(', ')
+  const values = kept
+    .map(({ name, fill, nullable }) => {
+      if (!actual.columns.has(name)) return fill
+      return fill === undefined || nullable ? quote(name) : `coalesce(${quote(name)}, ${fill})`
+    })
+    .join(', ')
+  return [
+    writeCreateTable(schema, dialect, fresh),
+    `insert into ${quote(fresh)} (${names}) select ${values} from ${quote(schema.name)}`,
+    `drop table ${quote(schema.name)}`,
+    `alter table ${quote(fresh)} rename to ${quote(schema.name)}`,
+    ...schema.indexes.map((index) => writeCreateIndex(schema.name, index)),
+  ]
+}

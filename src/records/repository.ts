@@ -1,0 +1,303 @@
+/** The rows of one record class: found, listed, written. Source: public face, Records. */
+import { randomUUID } from 'node:crypto'
+import { arrange, type Plan } from './builder.js'
+import type { TableCodec } from './codec.js'
+import type { Later, Row } from './engine.js'
+import { FilterReader, invalid } from './filter.js'
+import type { OrderBy, Where } from './filter-types.js'
+import { insertMany, type InsertManyOptions } from './insert-many.js'
+import { toKey } from './key.js'
+import { after, attempt, promise } from './later.js'
+import { link } from './link.js'
+import { readOrder } from './order.js'
+import { createRelationLoader } from './load-relations.js'
+import type { Selection, TablePlans } from './plans.js'
+import type { Source } from './source.js'
+import type { Table } from './table.js'
+import { findBrokenRelation } from './broken-relation.js'
+import { toClientError, type Doing } from './write-faults.js'
+
+/** A record's key: a number, or a UUID. A number may come as its text. */
+export type Id = number | string
+
+export interface FindOptions {
+  /** Relations to load too, by dotted path: `['category', 'reviews.author']`. One statement a level. Default none. */
+  with?: readonly string[]
+}
+
+export interface ListOptions<T> extends FindOptions {
+  where?: Where<T>
+  /** Default: by the key. */
+  orderBy?: OrderBy<T>
+  /** Most rows. Default all. */
+  limit?: number
+  /** Rows to leave out first. Default 0. */
+  offset?: number
+  /** Rows that were softly deleted too. Default false. */
+  withDeleted?: boolean
+  /** Who asks: for a client hidden fields do not exist. Default `program`. */
+  from?: 'client' | 'program'
+}
+
+/**
+ * Every method answers a promise. What a client can help is an `HttpError`: 400 `VALIDATION` with paths, 409 `CONFLICT`
+ * with the field's name, 503 `DATABASE_UNAVAILABLE` with `Retry-After`.
+ */
+export class Repository<T extends object = object> {
+  readonly table: Table<T>
+  readonly #source: Source
+  readonly #plans: TablePlans
+  readonly #codec: TableCodec<T>
+
+  /** Use `database.records(Class)`. */
+  constructor(table: Table<T>, source: Source) {
+    this.table = table
+    this.#source = source
+    this.#plans = source.context.plansOf(table)
+    this.#codec = source.context.codecOf(table) as TableCodec<T>
+  }
+
+  /** @returns null where no (living) row has the key, or the value can be no key */
+  find(id: Id, options?: FindOptions): Promise<T | null> {
+    return promise(() => {
+      const key = toKey(this.#codec, id)
+      if (key === undefined) return null
+      const { statement } = this.#plans.find
+      const found = this.#guard('read', () => this.#source.runner().first(statement, [key]))
+      return after(found, (row) => {
+        if (row === undefined) return null
+        const record = this.#codec.readRow(row)
+        return options?.with === undefined ? record : this.#load([record], options.with, true)
+      })
+    })
+  }
+
+  /** The rows that a filter finds, in order. */
+  list(options: ListOptions<T> = {}): Promise<T[]> {
+    return promise(() => {
+      const { limit, offset, from } = options
+      checkOptions(options)
+      const { selection, values } = this.#select(options)
+      const order = readOrder(this.table, options.orderBy, from === 'client')
+      if (limit !== undefined) values.push(readCount('limit', limit))
+      if (offset !== undefined) values.push(readCount('offset', offset))
+      const plan = this.#plans.list(selection, order, limit !== undefined, offset !== undefined)
+      return after(this.#rows(plan, values, 'read'), (rows) => {
+        const records = this.#readRows(rows)
+        return options.with === undefined
+          ? records
+          : after(this.#load(records, options.with, false), () => records)
+      })
+    })
+  }
+
+  /** The number of rows that a filter finds. Default: of all living ones. */
+  count(
+    where?: Where<T>,
+    options: Pick<ListOptions<T>, 'withDeleted' | 'from'> = {},
+  ): Promise<number> {
+    return promise(() => {
+      const { selection, values } = this.#select({ ...options, where })
+      const plan = this.#plans.count(selection)
+      return after(this.#rows(plan, values, 'read'), ([row]) => Number(row?.[0]))
+    })
+  }
+
+  /**
+   * Writes a new row. Defaults, the key and timestamps are filled in.
+   *
+   * @returns the record as it was stored
+   */
+  create(values: Partial<T>): Promise<T> {
+    return promise(() => {
+      const checked = this.#source.context.checksOf(this.table, 'program').create(values)
+      return after(checked, (record) => this.insertChecked(record))
+    })
+  }
+
+  /** For callers that have checked already: writes an instance as it is. */
+  insertChecked(record: Record<string, unknown>): Later<T> {
+    const { columns, values } = this.#toInsert(record)
+    const plan = this.#plans.insert(columns, 1, true)
+    return after(this.#rows(plan, values, 'write', record), ([row]) => {
+      const stored = this.#codec.readRow(row as Row)
+      this.#changed('created', stored)
+      return stored
+    })
+  }
+
+  /**
+   * Changes what is named, nothing else. The record's own key may be among it and is left alone.
+   *
+   * @returns the record as it is now; null where no row has the key
+   */
+  update(id: Id, values: Partial<T>): Promise<T | null> {
+    return promise(() => {
+      const key = toKey(this.#codec, id)
+      if (key === undefined) return null
+      const given = this.#withoutKey(values, key)
+      const checked = this.#source.context.checksOf(this.table, 'program').update(given)
+      return after(checked, (record) => this.updateChecked(id, record))
+    })
+  }
+
+  /** For callers that have checked already. */
+  updateChecked(id: Id, record: Record<string, unknown>): Later<T | null> {
+    const key = toKey(this.#codec, id)
+    if (key === undefined) return null
+    const { updatedAt } = this.table
+    const named = this.#codec.columns.filter(({ column }) => record[column.property] !== undefined)
+    if (named.length === 0) return this.find(id)
+    if (updatedAt !== undefined && record[updatedAt.property] === undefined) {
+      record[updatedAt.property] = new Date(this.#source.context.now()).toISOString()
+      return this.updateChecked(id, record)
+    }
+    const plan = this.#plans.update(named.map(({ column }) => column))
+    const values = named.map(({ column, encode }) => {
+      const value = record[column.property]
+      return value === null ? null : encode(value)
+    })
+    values.push(key)
+    return after(this.#rows(plan, values, 'write', record), ([row]) => {
+      if (row === undefined) return null
+      const stored = this.#codec.readRow(row)
+      this.#changed('updated', stored)
+      return stored
+    })
+  }
+
+  /** @returns false where no (living) row has the key */
+  delete(id: Id): Promise<boolean> {
+    return promise(() => {
+      const key = toKey(this.#codec, id)
+      if (key === undefined) return false
+      const { statement } = this.#plans.remove()
+      const moment = new Date(this.#source.context.now()).toISOString()
+      const values = this.table.deletedAt === undefined ? [key] : [moment, key]
+      const deleted = this.#guard('delete', () => this.#source.runner().change(statement, values))
+      return after(deleted, (count) => {
+        if (count > 0) this.#source.changed({ event: 'deleted', table: this.table, id })
+        return count > 0
+      })
+    })
+  }
+
+  /**
+   * Writes many rows in one transaction: all or none. Quicker than `create` by far, since nothing is read back.
+   *
+   * @returns the number of rows
+   */
+  insertMany(rows: Iterable<Partial<T>>, options: InsertManyOptions = {}): Promise<number> {
+    return insertMany(this.table, this.#source, rows, options)
+  }
+
+  /**
+   * Ties records of a many-to-many relation to this one; pairs that are tied already stay so.
+   *
+   * @returns the number of new pairs
+   */
+  link(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
+    return link(this.table, this.#source, { id, relation, ids, removes: false })
+  }
+
+  /** @returns the number of pairs that were tied and are no longer */
+  unlink(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
+    return link(this.table, this.#source, { id, relation, ids, removes: true })
+  }
+
+  #select(options: ListOptions<T>): { selection: Selection; values: unknown[] } {
+    const { where, withDeleted = false, from } = options
+    if (where === undefined) return { selection: withDeleted ? deletedToo : all, values: [] }
+    const reader = new FilterReader(this.#source.context, from === 'client')
+    const condition = reader.read(this.table, where)
+    const { key, values } = reader
+    return { selection: { condition, key, count: values.length, withDeleted }, values }
+  }
+
+  #rows(
+    plan: Plan,
+    values: readonly unknown[],
+    doing: Doing,
+    record?: Record<string, unknown>,
+  ): Later<readonly Row[]> {
+    const run = (): Later<readonly Row[]> =>
+      this.#source.runner().rows(plan.statement, arrange(plan, values))
+    return this.#guard(doing, run, record)
+  }
+
+  /** Runs, and tells a client what the database refused. */
+  #guard<R>(doing: Doing, run: () => Later<R>, record?: Record<string, unknown>): Later<R> {
+    return attempt(run, (error) => {
+      if (record === undefined) throw toClientError(error, this.table, doing)
+      return after(findBrokenRelation(this.table, this.#source, error, record), (broken): R => {
+        throw toClientError(error, this.table, doing, broken)
+      })
+    })
+  }
+
+  #readRows(rows: readonly Row[]): T[] {
+    const { readRow } = this.#codec
+    const records = new Array<T>(rows.length)
+    for (let index = 0; index < rows.length; index++) records[index] = readRow(rows[index] as Row)
+    return records
+  }
+
+  #load(records: T[], paths: readonly string[], one: true): Later<T>
+  #load(records: T[], paths: readonly string[], one: false): Later<void>
+  #load(records: T[], paths: readonly string[], one: boolean): Later<T | void> {
+    const load = createRelationLoader(this.table, paths)
+    return after(load(records, this.#source), () => (one ? records[0] : undefined))
+  }
+
+  #toInsert(record: Record<string, unknown>): { columns: Table['columns']; values: unknown[] } {
+    const { key, columns } = this.table
+    if (key.generated === 'uuid') record[key.property] ??= randomUUID()
+    const values = this.#codec.writeRow(record)
+    if (record[key.property] !== undefined) return { columns, values }
+    values.splice(this.#codec.key.index, 1)
+    return { columns: columns.filter((column) => column !== key), values }
+  }
+
+  #withoutKey(values: Partial<T>, key: unknown): object {
+    const { property } = this.table.key
+    const given = values as Record<string, unknown>
+    if (typeof values !== 'object' || !(property in given)) return values
+    const { [property]: own, ...rest } = given
+    if (own !== undefined && toKey(this.#codec, own) !== key)
+      throw invalid(property, 'readOnly', 'cannot be changed')
+    return rest
+  }
+
+  #changed(event: 'created' | 'updated', record: T): void {
+    const id = (record as Record<string, unknown>)[this.table.key.property] as Id
+    this.#source.changed({ event, table: this.table, id })
+  }
+}
+
+const all: Selection = { condition: undefined, key: '', count: 0, withDeleted: false }
+const deletedToo: Selection = { ...all, withDeleted: true }
+
+const listOptions: ReadonlySet<string> = new Set([
+  'where',
+  'orderBy',
+  'limit',
+  'offset',
+  'with',
+  'withDeleted',
+  'from',
+])
+
+/** A misspelt filter would find every row. */
+function checkOptions(options: object): void {
+  for (const name in options) {
+    if (!listOptions.has(name)) {
+      const names = [...listOptions].join(', ')
+      throw new TypeError(`list: unknown option "${name}". Options: ${names}.`)
+    }
+  }
+}
+
+function readCount(name: string, value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
+  throw invalid(name, 'type', 'must be an integer from 0')
+}

@@ -1,0 +1,145 @@
+/** The tables that records want, in words that both engines' SQL and both engines' catalogues can be compared in. */
+import type { Dialect } from './engine.js'
+import { toIndexName } from './column-names.js'
+import type { Column, JoinTable, Relation, Table } from './table.js'
+import { toConstraintName } from './write-faults.js'
+
+export interface TableSchema {
+  readonly name: string
+  readonly columns: readonly ColumnSchema[]
+  /** Names of the key's columns; one, or two for a table of pairs. */
+  readonly primaryKey: readonly string[]
+  readonly foreignKeys: readonly ForeignKeySchema[]
+  readonly indexes: readonly IndexSchema[]
+}
+
+export interface ColumnSchema {
+  readonly name: string
+  /** As it stands in `create table`: `text collate "C"`. */
+  readonly type: string
+  readonly nullable: boolean
+  /** The database counts it up. */
+  readonly increment: boolean
+  /** SQL of a value for rows that are there before the column is; `undefined` where the record gives none. */
+  readonly fill: string | undefined
+  /** Where it comes from, for messages: `Product.price`. */
+  readonly origin: string
+}
+
+export interface ForeignKeySchema {
+  readonly name: string
+  readonly column: string
+  readonly table: string
+  readonly foreignColumn: string
+  readonly onDelete: 'restrict' | 'cascade' | 'set null'
+}
+
+export interface IndexSchema {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly unique: boolean
+  /** Only rows where this column is null count. */
+  readonly whereNull: string | undefined
+}
+
+/** @param now milliseconds since 1970, for columns of moments whose default is now */
+export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number): TableSchema[] {
+  const schemas: TableSchema[] = []
+  const joins = new Map<string, TableSchema>()
+  for (const table of tables) {
+    schemas.push(toTableSchema(table, dialect, now))
+    for (const relation of table.relations.values()) {
+      const { join } = relation
+      if (join === undefined || joins.has(join.name)) continue
+      joins.set(join.name, toJoinSchema(table, relation, join, dialect))
+    }
+  }
+  return [...schemas, ...joins.values()]
+}
+
+function toTableSchema(table: Table, dialect: Dialect, now: number): TableSchema {
+  const relations = [...table.relations.values()].filter(({ kind }) => kind === 'belongsTo')
+  const byColumn = new Map(relations.map((relation) => [relation.local.name, relation]))
+  return {
+    name: table.name,
+    columns: table.columns.map((column) => ({
+      name: column.name,
+      type: dialect.columnType(column),
+      nullable: column.nullable,
+      increment: column.generated === 'increment',
+      fill: toFill(column, dialect, now),
+      origin: `${table.type.name}.${column.property}`,
+    })),
+    primaryKey: [table.key.name],
+    foreignKeys: [...byColumn.values()].map(({ local, target, foreign, onDelete }) => ({
+      name: toConstraintName(table.name, local.name),
+      column: local.name,
+      table: target.name,
+      foreignColumn: foreign.name,
+      onDelete: onDelete === 'setNull' ? 'set null' : onDelete,
+    })),
+    indexes: table.indexes.map(({ name, columns, unique }) => ({
+      name,
+      columns: columns.map((column) => column.name),
+      unique,
+      whereNull: unique ? table.deletedAt?.name : undefined,
+    })),
+  }
+}
+
+function toJoinSchema(
+  table: Table,
+  relation: Relation,
+  join: JoinTable,
+  dialect: Dialect,
+): TableSchema {
+  const ends = [
+    { column: join.from, key: table.key, other: table.name },
+    { column: join.to, key: relation.target.key, other: relation.target.name },
+  ]
+  const origin = `${table.type.name}.${relation.name}`
+  return {
+    name: join.name,
+    columns: ends.map(({ column, key }) => ({
+      name: column,
+      type: dialect.columnType(key),
+      nullable: false,
+      increment: false,
+      fill: undefined,
+      origin,
+    })),
+    primaryKey: [join.from, join.to],
+    foreignKeys: ends.map(({ column, key, other }) => ({
+      name: toConstraintName(join.name, column),
+      column,
+      table: other,
+      foreignColumn: key.name,
+      onDelete: 'cascade',
+    })),
+    // The other way round: the key serves one direction only.
+    indexes: [
+      {
+        name: toIndexName(join.name, [join.to], false),
+        columns: [join.to],
+        unique: false,
+        whereNull: undefined,
+      },
+    ],
+  }
+}
+
+function toFill(column: Column, dialect: Dialect, now: number): string | undefined {
+  const value: unknown = column.field.rules.default
+  if (column.isKey || value === undefined || typeof value === 'function') return undefined
+  if (column.storage === 'json') return quoteText(JSON.stringify(value))
+  if (column.storage === 'moment')
+    return quoteText(value === 'now' ? new Date(now).toISOString() : String(value))
+  if (typeof value === 'number') return String(value)
+  if (typeof value === 'boolean')
+    return dialect.name === 'sqlite' ? String(Number(value)) : String(value)
+  return typeof value === 'string' ? quoteText(value) : undefined
+}
+
+function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
