@@ -13,12 +13,17 @@ export interface Outcome {
 }
 
 /** Runs a script by this very Node.js, from the repository's root. */
-export function runNode(script: string, args: readonly string[]): Promise<Outcome> {
-  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+export function runNode(...args: readonly string[]): Promise<Outcome> {
+  const env = {
+    ...process.env,
+    REDOCLY_TELEMETRY: 'off',
+    REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+    TSX_TSCONFIG_PATH: 'test/tsconfig.json',
+  }
   // Options of the test run are not meant for it.
   delete (env as NodeJS.ProcessEnv).NODE_OPTIONS
   return new Promise((resolve) => {
-    execFile(process.execPath, [script, ...args], { cwd: root, env }, (error, stdout, stderr) => {
+    execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1
       resolve({ code, output: stdout + stderr })
     })

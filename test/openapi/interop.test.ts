@@ -23,12 +23,13 @@ describe('the document, judged by others', () => {
   it('has no error by the recommended rules of @redocly/cli', async () => {
     const text = JSON.stringify(app.openapi)
     const { code, output } = await withFolder({ 'openapi.json': text }, (folder) =>
-      runNode(join(root, 'node_modules/@redocly/cli/bin/cli.js'), [
+      runNode(
+        join(root, 'node_modules/@redocly/cli/bin/cli.js'),
         'lint',
         join(folder, 'openapi.json'),
         '--extends=recommended',
         '--format=json',
-      ]),
+      ),
     )
     const report = JSON.parse(output.slice(output.indexOf('{'), output.lastIndexOf('}') + 1))
     expect(
@@ -61,15 +62,16 @@ describe('the document, judged by others', () => {
       }),
     }
     const { made, compiled, ran } = await withFolder(files, async (folder) => ({
-      made: await runNode(join(root, 'node_modules/openapi-typescript/bin/cli.js'), [
+      made: await runNode(
+        join(root, 'node_modules/openapi-typescript/bin/cli.js'),
         join(folder, 'openapi.json'),
         '--output',
         join(folder, 'api.ts'),
         // A default makes a field optional for who sends it.
         '--default-non-nullable=false',
-      ]),
-      compiled: await runNode(join(root, 'node_modules/typescript/bin/tsc'), ['-p', folder]),
-      ran: await runNode(join(folder, 'program.js'), [app.url, apiKey]),
+      ),
+      compiled: await runNode(join(root, 'node_modules/typescript/bin/tsc'), '-p', folder),
+      ran: await runNode(join(folder, 'program.js'), app.url, apiKey),
     }))
     expect(made).toMatchObject({ code: 0 })
     expect(compiled).toEqual({ code: 0, output: '' })

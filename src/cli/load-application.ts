@@ -1,0 +1,55 @@
+/** Loads the module of an application, as it was built, without starting it. */
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { BootstrapOptions } from '../bootstrap/options.js'
+import { isClass } from '../metadata/dialect.js'
+import type { Class } from '../metadata/note.js'
+import { UsageError, type Terminal } from './terminal.js'
+
+export interface LoadedApplication {
+  readonly module: Class
+  /** The export `options`, where there is one. */
+  readonly options: BootstrapOptions
+}
+
+/**
+ * @param path of a built file; without it `filigree.module` in package.json names one
+ * @throws {UsageError} no file is named, it cannot be found, or it exports no module
+ */
+export async function loadApplication(
+  path: string | undefined,
+  { cwd }: Pick<Terminal, 'cwd'>,
+): Promise<LoadedApplication> {
+  const named = path ?? (await pathInPackage(cwd))
+  if (named === undefined) {
+    throw new UsageError(
+      'which application? Name the built file of its module, or write it into package.json: "filigree": { "module": "dist/app-module.js" }.',
+    )
+  }
+  const exported = await importFile(resolve(cwd, named), named)
+  const module = exported.AppModule ?? exported.default
+  if (!isClass(module)) {
+    throw new UsageError(
+      `${named} exports no class as AppModule or default. It exports: ${Object.keys(exported).join(', ') || 'nothing'}.`,
+    )
+  }
+  return { module, options: exported.options ?? {} }
+}
+
+async function pathInPackage(cwd: string): Promise<string | undefined> {
+  try {
+    const text = await readFile(join(cwd, 'package.json'), 'utf8')
+    const { filigree } = JSON.parse(text) as { filigree?: { module?: unknown } }
+    return typeof filigree?.module === 'string' ? filigree.module : undefined
+  } catch {
+    // No package.json, or none that can be read, names nothing.
+    return undefined
+  }
+}
+
+async function importFile(path: string, named: string): Promise<Record<string, unknown>> {
+  if (!existsSync(path)) throw new UsageError(`there is no ${named}. Build the application first.`)
+  return (await import(pathToFileURL(path).href)) as Record<string, unknown>
+}

@@ -1,0 +1,94 @@
+/** `filigree openapi`: writes the document of an application, and tells what a change breaks. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { describeApplication } from '../bootstrap/bootstrap.js'
+import { findBreakingChanges } from '../openapi/breaking-changes.js'
+import type { OpenApiDocument } from '../openapi/document.js'
+import { toYaml } from '../openapi/yaml.js'
+import { loadApplication } from './load-application.js'
+import type { Command } from './run-command.js'
+import { exitCodes, UsageError, type Terminal } from './terminal.js'
+
+const usage = `filigree openapi [module.js] [--out file] [--against old.json]
+  Writes the OpenAPI document of an application, which is not started.
+  module.js         the built file that exports AppModule (or a default), and the options of bootstrap
+                    as \`options\` if it likes; default: "filigree": { "module": … } in package.json
+  --out file        where to: .json, .yaml or .yml; default: standard output
+  --against old     lists what breaks clients of an older document (JSON), and exits with 1 if anything
+                    does; then nothing is written`
+
+export const openapiCommand: Command = { usage, run }
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { path, out, against } = readArguments(args)
+  // Read first: the new document may take the place of the old one.
+  const old = against === undefined ? undefined : await readDocument(against, terminal)
+  const { module, options } = await loadApplication(path, terminal)
+  const document = await describeApplication(module, { ...options, logger: false })
+  if (old !== undefined && (await reportChanges(old, document, terminal))) return exitCodes.failed
+  if (out !== undefined) await writeDocument(document, resolve(terminal.cwd, out))
+  else if (old === undefined) await terminal.out(toText(document))
+  return exitCodes.done
+}
+
+interface Arguments {
+  readonly path: string | undefined
+  readonly out: string | undefined
+  readonly against: string | undefined
+}
+
+function readArguments(args: readonly string[]): Arguments {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { out: { type: 'string' }, against: { type: 'string' } },
+    })
+    if (positionals.length > 1) throw new UsageError('it takes one module.')
+    return { path: positionals[0], out: values.out, against: values.against }
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+async function readDocument(path: string, { cwd }: Terminal): Promise<OpenApiDocument> {
+  try {
+    const document: unknown = JSON.parse(await readFile(resolve(cwd, path), 'utf8'))
+    if (typeof document === 'object' && document !== null && 'openapi' in document) {
+      return document as OpenApiDocument
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new UsageError(`${path} cannot be read: ${reason}`)
+  }
+  throw new UsageError(`${path} is no OpenAPI document.`)
+}
+
+/** @returns true where something breaks */
+async function reportChanges(
+  old: OpenApiDocument,
+  document: OpenApiDocument,
+  terminal: Terminal,
+): Promise<boolean> {
+  const changes = findBreakingChanges(old, document)
+  if (changes.length === 0) {
+    await terminal.err('No breaking changes.\n')
+    return false
+  }
+  const count = changes.length === 1 ? '1 breaking change' : `${changes.length} breaking changes`
+  const lines = changes.map(({ code, message }) => `  ${code}  ${message}`)
+  await terminal.out(`${count}:\n${lines.join('\n')}\n`)
+  return true
+}
+
+async function writeDocument(document: OpenApiDocument, path: string): Promise<void> {
+  const text = /\.ya?ml$/i.test(path) ? await toYaml(document) : toText(document)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, text)
+}
+
+function toText(document: OpenApiDocument): string {
+  return `${JSON.stringify(document, null, 2)}\n`
+}

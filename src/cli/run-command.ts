@@ -1,0 +1,54 @@
+/** Finds the command that was meant, runs it and turns what it throws into a message and an exit code. */
+import { DeclarationError } from '../errors/declaration-error.js'
+import { didYouMean } from '../errors/did-you-mean.js'
+import { openapiCommand } from './openapi-command.js'
+import { exitCodes, UsageError, type Terminal } from './terminal.js'
+
+export interface Command {
+  /** How it is written, and what it does. */
+  readonly usage: string
+  /** @returns the exit code @throws {UsageError} */
+  readonly run: (args: readonly string[], terminal: Terminal) => Promise<number>
+}
+
+const commands: ReadonlyMap<string, Command> = new Map([['openapi', openapiCommand]])
+
+/** @returns the exit code: 0 done, 1 failed, 2 called wrongly */
+export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+  const [name, ...rest] = args
+  if (name === undefined || name === '--help' || name === '-h') {
+    await terminal.out(usage())
+    return name === undefined ? exitCodes.usage : exitCodes.done
+  }
+  const command = commands.get(name)
+  if (command === undefined) {
+    const hint = didYouMean(name, commands.keys())
+    await terminal.err(`filigree: unknown command "${name}". ${hint}\n\n${usage()}`)
+    return exitCodes.usage
+  }
+  if (rest.includes('--help') || rest.includes('-h')) {
+    await terminal.out(`${command.usage}\n`)
+    return exitCodes.done
+  }
+  try {
+    return await command.run(rest, terminal)
+  } catch (error) {
+    if (error instanceof UsageError) {
+      await terminal.err(`filigree ${name}: ${error.message}\n\n${command.usage}\n`)
+      return exitCodes.usage
+    }
+    await terminal.err(`${describeFailure(name, error)}\n`)
+    return exitCodes.failed
+  }
+}
+
+function usage(): string {
+  return [...commands.values()].map((command) => `${command.usage}\n`).join('\n')
+}
+
+/** A fault of the application is a report for its developer; anything else brings its trace along. */
+function describeFailure(name: string, error: unknown): string {
+  if (error instanceof DeclarationError) return error.message
+  if (!(error instanceof Error)) return `filigree ${name}: ${String(error)}`
+  return `filigree ${name}: ${error.stack ?? error.message}`
+}

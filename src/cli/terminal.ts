@@ -1,0 +1,21 @@
+/** What a command may do with the world, so that it can be run without a process. */
+
+export interface Terminal {
+  /** Writes to standard output; resolves once it is written. */
+  readonly out: (text: string) => Promise<void>
+  /** Writes to standard error. */
+  readonly err: (text: string) => Promise<void>
+  /** The folder that paths are relative to, and whose `package.json` is read. */
+  readonly cwd: string
+}
+
+/** The command was called wrongly: its message and the command's usage are shown, the exit code is 2. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UsageError'
+  }
+}
+
+/** Exit codes of every command. */
+export const exitCodes = { done: 0, failed: 1, usage: 2 } as const

@@ -1,0 +1,140 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { runCommand } from '../../src/cli/run-command.js'
+import { root, runNode } from '../openapi/command.js'
+
+const first = join(root, 'test/cli/shop-v1.ts')
+const second = join(root, 'test/cli/shop-v2.ts')
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-'))
+})
+
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+interface Run {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+async function run(...args: string[]): Promise<Run> {
+  let out = ''
+  let err = ''
+  const code = await runCommand(args, {
+    out: async (text) => void (out += text),
+    err: async (text) => void (err += text),
+    cwd: folder,
+  })
+  return { code, out, err }
+}
+
+describe('filigree openapi', () => {
+  it('writes the document of the module to standard output, with its options', async () => {
+    const { code, out, err } = await run('openapi', first)
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const document = JSON.parse(out)
+    expect(document.info).toEqual({ title: 'Shop', version: '1.0.0' })
+    expect(Object.keys(document.paths)).toEqual(['/items/{id}', '/items', '/items/old'])
+  })
+
+  it('writes JSON or YAML to a file, in a folder that it makes', async () => {
+    expect(await run('openapi', first, '--out', 'docs/api.json')).toEqual({
+      code: 0,
+      out: '',
+      err: '',
+    })
+    const json = JSON.parse(await readFile(join(folder, 'docs/api.json'), 'utf8'))
+    expect(json.openapi).toBe('3.1.1')
+    await run('openapi', first, '--out', 'api.yaml')
+    expect(await readFile(join(folder, 'api.yaml'), 'utf8')).toMatch(/^openapi: 3\.1\.1\n/)
+  })
+
+  it('finds the module in package.json, and its class as the default export', async () => {
+    const names = JSON.stringify({ filigree: { module: second } })
+    await writeFile(join(folder, 'package.json'), names)
+    const { code, out } = await run('openapi')
+    expect(code).toBe(0)
+    expect(JSON.parse(out).info.title).toBe('API')
+  })
+
+  it('says that nothing breaks', async () => {
+    await run('openapi', first, '--out', 'api.json')
+    expect(await run('openapi', first, '--against', 'api.json')).toEqual({
+      code: 0,
+      out: '',
+      err: 'No breaking changes.\n',
+    })
+  })
+
+  it('lists what breaks, exits with 1 and leaves the old document alone', async () => {
+    await run('openapi', first, '--out', 'api.json')
+    const old = await readFile(join(folder, 'api.json'), 'utf8')
+    const { code, out } = await run('openapi', second, '--out', 'api.json', '--against', 'api.json')
+    expect(code).toBe(1)
+    expect(out.split('\n')).toEqual([
+      '9 breaking changes:',
+      '  RESPONSE_TYPE_CHANGED  GET /items/{id}: response 200.name: it may be null now.',
+      '  RESPONSE_FIELD_REMOVED  GET /items/{id}: response 200.note: it was removed.',
+      '  ACCESS_NARROWED  POST /items: it needs a token now.',
+      '  FIELD_REQUIRED  POST /items: body.color: it is required now.',
+      '  TYPE_NARROWED  POST /items: body.name: maxLength is 40 now.',
+      '  TYPE_NARROWED  POST /items: body.price: no number is taken any more.',
+      '  RESPONSE_TYPE_CHANGED  POST /items: response 201.name: it may be null now.',
+      '  RESPONSE_FIELD_REMOVED  POST /items: response 201.note: it was removed.',
+      '  ROUTE_REMOVED  GET /items/old: it was removed.',
+      '',
+    ])
+    expect(await readFile(join(folder, 'api.json'), 'utf8')).toBe(old)
+  })
+
+  it.each([
+    ['no module', [], 'which application?'],
+    ['a module that is not there', ['none.js'], 'there is no none.js'],
+    ['two modules', [first, second], 'it takes one module.'],
+    ['an unknown option', [first, '--outt', 'x'], "Unknown option '--outt'"],
+    ['an old document that is not there', [first, '--against', 'none.json'], 'cannot be read'],
+  ])('exits with 2 and its usage for %s', async (_, args, message) => {
+    const { code, out, err } = await run('openapi', ...args)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain(message)
+    expect(err).toContain('filigree openapi [module.js]')
+  })
+
+  it('refuses files that are no document and no application', async () => {
+    await writeFile(join(folder, 'list.json'), '[]')
+    const noDocument = await run('openapi', first, '--against', 'list.json')
+    expect(noDocument.err).toContain('list.json is no OpenAPI document.')
+    const noModule = await run('openapi', join(root, 'test/openapi/command.ts'))
+    expect(noModule.err).toContain('exports no class as AppModule or default. It exports: root')
+  })
+
+  it('reports the faults of the application', async () => {
+    const { code, err } = await run('openapi', join(root, 'test/cli/faulty.ts'))
+    expect(code).toBe(1)
+    expect(err).toContain('GET /<id:integer> (FaultyController.show): unknown type "integer".')
+  })
+})
+
+describe('filigree', () => {
+  it('tells its commands', async () => {
+    expect(await run('--help')).toMatchObject({ code: 0 })
+    expect(await run()).toMatchObject({ code: 2 })
+    const unknown = await run('opnapi')
+    expect(unknown.code).toBe(2)
+    expect(unknown.err).toContain('unknown command "opnapi". Did you mean "openapi"?')
+    const help = await run('openapi', '--help')
+    expect(help.out).toContain('--against old')
+  })
+
+  it('runs as a process', async () => {
+    const main = join(root, 'src/cli/main.ts')
+    const good = await runNode('--import', 'tsx', main, 'openapi', first)
+    expect(JSON.parse(good.output).info.title).toBe('Shop')
+    const bad = await runNode('--import', 'tsx', main, 'openapi')
+    expect(bad.code).toBe(2)
+  })
+})
