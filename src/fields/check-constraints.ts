@@ -6,6 +6,7 @@ import { isSent, type Constraint } from './class-validator.js'
 import { writeConstraint } from './constraint-code.js'
 import { addBroken, itemsOf, toRules, type ConstraintRule } from './constraint-rule.js'
 import { prefixPaths } from './faults.js'
+import type { LateProperty } from './late-constraints.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
 
 /** Who writes the functions that this code calls. */
@@ -25,7 +26,7 @@ export interface WrittenConstraints {
   readonly code: string
   /** Statements that turn what `@ValidateNested` checks into instances. */
   readonly build: (type: NonNullable<ShapeField['nested']>) => string
-  /** A statement that lets the property wait; `held` is code for faults told only if its conditions hold. */
+  /** A statement for a missing value: `held` is code for the fault told if the conditions hold. */
   readonly wait: (held: string) => string
 }
 
@@ -44,10 +45,12 @@ export function writeClassValidator(
     conditions: conditions.map(toCondition),
     rules: [] as ConstraintRule[],
   }
-  const wait = (held: string): string => {
+  // A value that is not there has one fault, if its conditions hold; its rules have nothing to look at.
+  const missing = { ...property, rules: [] }
+  const wait = (waiting: LateProperty, held: string): string => {
     writer.waits = true
-    const name = quote(field.name)
-    return `late.push({ property: ${writer.source.constant(property)}, object: o, path: ${name}, held: ${held} })`
+    const entry = `property: ${writer.source.constant(waiting)}, object: o, path: ${quote(field.name)}`
+    return `late.push({ ${entry}, held: ${held} })`
   }
   const written = rules.map((rule) => ({
     rule,
@@ -61,7 +64,8 @@ export function writeClassValidator(
   property.rules.push(...rules.filter(({ code }) => asked.has(code)))
   const nesting = constraints.find(({ note }) => note.type === 'nestedValidation')
   const held = conditional && nesting !== undefined && field.declared === undefined
-  const waiting = property.rules.length > 0 || held ? wait(held ? 'held' : 'undefined') : ''
+  const waiting =
+    property.rules.length > 0 || held ? wait(property, held ? 'held' : 'undefined') : ''
   const gate = conditional ? '' : writeGate(conditions)
   return {
     conditional,
@@ -71,7 +75,7 @@ export function writeClassValidator(
         : `${gate} { ${straight.join('\n')} ${waiting} }`,
     build: (type) =>
       nesting === undefined ? '' : writeNesting({ type, nesting, writer, gate, held, field }),
-    wait: (code) => wait(code),
+    wait: (code) => wait(missing, code),
   }
 }
 

@@ -1,0 +1,238 @@
+/** What the random comparison cannot show: asking lazily, conditions beside @Field, groups, faults of custom rules. */
+import { describe, expect, it } from '@jest/globals'
+import * as cv from 'class-validator'
+import { HttpError } from '../../src/errors/http-error.js'
+import { compileInput, type InputOptions } from '../../src/fields/compile-input.js'
+import { Field } from '../../src/fields/field.js'
+import { readShape } from '../../src/fields/shape.js'
+import type { Class } from '../../src/metadata/note.js'
+
+async function answer(type: Class, value: unknown, options?: InputOptions): Promise<unknown> {
+  try {
+    return await compileInput(readShape(type), options)(value)
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error
+    return (error.errors ?? []).map(({ path, code, message }) => `${path} ${code}: ${message}`)
+  }
+}
+
+class Child {
+  @cv.IsInt() n!: number
+}
+
+describe('class-validator as a source', () => {
+  it('refuses keys it does not know and accepts classes without any rule', async () => {
+    class Empty {}
+    class Holder {
+      @Field(() => Empty) empty!: Empty
+      @cv.Allow() free: unknown
+    }
+    expect(await answer(Holder, { empty: {}, free: { a: 1 } })).toEqual({
+      empty: {},
+      free: { a: 1 },
+    })
+    expect(await answer(Holder, { empty: {} })).toEqual({ empty: {} })
+    expect(await answer(Holder, { empty: { a: 1 }, b: 1 })).toEqual([
+      'empty.a unknown: empty.a is unknown',
+      'b unknown: b is unknown',
+    ])
+  })
+
+  it('answers at once where no rule is asynchronous, and by a promise where one is', async () => {
+    class Custom {
+      @cv.ValidateBy({
+        name: 'odd',
+        validator: {
+          validate: (n) => Number(n) % 2 === 1,
+          defaultMessage: () => '$property is even',
+        },
+      })
+      n!: number
+    }
+    class Later {
+      @cv.ValidateBy({
+        name: 'odd',
+        async: true,
+        validator: {
+          validate: async (n) => Number(n) % 2 === 1,
+          defaultMessage: () => '$property is even',
+        },
+      })
+      n!: number
+    }
+    expect(compileInput(readShape(Custom))({ n: 1 })).toEqual({ n: 1 })
+    expect(compileInput(readShape(Later))({ n: 1 })).toBeInstanceOf(Promise)
+    expect(await answer(Custom, { n: 2 })).toEqual(['n odd: n is even'])
+    expect(await answer(Later, { n: 2 })).toEqual(['n odd: n is even'])
+  })
+
+  it('hands rules the finished instance, nested ones theirs, with paths to the root', async () => {
+    const seen: unknown[] = []
+    const look = (decorated: string): PropertyDecorator =>
+      cv.ValidateBy({
+        name: decorated,
+        validator: {
+          validate: (_value, args) => {
+            seen.push(args?.object)
+            return false
+          },
+          defaultMessage: () => '$property was seen in $target',
+        },
+      })
+    class Inner {
+      @look('inner') a!: string
+      @Field('integer') b!: number
+    }
+    class Outer {
+      @look('outer') z!: string
+      @Field(() => Inner, { list: true }) inner!: Inner[]
+    }
+    expect(await answer(Outer, { z: 'z', inner: [{ a: 'a', b: 1 }] })).toEqual([
+      'inner.0.a inner: inner.0.a was seen in Inner',
+      'z outer: z was seen in Outer',
+    ])
+    expect(seen).toEqual([
+      { a: 'a', b: 1 },
+      { z: 'z', inner: [{ a: 'a', b: 1 }] },
+    ])
+    expect(seen[1]).toBeInstanceOf(Outer)
+  })
+
+  it('lets what a custom rule throws be an error of the server, unless the input was wrong already', async () => {
+    class Throwing {
+      @Field('integer') n!: number
+      @cv.ValidateBy({
+        name: 'bad',
+        validator: {
+          validate: () => {
+            throw new Error('bug')
+          },
+        },
+      })
+      other: unknown
+    }
+    await expect(answer(Throwing, { n: 1 })).rejects.toThrow('bug')
+    expect(await answer(Throwing, { n: 'x' })).toEqual(['n type: n must be an integer'])
+  })
+
+  it('takes IsOptional beside @Field to mean absent or null', async () => {
+    class Dto {
+      @Field('string') @cv.IsOptional() @cv.IsEmail() mail?: string | null
+      @Field(() => Child) @cv.IsOptional() @cv.ValidateNested() child?: Child
+    }
+    expect(await answer(Dto, {})).toEqual({})
+    expect(await answer(Dto, { mail: null, child: null })).toEqual({ mail: null, child: null })
+    expect(await answer(Dto, { mail: 'x', child: { n: 'x' } })).toEqual([
+      'mail isEmail: mail must be an email',
+      'child.n isInt: child.n must be an integer number',
+    ])
+    expect(await answer(Dto, { mail: 5 })).toEqual(['mail type: mail must be a string'])
+  })
+
+  it('takes ValidateIf beside @Field to let a value be missing, not to let a wrong one in', async () => {
+    class Dto {
+      @Field('boolean') ship!: boolean
+      @Field('string') @cv.ValidateIf(({ ship }: Dto) => ship) @cv.MinLength(3) street?:
+        string | null
+    }
+    expect(await answer(Dto, { ship: false })).toEqual({ ship: false })
+    expect(await answer(Dto, { ship: false, street: null })).toEqual({ ship: false, street: null })
+    expect(await answer(Dto, { ship: false, street: 'a' })).toEqual({ ship: false, street: 'a' })
+    expect(await answer(Dto, { ship: false, street: 5 })).toEqual([
+      'street type: street must be a string',
+    ])
+    expect(await answer(Dto, { ship: true })).toEqual(['street required: street is required'])
+    expect(await answer(Dto, { ship: true, street: null })).toEqual([
+      'street type: street must not be null',
+    ])
+    expect(await answer(Dto, { ship: true, street: 'a' })).toEqual([
+      'street minLength: street must be longer than or equal to 3 characters',
+    ])
+  })
+
+  it('takes `optional` of @Field to let the key be absent for its rules too', async () => {
+    class Dto {
+      @Field('string', { optional: true }) @cv.IsEmail() mail?: string
+    }
+    expect(await answer(Dto, {})).toEqual({})
+    expect(await answer(Dto, { mail: 'x' })).toEqual(['mail isEmail: mail must be an email'])
+  })
+
+  it('ignores groups unless asked for one', async () => {
+    class Dto {
+      @cv.MinLength(5, { groups: ['strict'] }) @cv.MinLength(1, { groups: ['loose'] }) a!: string
+      @cv.IsInt({ always: true }) b!: number
+    }
+    expect(await answer(Dto, { a: 'abc', b: 1 })).toHaveLength(1)
+    expect(await answer(Dto, { a: 'abc', b: 1 }, { groups: ['loose'] })).toEqual({ a: 'abc', b: 1 })
+    expect(await answer(Dto, { a: 'abc', b: 'x' }, { groups: ['strict'] })).toEqual([
+      'a minLength: a must be longer than or equal to 5 characters',
+      'b isInt: b must be an integer number',
+    ])
+  })
+
+  it('inherits rules as class-validator does', async () => {
+    class Sub extends Child {
+      @cv.IsString() s!: string
+    }
+    expect(await answer(Sub, { n: 'x', s: 1 })).toEqual([
+      's isString: s must be a string',
+      'n isInt: n must be an integer number',
+    ])
+  })
+
+  it('takes initial values for what was not sent, and checks them', async () => {
+    class Dto {
+      @cv.IsInt() page = 1
+      @cv.IsInt() broken = 'x' as unknown as number
+    }
+    expect(await answer(Dto, { broken: 1 })).toEqual({ page: 1, broken: 1 })
+    expect(await answer(Dto, {})).toEqual(['broken isInt: broken must be an integer number'])
+  })
+
+  it('asks a rule that only has the name of a built-in, and trusts no other meaning of it', async () => {
+    class Dto {
+      @cv.ValidateBy({
+        name: 'isInt',
+        validator: {
+          validate: (v) => v === 'seven',
+          defaultMessage: () => '$property must be an integer number',
+        },
+      })
+      n!: unknown
+    }
+    expect(await answer(Dto, { n: 'seven' })).toEqual({ n: 'seven' })
+    expect(await answer(Dto, { n: 7 })).toEqual(['n isInt: n must be an integer number'])
+  })
+
+  it('takes constraints from the container given to it', async () => {
+    class Limits implements cv.ValidatorConstraintInterface {
+      constructor(readonly most = 0) {}
+      validate(value: unknown): boolean {
+        return Number(value) <= this.most
+      }
+      defaultMessage(): string {
+        return '$property is over the limit'
+      }
+    }
+    cv.ValidatorConstraint({ name: 'limits' })(Limits)
+    class Dto {
+      @cv.Validate(Limits) n!: number
+    }
+    const limits = new Limits(5)
+    cv.useContainer(
+      { get: (type: unknown) => (type === Limits ? limits : undefined) },
+      { fallback: true },
+    )
+    expect(await answer(Dto, { n: 5 })).toEqual({ n: 5 })
+    expect(await answer(Dto, { n: 6 })).toEqual(['n limits: n is over the limit'])
+  })
+
+  it('tells at most 50 faults of any source', async () => {
+    class Many {
+      @Field(() => Child, { list: true }) children!: Child[]
+    }
+    const faults = await answer(Many, { children: new Array(60).fill({ n: 'x' }) })
+    expect(faults).toHaveLength(50)
+  })
+})

@@ -1,0 +1,120 @@
+import { describe, expect, it } from '@jest/globals'
+import * as cv from 'class-validator'
+import { compileOutput } from '../../src/fields/compile-output.js'
+import { Field } from '../../src/fields/field.js'
+import { Page } from '../../src/fields/page.js'
+import { readShape } from '../../src/fields/shape.js'
+
+class Line {
+  @Field('integer') qty!: number
+  @Field('string', { hidden: true }) cost!: string
+}
+
+class Order {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('string', { hidden: true }) secret!: string
+  @Field('datetime', { readOnly: true }) at!: string
+  @Field('blob', { optional: true }) photo?: Buffer
+  @Field('blob', { optional: true, list: true }) photos?: Buffer[]
+  @Field('json', { optional: true }) extra?: unknown
+  @Field(() => Line, { list: true }) lines!: Line[]
+  @Field(() => Line, { nullable: true }) line!: Line | null
+}
+
+const map = compileOutput(readShape(Order))
+const full = {
+  id: 1,
+  name: 'a',
+  secret: 's',
+  at: '2026-01-01',
+  rowid: 5,
+  extra: { a: { secret: 1 } },
+  lines: [{ qty: 1, cost: 'c', more: 1 }],
+  line: { qty: 2, cost: 'c' },
+}
+const shown = {
+  id: 1,
+  name: 'a',
+  at: '2026-01-01',
+  extra: { a: { secret: 1 } },
+  lines: [{ qty: 1 }],
+  line: { qty: 2 },
+}
+
+describe('compileOutput', () => {
+  it('lets declared, visible fields out and nothing else, nested classes likewise', () => {
+    expect(map(full)).toEqual(shown)
+    expect(JSON.parse(JSON.stringify(map(Object.assign(new Order(), full))))).toEqual(shown)
+  })
+
+  it('maps lists, declared or not', () => {
+    expect(map([full, full])).toEqual([shown, shown])
+    expect(map({ ...full, line: [full.line] })).toMatchObject({ line: [{ qty: 2 }] })
+    expect(map({ ...full, lines: full.line })).toMatchObject({ lines: { qty: 2 } })
+  })
+
+  it.each([null, undefined, 5, 'text', true])('lets %p pass as it is', (value) => {
+    expect(map(value)).toBe(value)
+    expect(map([value])).toEqual([value])
+  })
+
+  it('keeps nulls, and leaves out what is not there', () => {
+    expect(JSON.stringify(map({ id: 1, line: null }))).toBe('{"id":1,"line":null}')
+  })
+
+  it('writes bytes as base64', () => {
+    const photo = Buffer.from('hi')
+    expect(map({ photo, photos: [photo, photo] })).toMatchObject({
+      photo: 'aGk=',
+      photos: ['aGk=', 'aGk='],
+    })
+    expect(map({ photo: new Uint8Array([104, 105]), photos: null })).toMatchObject({
+      photo: 'aGk=',
+      photos: null,
+    })
+  })
+
+  it('never changes what it is given', () => {
+    const given = structuredClone(full)
+    map(given)
+    expect(given).toEqual(full)
+  })
+
+  it('reads getters of a class, and no member that every object has', () => {
+    class Priced {
+      net = 100
+      @Field('numeric') get gross(): number {
+        return this.net * 1.19
+      }
+    }
+    Field('string', { optional: true })(Priced.prototype, 'constructor')
+    expect(JSON.stringify(compileOutput(readShape(Priced))(new Priced()))).toBe('{"gross":119}')
+  })
+
+  it('maps what class-validator alone describes', () => {
+    class Dto {
+      @cv.IsString() name!: string
+    }
+    expect(compileOutput(readShape(Dto))({ name: 'a', other: 1 })).toEqual({ name: 'a' })
+  })
+
+  it('maps pages', () => {
+    const page = { items: [full], total: 1, limit: 10, offset: 0, more: 1 }
+    expect(compileOutput(readShape(Page.of(Order)))(page)).toEqual({
+      items: [shown],
+      total: 1,
+      limit: 10,
+      offset: 0,
+    })
+  })
+
+  it('refuses values that hold themselves', () => {
+    class Tree {
+      @Field(() => Tree, { list: true }) children!: Tree[]
+    }
+    const circle: { children: unknown[] } = { children: [] }
+    circle.children.push(circle)
+    expect(() => compileOutput(readShape(Tree))(circle)).toThrow(/nested deeper than 64 levels/)
+  })
+})

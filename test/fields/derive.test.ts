@@ -1,0 +1,130 @@
+import { describe, expect, it } from '@jest/globals'
+import * as cv from 'class-validator'
+import { compileInput } from '../../src/fields/compile-input.js'
+import { omit, partial, pick } from '../../src/fields/derive.js'
+import { Field, givenKey } from '../../src/fields/field.js'
+import { Page } from '../../src/fields/page.js'
+import { readShape } from '../../src/fields/shape.js'
+
+class Item {
+  @Field('id') id!: number
+  @Field('string', { maxLength: 5, description: 'What it is called' }) name!: string
+  @Field('numeric', { min: 0, default: 1 }) price!: number
+  @Field('integer') stock = 4
+  @Field() note!: string
+  @cv.IsEmail() @cv.MaxLength(20) mail!: string
+  @cv.IsOptional() @cv.IsInt() size?: number
+  shout(): string {
+    return this.name.toUpperCase()
+  }
+}
+
+const namesOf = (type: new () => object): string[] => readShape(type).fields.map(({ name }) => name)
+
+describe('pick', () => {
+  class Short extends pick(Item, 'name', 'mail', 'stock') {}
+
+  it('keeps the named fields with rules, documentation and class-validator decorators', () => {
+    expect(namesOf(Short)).toEqual(['name', 'stock', 'mail'])
+    expect(readShape(Short).byName.get('name')?.rules.description).toBe('What it is called')
+    expect(() => compileInput(readShape(Short))({ name: 'Lantern', mail: 'x' })).toThrow(
+      'name must have at most 5 characters; mail must be an email',
+    )
+  })
+
+  it('keeps initial values, makes instances of its own class, and leaves methods behind', () => {
+    const short = compileInput(readShape(Short))({ name: 'Lamp', mail: 'a@b.co' }) as Short
+    expect(short).toBeInstanceOf(Short)
+    expect(short).toEqual({ name: 'Lamp', mail: 'a@b.co', stock: 4 })
+    expect('shout' in short).toBe(false)
+  })
+
+  it('is understood by class-validator itself', () => {
+    const errors = cv.validateSync(Object.assign(new Short(), { mail: 'x' }))
+    expect(
+      errors.map(({ property, constraints }) => [property, Object.keys(constraints ?? {})]),
+    ).toEqual([['mail', ['isEmail']]])
+  })
+
+  it('has a name of its own, and takes more fields', () => {
+    expect(pick(Item, 'name', 'price').name).toBe('ItemNamePrice')
+    class More extends pick(Item, 'name') {
+      @Field('boolean') open!: boolean
+      @cv.IsInt() count!: number
+    }
+    expect(namesOf(More)).toEqual(['name', 'open', 'count'])
+  })
+
+  it('keeps the emitted types', () => {
+    expect(readShape(pick(Item, 'note')).byName.get('note')?.kind).toBe('string')
+  })
+
+  it('refuses a name that is no field', () => {
+    expect(() => pick(Item, 'shout')).toThrow(
+      'pick(Item): "shout" is no field of it. Fields: id, name,',
+    )
+  })
+})
+
+describe('omit', () => {
+  it('keeps all but the named fields', () => {
+    expect(namesOf(omit(Item, 'id', 'mail'))).toEqual(['name', 'price', 'stock', 'note', 'size'])
+    expect(omit(Item, 'id').name).toBe('ItemWithoutId')
+    expect(() => omit(Item, 'shout')).toThrow('omit(Item): "shout" is no field')
+  })
+})
+
+describe('partial', () => {
+  const Changes = partial(Item)
+  const check = compileInput(readShape(Changes))
+
+  it('lets every key be absent and puts nothing in its place', () => {
+    expect(Changes.name).toBe('PartialItem')
+    expect(Object.keys(check({}))).toEqual([])
+    expect(check({ price: 2 })).toEqual({ price: 2 })
+  })
+
+  it('allows null only where it was allowed', () => {
+    expect(() => check({ name: null, mail: null })).toThrow('name must not be null; mail must be')
+    expect(check({ size: null })).toEqual({ size: null })
+  })
+
+  it('keeps the rules of what is sent', () => {
+    expect(() => check({ name: 'Lantern', mail: 'x', price: -1 })).toThrow(
+      'name must have at most 5 characters; price must be at least 0; mail must be an email',
+    )
+  })
+
+  it('means the same to class-validator itself', () => {
+    expect(cv.validateSync(new Changes())).toEqual([])
+    expect(cv.validateSync(Object.assign(new Changes(), { mail: null }))).toHaveLength(1)
+  })
+
+  it('of a record keeps its key from clients', () => {
+    class Row {
+      @Field('id') id!: number
+    }
+    givenKey.write(Row, true)
+    expect(() => compileInput(readShape(partial(Row)))({ id: 5 })).toThrow('id is unknown')
+  })
+})
+
+describe('the types of derived classes', () => {
+  it('are those of the fields', () => {
+    const short: { name: string; price: number } = new (pick(Item, 'name', 'price'))()
+    const without: Omit<Item, 'id'> = new (omit(Item, 'id'))()
+    const changes: { name?: string } = new (partial(Item))()
+    // @ts-expect-error -- the field was not picked
+    expect(short.mail).toBeUndefined()
+    expect([without.name, changes.name]).toEqual([undefined, undefined])
+  })
+})
+
+describe('Page', () => {
+  it('is one class per item class, with a name of its own', () => {
+    expect(Page.of(Item)).toBe(Page.of(Item))
+    expect(Page.of(Item).name).toBe('ItemPage')
+    expect(namesOf(Page.of(Item))).toEqual(['items', 'total', 'limit', 'offset'])
+    expect(readShape(Page.of(Item)).byName.get('items')?.nested?.()).toBe(Item)
+  })
+})
