@@ -5,6 +5,7 @@ import { compileOutput } from '../fields/compile-output.js'
 import { compileText } from '../fields/compile-text.js'
 import { readShape } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
+import { readMediaType } from '../http/bodies/media-type.js'
 import { canFlow } from '../http/chunk-source.js'
 import { EventStream } from '../http/events.js'
 import { FileBody } from '../http/file-reply.js'
@@ -47,13 +48,15 @@ export function compileChecks(
   }
 }
 
-/** Forms bring text, which is converted; JSON is taken as it is. */
+/** Forms bring text, which is converted; JSON is taken as it is. No form is a list. */
 function compileBodyCheck({ type, list }: DeclaredType, options: InputOptions): RequestCheck {
   const shape = readShape(type, options.problems)
   const check: Check<unknown> = list
     ? compileInput(shape, { ...options, list: true })
     : compileInput(shape, options)
-  const checkForm = compileText(shape, { ...options, whole: 'the body' })
+  const checkForm: Check<unknown> = list
+    ? check
+    : compileText(shape, { ...options, whole: 'the body' })
   return (request) => {
     const checked = (isForm(request) ? checkForm : check)(request.body)
     if (!(checked instanceof Promise)) {
@@ -80,9 +83,12 @@ function compileQueryCheck({ type }: DeclaredType, options: InputOptions): Reque
   }
 }
 
+const forms: readonly unknown[] = ['application/x-www-form-urlencoded', 'multipart/form-data']
+
+/** By the parser that chose how the body was read, so that both see the same type. */
 function isForm(request: HttpRequest): boolean {
   const type = request.incoming.headers['content-type'] ?? ''
-  return /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(type)
+  return type !== 'application/json' && forms.includes(readMediaType(type)?.essence)
 }
 
 function compileReturns(
