@@ -1,0 +1,315 @@
+import { describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  DeclarationError,
+  Doc,
+  Field,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  Secured,
+  type BootstrapOptions,
+  type DocOptions,
+} from 'filigree'
+import type { Class } from '../../src/metadata/note.js'
+import { docNote } from '../../src/openapi/doc.js'
+
+async function start(controllers: Class[], options: BootstrapOptions = {}) {
+  @Module({ controllers })
+  class TestModule {}
+  return await bootstrap(TestModule, { listen: false, logger: false, ...options })
+}
+
+async function faults(controllers: Class[], options?: BootstrapOptions): Promise<string[]> {
+  try {
+    await using app = await start(controllers, options)
+    return [`started with ${app.routes.length} routes`]
+  } catch (error) {
+    if (!(error instanceof DeclarationError)) throw error
+    return error.problems.map(({ code, message }) => `${code} ${message}`)
+  }
+}
+
+@Controller('/base')
+@Doc({
+  tags: ['a'],
+  description: 'About.',
+  secure: true,
+  responses: { 409: 'Base.', 429: 'Slow.' },
+})
+class BaseController {
+  @Get('/one')
+  @Doc({ summary: 'One', tags: ['b', 'b'], deprecated: true, responses: { 409: 'Own.' } })
+  one() {
+    return 1
+  }
+
+  @Get('/two')
+  two() {
+    return 2
+  }
+
+  @Get('/three')
+  @NoAuth
+  three() {
+    return 3
+  }
+}
+
+@Controller('/derived')
+class DerivedController extends BaseController {
+  @Doc({ summary: 'Uno' })
+  override one() {
+    return 11
+  }
+}
+
+describe('@Doc', () => {
+  it("takes the method's word before its class's, and both for responses", () => {
+    const note = docNote(BaseController, 'one')
+    expect(note).toMatchObject({ summary: 'One', tags: ['b'], deprecated: true, about: 'About.' })
+    expect(note.description).toBeUndefined()
+    expect([...note.responses]).toEqual([
+      [409, { description: 'Own.' }],
+      [429, { description: 'Slow.' }],
+    ])
+    expect(docNote(BaseController, 'two')).toMatchObject({ tags: ['a'], deprecated: false })
+  })
+
+  it('is inherited', () => {
+    expect(docNote(DerivedController, 'one')).toMatchObject({ summary: 'Uno', tags: ['a'] })
+    expect(docNote(DerivedController, 'two').tags).toEqual(['a'])
+  })
+
+  it('tells a sample of null from none', () => {
+    class Sampled {
+      @Doc({ exampleResponse: null })
+      nothing() {}
+    }
+    expect(docNote(Sampled, 'nothing')).toHaveProperty('exampleResponse', null)
+    expect(docNote(Sampled, 'nothing')).not.toHaveProperty('example')
+  })
+})
+
+describe('@Doc({ secure })', () => {
+  it('enforces a token on reads, unless @NoAuth says otherwise', async () => {
+    await using app = await start([BaseController])
+    expect((await app.inject('/base/two')).status).toBe(401)
+    expect((await app.inject('/base/three')).status).toBe(200)
+    expect(app.openapi.paths!['/base/two']!.get!.security).toEqual([{ bearerAuth: [] }])
+    expect(app.openapi.paths!['/base/three']!.get!.security).toEqual([])
+  })
+
+  it('false opens nothing', async () => {
+    @Controller('/writes')
+    class WriteController {
+      @Post('/')
+      @Doc({ secure: false })
+      write() {
+        return 1
+      }
+
+      @Get('/')
+      @Secured
+      @Doc({ secure: false })
+      read() {
+        return 1
+      }
+    }
+    await using app = await start([WriteController])
+    expect((await app.inject({ method: 'POST', url: '/writes' })).status).toBe(401)
+    expect((await app.inject('/writes')).status).toBe(401)
+  })
+})
+
+describe('faults of the documentation', () => {
+  function withDoc(options: DocOptions): Class {
+    @Controller('/x')
+    class DocumentedController {
+      @Get('/')
+      @Doc(options)
+      show() {
+        return 1
+      }
+    }
+    return DocumentedController
+  }
+
+  const circle: Record<string, unknown> = {}
+  circle.self = circle
+
+  it.each<[string, object, string]>([
+    [
+      'an unknown name',
+      { sumary: 'x' },
+      'UNKNOWN_OPTION @Doc of DocumentedController.show: unknown option "sumary".',
+    ],
+    [
+      'a summary that is no text',
+      { summary: 1 },
+      'DOC_DECLARATION @Doc of DocumentedController.show: summary is not a text.',
+    ],
+    [
+      'tags that are no list',
+      { tags: 'x' },
+      'DOC_DECLARATION @Doc of DocumentedController.show: tags is not a list of texts.',
+    ],
+    [
+      'secure that is no answer',
+      { secure: 'yes' },
+      'DOC_DECLARATION @Doc of DocumentedController.show: secure is not true or false.',
+    ],
+    [
+      'a sample in a circle',
+      { example: circle },
+      'DOC_DECLARATION @Doc of DocumentedController.show: example is nothing that JSON can say.',
+    ],
+    [
+      'a sample that is a function',
+      { exampleResponse: () => 1 },
+      'DOC_DECLARATION @Doc of DocumentedController.show: exampleResponse is nothing that JSON can say.',
+    ],
+    [
+      'a status that is none',
+      { responses: { 42: 'x' } },
+      'DOC_DECLARATION @Doc of DocumentedController.show: "42" is no status.',
+    ],
+    [
+      'an answer that is none',
+      { responses: { 200: 7 } },
+      'DOC_DECLARATION @Doc of DocumentedController.show, responses 200: it is neither a text nor an object.',
+    ],
+    [
+      'an answer with an unknown name',
+      { responses: { 200: { body: 1 } } },
+      'UNKNOWN_OPTION @Doc of DocumentedController.show, responses 200: unknown option "body".',
+    ],
+    [
+      'an answer without its class',
+      { responses: { 200: { type: () => undefined } } },
+      'DOC_DECLARATION @Doc of DocumentedController.show, responses 200: type names no class.',
+    ],
+    [
+      'a header that is none',
+      { headers: { 'a b': 'x' } },
+      'DOC_DECLARATION @Doc of DocumentedController.show: "a b" is no header.',
+    ],
+    [
+      'a header that the gate reads',
+      { headers: { authorization: 'x' } },
+      'DOC_DECLARATION @Doc of DocumentedController.show: header "authorization" is documented by the route itself.',
+    ],
+    [
+      'files that are none',
+      { files: [1] },
+      'DOC_DECLARATION @Doc of DocumentedController.show: files is not a list of names, or descriptions by name.',
+    ],
+  ])('refuse %s', async (_, options, message) => {
+    expect(await faults([withDoc(options)])).toEqual([message])
+  })
+
+  it('refuse @Doc before what is no route', async () => {
+    @Controller('/x')
+    class HelpedController {
+      @Get('/')
+      show() {
+        return this.helper()
+      }
+
+      @Doc({ summary: 'x' })
+      helper() {
+        return 1
+      }
+    }
+    expect(await faults([HelpedController])).toEqual([
+      'DOC_DECLARATION @Doc of HelpedController.helper: it stands before something that is no route.',
+    ])
+  })
+
+  it('refuse unlike classes of one name, and let alike ones share it', async () => {
+    const one = (() => {
+      class Item {
+        @Field('string') name!: string
+      }
+      return Item
+    })()
+    const alike = (() => {
+      class Item {
+        @Field('string') name!: string
+      }
+      return Item
+    })()
+    const other = (() => {
+      class Item {
+        @Field('integer') size!: number
+      }
+      return Item
+    })()
+    const controllerFor = (first: Class, second: Class): Class => {
+      @Controller('/x')
+      class PairController {
+        @Get('/a', { returns: first })
+        a() {
+          return {}
+        }
+
+        @Get('/b', { returns: [second] })
+        b() {
+          return []
+        }
+      }
+      return PairController
+    }
+    expect(await faults([controllerFor(one, alike)])).toEqual(['started with 2 routes'])
+    expect(await faults([controllerFor(one, other)])).toEqual([
+      'SCHEMA_NAME GET /x/b (PairController.b): its class Item and that of GET /x/a (PairController.a) are both named Item in the documentation.',
+    ])
+    expect(await faults([controllerFor(one, other)], { docs: false })).toEqual([
+      'started with 2 routes',
+    ])
+  })
+
+  it('refuse a class with the name of an error component', async () => {
+    class ErrorBody {
+      @Field('string') error!: string
+    }
+    @Controller('/x')
+    class ErrorController {
+      @Get('/', { returns: ErrorBody })
+      show() {
+        return {}
+      }
+    }
+    expect(await faults([ErrorController])).toEqual([
+      'SCHEMA_NAME GET /x (ErrorController.show): the name ErrorBody is taken by the documentation itself.',
+    ])
+  })
+
+  it('refuse braces in literals of a path', async () => {
+    @Controller('/x')
+    class BraceController {
+      @Get('/a{b}c')
+      show() {
+        return 1
+      }
+    }
+    expect((await faults([BraceController]))[0]).toMatch(/^MALFORMED_PATTERN /)
+  })
+
+  it.each<[string, object, string]>([
+    ['an unknown name', { titel: 'x' }, 'UNKNOWN_OPTION bootstrap docs: unknown option "titel".'],
+    ['a relative path', { path: 'docs' }, 'INVALID_OPTION bootstrap: docs.path is "docs".'],
+    ['a path with a parameter', { path: '/<x>' }, 'INVALID_OPTION bootstrap: docs.path is "/<x>".'],
+    ['an empty title', { title: '' }, 'INVALID_OPTION bootstrap: docs.title is "".'],
+    [
+      'a server that is none',
+      { servers: ['ftp://x'] },
+      'INVALID_OPTION bootstrap: docs.servers is "ftp://x".',
+    ],
+    ['a role that is none', { secured: [] }, 'INVALID_OPTION bootstrap: docs.secured is [].'],
+  ])('refuse, among the options, %s', async (_, docs, message) => {
+    expect(await faults([], { docs })).toEqual([message])
+  })
+})

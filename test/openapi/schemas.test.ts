@@ -1,0 +1,175 @@
+import { describe, expect, it } from '@jest/globals'
+import { Field } from 'filigree'
+import { partial, pick } from '../../src/fields/derive.js'
+import { Page } from '../../src/fields/page.js'
+import type { FieldRules } from '../../src/fields/rules.js'
+import type { KindName } from '../../src/fields/kinds/table.js'
+import { readShape } from '../../src/fields/shape.js'
+import { fieldSchema } from '../../src/openapi/field-schema.js'
+import { inferSchema } from '../../src/openapi/infer-schema.js'
+import { classSchema, componentName, createSchemas } from '../../src/openapi/schemas.js'
+
+function schemaOf(kind: KindName, rules: FieldRules): object {
+  class Sample {
+    value: unknown
+  }
+  Field(kind, rules)(Sample.prototype, 'value')
+  return fieldSchema(readShape(Sample).byName.get('value')!, () => ({}))
+}
+
+describe('fieldSchema', () => {
+  it.each<[string, KindName, FieldRules, object]>([
+    ['an integer', 'integer', {}, { type: 'integer' }],
+    ['bounds', 'numeric', { min: 0, max: 9.5 }, { type: 'number', minimum: 0, maximum: 9.5 }],
+    [
+      'lengths',
+      'string',
+      { minLength: 1, maxLength: 80 },
+      { type: 'string', minLength: 1, maxLength: 80 },
+    ],
+    ['a format', 'string', { format: 'url' }, { type: 'string', format: 'uri' }],
+    ['a moment', 'datetime', {}, { type: 'string', format: 'date-time' }],
+    ['a UUID key', 'id', { key: 'uuid' }, { type: 'string', format: 'uuid' }],
+    ['bytes', 'blob', { maxLength: 9 }, { type: 'string', contentEncoding: 'base64' }],
+    ['any JSON', 'json', {}, {}],
+    ['values', 'string', { oneOf: ['a', 'b'] }, { type: 'string', enum: ['a', 'b'] }],
+    ['null', 'string', { nullable: true }, { type: ['string', 'null'] }],
+    [
+      'null among values',
+      'string',
+      { oneOf: ['a'], nullable: true },
+      { type: ['string', 'null'], enum: ['a', null] },
+    ],
+    [
+      'a list',
+      'integer',
+      { list: true, min: 1, minItems: 1, maxItems: 3 },
+      { type: 'array', items: { type: 'integer', minimum: 1 }, minItems: 1, maxItems: 3 },
+    ],
+    [
+      'a list or null',
+      'string',
+      { list: true, nullable: true },
+      { type: ['array', 'null'], items: { type: 'string' } },
+    ],
+    ['a pattern', 'string', { pattern: /^\d+$/ }, { type: 'string', pattern: '^\\d+$' }],
+    [
+      'a pattern with flags, in words',
+      'string',
+      { pattern: /^a$/i },
+      { type: 'string', description: 'Matches /^a$/i.' },
+    ],
+    [
+      'moments as bounds, in words',
+      'datetime',
+      { min: '2026-01-01', description: 'When.' },
+      { type: 'string', format: 'date-time', description: 'When. Not before 2026-01-01.' },
+    ],
+    ['a default', 'integer', { default: 0 }, { type: 'integer', default: 0 }],
+    ['no default that is made anew', 'integer', { default: () => 1 }, { type: 'integer' }],
+    ['an example', 'string', { example: 'Lamp' }, { type: 'string', examples: ['Lamp'] }],
+    ['what is read only', 'integer', { readOnly: true }, { type: 'integer', readOnly: true }],
+  ])('writes %s', (_, kind, rules, expected) => {
+    expect(schemaOf(kind, rules)).toEqual(expected)
+  })
+})
+
+class Leaf {
+  @Field('string') name!: string
+}
+
+class Tree {
+  @Field(() => Tree, { list: true }) children!: Tree[]
+  @Field(() => Leaf, { nullable: true, description: 'One.' }) leaf!: Leaf | null
+}
+
+class Keyed {
+  @Field('id', { readOnly: true }) id!: number
+}
+
+class Holder {
+  @Field(() => Keyed) keyed!: Keyed
+}
+
+class Empty {}
+
+describe('createSchemas', () => {
+  it('follows classes in circles, and each is there once', () => {
+    const schemas = createSchemas()
+    expect(schemas.of({ type: Tree, list: true }, 'output')).toEqual({
+      type: 'array',
+      items: { $ref: '#/components/schemas/Tree' },
+    })
+    schemas.of({ type: Tree, list: false }, 'input')
+    expect([...schemas.components.keys()]).toEqual(['Tree', 'Leaf'])
+    expect(schemas.components.get('Tree')!.properties).toEqual({
+      children: { type: 'array', items: { $ref: '#/components/schemas/Tree' } },
+      leaf: {
+        anyOf: [{ $ref: '#/components/schemas/Leaf' }, { type: 'null' }],
+        description: 'One.',
+      },
+    })
+  })
+
+  it('names what is sent apart where read-only fields are anywhere in it', () => {
+    expect(componentName(Keyed, 'input')).toBe('KeyedInput')
+    expect(componentName(Holder, 'input')).toBe('HolderInput')
+    expect(componentName(Holder, 'output')).toBe('Holder')
+    expect(componentName(Tree, 'input')).toBe('Tree')
+  })
+
+  it('takes a class without fields for any object, and types of the language for themselves', () => {
+    const schemas = createSchemas()
+    expect(classSchema(Empty, 'output', () => ({}))).toEqual({ type: 'object' })
+    expect(schemas.of({ type: String, list: true }, 'output')).toEqual({
+      type: 'array',
+      items: { type: 'string' },
+    })
+    expect(schemas.components.size).toBe(0)
+  })
+
+  it('names derived classes, pages and classes with odd letters', () => {
+    expect(componentName(pick(Leaf, 'name'), 'output')).toBe('LeafName')
+    expect(componentName(partial(Leaf), 'input')).toBe('PartialLeaf')
+    expect(componentName(Page.of(Leaf), 'output')).toBe('LeafPage')
+    class Größe$ {}
+    expect(componentName(Größe$, 'output')).toBe('Gr__e_')
+    expect(componentName((() => class {})(), 'output')).toBe('Anonymous')
+  })
+})
+
+describe('inferSchema', () => {
+  it.each([
+    [null, { type: 'null' }],
+    [1, { type: 'integer' }],
+    [1.5, { type: 'number' }],
+    [true, { type: 'boolean' }],
+    ['a', { type: 'string' }],
+    [[], { type: 'array', items: {} }],
+    [[1, 2], { type: 'array', items: { type: 'integer' } }],
+    [[1, 'a'], { type: 'array', items: { anyOf: [{ type: 'integer' }, { type: 'string' }] } }],
+    [
+      [{ a: 1 }, { b: 'x', a: 2 }],
+      {
+        type: 'array',
+        items: { type: 'object', properties: { a: { type: 'integer' }, b: { type: 'string' } } },
+      },
+    ],
+    [
+      { a: { b: [] } },
+      {
+        type: 'object',
+        properties: {
+          a: { type: 'object', properties: { b: { type: 'array', items: {} } } },
+        },
+      },
+    ],
+  ])('makes of %j', (sample, expected) => {
+    expect(inferSchema(sample)).toEqual(expected)
+  })
+
+  it('takes __proto__ for a name like any other', () => {
+    const schema = inferSchema(JSON.parse('{"__proto__": 1}'))
+    expect(Object.keys(schema.properties!)).toEqual(['__proto__'])
+  })
+})
