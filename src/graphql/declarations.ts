@@ -1,0 +1,74 @@
+/**
+ * What a schema is declared with, by hand and by generation alike: plain data whose types are written in the type
+ * notation. Source: specification, Hand-built GraphQL schema; public face, GraphQL.
+ */
+import type { GraphQLResolveInfo } from 'graphql'
+import type { AccessRule } from '../auth/access.js'
+
+/** Values of a field's arguments: variables are filled in, defaults are applied. */
+export type Arguments = Readonly<Record<string, unknown>>
+
+/** An argument, or a field of an input type. */
+export interface ArgumentDeclaration {
+  /** `ID!`, `[Int!]`, `ProductWhere`. */
+  readonly type: string
+  /** The value, not its text: `10`, `['a']`. Absent: none. */
+  readonly default?: unknown
+  readonly description?: string
+  /** Why it should not be used any more. */
+  readonly deprecated?: string
+  /** Found again as `extensions` of the built argument. */
+  readonly extensions?: Readonly<Record<string, unknown>>
+}
+
+/** A field of an object type; queries, mutations and subscriptions are such fields too. */
+export interface FieldDeclaration {
+  /** `Quote`, `[Quote!]!`. */
+  readonly type: string
+  /** By name; text is the type alone. */
+  readonly args?: Readonly<Record<string, string | ArgumentDeclaration>>
+  readonly description?: string
+  /** Why it should not be used any more; shown by the IDE. */
+  readonly deprecated?: string
+  /**
+   * Gives the value, at once or as a promise. Absent: the key of the parent value; a key that is not there is null and
+   * an error entry. Must not need `this`.
+   *
+   * @param root the parent value; undefined for root fields
+   * @param context what was given to `execute`; through the endpoint a `RequestContext` (`caller.ts`)
+   */
+  resolve?(root: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo): unknown
+  /**
+   * Subscriptions only: gives an async iterable of the values that `resolve` gets as root. Without `resolve` an event
+   * is an object with the field's name as its key.
+   */
+  subscribe?(root: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo): unknown
+  /** Root fields only: who may call it. Default: the instance's rule for its kind (queries public, mutations by token). */
+  readonly access?: AccessRule
+  /** Found again as `extensions` of the built field. Names beginning with `filigree` are the house's. */
+  readonly extensions?: Readonly<Record<string, unknown>>
+}
+
+/** Fields of an object type by name; text is the type alone. */
+export type FieldDeclarations = Readonly<Record<string, string | FieldDeclaration>>
+
+/** A named type. `kind` says which. */
+export type TypeDeclaration =
+  | {
+      readonly kind: 'object'
+      readonly fields: FieldDeclarations
+      readonly description?: string
+      readonly extensions?: Readonly<Record<string, unknown>>
+    }
+  | {
+      readonly kind: 'input'
+      readonly fields: Readonly<Record<string, string | ArgumentDeclaration>>
+      readonly description?: string
+      readonly extensions?: Readonly<Record<string, unknown>>
+    }
+  | {
+      readonly kind: 'enum'
+      /** Names as clients write them, and the values that resolvers see. */
+      readonly values: Readonly<Record<string, unknown>>
+      readonly description?: string
+    }

@@ -1,0 +1,14 @@
+/** The package `graphql`, loaded when GraphQL is first used: an application without it does not pay for its import. */
+import { createRequire } from 'node:module'
+import type * as graphql from 'graphql'
+
+/** Everything that `import * as graphql from 'graphql'` gives: the same functions and classes that applications import. */
+export type Library = typeof graphql
+
+let library: Library | undefined
+
+/** Synchronous, since in Node this package is CommonJS for everybody; so there is one `GraphQLError` in the process. */
+export function graphqlLibrary(): Library {
+  library ??= createRequire(import.meta.url)('graphql') as Library
+  return library
+}

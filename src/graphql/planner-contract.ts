@@ -1,0 +1,42 @@
+/**
+ * The contract between the executor and the planner. A root field that has a plan is answered by the plan's JSON text,
+ * untouched: when every root field of an operation has one, the response is `{"data":{"a":<json>,"b":<json>}}` without a
+ * value of it ever being made. Root fields without a plan go through graphql-js, in the same response and order.
+ */
+import type { FieldNode, FragmentDefinitionNode, GraphQLField, OperationTypeNode } from 'graphql'
+import type { Later } from '../records/engine.js'
+
+/** One root field of a validated operation, as one combination of its `@skip` and `@include` values sees it. */
+export interface PlanRequest {
+  readonly kind: OperationTypeNode
+  /** The definition in the schema; `extensions` are those of its declaration. */
+  readonly field: GraphQLField<unknown, unknown>
+  /** The nodes that share the response key, to be merged; at least one. Root fragments are expanded already. */
+  readonly nodes: readonly [FieldNode, ...FieldNode[]]
+  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
+  /**
+   * Values of the boolean variables that `@skip(if: $x)` and `@include(if: $x)` name anywhere in the operation: every
+   * nested directive can be decided now. The plan is kept for this combination and never run with another.
+   */
+  readonly conditions: Readonly<Record<string, boolean>>
+}
+
+/** A compiled root field. Kept with the document; runs many times, concurrently too. */
+export interface RootPlan {
+  /**
+   * Gives the JSON text of the field's value, e.g. `[{"id":"1"}]` or `null`. Synchronous where the database is.
+   *
+   * Throw (or reject with) a `GraphQLError` or an `HttpError` to make the field null with an error entry whose path is
+   * the response key; anything else is masked and logged. `undefined` hands this one run to graphql-js and its
+   * resolvers, for answers that the statement cannot give (an Int beyond 32 bits): never after something was written.
+   *
+   * @param context what the caller gave; see `declarations.ts`
+   * @param variables coerced by graphql-js, defaults applied
+   */
+  run(context: unknown, variables: Readonly<Record<string, unknown>>): Later<string | undefined>
+}
+
+export interface Planner {
+  /** `undefined` where a selected field needs a resolver or something else that a statement cannot do. */
+  plan(request: PlanRequest): RootPlan | undefined
+}
