@@ -26,6 +26,7 @@ import { readEnvironment } from './environment.js'
 import { createLog } from './logger.js'
 import { collectParts } from './module.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
+import { warnOfSlowPatterns } from './pattern-warnings.js'
 import { planRoutes, type PlannedRoute } from './plan-routes.js'
 import { serveRoute, type ServeContext } from './serve-route.js'
 import type { ServedRoute } from './served-route.js'
@@ -47,6 +48,7 @@ export async function bootstrap(
   const began = performance.now()
   const plan = await planApplication(module, options)
   const { settings, log, container } = plan
+  warnOfSlowPatterns(plan.routes, log)
   if (options.requestContext ?? namesCurrentRequest(container.classes())) followRequests()
   await container.makeAll()
   await container.start()

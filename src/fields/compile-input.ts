@@ -83,12 +83,32 @@ export function compileBuild(
     partial: options.partial ?? false,
     from: options.from ?? 'client',
     groups: options.groups,
-    problems: options.problems ?? problems,
+    problems,
   })
-  const name = writer.functionFor(shape, true)
-  if (problems.length > 0) throw new DeclarationError(problems)
+  const name = collecting(problems, () => writer.functionFor(shape, true))
+  if (name === undefined || problems.length > 0) {
+    if (options.problems === undefined) throw new DeclarationError(problems)
+    for (const problem of problems)
+      if (!options.problems.includes(problem)) options.problems.push(problem)
+    // Never run: an application with problems does not start.
+    return { build: () => undefined, waits: false }
+  }
   const check = source.compile(name) as CheckFunction
-  return { build: options.list === true ? buildList(check) : buildOne(check), waits: writer.waits }
+  return {
+    build: options.list === true ? buildList(check) : buildOne(check),
+    waits: writer.waits,
+  }
+}
+
+/** Joins what a nested class's thunk throws to the other problems. */
+function collecting<T>(problems: Problem[], make: () => T): T | undefined {
+  try {
+    return make()
+  } catch (error) {
+    if (!(error instanceof DeclarationError)) throw error
+    problems.push(...error.problems)
+    return undefined
+  }
 }
 
 function buildOne(check: CheckFunction): Build {

@@ -1,23 +1,36 @@
 /** Warns of regular expressions that a client could make take for ever. Source: OWASP, Regular expression Denial of Service. */
 import { createRequire } from 'node:module'
 import type { Problem } from '../errors/declaration-error.js'
-import type { Shape } from './shape.js'
+import { readShape, type Shape } from './shape.js'
 
 /**
- * The patterns of a shape's fields, `@Matches` included, in which repetitions are nested (`(a+)+$`). Warnings, to be
- * logged at bootstrap: the rule of thumb also catches some that are harmless.
+ * The patterns in which repetitions are nested (`(a+)+$`), `@Matches` included, of the fields of shapes and of the
+ * classes nested in them. Warnings, to be logged at bootstrap: the rule of thumb also catches some that are harmless.
  */
-export function findSlowPatterns(shape: Shape): Problem[] {
-  const suspects = shape.fields.filter(({ rules }) => rules.pattern !== undefined)
-  if (suspects.length === 0) return []
-  const isSafe = createRequire(import.meta.url)('safe-regex2') as (
-    pattern: RegExp | string,
-  ) => boolean
-  return suspects
-    .filter(({ rules }) => !isSafe(rules.pattern ?? ''))
-    .map(({ name, rules }) => ({
-      code: 'FIELD_PATTERN_SLOW',
-      message: `${shape.name}.${name}: pattern ${String(rules.pattern)} can take very long on hostile text.`,
-      remedy: 'Do not repeat what already repeats, and set a maxLength.',
-    }))
+export function findSlowPatterns(shapes: Iterable<Shape>): Problem[] {
+  const warnings: Problem[] = []
+  const seen = new Set(shapes)
+  // The set grows while it is walked.
+  for (const shape of seen) {
+    for (const { name, rules, nested } of shape.fields) {
+      if (nested !== undefined) seen.add(readShape(nested(), []))
+      if (rules.pattern === undefined || isSafe(rules.pattern)) continue
+      warnings.push({
+        code: 'FIELD_PATTERN_SLOW',
+        message: `${shape.name}.${name}: pattern ${String(rules.pattern)} can take very long on hostile text.`,
+        remedy: 'Do not repeat what already repeats, and set a maxLength.',
+      })
+    }
+  }
+  return warnings
+}
+
+type Judge = (pattern: RegExp | string) => boolean
+
+let judge: Judge | undefined
+
+/** Loads the package with the first pattern there is. */
+function isSafe(pattern: RegExp | string): boolean {
+  judge ??= createRequire(import.meta.url)('safe-regex2') as Judge
+  return judge(pattern)
 }

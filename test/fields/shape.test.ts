@@ -3,6 +3,7 @@ import * as cv from 'class-validator'
 import { DeclarationError, type Problem } from '../../src/errors/declaration-error.js'
 import { Field, givenKey, noteField } from '../../src/fields/field.js'
 import type { FieldRules } from '../../src/fields/rules.js'
+import { compileInput } from '../../src/fields/compile-input.js'
 import { readShape } from '../../src/fields/shape.js'
 import type { Class } from '../../src/metadata/note.js'
 
@@ -210,6 +211,20 @@ describe('the faults of a declaration', () => {
     expect(() => readShape(Holder).fields[0]?.nested?.()).toThrow(
       /Holder\.held: its thunk names no class/,
     )
+  })
+
+  it('of nested classes join the others while the check is compiled', () => {
+    class Inner {
+      @Field() when!: Date
+    }
+    class Outer {
+      @Field(() => Inner) inner!: Inner
+      @Field((() => undefined) as unknown as () => Class) held!: unknown
+    }
+    const all: Problem[] = []
+    compileInput(readShape(Outer), { problems: all })
+    expect(all.map(({ code }) => code)).toEqual(['FIELD_TYPE_MISSING', 'FIELD_THUNK'])
+    expect(() => compileInput(readShape(Outer))).toThrow(/Inner\.when: .*\n.*Outer\.held: /)
   })
 
   it('are refused at once where @Field stands before a method or a static property', () => {

@@ -13,7 +13,7 @@ class Patterned {
 
 describe('findSlowPatterns', () => {
   it('warns of nested repetition, naming class, field and remedy', () => {
-    expect(findSlowPatterns(readShape(Patterned))).toEqual([
+    expect(findSlowPatterns([readShape(Patterned)])).toEqual([
       {
         code: 'FIELD_PATTERN_SLOW',
         message: 'Patterned.slow: pattern /^(a+)+$/ can take very long on hostile text.',
@@ -23,7 +23,15 @@ describe('findSlowPatterns', () => {
     ])
   })
 
+  it('finds those of nested classes, circles of them included, once', () => {
+    class Outer {
+      @Field(() => Patterned) inner!: Patterned
+      @Field(() => Outer, { list: true }) outer!: Outer[]
+    }
+    expect(findSlowPatterns([readShape(Outer), readShape(Patterned)])).toHaveLength(2)
+  })
+
   it('has nothing to say of a class without patterns', () => {
-    expect(findSlowPatterns(readShape(class None {}))).toEqual([])
+    expect(findSlowPatterns([readShape(class None {})])).toEqual([])
   })
 })

@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals'
+import { bootstrap, Controller, Field, Module, NoAuth, Post } from 'filigree'
+import { silentLog } from '../../src/http/log.js'
+
+class Search {
+  @Field('string', { pattern: /^(a+)+$/ }) text!: string
+}
+
+@Controller('/search')
+class SearchController {
+  @Post('/', { body: Search })
+  @NoAuth
+  find(body: Search): Search {
+    return body
+  }
+}
+
+@Module({ controllers: [SearchController] })
+class SearchModule {}
+
+describe('a slow pattern of an input', () => {
+  it('is told in the log and keeps nothing from starting', async () => {
+    const warnings: unknown[] = []
+    const warn = (details: object, message: string): void => void warnings.push([details, message])
+    const app = await bootstrap(SearchModule, { listen: false, logger: { ...silentLog, warn } })
+    expect(warnings).toContainEqual([
+      { code: 'FIELD_PATTERN_SLOW' },
+      'Search.text: pattern /^(a+)+$/ can take very long on hostile text. Do not repeat what already repeats, and set a maxLength.',
+    ])
+    await app.close()
+  })
+})
