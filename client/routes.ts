@@ -75,50 +75,63 @@ export interface PlainClient extends ClientBase {
 }
 /* eslint-enable */
 
-/** Like `PlainClient`, for the routes of `R` alone: unknown paths, wrong params and wrong bodies do not compile. */
-export interface TypedClient<R extends object> extends ClientBase {
-  get<P extends PathOf<R, 'GET'>>(
+/** Like `PlainClient`, for known routes alone: unknown paths, wrong params and wrong bodies do not compile. */
+export interface TypedClient<
+  R,
+  Get extends string,
+  Post extends string,
+  Put extends string,
+  Patch extends string,
+  Delete extends string,
+> extends ClientBase {
+  get<P extends Get>(
     path: P,
-    ...rest: WithOptions<CallOptions<RouteOf<R, 'GET', P>, P>>
-  ): Promise<ResultOf<RouteOf<R, 'GET', P>>>
-  post<P extends PathOf<R, 'POST'>>(
+    ...rest: WithOptions<CallOptions<RouteOf<R, `GET ${P}`>, P>>
+  ): Promise<ResultOf<RouteOf<R, `GET ${P}`>>>
+  post<P extends Post>(
     path: P,
-    ...rest: WithBody<RouteOf<R, 'POST', P>, P>
-  ): Promise<ResultOf<RouteOf<R, 'POST', P>>>
-  put<P extends PathOf<R, 'PUT'>>(
+    ...rest: WithBody<RouteOf<R, `POST ${P}`>, P>
+  ): Promise<ResultOf<RouteOf<R, `POST ${P}`>>>
+  put<P extends Put>(
     path: P,
-    ...rest: WithBody<RouteOf<R, 'PUT', P>, P>
-  ): Promise<ResultOf<RouteOf<R, 'PUT', P>>>
-  patch<P extends PathOf<R, 'PATCH'>>(
+    ...rest: WithBody<RouteOf<R, `PUT ${P}`>, P>
+  ): Promise<ResultOf<RouteOf<R, `PUT ${P}`>>>
+  patch<P extends Patch>(
     path: P,
-    ...rest: WithBody<RouteOf<R, 'PATCH', P>, P>
-  ): Promise<ResultOf<RouteOf<R, 'PATCH', P>>>
-  delete<P extends PathOf<R, 'DELETE'>>(
+    ...rest: WithBody<RouteOf<R, `PATCH ${P}`>, P>
+  ): Promise<ResultOf<RouteOf<R, `PATCH ${P}`>>>
+  delete<P extends Delete>(
     path: P,
     ...rest: WithOptions<
-      CallOptions<RouteOf<R, 'DELETE', P>, P> & { body?: BodyOf<RouteOf<R, 'DELETE', P>> }
+      CallOptions<RouteOf<R, `DELETE ${P}`>, P> & { body?: BodyOf<RouteOf<R, `DELETE ${P}`>> }
     >
-  ): Promise<ResultOf<RouteOf<R, 'DELETE', P>>>
+  ): Promise<ResultOf<RouteOf<R, `DELETE ${P}`>>>
 }
 
 export type Client<R extends object = Untyped> = [R] extends [Untyped]
   ? PlainClient
-  : TypedClient<R>
+  : TypedClient<
+      R,
+      PathOf<keyof R, 'GET'>,
+      PathOf<keyof R, 'POST'>,
+      PathOf<keyof R, 'PUT'>,
+      PathOf<keyof R, 'PATCH'>,
+      PathOf<keyof R, 'DELETE'>
+    >
 
-// Looked up by the exact key; matching concrete addresses against patterns is what makes other typed clients slow.
-type PathOf<R, Method extends string> = keyof R extends infer Key
-  ? Key extends `${Method} ${infer Path}`
-    ? Path
-    : never
-  : never
-type RouteOf<R, Method extends string, Path extends string> = R[`${Method} ${Path}` & keyof R]
+// The paths of a method are found once, as arguments of TypedClient, not by every call. A call looks up its exact key;
+// matching concrete addresses against patterns is what makes other typed clients slow.
+type PathOf<Key, Method extends string> = Key extends `${Method} ${infer Path}` ? Path : never
+// Not R[Key]: asking for `keyof R` again lists all routes again.
+type RouteOf<R, Key extends string> = R extends Record<Key, infer Route> ? Route : never
 
 /** The values a pattern asks for: `/items/<id:int>/<rest:path>` is `{ id: number; rest: string }`. */
-export type PathValues<Path extends string> = Path extends `${string}<${infer Inner}>${infer Rest}`
-  ? PathValue<Inner> & PathValues<Rest>
-  : Path extends `${string}{${infer Inner}}${infer Rest}`
-    ? PathValue<Inner> & PathValues<Rest>
-    : unknown
+export type PathValues<Path extends string> =
+  Path extends `${infer Head}<${infer Inner}>${infer Rest}`
+    ? PathValues<Head> & PathValue<Inner> & PathValues<Rest>
+    : Path extends `${string}{${infer Inner}}${infer Rest}`
+      ? PathValue<Inner> & PathValues<Rest>
+      : unknown
 type PathValue<Inner extends string> = Inner extends `${infer Name}:${infer Type}`
   ? Record<Name, Type extends 'int' | 'float' ? number : string>
   : Record<Inner, string>
@@ -142,19 +155,27 @@ type BodyOf<Route> = Route extends { body: infer Body }
 type ResultOf<Route> = Route extends { result: infer Result } ? Answered<Awaited<Result>> : unknown
 
 type AnyFunction = (...values: never[]) => unknown
+// Lists first: whether one is a function takes the compiler a look at all its methods.
+type DataKey<T, Key extends keyof T> = T[Key] extends Scalar | undefined | readonly unknown[]
+  ? Key
+  : T[Key] extends AnyFunction | symbol
+    ? never
+    : Key
 type Scalar = string | number | boolean | null
-type Bytes = ArrayBuffer | ArrayBufferView | Blob
+// Bytes, Blobs and forms by one member each: comparing whole platform types takes the compiler far longer.
+type Bytes = { readonly byteLength: number } | { stream(): unknown }
+type Raw = Bytes | { append(name: string, value: string): unknown }
 
 /** What may be sent for a declared type: its data, with dates as dates or text. */
 export type Sent<T> = unknown extends T
   ? T
-  : T extends Scalar | undefined | Bytes | FormData | URLSearchParams
+  : T extends Scalar | undefined | Raw
     ? T
     : T extends Date
       ? Date | string
       : T extends readonly unknown[]
         ? { [Key in keyof T]: Sent<T[Key]> }
-        : { [Key in keyof T as T[Key] extends AnyFunction ? never : Key]: Sent<T[Key]> }
+        : { [Key in keyof T as DataKey<T, Key>]: Sent<T[Key]> }
 
 // Bytes, streams and files come as their media type says: a Blob, a string or parsed JSON.
 type Answered<T> = unknown extends T
@@ -180,8 +201,4 @@ export type Received<T> = unknown extends T
         ? never
         : T extends readonly unknown[]
           ? { [Key in keyof T]: Received<T[Key]> }
-          : {
-              [Key in keyof T as T[Key] extends AnyFunction | symbol ? never : Key]: Received<
-                T[Key]
-              >
-            }
+          : { [Key in keyof T as DataKey<T, Key>]: Received<T[Key]> }

@@ -14,7 +14,8 @@ export interface RecordingFetch {
   readonly calls: RecordedCall[]
 }
 
-export type Reply = Response | Error | Promise<Response> | ((call: RecordedCall) => Response)
+export type Reply =
+  Response | Error | DOMException | Promise<Response> | ((call: RecordedCall) => Response)
 
 /** Answers the calls one by one; the last answer stays, none at all means an empty 204. */
 export function recordFetch(...replies: Reply[]): RecordingFetch {
@@ -31,7 +32,7 @@ export function recordFetch(...replies: Reply[]): RecordingFetch {
       }
       calls.push(call)
       const reply = replies[Math.min(calls.length, replies.length) - 1]
-      if (reply instanceof Error) throw reply
+      if (reply instanceof Error || reply instanceof DOMException) throw reply
       if (typeof reply === 'function') return reply(call)
       return (await reply)?.clone() ?? new Response(null, { status: 204 })
     },
