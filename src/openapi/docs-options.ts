@@ -48,15 +48,15 @@ export function resolveDocsOptions(
   problems: Problem[],
 ): ResolvedDocs | undefined {
   if (options === false) return undefined
-  const given = typeof options === 'object' ? options : {}
+  const given = options === true || options === undefined ? {} : options
   refuseUnknownNames('bootstrap docs', given, optionNames, problems)
   return Object.freeze({
     path: readPath(given.path ?? '/swagger', problems),
     title: readText('title', given.title ?? 'API', problems),
     version: readText('version', given.version ?? '1.0.0', problems),
-    description: given.description,
+    description: readOptional('description', given.description, problems),
     servers: readServers(given.servers ?? ['/'], problems),
-    tags: given.tags,
+    tags: readTags(given.tags, problems),
     access: readAccess(given.secured ?? false, problems),
   })
 }
@@ -72,6 +72,17 @@ function readText(name: string, value: unknown, problems: Problem[]): string {
   if (typeof value === 'string' && value !== '') return value
   problems.push(invalid(name, value, 'Give a text.'))
   return name
+}
+
+function readOptional(name: string, value: unknown, problems: Problem[]): string | undefined {
+  return value === undefined ? undefined : readText(name, value, problems)
+}
+
+function readTags(tags: DocsOptions['tags'], problems: Problem[]): DocsOptions['tags'] {
+  for (const [name, description] of Object.entries(tags ?? {})) {
+    readText(`tags.${name}`, description, problems)
+  }
+  return tags
 }
 
 function readServers(

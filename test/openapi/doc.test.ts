@@ -308,6 +308,12 @@ describe('faults of the documentation', () => {
       { servers: ['ftp://x'] },
       'INVALID_OPTION bootstrap: docs.servers is "ftp://x".',
     ],
+    [
+      'a description that is no text',
+      { description: 7 },
+      'INVALID_OPTION bootstrap: docs.description is 7.',
+    ],
+    ['a tag without a text', { tags: { a: 1 } }, 'INVALID_OPTION bootstrap: docs.tags.a is 1.'],
     ['a role that is none', { secured: [] }, 'INVALID_OPTION bootstrap: docs.secured is [].'],
   ])('refuse, among the options, %s', async (_, docs, message) => {
     expect(await faults([], { docs })).toEqual([message])
