@@ -9,6 +9,8 @@ import { defaultUrl, openEngine } from './engine-for-url.js'
 import { TablePlans } from './plans.js'
 import { Repository } from './repository.js'
 import type { Change, RecordsContext, Source } from './source.js'
+import type { Difference } from './difference.js'
+import { readDifferences, syncSchema, verifySchema } from './sync.js'
 import { readTable, readTables, type Table } from './table.js'
 import { Transactions, type Scope } from './transactions.js'
 import { compileWriteChecks, type WriteChecks } from './write-check.js'
@@ -126,6 +128,26 @@ export class Database implements Source {
       .catch((error: unknown) => {
         throw toUnavailable(error)
       })
+  }
+
+  /**
+   * Makes the tables, columns and indexes that are missing. Nothing that is there is changed or lost.
+   *
+   * @returns what was missing
+   * @throws {DeclarationError} `SCHEMA_DIFFERS` where that is not enough
+   */
+  sync(): Promise<Difference[]> {
+    return syncSchema(this.tables, this.context)
+  }
+
+  /** @throws {DeclarationError} `SCHEMA_DIFFERS`: what the records cannot work with. For production, which changes nothing by itself. */
+  verify(): Promise<void> {
+    return verifySchema(this.tables, this.context)
+  }
+
+  /** Everything in which the database differs from the records. */
+  differences(): Promise<Difference[]> {
+    return readDifferences(this.tables, this.context, this.context.engine)
   }
 
   /** Told of every row that a repository has written, after its commit. @returns what ends it */

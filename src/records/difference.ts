@@ -27,12 +27,14 @@ export interface Difference {
   /** The records cannot work with it; false for a column that they do not know and need not fill. */
   readonly blocks: boolean
   /**
-   * `safe`: nothing is lost and it cannot fail. `if empty`: cannot be done to rows that are there.
+   * `safe`: nothing is lost and it cannot fail. `may fail`: the rows that are there may not allow it; then nothing is changed.
    * `by hand`: data would be changed or lost; sync leaves it alone and a migration is to be reviewed.
    */
-  readonly remedy: 'safe' | 'if empty' | 'by hand'
+  readonly remedy: 'safe' | 'may fail' | 'by hand'
   /** Statements, in order. */
   readonly sql: readonly string[]
+  /** They make the table anew, with everything else that differs in it. */
+  readonly rebuilds?: boolean
 }
 
 export function findDifferences(
@@ -95,7 +97,7 @@ function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Di
       message: `Index ${index.name} on ${schema.name} is missing.`,
       blocks: true,
       // Rows that are there may be alike already.
-      remedy: index.unique ? 'if empty' : 'safe',
+      remedy: index.unique ? 'may fail' : 'safe',
       sql: [...drop, writeCreateIndex(schema.name, index)],
     })
   }
@@ -116,13 +118,15 @@ function compareColumn(
     const wanted = bareType(column)
     const message = `${where} is of type ${known.type} and should be ${wanted} (${column.origin}).`
     const sql = changeType(schema, column, actual, dialect)
-    return [{ ...base, kind: 'other type', message, remedy: 'by hand', sql }]
+    const rebuilds = dialect.name === 'sqlite'
+    return [{ ...base, kind: 'other type', message, remedy: 'by hand', sql, rebuilds }]
   }
   if (known.nullable === column.nullable || schema.primaryKey.includes(column.name)) return []
   const looser = column.nullable
   const message = looser
     ? `${where} takes no null and should (${column.origin}).`
     : `${where} takes null and should not (${column.origin}).`
+  const rebuilds = dialect.name === 'sqlite'
   const fill =
     looser || column.fill === undefined
       ? []
@@ -137,7 +141,14 @@ function compareColumn(
         ]
   const kind = looser ? 'looser column' : 'stricter column'
   return [
-    { ...base, kind, message, remedy: looser ? 'safe' : 'by hand', sql: [...fill, ...change] },
+    {
+      ...base,
+      kind,
+      message,
+      remedy: looser ? 'safe' : 'by hand',
+      sql: [...fill, ...change],
+      rebuilds,
+    },
   ]
 }
 
@@ -156,7 +167,8 @@ function missingColumn(
     table: schema.name,
     message: `${schema.name}.${column.name} is missing (${column.origin}).`,
     blocks: true,
-    remedy: fits ? 'safe' : 'if empty',
+    remedy: fits ? 'safe' : 'may fail',
+    rebuilds,
     sql: rebuilds
       ? writeRebuild(schema, actual, dialect)
       : [writeAddColumn(schema.name, column, dialect)],
@@ -197,7 +209,8 @@ function compareForeignKeys(
         table: schema.name,
         message: `${schema.name}.${key.column} does not refer to ${key.table}.`,
         blocks: true,
-        remedy: 'if empty',
+        remedy: 'may fail',
+        rebuilds: dialect.name === 'sqlite',
         sql:
           dialect.name === 'sqlite'
             ? writeRebuild(schema, actual, dialect)

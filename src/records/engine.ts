@@ -2,6 +2,7 @@
  * What a database must be able to do for records. One file an engine, behind this; what differs in SQL is its `Dialect`.
  * Answers come at once where the driver is synchronous, so that such a database costs no promise.
  */
+import type { Catalogue } from './catalogue.js'
 import type { Column } from './table.js'
 
 /** There now, or later. */
@@ -49,9 +50,16 @@ export interface TransactionOptions {
   isolation?: 'read committed' | 'repeatable read' | 'serializable'
 }
 
+export interface SchemaOptions extends TransactionOptions {
+  /** The schema is changed: nobody else changes it meanwhile, and references are checked at the end. */
+  schema?: boolean
+}
+
 export interface Engine extends Runner {
   readonly dialect: Dialect
-  begin(options?: TransactionOptions): Promise<TransactionRunner>
+  begin(options?: SchemaOptions): Promise<TransactionRunner>
+  /** What tables there are. */
+  catalogue(runner: Runner): Promise<Catalogue>
   /** Ends every connection. Nothing is run afterwards. */
   close(): Promise<void>
 }

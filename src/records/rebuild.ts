@@ -2,12 +2,13 @@
 import type { ActualTable } from './catalogue.js'
 import { quote, writeCreateIndex, writeCreateTable } from './ddl.js'
 import type { Dialect } from './engine.js'
-import type { TableSchema } from './schema.js'
+import type { ColumnSchema, TableSchema } from './schema.js'
 
 /** Statements that keep every row, column by column of the same name. Run them with foreign keys off. */
 export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[] {
   const fresh = `filigree_new_${schema.name}`.slice(0, 63)
-  const kept = schema.columns.filter(
+  const all = { ...schema, columns: [...schema.columns, ...unknownColumns(schema, actual)] }
+  const kept = all.columns.filter(
     ({ name, fill }) => actual.columns.has(name) || fill !== undefined,
   )
   const names = kept.map(({ name }) => quote(name)).join(', ')
@@ -18,10 +19,25 @@ export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: 
     })
     .join(', ')
   return [
-    writeCreateTable(schema, dialect, fresh),
+    writeCreateTable(all, dialect, fresh),
     `insert into ${quote(fresh)} (${names}) select ${values} from ${quote(schema.name)}`,
     `drop table ${quote(schema.name)}`,
     `alter table ${quote(fresh)} rename to ${quote(schema.name)}`,
     ...schema.indexes.map((index) => writeCreateIndex(schema.name, index)),
   ]
+}
+
+/** Columns that no field has keep what is in them. */
+function unknownColumns(schema: TableSchema, actual: ActualTable): ColumnSchema[] {
+  const known = new Set(schema.columns.map(({ name }) => name))
+  return [...actual.columns.values()]
+    .filter(({ name }) => !known.has(name))
+    .map(({ name, type }) => ({
+      name,
+      type,
+      nullable: true,
+      increment: false,
+      fill: undefined,
+      origin: name,
+    }))
 }

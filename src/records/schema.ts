@@ -1,4 +1,5 @@
 /** The tables that records want, in words that both engines' SQL and both engines' catalogues can be compared in. */
+import { toMoment } from '../fields/kinds/datetime.js'
 import type { Dialect } from './engine.js'
 import { toIndexName } from './column-names.js'
 import type { Column, JoinTable, Relation, Table } from './table.js'
@@ -133,7 +134,7 @@ function toFill(column: Column, dialect: Dialect, now: number): string | undefin
   if (column.isKey || value === undefined || typeof value === 'function') return undefined
   if (column.storage === 'json') return quoteText(JSON.stringify(value))
   if (column.storage === 'moment')
-    return quoteText(value === 'now' ? new Date(now).toISOString() : String(value))
+    return quoteText(value === 'now' ? new Date(now).toISOString() : (toMoment(value) ?? ''))
   if (typeof value === 'number') return String(value)
   if (typeof value === 'boolean')
     return dialect.name === 'sqlite' ? String(Number(value)) : String(value)

@@ -5,6 +5,7 @@
  */
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Log } from '../../http/log.js'
+import type { Catalogue } from '../catalogue.js'
 import { EngineFault } from '../engine.js'
 import type {
   Dialect,
@@ -12,9 +13,11 @@ import type {
   QueryResult,
   Row,
   Statement,
-  TransactionOptions,
+  Runner,
+  SchemaOptions,
   TransactionRunner,
 } from '../engine.js'
+import { readPostgresCatalogue } from './postgres-catalogue.js'
 import { createPostgresDialect } from './postgres-dialect.js'
 import { toPostgresFault } from './postgres-faults.js'
 
@@ -159,6 +162,9 @@ function isStale(error: unknown): boolean {
 
 const mostNames = 1000
 
+/** Any number that is ours alone: who changes the schema holds it. */
+const schemaLock = 4_163_170_431
+
 class PostgresEngine implements Engine {
   readonly dialect: Dialect
   readonly #pool: Pool
@@ -191,18 +197,23 @@ class PostgresEngine implements Engine {
     return this.#connection.script(sql)
   }
 
-  async begin({ isolation }: TransactionOptions = {}): Promise<TransactionRunner> {
+  async begin({ isolation, schema }: SchemaOptions = {}): Promise<TransactionRunner> {
     const client = await this.#connect()
     const connection = new Connection(client, this.#names)
     try {
       await connection.script(
         isolation === undefined ? 'begin' : `begin isolation level ${isolation}`,
       )
+      if (schema === true) await connection.script(`select pg_advisory_xact_lock(${schemaLock})`)
       return new PostgresTransaction(client, connection)
     } catch (error) {
       client.release(true)
       throw error
     }
+  }
+
+  catalogue(runner: Runner): Promise<Catalogue> {
+    return readPostgresCatalogue(runner)
   }
 
   close(): Promise<void> {

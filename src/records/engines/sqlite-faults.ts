@@ -7,7 +7,9 @@ export function toSqliteFault(error: unknown): unknown {
   const code: unknown = (error as { code?: unknown }).code
   if (error instanceof RangeError) return new EngineFault('value', error.message, error)
   if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return error
-  const kind = kindOf(code)
+  // What `on delete restrict` refuses comes under the code of triggers.
+  const refers = error.message === 'FOREIGN KEY constraint failed'
+  const kind = refers ? 'reference' : kindOf(code)
   const details = kind === 'unique' ? readUnique(error.message) : {}
   return new EngineFault(kind, error.message, error, details)
 }

@@ -6,9 +6,11 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DeclarationError } from '../../errors/declaration-error.js'
+import type { Catalogue } from '../catalogue.js'
 import { EngineFault, type Engine, type Row, type Statement } from '../engine.js'
-import type { Later, QueryResult, TransactionRunner } from '../engine.js'
+import type { Later, QueryResult, Runner, SchemaOptions, TransactionRunner } from '../engine.js'
 import { Turn } from '../turn.js'
+import { readSqliteCatalogue } from './sqlite-catalogue.js'
 import { foldText, sqliteDialect } from './sqlite-dialect.js'
 import { toSqliteFault } from './sqlite-faults.js'
 
@@ -109,12 +111,18 @@ class SqliteEngine implements Engine {
     })
   }
 
-  async begin(): Promise<TransactionRunner> {
+  catalogue(runner: Runner): Promise<Catalogue> {
+    return readSqliteCatalogue(runner)
+  }
+
+  async begin({ schema = false }: SchemaOptions = {}): Promise<TransactionRunner> {
     await this.#turn.take()
     try {
       const connection = this.#shared ? this.#main : (this.#second ??= this.#open())
+      // A table that is made anew is dropped first, which would delete what refers to it.
+      if (schema) connection.script('pragma foreign_keys = off')
       connection.script('begin immediate')
-      return new SqliteTransaction(connection, this.#turn)
+      return new SqliteTransaction(connection, this.#turn, schema)
     } catch (error) {
       this.#turn.release()
       throw error
@@ -135,11 +143,13 @@ class SqliteEngine implements Engine {
 class SqliteTransaction implements TransactionRunner {
   readonly #connection: Connection
   readonly #turn: Turn
+  readonly #schema: boolean
   #isOver = false
 
-  constructor(connection: Connection, turn: Turn) {
+  constructor(connection: Connection, turn: Turn, schema: boolean) {
     this.#connection = connection
     this.#turn = turn
+    this.#schema = schema
   }
 
   rows(statement: Statement, values: readonly unknown[]): Row[] {
@@ -164,7 +174,9 @@ class SqliteTransaction implements TransactionRunner {
 
   commit(): Promise<void> {
     return this.#end(() => {
-      this.#living().script('commit')
+      const connection = this.#living()
+      if (this.#schema) connection.checkReferences()
+      connection.script('commit')
     })
   }
 
@@ -180,6 +192,7 @@ class SqliteTransaction implements TransactionRunner {
     } finally {
       this.#isOver = true
       if (this.#connection.inTransaction) this.#connection.script('rollback')
+      if (this.#schema) this.#connection.script('pragma foreign_keys = on')
       this.#turn.release()
     }
   }
@@ -262,6 +275,17 @@ class Connection {
     } catch (error) {
       throw toSqliteFault(error)
     }
+  }
+
+  /** @throws {EngineFault} `reference` where a row refers to none */
+  checkReferences(): void {
+    const { rows } = this.query({ sql: 'pragma foreign_key_check', writes: false }, [])
+    const [row] = rows
+    if (row === undefined) return
+    throw new EngineFault(
+      'reference',
+      `Rows of ${String(row[0])} refer to no row of ${String(row[2])}.`,
+    )
   }
 
   close(): void {
