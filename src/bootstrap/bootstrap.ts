@@ -59,6 +59,7 @@ export async function bootstrap(
     cors,
     settings,
     mostUrl: settings.limits.url,
+    shortestTime: shortestTime(plan),
   })
   const server = await listen(plan, dispatcher, cors.fixed ?? [])
   const application = createApplication(plan, dispatcher, server)
@@ -155,6 +156,12 @@ function fillTable(plan: ApplicationPlan, context: ServeContext): RouteTable<Ser
     table.add('GET', pattern, served)
   }
   return table
+}
+
+function shortestTime({ settings, routes }: ApplicationPlan): number {
+  const { handler, request, upload } = settings.times
+  const own = routes.map(({ route }) => route.options.timeout ?? handler)
+  return own.reduce((least, time) => Math.min(least, time), Math.min(handler, request, upload))
 }
 
 /** What listens: a server of this process, or workers with one each. */

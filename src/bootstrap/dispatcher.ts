@@ -15,6 +15,7 @@ import type { Responder } from '../http/responder.js'
 import { isThenable } from '../http/thenable.js'
 import { methods, type RouteTable } from '../routing/route-table.js'
 import { runInRequest } from './current-request.js'
+import { Deadlines, type Waiting } from './deadlines.js'
 import type { ServedRoute } from './served-route.js'
 
 export interface DispatcherOptions {
@@ -24,6 +25,8 @@ export interface DispatcherOptions {
   readonly settings: RequestSettings
   /** Bytes of the longest URL that is read. */
   readonly mostUrl: number
+  /** Milliseconds of the shortest time that anything may take. */
+  readonly shortestTime: number
 }
 
 export class Dispatcher {
@@ -34,6 +37,7 @@ export class Dispatcher {
   readonly #cors: Cors
   readonly #settings: RequestSettings
   readonly #mostUrl: number
+  readonly #deadlines: Deadlines
 
   constructor(options: DispatcherOptions) {
     this.#table = options.table
@@ -41,6 +45,9 @@ export class Dispatcher {
     this.#cors = options.cors
     this.#settings = options.settings
     this.#mostUrl = options.mostUrl
+    this.#deadlines = new Deadlines(options.shortestTime, (waiting) => {
+      this.#expire(waiting)
+    })
   }
 
   /** Answers a request. Never throws. */
@@ -98,30 +105,41 @@ export class Dispatcher {
     route: ServedRoute,
     next: number,
   ): void {
+    const waiting = this.#deadlines.wait(request, route, request.bodyTime ?? route.timeout)
     pending.then(
       () => {
-        runInRequest(request, this.#run, route, next)
+        this.#deadlines.done(waiting)
+        request.bodyTime = undefined
+        if (!request.answered) runInRequest(request, this.#run, route, next)
       },
       (error: unknown) => {
+        this.#deadlines.done(waiting)
         this.#failRoute(request, route, error)
       },
     )
   }
 
   #waitForHandler(result: PromiseLike<unknown>, request: HttpRequest, route: ServedRoute): void {
-    const timer = setTimeout(() => {
-      this.#failRoute(request, route, new HttpError(503, 'The request took too long.'))
-    }, route.timeout).unref()
+    const waiting = this.#deadlines.wait(request, route, route.timeout)
     result.then(
       (value) => {
-        clearTimeout(timer)
+        this.#deadlines.done(waiting)
         this.#finish(request, route, value)
       },
       (error: unknown) => {
-        clearTimeout(timer)
+        this.#deadlines.done(waiting)
         this.#failRoute(request, route, error)
       },
     )
+  }
+
+  /** A body that does not come is the client's fault, anything else that does not end is ours. */
+  #expire({ request, route }: Waiting): void {
+    const late =
+      request.bodyTime === undefined
+        ? new HttpError(503, 'The request took too long.')
+        : new HttpError(408, 'The body did not arrive in time.')
+    this.#failRoute(request, route, late)
   }
 
   #finish(request: HttpRequest, route: ServedRoute, result: unknown): void {

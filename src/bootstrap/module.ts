@@ -38,6 +38,11 @@ const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
   providers: true,
 }
 
+/** True for a class that carries `@Module` itself. */
+export function isModule(type: Class): boolean {
+  return moduleNote.readOwn(type) !== undefined
+}
+
 /** Gathers a module's parts with those of everything it imports; a module that is imported twice counts once. */
 export function collectParts(root: Class, problems: Problem[]): Parts {
   const controllers = new Set<Class>()

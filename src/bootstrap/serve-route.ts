@@ -3,7 +3,6 @@
  * A step that a route has no use for is left out, so that its requests do not pay for it.
  */
 import type { Gate } from '../auth/gate.js'
-import { HttpError } from '../errors/http-error.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
 import type { Times } from '../http/server.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
@@ -95,7 +94,7 @@ function admitByEither(plan: BodyPlan, context: ServeContext, admit: Step): Step
   }
 }
 
-/** Reads the body, and answers 408 to a client that takes too long to send it. */
+/** Reads the body, within the time for it. */
 function readWithin(plan: BodyPlan, times: Times): Step {
   return (request) => {
     if (request.bodyRead) return undefined
@@ -103,19 +102,9 @@ function readWithin(plan: BodyPlan, times: Times): Step {
     const reading = readBody(request, plan)
     if (reading === undefined) return undefined
     const isUpload = request.incoming.headers['content-type']?.startsWith('multipart/') === true
-    return within(reading, isUpload ? times.upload : times.request)
+    request.bodyTime = isUpload ? times.upload : times.request
+    return reading
   }
-}
-
-function within(reading: Promise<void>, time: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new HttpError(408, 'The body did not arrive in time.'))
-    }, time)
-    reading.then(resolve, reject).finally(() => {
-      clearTimeout(timer)
-    })
-  })
 }
 
 function openSession(sessions: SessionKeeper): Step {

@@ -68,6 +68,8 @@ export class HttpRequest {
   body: unknown = undefined
   /** True once somebody reads the body, so that nobody does twice. */
   bodyRead = false
+  /** Milliseconds in which the body has to arrive, while it is waited for. */
+  bodyTime: number | undefined = undefined
   files: UploadedFiles = {}
   /** The `formToken` that was taken out of the body; no credential unless the application says so. */
   formToken: string | undefined = undefined

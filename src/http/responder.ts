@@ -123,6 +123,7 @@ class NodeResponder implements Responder {
       this.#write(request, { status, own, type: type ?? binaryType, length: bytes.length }, bytes)
     } else if (body instanceof FileBody) this.#sendFile(request, body, reply, status)
     else if (!this.#sendStream(request, body, reply, status)) {
+      rememberData(body)
       const content = toJson(body)
       const length = Buffer.byteLength(content)
       this.#write(request, { status, own, type: type ?? jsonType, length }, content)
@@ -198,11 +199,24 @@ class NodeResponder implements Responder {
   }
 }
 
-/** Lists and plain objects: the answer of nearly every handler. An object may still be an async iterable. */
+/** Prototypes of instances that turned out to be data: nothing but JSON. Checked inputs are such, classes of records too. */
+const dataPrototypes = new WeakSet<object>()
+
+function rememberData(body: unknown): void {
+  if (typeof body !== 'object' || body === null) return
+  const prototype = Object.getPrototypeOf(body) as object | null
+  if (prototype !== null) dataPrototypes.add(prototype)
+}
+
+/** Lists, plain objects and instances known to be data: nearly every answer. One of them may still be an iterable. */
 function isPlainData(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (Array.isArray(value)) return true
-  return Object.getPrototypeOf(value) === Object.prototype && !(Symbol.asyncIterator in value)
+  const prototype = Object.getPrototypeOf(value) as object | null
+  if (prototype !== Object.prototype && (prototype === null || !dataPrototypes.has(prototype))) {
+    return false
+  }
+  return !(Symbol.asyncIterator in value) && !(Symbol.iterator in value)
 }
 
 function toJson(data: unknown): string {

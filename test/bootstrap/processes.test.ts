@@ -65,7 +65,7 @@ async function findWorkers(url: string, without?: number): Promise<Set<number>> 
   for (let attempt = 0; attempt < 500 && pids.size < 2; attempt++) {
     const answer = await ask(`${url}/pid`).catch(() => undefined)
     if (answer?.pid !== undefined && answer.pid !== without) pids.add(answer.pid)
-    else await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, 20))
   }
   return pids
 }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { readSources, resolveImport, root, type SourceFile } from './source-files.js'
@@ -133,3 +133,23 @@ function findCircles(files: readonly SourceFile[]): string[] {
   for (const { path } of files) visit(path, [])
   return circles
 }
+
+describe('the lock file', () => {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { optionalDependencies?: object; resolved?: string }>
+  }
+
+  it('has the packages of every platform, without which `npm ci` refuses it', () => {
+    const missing = Object.entries(lock.packages).flatMap(([path, { optionalDependencies }]) =>
+      Object.keys(optionalDependencies ?? {})
+        .filter((name) => !(`node_modules/${name}` in lock.packages))
+        .filter((name) => !(`${path}/node_modules/${name}` in lock.packages)),
+    )
+    expect(missing).toEqual([])
+  })
+
+  it('names no place to download from', () => {
+    const named = Object.entries(lock.packages).filter(([, { resolved }]) => resolved !== undefined)
+    expect(named).toEqual([])
+  })
+})

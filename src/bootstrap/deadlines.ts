@@ -1,0 +1,68 @@
+/**
+ * What may not take forever, watched by one clock: a timer for each request would cost more than the rest of its
+ * waiting. The clock ticks at a quarter of the shortest time there is, so nothing waits more than that too long.
+ */
+import type { HttpRequest } from '../http/request.js'
+import type { ServedRoute } from './served-route.js'
+
+/** A request that waits for its body, a step or its handler. */
+export interface Waiting {
+  readonly request: HttpRequest
+  readonly route: ServedRoute
+  /** On the clock of `Deadlines`, in milliseconds. */
+  readonly until: number
+}
+
+const shortestTick = 5
+const longestTick = 1000
+
+export class Deadlines {
+  readonly #waiting = new Set<Waiting>()
+  readonly #tick: number
+  readonly #expire: (waiting: Waiting) => void
+  #timer: NodeJS.Timeout | undefined
+  #now = 0
+
+  /**
+   * @param shortest milliseconds of the shortest time that will be asked for
+   * @param expire is called once for everything that waited too long. Must not throw
+   */
+  constructor(shortest: number, expire: (waiting: Waiting) => void) {
+    this.#tick = Math.min(longestTick, Math.max(shortestTick, Math.floor(shortest / 4)))
+    this.#expire = expire
+  }
+
+  /** @returns what to hand to `done` once it is there */
+  wait(request: HttpRequest, route: ServedRoute, milliseconds: number): Waiting {
+    if (this.#timer === undefined) this.#start()
+    const waiting = { request, route, until: this.#now + milliseconds }
+    this.#waiting.add(waiting)
+    return waiting
+  }
+
+  done(waiting: Waiting): void {
+    this.#waiting.delete(waiting)
+  }
+
+  /** The clock runs while somebody waits, and never keeps a process alive. */
+  #start(): void {
+    this.#now = performance.now()
+    this.#timer = setInterval(() => {
+      this.#sweep()
+    }, this.#tick).unref()
+  }
+
+  #sweep(): void {
+    this.#now = performance.now()
+    if (this.#waiting.size === 0) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+      return
+    }
+    for (const waiting of this.#waiting) {
+      if (waiting.until > this.#now) continue
+      this.#waiting.delete(waiting)
+      this.#expire(waiting)
+    }
+  }
+}
