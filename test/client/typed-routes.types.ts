@@ -1,4 +1,6 @@
 /** Calls that must compile and calls that must not. Type-checked by typed-routes.test.ts, never run. */
+/* eslint-disable @typescript-eslint/no-unused-vars, @typescript-eslint/no-unused-expressions, @typescript-eslint/no-unnecessary-type-parameters --
+   values stand here to have a type, and comparing two types takes type parameters used once. */
 import { api, createClient, type ApiError, type Client } from '../../client/index.js'
 import { retry } from '../../client/retry.js'
 
