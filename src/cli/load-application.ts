@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { isModule } from '../bootstrap/module.js'
 import type { BootstrapOptions } from '../bootstrap/options.js'
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
@@ -29,13 +30,19 @@ export async function loadApplication(
     )
   }
   const exported = await importFile(resolve(cwd, named), named)
-  const module = exported.AppModule ?? exported.default
+  const module = exported.AppModule ?? exported.default ?? onlyModule(exported)
   if (!isClass(module)) {
     throw new UsageError(
-      `${named} exports no class as AppModule or default. It exports: ${Object.keys(exported).join(', ') || 'nothing'}.`,
+      `${named} exports no class as AppModule or default, nor a single one with @Module. It exports: ${Object.keys(exported).join(', ') || 'nothing'}.`,
     )
   }
   return { module, options: exported.options ?? {} }
+}
+
+/** The one export with `@Module`, whatever its name; nothing where there are several. */
+function onlyModule(exported: Record<string, unknown>): unknown {
+  const modules = Object.values(exported).filter((value) => isClass(value) && isModule(value))
+  return modules.length === 1 ? modules[0] : undefined
 }
 
 async function pathInPackage(cwd: string): Promise<string | undefined> {

@@ -12,8 +12,8 @@ import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
 const usage = `filigree openapi [module.js] [--out file] [--against old.json]
   Writes the OpenAPI document of an application, which is not started.
-  module.js         the built file that exports AppModule (or a default), and the options of bootstrap
-                    as \`options\` if it likes; default: "filigree": { "module": … } in package.json
+  module.js         the built file that exports AppModule (or a default, or one class with @Module),
+                    and the options of bootstrap as \`options\` if it likes; default: "filigree": { "module": … } in package.json
   --out file        where to: .json, .yaml or .yml; default: standard output
   --against old     lists what breaks clients of an older document (JSON), and exits with 1 if anything
                     does; then nothing is written`

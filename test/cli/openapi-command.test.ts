@@ -61,6 +61,12 @@ describe('filigree openapi', () => {
     expect(JSON.parse(out).info.title).toBe('API')
   })
 
+  it('takes the only class with @Module, whatever its name', async () => {
+    const { code, out } = await run('openapi', join(root, 'samples/atlas/app.ts'))
+    expect(code).toBe(0)
+    expect(Object.keys(JSON.parse(out).paths)).toContain('/countries')
+  })
+
   it('says that nothing breaks', async () => {
     await run('openapi', first, '--out', 'api.json')
     expect(await run('openapi', first, '--against', 'api.json')).toEqual({
@@ -109,7 +115,8 @@ describe('filigree openapi', () => {
     const noDocument = await run('openapi', first, '--against', 'list.json')
     expect(noDocument.err).toContain('list.json is no OpenAPI document.')
     const noModule = await run('openapi', join(root, 'test/openapi/command.ts'))
-    expect(noModule.err).toContain('exports no class as AppModule or default. It exports: root')
+    expect(noModule.err).toContain('exports no class as AppModule or default')
+    expect(noModule.err).toContain('It exports: root')
   })
 
   it('reports the faults of the application', async () => {

@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { validate } from '@readme/openapi-parser'
 import { bootstrap, type Application } from 'filigree'
+import { AtlasModule } from '../../samples/atlas/app.js'
+import { describeApplication } from '../../src/bootstrap/bootstrap.js'
 import { root, runNode, withFolder } from './command.js'
 import { FixtureModule } from './fixture-application.js'
 
@@ -19,9 +21,12 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-describe('the document, judged by others', () => {
+describe.each([
+  ['of every feature', FixtureModule],
+  ['of the atlas', AtlasModule],
+])('the document %s, judged by others', (_, module) => {
   it('has no error by the recommended rules of @redocly/cli', async () => {
-    const text = JSON.stringify(app.openapi)
+    const text = JSON.stringify(await describeApplication(module, { logger: false }))
     const { code, output } = await withFolder({ 'openapi.json': text }, (folder) =>
       runNode(
         join(root, 'node_modules/@redocly/cli/bin/cli.js'),
@@ -32,19 +37,24 @@ describe('the document, judged by others', () => {
       ),
     )
     const report = JSON.parse(output.slice(output.indexOf('{'), output.lastIndexOf('}') + 1))
-    expect(
-      report.problems.filter(({ severity }: { severity: string }) => severity === 'error'),
-    ).toEqual([])
+    const errors = report.problems.filter((problem: Judged) => problem.severity === 'error')
+    expect(errors).toEqual([])
     expect(report.totals.errors).toBe(0)
     expect(code).toBe(0)
   })
 
   it('is valid by the schema of OpenAPI 3.1, every reference leads somewhere', async () => {
-    const copy = structuredClone(app.openapi)
+    const copy = structuredClone(await describeApplication(module, { logger: false }))
     const result = await validate(copy as Parameters<typeof validate>[0])
     expect(result).toMatchObject({ valid: true })
   })
+})
 
+interface Judged {
+  readonly severity: string
+}
+
+describe('the document, as somebody else reads it', () => {
   it('gives types to a client written from it alone, which works', async () => {
     const files = {
       'openapi.json': JSON.stringify(app.openapi),
