@@ -13,7 +13,7 @@ import { headFault } from '../http/head.js'
 import { HttpRequest, type RequestSettings } from '../http/request.js'
 import type { Responder } from '../http/responder.js'
 import { isThenable } from '../http/thenable.js'
-import { methods, type RouteTable } from '../routing/route-table.js'
+import { methods, pathFault, type RouteTable } from '../routing/route-table.js'
 import { runInRequest } from './current-request.js'
 import { Deadlines, type Waiting } from './deadlines.js'
 import type { ServedRoute } from './served-route.js'
@@ -210,14 +210,20 @@ export class Dispatcher {
     return new HttpError(405, undefined, { headers: { Allow: toAllow(allowed) } })
   }
 
+  /** `OPTIONS *` asks about the server as a whole (RFC 9110 §9.3.7). */
+  #allowedMethods(path: string): readonly string[] {
+    return path === '*' ? methods : this.#table.allowedMethods(path)
+  }
+
   /** A pre-flight is answered on every path, a plain OPTIONS on known ones; neither reaches the gate or a handler. */
   #answerOptions(request: HttpRequest): void {
     const { headers } = request.incoming
     const isPreflight =
       headers.origin !== undefined && headers['access-control-request-method'] !== undefined
-    const allowed = request.path === '*' ? methods : this.#table.allowedMethods(request.path)
+    const fault = pathFault(request.path)
+    const allowed = fault === undefined ? this.#allowedMethods(request.path) : []
     if (allowed.length === 0 && !isPreflight) {
-      this.#fail(request, new HttpError(404))
+      this.#fail(request, fault ?? new HttpError(404))
       return
     }
     request.answered = true

@@ -37,11 +37,16 @@ export class RouteTable<T extends object> {
    */
   match(method: string, path: string, values: (string | number)[]): T | undefined {
     const encoded = path.includes('%')
-    if (encoded) refuseMalformed(path)
+    const fault = encoded ? pathFault(path) : undefined
+    if (fault !== undefined) throw fault
     return this.#trees.get(method === 'HEAD' ? 'GET' : method)?.find(path, encoded, values)
   }
 
-  /** Methods that have this path, in the order GET, HEAD, POST, PUT, PATCH, DELETE; empty for an unknown path. */
+  /**
+   * Methods that have this path, in the order GET, HEAD, POST, PUT, PATCH, DELETE; empty for an unknown path.
+   *
+   * @param path well-formed: `pathFault` finds nothing wrong with it
+   */
   allowedMethods(path: string): string[] {
     const encoded = path.includes('%')
     return methods.flatMap((method) => {
@@ -51,15 +56,11 @@ export class RouteTable<T extends object> {
   }
 }
 
-function refuseMalformed(path: string): void {
-  if (isWellFormed(path)) return
-  throw new HttpError(
-    400,
-    'The path is not well-formed: broken percent-encoding or a NUL character.',
-    {
-      code: 'MALFORMED_ENCODING',
-    },
-  )
+/** @returns 400 `MALFORMED_ENCODING` for a broken escape, invalid UTF-8 or NUL, else `undefined` */
+export function pathFault(path: string): HttpError | undefined {
+  if (!path.includes('%') || isWellFormed(path)) return undefined
+  const message = 'The path is not well-formed: broken percent-encoding or a NUL character.'
+  return new HttpError(400, message, { code: 'MALFORMED_ENCODING' })
 }
 
 function isWellFormed(path: string): boolean {
