@@ -24,7 +24,7 @@ export function placeRoutes(routes: readonly DocumentedRoute[]): PlacedRoute[] {
       pattern,
       pattern.names.map(() => ''),
     )
-    const shared = names.get(form) ?? pattern.names
+    const shared = names.get(form) ?? plainNames(pattern)
     names.set(form, shared)
     const path = toPath(pattern, shared)
     if (!taken.has(`${method} ${path}`)) {
@@ -33,7 +33,15 @@ export function placeRoutes(routes: readonly DocumentedRoute[]): PlacedRoute[] {
     }
     const own = ownPath(pattern, method, taken)
     taken.add(`${method} ${own}`)
-    return { documented, path: own, names: pattern.names }
+    return { documented, path: own, names: plainNames(pattern) }
+  })
+}
+
+/** Names without `$`, which other tools do not take. */
+function plainNames({ names }: Pattern): string[] {
+  return names.map((name, index) => {
+    const plain = name.replaceAll('$', '_')
+    return plain !== name && names.includes(plain) ? `${plain}_${index}` : plain
   })
 }
 
@@ -41,7 +49,7 @@ function ownPath(pattern: Pattern, method: string, taken: ReadonlySet<string>): 
   const tail = pattern.segments.map((part) =>
     part.kind === 'parameter' ? `${part.name}-${part.type.name}` : '',
   )
-  const base = `${toPath(pattern, pattern.names)}#${tail.filter((word) => word !== '').join('-')}`
+  const base = `${toPath(pattern, plainNames(pattern))}#${tail.filter((word) => word !== '').join('-')}`
   let path = base
   for (let number = 2; taken.has(`${method} ${path}`); number++) path = `${base}-${number}`
   return path

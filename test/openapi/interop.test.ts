@@ -6,6 +6,7 @@ import { AtlasModule } from '../../samples/atlas/app.js'
 import { describeApplication } from '../../src/bootstrap/bootstrap.js'
 import { root, runNode, withFolder } from './command.js'
 import { FixtureModule } from './fixture-application.js'
+import { OddModule } from './odd-application.js'
 
 const apiKey = 'a-key-for-the-tests-alone'
 let app: Application
@@ -24,6 +25,7 @@ afterAll(() => app.close())
 describe.each([
   ['of every feature', FixtureModule],
   ['of the atlas', AtlasModule],
+  ['of odd names', OddModule],
 ])('the document %s, judged by others', (_, module) => {
   it('has no error by the recommended rules of @redocly/cli', async () => {
     const text = JSON.stringify(await describeApplication(module, { logger: false }))
