@@ -1,0 +1,242 @@
+/** Turns declarations into a schema of graphql-js. What does not fit together becomes a problem. */
+import type {
+  GraphQLArgumentConfig,
+  GraphQLEnumTypeConfig,
+  GraphQLFieldConfig,
+  GraphQLFieldConfigMap,
+  GraphQLInputType,
+  GraphQLNamedType,
+  GraphQLObjectType,
+  GraphQLOutputType,
+  GraphQLSchema,
+  GraphQLType,
+} from 'graphql'
+import type { AccessRule } from '../auth/access.js'
+import type { Problem } from '../errors/declaration-error.js'
+import { didYouMean } from '../errors/did-you-mean.js'
+import type { Class } from '../metadata/note.js'
+import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from './declarations.js'
+import type { GeneratedPart } from './generated-part.js'
+import { graphqlLibrary, type Library } from './library.js'
+import type { Planner } from './planner-contract.js'
+import { readTypeNotation, toGraphqlType } from './type-notation.js'
+
+/** Everything that was declared for one schema. */
+export interface SchemaParts {
+  readonly types: Map<string, TypeDeclaration>
+  readonly queries: Map<string, FieldDeclaration>
+  readonly mutations: Map<string, FieldDeclaration>
+  readonly subscriptions: Map<string, FieldDeclaration>
+  /** Fields added to types, by type and field. */
+  readonly added: Map<string, Map<string, FieldDeclaration>>
+  readonly classes: Set<Class>
+}
+
+export interface BuiltSchema {
+  readonly schema: GraphQLSchema
+  readonly planner: Planner | undefined
+}
+
+/** Where the rule of a root field stands among its `extensions`. */
+export const accessExtension = 'filigreeAccess'
+
+/** @param generated what record classes gave; `undefined` where there are none */
+export function buildSchema(
+  parts: SchemaParts,
+  generated: GeneratedPart | undefined,
+  problems: Problem[],
+): BuiltSchema {
+  const merged = merge(parts, generated, problems)
+  const builder = new SchemaBuilder(merged, problems)
+  const schema = builder.build()
+  if (problems.length === 0) {
+    for (const { message } of graphqlLibrary().validateSchema(schema)) {
+      problems.push({ code: 'INVALID_SCHEMA', message: `GraphQL: ${message}`, remedy: '' })
+    }
+  }
+  const planner = problems.length === 0 ? generated?.createPlanner?.(schema) : undefined
+  return { schema, planner }
+}
+
+function merge(
+  parts: SchemaParts,
+  generated: GeneratedPart | undefined,
+  problems: Problem[],
+): SchemaParts {
+  if (generated === undefined) return parts
+  const both = <T>(what: string, own: Map<string, T>, made: ReadonlyMap<string, T>) => {
+    for (const name of made.keys()) {
+      if (!own.has(name)) continue
+      problems.push({
+        code: 'DUPLICATE_NAME',
+        message: `GraphQL ${what} "${name}" is declared by hand and generated from a record.`,
+        remedy: 'Rename one; @Record({ name, plural }) renames the generated.',
+      })
+    }
+    return new Map([...made, ...own])
+  }
+  return {
+    ...parts,
+    types: both('type', parts.types, generated.types),
+    queries: both('query', parts.queries, generated.queries),
+    mutations: both('mutation', parts.mutations, generated.mutations),
+    subscriptions: both('subscription', parts.subscriptions, generated.subscriptions),
+  }
+}
+
+class SchemaBuilder {
+  readonly #parts: SchemaParts
+  readonly #problems: Problem[]
+  readonly #library: Library = graphqlLibrary()
+  readonly #named = new Map<string, GraphQLNamedType>()
+
+  constructor(parts: SchemaParts, problems: Problem[]) {
+    this.#parts = parts
+    this.#problems = problems
+    for (const scalar of this.#library.specifiedScalarTypes) this.#named.set(scalar.name, scalar)
+  }
+
+  build(): GraphQLSchema {
+    const { types, queries, mutations, subscriptions, added } = this.#parts
+    for (const [name, declared] of types) this.#named.set(name, this.#toNamed(name, declared))
+    for (const type of added.keys()) this.#checkAdded(type)
+    if (queries.size === 0) {
+      this.#report('NO_QUERIES', 'GraphQL: the schema has no query.', 'Add one: schema.addQuery.')
+    }
+    return new this.#library.GraphQLSchema({
+      query: this.#toRoot('Query', queries),
+      mutation: mutations.size === 0 ? null : this.#toRoot('Mutation', mutations),
+      subscription: subscriptions.size === 0 ? null : this.#toRoot('Subscription', subscriptions),
+      types: [...types.keys()].flatMap((name) => this.#named.get(name) ?? []),
+    })
+  }
+
+  #checkAdded(type: string): void {
+    const declared = this.#parts.types.get(type)
+    if (declared?.kind === 'object') {
+      for (const field of this.#parts.added.get(type)?.keys() ?? []) {
+        if (!Object.hasOwn(declared.fields, field)) continue
+        const message = `GraphQL Field "${type}.${field}" is declared twice.`
+        this.#report('DUPLICATE_NAME', message, 'Remove or rename one.')
+      }
+      return
+    }
+    const objects = [...this.#parts.types].filter(([, { kind }]) => kind === 'object')
+    const hint = didYouMean(
+      type,
+      objects.map(([name]) => name),
+    )
+    this.#report('UNKNOWN_TYPE', `GraphQL addField: there is no object type "${type}".`, hint)
+  }
+
+  #toRoot(name: string, fields: ReadonlyMap<string, FieldDeclaration>): GraphQLObjectType {
+    return new this.#library.GraphQLObjectType({
+      name,
+      fields: () => this.#toFields(name, fields),
+    })
+  }
+
+  #toNamed(name: string, declared: TypeDeclaration): GraphQLNamedType {
+    const { description } = declared
+    if (declared.kind === 'enum') {
+      const values: GraphQLEnumTypeConfig['values'] = {}
+      for (const [key, value] of Object.entries(declared.values)) values[key] = { value }
+      return new this.#library.GraphQLEnumType({ name, description, values })
+    }
+    const { extensions } = declared
+    if (declared.kind === 'input') {
+      const fields = () => this.#toArguments(name, declared.fields)
+      return new this.#library.GraphQLInputObjectType({ name, description, extensions, fields })
+    }
+    const fields = () =>
+      this.#toFields(
+        name,
+        new Map([...Object.entries(declared.fields), ...(this.#parts.added.get(name) ?? [])]),
+      )
+    return new this.#library.GraphQLObjectType({ name, description, extensions, fields })
+  }
+
+  #toFields(
+    owner: string,
+    fields: ReadonlyMap<string, string | FieldDeclaration>,
+  ): GraphQLFieldConfigMap<unknown, unknown> {
+    const configs: GraphQLFieldConfigMap<unknown, unknown> = {}
+    for (const [name, declared] of fields) {
+      const field = typeof declared === 'string' ? { type: declared } : declared
+      configs[name] = this.#toField(`${owner}.${name}`, field)
+    }
+    return configs
+  }
+
+  #toField(where: string, field: FieldDeclaration): GraphQLFieldConfig<unknown, unknown> {
+    const { resolve, subscribe, access, extensions } = field
+    return {
+      type: this.#toOutput(where, field.type),
+      args: this.#toArguments(where, field.args ?? {}),
+      description: field.description,
+      deprecationReason: field.deprecated,
+      extensions: access === undefined ? extensions : { ...extensions, [accessExtension]: access },
+      ...(resolve && { resolve }),
+      ...(subscribe && { subscribe }),
+    }
+  }
+
+  #toArguments(
+    where: string,
+    declared: Readonly<Record<string, string | ArgumentDeclaration>>,
+  ): Record<string, GraphQLArgumentConfig> {
+    const configs: Record<string, GraphQLArgumentConfig> = {}
+    for (const [name, given] of Object.entries(declared)) {
+      const argument = typeof given === 'string' ? { type: given } : given
+      configs[name] = {
+        type: this.#toInput(`${where}.${name}`, argument.type),
+        defaultValue: argument.default,
+        description: argument.description,
+        deprecationReason: argument.deprecated,
+        extensions: argument.extensions,
+      }
+    }
+    return configs
+  }
+
+  #toOutput(where: string, text: string): GraphQLOutputType {
+    const type = this.#toType(where, text)
+    if (type === undefined || this.#library.isOutputType(type)) {
+      return type ?? this.#library.GraphQLString
+    }
+    const message = `GraphQL ${where}: ${text} is an input type.`
+    this.#report('WRONG_TYPE', message, 'Fields give object types, enums and scalars.')
+    return this.#library.GraphQLString
+  }
+
+  #toInput(where: string, text: string): GraphQLInputType {
+    const type = this.#toType(where, text)
+    if (type === undefined || this.#library.isInputType(type)) {
+      return type ?? this.#library.GraphQLString
+    }
+    const message = `GraphQL ${where}: ${text} is an object type.`
+    this.#report('WRONG_TYPE', message, 'Arguments take input types (schema.addInput) and scalars.')
+    return this.#library.GraphQLString
+  }
+
+  /** A faulty notation was reported where it was declared; only an unknown name is news here. */
+  #toType(where: string, text: string): GraphQLType | undefined {
+    const type = toGraphqlType(text, (name) => this.#named.get(name))
+    const name = type === undefined ? readTypeNotation(text)?.name : undefined
+    if (name !== undefined) {
+      const hint = didYouMean(name, this.#named.keys())
+      const remedy = `${hint} Declare it with schema.addType.`.trim()
+      this.#report('UNKNOWN_TYPE', `GraphQL ${where}: unknown type "${name}".`, remedy)
+    }
+    return type
+  }
+
+  #report(code: string, message: string, remedy: string): void {
+    this.#problems.push({ code, message, remedy })
+  }
+}
+
+/** The rule that a root field was declared with. */
+export function accessOf(extensions: Readonly<Record<string, unknown>>): AccessRule | undefined {
+  return extensions[accessExtension] as AccessRule | undefined
+}

@@ -1,0 +1,139 @@
+/**
+ * Measures an operation with its fragments expanded, without expanding them: each fragment is measured once, so that a
+ * bomb of fragments costs no more than its text. Source: decisions, small print GraphQL, depth and cost.
+ */
+import type {
+  FieldNode,
+  FragmentDefinitionNode,
+  GraphQLField,
+  GraphQLNamedType,
+  GraphQLSchema,
+  OperationDefinitionNode,
+  SelectionSetNode,
+} from 'graphql'
+import { graphqlLibrary } from './library.js'
+
+export interface Measure {
+  /** Selection sets in selection sets; introspection has a rule of its own and counts as one level. */
+  readonly depth: number
+  readonly aliases: number
+  /** Fields of the outermost selection set. */
+  readonly rootFields: number
+  readonly cost: number
+  /** The cost depends on the variables: a list's limit is one. */
+  readonly varies: boolean
+}
+
+export interface MeasureInput {
+  readonly schema: GraphQLSchema
+  readonly operation: OperationDefinitionNode
+  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
+  /** Coerced. Absent: a limit that is a variable counts as 1, and the measure says `varies`. */
+  readonly variables?: Readonly<Record<string, unknown>>
+}
+
+const none: Measure = Object.freeze({ depth: 0, aliases: 0, rootFields: 0, cost: 0, varies: false })
+const defaultListLimit = 10
+
+/** The document may be invalid: what is unknown counts as a plain field, a circle of fragments ends where it closes. */
+export function measureOperation(input: MeasureInput): Measure {
+  const { schema, operation, fragments, variables } = input
+  const known = new Map<string, Measure>()
+
+  const ofSet = (set: SelectionSetNode, parent: GraphQLNamedType | undefined): Measure => {
+    let sum = none
+    for (const selection of set.selections) {
+      const part =
+        selection.kind === 'Field'
+          ? ofField(selection, parent)
+          : selection.kind === 'InlineFragment'
+            ? ofSet(selection.selectionSet, narrowed(selection.typeCondition?.name.value, parent))
+            : ofFragment(selection.name.value)
+      sum = beside(sum, part)
+    }
+    return sum
+  }
+
+  const narrowed = (name: string | undefined, parent: GraphQLNamedType | undefined) =>
+    name === undefined ? parent : schema.getType(name)
+
+  const ofFragment = (name: string): Measure => {
+    const measured = known.get(name)
+    if (measured !== undefined) return measured
+    const fragment = Object.hasOwn(fragments, name) ? fragments[name] : undefined
+    if (fragment === undefined) return none
+    known.set(name, none)
+    const measure = ofSet(fragment.selectionSet, schema.getType(fragment.typeCondition.name.value))
+    known.set(name, measure)
+    return measure
+  }
+
+  const ofField = (node: FieldNode, parent: GraphQLNamedType | undefined): Measure => {
+    const aliases = node.alias === undefined || node.alias.value === node.name.value ? 0 : 1
+    const leaf: Measure = { depth: 1, aliases, rootFields: 1, cost: 1, varies: false }
+    if (node.selectionSet === undefined) return leaf
+    const field = fieldOf(parent, node.name.value)
+    const inner = ofSet(node.selectionSet, field && graphqlLibrary().getNamedType(field.type))
+    if (node.name.value.startsWith('__')) return { ...leaf, aliases: aliases + inner.aliases }
+    const factor = field === undefined ? 1 : listFactor(node, field, variables)
+    return {
+      depth: 1 + inner.depth,
+      aliases: aliases + inner.aliases,
+      rootFields: 1,
+      cost: 1 + (factor ?? 1) * inner.cost,
+      varies: inner.varies || factor === undefined,
+    }
+  }
+
+  return ofSet(operation.selectionSet, schema.getRootType(operation.operation) ?? undefined)
+}
+
+function beside(a: Measure, b: Measure): Measure {
+  return {
+    depth: Math.max(a.depth, b.depth),
+    aliases: a.aliases + b.aliases,
+    rootFields: a.rootFields + b.rootFields,
+    cost: a.cost + b.cost,
+    varies: a.varies || b.varies,
+  }
+}
+
+function fieldOf(
+  parent: GraphQLNamedType | undefined,
+  name: string,
+): GraphQLField<unknown, unknown> | undefined {
+  const { isInterfaceType, isObjectType } = graphqlLibrary()
+  if (!isObjectType(parent) && !isInterfaceType(parent)) return undefined
+  const fields = parent.getFields()
+  return Object.hasOwn(fields, name) ? fields[name] : undefined
+}
+
+/** @returns how many values the field may give; 1 where nothing limits it, `undefined` where a variable will say */
+function listFactor(
+  node: FieldNode,
+  field: GraphQLField<unknown, unknown>,
+  variables: MeasureInput['variables'],
+): number | undefined {
+  if (!givesMany(field)) return 1
+  const argument = field.args.find(({ name }) => name === 'limit' || name === 'first')
+  if (argument === undefined) return 1
+  const given = node.arguments?.find(({ name }) => name.value === argument.name)?.value
+  if (given?.kind === 'IntValue') return Math.max(1, Number(given.value))
+  if (given?.kind === 'Variable') {
+    if (variables === undefined) return undefined
+    const value = variables[given.name.value]
+    if (typeof value === 'number') return Math.max(1, value)
+  }
+  const standard = argument.defaultValue
+  return typeof standard === 'number' ? standard : defaultListLimit
+}
+
+/** A list, or a page of one. */
+function givesMany({ type }: GraphQLField<unknown, unknown>): boolean {
+  const { getNullableType, isListType, isObjectType } = graphqlLibrary()
+  const outer = getNullableType(type)
+  if (isListType(outer)) return true
+  if (!isObjectType(outer)) return false
+  const fields = outer.getFields()
+  return Object.hasOwn(fields, 'edges') || Object.hasOwn(fields, 'nodes')
+}

@@ -1,0 +1,246 @@
+/**
+ * A schema in the making: plain declarations by hand, record classes for the generator, and the built thing when it is
+ * first asked for. Source: specification, Hand-built GraphQL schema; public face, GraphQL.
+ */
+import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
+import type { Class } from '../metadata/note.js'
+import { buildSchema, type BuiltSchema, type SchemaParts } from './build-schema.js'
+import type { ArgumentDeclaration, FieldDeclaration, FieldDeclarations } from './declarations.js'
+import { readTypeNotation } from './type-notation.js'
+
+/** A query, mutation or subscription as applications write it. */
+export interface RootDefinition extends Omit<FieldDeclaration, 'access'> {
+  /** A token is needed; text and lists are roles, any of which will do. */
+  readonly secured?: boolean | string | readonly string[]
+  /** Nobody is asked for a token: what a public mutation says. */
+  readonly noAuth?: boolean
+}
+
+/** A field that is added to a type of records, or to one declared by hand. */
+export interface AddedFieldDefinition extends Omit<FieldDeclaration, 'access'> {
+  /** Properties of the record that `resolve` reads from its root: they are loaded though the client did not ask. */
+  readonly needs?: readonly string[]
+}
+
+/** Makes what the schema is built of besides its own declarations. */
+export type BuildSchema = (parts: SchemaParts, problems: Problem[]) => BuiltSchema
+
+export class Schema {
+  readonly #parts: SchemaParts = {
+    types: new Map(),
+    queries: new Map(),
+    mutations: new Map(),
+    subscriptions: new Map(),
+    added: new Map(),
+    classes: new Set(),
+  }
+  readonly #problems: Problem[] = []
+  readonly #build: BuildSchema
+  #built: BuiltSchema | undefined
+
+  /** @param build default: from the declarations alone, without record classes */
+  constructor(build: BuildSchema = (parts, problems) => buildSchema(parts, undefined, problems)) {
+    this.#build = build
+  }
+
+  /** Declares an object type: `addType('Quote', { id: 'ID!', tags: '[String]' })`. */
+  addType(name: string, fields: FieldDeclarations): this {
+    this.#declareType(name, fields)
+    return this.#change(() => this.#parts.types.set(name, { kind: 'object', fields }))
+  }
+
+  /** Declares a type for arguments: `addInput('QuoteInput', { text: 'String!' })`. */
+  addInput(name: string, fields: Readonly<Record<string, string | ArgumentDeclaration>>): this {
+    this.#declareType(name, fields)
+    return this.#change(() => this.#parts.types.set(name, { kind: 'input', fields }))
+  }
+
+  /** Declares an enum: `addEnum('Color', ['red', 'green'])`, or the values that resolvers see by name. */
+  addEnum(name: string, values: readonly string[] | Readonly<Record<string, unknown>>): this {
+    const byName = isList(values) ? Object.fromEntries(values.map((key) => [key, key])) : values
+    this.#declareType(name, byName)
+    return this.#change(() => this.#parts.types.set(name, { kind: 'enum', values: byName }))
+  }
+
+  addQuery(name: string, definition: RootDefinition): this {
+    return this.#addRoot('query', name, definition)
+  }
+
+  addMutation(name: string, definition: RootDefinition): this {
+    return this.#addRoot('mutation', name, definition)
+  }
+
+  /** Declares a subscription; its `subscribe` gives an async iterable of events, each an object with the key `name`. */
+  addSubscription(name: string, definition: RootDefinition): this {
+    if (definition.subscribe === undefined) {
+      this.#report('NO_SUBSCRIBE', `Subscription "${name}" has no subscribe.`, 'Give a function.')
+    }
+    return this.#addRoot('subscription', name, definition)
+  }
+
+  /** Adds a field with a resolver of its own to a type, generated or not. */
+  addField(type: string, name: string, definition: AddedFieldDefinition): this {
+    const where = `${type}.${name}`
+    refuseUnknownNames(`GraphQL field ${where}`, definition, addedNames, this.#problems)
+    this.#checkName(name, `Field "${where}"`)
+    this.#checkField(where, definition)
+    const fields = this.#parts.added.get(type) ?? new Map<string, FieldDeclaration>()
+    if (fields.has(name)) this.#duplicate(`Field "${where}"`)
+    const { needs, ...field } = definition
+    const extensions = needs === undefined ? field.extensions : { ...field.extensions, needs }
+    fields.set(name, extensions === undefined ? field : { ...field, extensions })
+    return this.#change(() => this.#parts.added.set(type, fields))
+  }
+
+  /** Takes a record class: its type, queries and mutations are generated. Those it leads to by relations come along. */
+  fromOrm(record: Class): this {
+    return this.#change(() => this.#parts.classes.add(record))
+  }
+
+  /**
+   * The built schema; built when first asked for, and again after something was added.
+   *
+   * @throws {DeclarationError} all mistakes of all declarations
+   */
+  build(): BuiltSchema {
+    if (this.#built !== undefined) return this.#built
+    const problems = [...this.#problems]
+    const built = this.#build(this.#parts, problems)
+    if (problems.length > 0) throw new DeclarationError(problems)
+    this.#built = built
+    return built
+  }
+
+  #addRoot(kind: keyof typeof rootMaps, name: string, definition: RootDefinition): this {
+    const what = `${rootMaps[kind].label} "${name}"`
+    const target = this.#parts[rootMaps[kind].map]
+    refuseUnknownNames(`GraphQL ${kind} ${name}`, definition, rootNames, this.#problems)
+    this.#checkName(name, what)
+    this.#checkField(name, definition)
+    if (kind !== 'subscription' && typeof definition.resolve !== 'function') {
+      this.#report(
+        'NO_RESOLVER',
+        `${what} has no resolve.`,
+        'Give a function of root, args, context.',
+      )
+    }
+    if (target.has(name)) this.#duplicate(what)
+    const { secured, noAuth, ...field } = definition
+    const access = this.#readAccess(what, secured, noAuth)
+    return this.#change(() => target.set(name, access === undefined ? field : { ...field, access }))
+  }
+
+  #readAccess(
+    what: string,
+    secured: RootDefinition['secured'],
+    noAuth: boolean | undefined,
+  ): AccessRule | undefined {
+    if (secured !== undefined && secured !== false) {
+      if (noAuth === true) {
+        this.#report('CONTRADICTING_ACCESS', `${what} is both secured and noAuth.`, 'Keep one.')
+      }
+      if (secured === true) return tokenAccess
+      return { ...tokenAccess, roles: typeof secured === 'string' ? [secured] : secured }
+    }
+    return noAuth === true ? openAccess : undefined
+  }
+
+  #declareType(name: string, members: object): void {
+    this.#checkName(name, `Type "${name}"`)
+    if (builtInNames.has(name)) {
+      this.#report('RESERVED_NAME', `Type "${name}" has the name of a built-in type.`, 'Rename it.')
+    }
+    if (this.#parts.types.has(name)) this.#duplicate(`Type "${name}"`)
+    if (Object.keys(members).length === 0) {
+      this.#report('EMPTY_TYPE', `Type "${name}" has no fields.`, 'Give it at least one.')
+    }
+    for (const [member, declared] of Object.entries(members)) {
+      this.#checkName(member, `${name}.${member}`)
+      const isField = typeof declared === 'string' || isObjectWithType(declared)
+      if (isField) this.#checkField(`${name}.${member}`, declared)
+    }
+  }
+
+  #checkField(where: string, declared: string | FieldDeclaration | ArgumentDeclaration): void {
+    const field: Partial<FieldDeclaration> =
+      typeof declared === 'string' ? { type: declared } : declared
+    this.#checkType(where, field.type)
+    for (const [name, argument] of Object.entries(field.args ?? {})) {
+      this.#checkName(name, `${where}(${name})`)
+      this.#checkType(`${where}(${name})`, typeof argument === 'string' ? argument : argument.type)
+    }
+  }
+
+  #checkType(where: string, type: unknown): void {
+    if (typeof type === 'string' && readTypeNotation(type) !== undefined) return
+    this.#report(
+      'INVALID_TYPE_NOTATION',
+      `GraphQL ${where}: ${typeof type === 'string' ? `"${type}"` : String(type)} is no type.`,
+      'Write a name, [Name] for a list, ! behind what is never null: [Int!]!.',
+    )
+  }
+
+  #checkName(name: string, what: string): void {
+    if (/^(?!__)[A-Za-z_]\w*$/.test(name)) return
+    this.#report(
+      'INVALID_NAME',
+      `GraphQL ${what}: this name cannot be used.`,
+      'Use letters, digits and _, no digit first, not __ first.',
+    )
+  }
+
+  #duplicate(what: string): void {
+    this.#report('DUPLICATE_NAME', `GraphQL ${what} is declared twice.`, 'Remove or rename one.')
+  }
+
+  #report(code: string, message: string, remedy: string): void {
+    this.#problems.push({ code, message, remedy })
+    this.#built = undefined
+  }
+
+  #change(change: () => unknown): this {
+    change()
+    this.#built = undefined
+    return this
+  }
+}
+
+const rootMaps = {
+  query: { map: 'queries', label: 'Query' },
+  mutation: { map: 'mutations', label: 'Mutation' },
+  subscription: { map: 'subscriptions', label: 'Subscription' },
+} as const
+
+const builtInNames: ReadonlySet<string> = new Set([
+  ...['ID', 'String', 'Int', 'Float', 'Boolean'],
+  ...['Query', 'Mutation', 'Subscription'],
+])
+
+const fieldNames = {
+  type: true,
+  args: true,
+  description: true,
+  deprecated: true,
+  resolve: true,
+  subscribe: true,
+  extensions: true,
+} as const
+const rootNames: Readonly<Record<keyof RootDefinition, true>> = {
+  ...fieldNames,
+  secured: true,
+  noAuth: true,
+}
+const addedNames: Readonly<Record<keyof AddedFieldDefinition, true>> = {
+  ...fieldNames,
+  needs: true,
+}
+
+function isList(values: object): values is readonly string[] {
+  return Array.isArray(values)
+}
+
+function isObjectWithType(declared: unknown): declared is FieldDeclaration {
+  return typeof declared === 'object' && declared !== null && 'type' in declared
+}
