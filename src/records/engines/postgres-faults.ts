@@ -19,6 +19,7 @@ function kindOf(code: string): FaultKind {
 const exact: Readonly<Record<string, FaultKind>> = {
   '23505': 'unique',
   '23503': 'reference',
+  '23001': 'reference',
   // Names of `read_only_sql_transaction`: a replica took over, or the disk is protected.
   '25006': 'unavailable',
   '40001': 'conflict',

@@ -1,0 +1,59 @@
+/** Sessions in the database, shared by every process that uses it. Source: decisions, Sessions. */
+import type { SessionStore } from '../sessions/session-store.js'
+import type { Database } from './database.js'
+import type { Statement } from './engine.js'
+import { after } from './later.js'
+import { ensureTable } from './own-tables.js'
+
+/** @returns once its table is there */
+export async function createDatabaseSessionStore(database: Database): Promise<SessionStore> {
+  await ensureTable(database, 'filigree_session', createTable)
+  // Beside whatever transaction a handler may have open: a session is kept even if that is taken back.
+  const { engine } = database.context
+  const statements = writeStatements(engine.dialect.name)
+  return {
+    read: (hash, now) =>
+      after(engine.first(statements.read, [hash, now]), (row) =>
+        row === undefined ? undefined : String(row[0]),
+      ),
+    write: (hash, data, expiresAt, known) => {
+      const written = known
+        ? engine.change(statements.replace, [data, expiresAt, hash])
+        : engine.change(statements.write, [hash, data, expiresAt])
+      return after(written, () => undefined)
+    },
+    remove: (hash) => after(engine.change(statements.remove, [hash]), () => undefined),
+    sweep: (now) => after(engine.change(statements.sweep, [now]), () => undefined),
+  }
+}
+
+const createTable = `create table if not exists filigree_session (
+  hash text primary key not null,
+  data text not null,
+  expires_at bigint not null
+);
+create index if not exists filigree_session_expires_at on filigree_session (expires_at)`
+
+type Name = 'read' | 'write' | 'replace' | 'remove' | 'sweep'
+
+function writeStatements(engine: 'sqlite' | 'postgres'): Readonly<Record<Name, Statement>> {
+  const p = (place: number): string => (engine === 'sqlite' ? '?' : `$${place}`)
+  const statement = (sql: string, writes: boolean): Statement => Object.freeze({ sql, writes })
+  return {
+    read: statement(
+      `select data from filigree_session where hash = ${p(1)} and expires_at > ${p(2)}`,
+      false,
+    ),
+    write: statement(
+      `insert into filigree_session (hash, data, expires_at) values (${p(1)}, ${p(2)}, ${p(3)})
+       on conflict (hash) do update set data = excluded.data, expires_at = excluded.expires_at`,
+      true,
+    ),
+    replace: statement(
+      `update filigree_session set data = ${p(1)}, expires_at = ${p(2)} where hash = ${p(3)}`,
+      true,
+    ),
+    remove: statement(`delete from filigree_session where hash = ${p(1)}`, true),
+    sweep: statement(`delete from filigree_session where expires_at <= ${p(1)}`, true),
+  }
+}
