@@ -1,0 +1,14 @@
+/** One half of a circle of imports: lines know their order. */
+import { Field } from 'filigree'
+import { Order } from './order.js'
+
+export class Line {
+  @Field('string', { maxLength: 20 }) sku!: string
+  @Field('integer', { min: 1 }) qty!: number
+  // A union, so that compilers emit no reference to a class that is not there yet.
+  @Field(() => Order, { optional: true, nullable: true }) order?: Order | null
+
+  get label(): string {
+    return `${this.qty} × ${this.sku}`
+  }
+}

@@ -1,0 +1,16 @@
+/** Keeps orders while the program runs. */
+import { type NewOrder, Order } from './order.js'
+
+export class OrderStore {
+  readonly #orders: Order[] = []
+
+  all(): readonly Order[] {
+    return this.#orders
+  }
+
+  add(given: NewOrder): Order {
+    const order = Object.assign(new Order(), given, { id: this.#orders.length + 1, margin: '12 %' })
+    this.#orders.push(order)
+    return order
+  }
+}

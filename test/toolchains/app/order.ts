@@ -1,0 +1,25 @@
+/** The other half: orders hold lines. Every kind is written out, so that no compiler has to emit a type. */
+import { IsEmail, IsOptional, Length } from 'class-validator'
+import { Field, omit, Page } from 'filigree'
+import { Line } from './line.js'
+
+export class Order {
+  @Field('id') id!: number
+  @Field('string', { maxLength: 30, description: 'Who ordered' }) customer!: string
+  @Field('boolean', { default: false }) express!: boolean
+  @Field('integer') copies = 1
+  @Field('datetime', { optional: true }) due?: string
+  @Field('string', { hidden: true, optional: true }) margin?: string
+  @Field(() => Line, { list: true, minItems: 1 }) lines!: Line[]
+  @IsOptional() @IsEmail() @Length(5, 40) mail?: string
+}
+
+export class NewOrder extends omit(Order, 'id') {}
+
+export const OrderPage = Page.of(Order)
+
+export class OrderQuery {
+  @Field('integer', { default: 10, max: 100 }) limit!: number
+  @Field('boolean', { optional: true }) express?: boolean
+  @Field('string', { list: true, optional: true }) tag?: string[]
+}

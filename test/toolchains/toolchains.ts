@@ -1,0 +1,114 @@
+/** Five ways from TypeScript to something that runs: each compiles the framework and the application beside this file. */
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { transform as transformBySwc } from '@swc/core'
+import { transform as transformByEsbuild } from 'esbuild'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '../..')
+/** Below `node_modules`, where the packages are found and no tool looks for sources. */
+const outputs = join(root, 'node_modules/.cache/filigree-toolchains')
+
+export interface Toolchain {
+  readonly name: string
+  /** Whether it writes down the types of decorated properties. */
+  readonly emitsTypes: boolean
+  /** Compiles everything once. */
+  readonly prepare: () => Promise<void>
+  /** @returns what a file of the application prints */
+  readonly print: (file: 'main' | 'faulty') => Promise<string>
+}
+
+export const toolchains: readonly Toolchain[] = [
+  // The type check of 6 is `npm run typecheck`; that of 7 happens here.
+  toToolchain('tsc 6', (output) => compileByTsc('typescript', output, '--noCheck')),
+  toToolchain('tsc 7', (output) => compileByTsc('typescript7', output)),
+  toToolchain('SWC', (output) => compileEach(output, toSwc)),
+  toToolchain('esbuild', (output) => compileEach(output, toEsbuild), false),
+  {
+    name: 'tsx',
+    emitsTypes: false,
+    prepare: () => Promise.resolve(),
+    print: (file) =>
+      print(['--import', 'tsx', join(root, `test/toolchains/app/${file}.ts`)], {
+        TSX_TSCONFIG_PATH: join(root, 'test/tsconfig.json'),
+      }),
+  },
+]
+
+function toToolchain(
+  name: string,
+  compile: (output: string) => Promise<unknown>,
+  emitsTypes = true,
+): Toolchain {
+  const output = join(outputs, name.replace(' ', '-'))
+  return {
+    name,
+    emitsTypes,
+    prepare: async () => {
+      await rm(output, { recursive: true, force: true })
+      await compile(output)
+      await provideFace(output)
+    },
+    print: (file) => print([join(output, `test/toolchains/app/${file}.js`)]),
+  }
+}
+
+function compileByTsc(pack: string, output: string, ...more: string[]): Promise<unknown> {
+  const compiler = join(root, 'node_modules', pack, 'bin/tsc')
+  return run(process.execPath, [compiler, '-p', import.meta.dirname, '--outDir', output, ...more])
+}
+
+type Transform = (code: string) => Promise<{ code: string }>
+
+async function compileEach(output: string, transform: Transform): Promise<void> {
+  for (const path of [...(await sources('src')), ...(await sources('test/toolchains/app'))]) {
+    const target = join(output, path.replace(/\.ts$/, '.js'))
+    const { code } = await transform(await readFile(join(root, path), 'utf8'))
+    await mkdir(dirname(target), { recursive: true })
+    await writeFile(target, code)
+  }
+}
+
+async function sources(folder: string): Promise<string[]> {
+  const names = await readdir(join(root, folder), { recursive: true })
+  return names.filter((name) => name.endsWith('.ts')).map((name) => join(folder, name))
+}
+
+const toSwc: Transform = (code) =>
+  transformBySwc(code, {
+    configFile: false,
+    swcrc: false,
+    module: { type: 'es6' },
+    jsc: {
+      target: 'es2022',
+      parser: { syntax: 'typescript', decorators: true },
+      transform: { legacyDecorator: true, decoratorMetadata: true, verbatimModuleSyntax: true },
+    },
+  })
+
+const toEsbuild: Transform = (code) =>
+  transformByEsbuild(code, {
+    loader: 'ts',
+    target: 'es2023',
+    tsconfigRaw: { compilerOptions: { experimentalDecorators: true, verbatimModuleSyntax: true } },
+  })
+
+/** Lets the compiled application import `filigree` and find the compiled framework. */
+async function provideFace(output: string): Promise<void> {
+  const face = join(output, 'node_modules/filigree')
+  await mkdir(face, { recursive: true })
+  await writeFile(join(output, 'package.json'), '{ "type": "module" }')
+  await writeFile(join(face, 'package.json'), '{ "type": "module", "exports": "./index.js" }')
+  await writeFile(join(face, 'index.js'), `export * from '../../src/index.js'\n`)
+}
+
+async function print(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+  const { stdout } = await run(process.execPath, ['--no-warnings', ...args], {
+    cwd: root,
+    env: { PATH: process.env.PATH, NODE_ENV: 'test', APP_API_KEY: 'key', ...env },
+  })
+  return stdout
+}
