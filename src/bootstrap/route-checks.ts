@@ -120,9 +120,9 @@ function compileMap(type: Class, problems: Problem[]): (value: unknown) => unkno
   }
 }
 
-/** Lists and objects, as opposed to bytes, files and streams, which are sent as they are. */
+/** Lists and objects, as opposed to bytes, files and streams, which are sent as they are, and errors, which are answered. */
 function isData(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
+  if (typeof value !== 'object' || value === null || value instanceof Error) return false
   if (Array.isArray(value)) return true
   const isBytes = ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Blob
   return (
