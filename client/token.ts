@@ -13,9 +13,9 @@ export const accessToken =
   (memory: Record<string, string | undefined>, key: string, store?: TokenStore) =>
   (fresh?: string): string | undefined => {
     try {
-      store ??= localStorage
-      if (fresh) store.setItem(key, fresh)
-      return store.getItem(key) ?? memory[key]
+      const place = store ?? localStorage
+      if (fresh) place.setItem(key, fresh)
+      return place.getItem(key) ?? memory[key]
     } catch {
       return (memory[key] = fresh ?? memory[key])
     }

@@ -60,7 +60,7 @@ export class ItemController {
     return null
   }
   @Post('/', { body: NewItem }) create(body: NewItem) {
-    return reply({ ...body, id: 8 }, 201).header('X-Shelf', '3')
+    return reply({ name: body.name, price: body.price, id: 8 }, 201).header('X-Shelf', '3')
   }
   @Put('/<id:int>') replace(id: number, body: unknown, request: HttpRequest): object {
     return { id, body, formToken: request.formToken !== undefined }
