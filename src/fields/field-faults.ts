@@ -6,7 +6,7 @@ import type { FieldNote, TypeOf } from './field.js'
 import { formats } from './formats.js'
 import { toMoment } from './kinds/datetime.js'
 import type { ValueRule } from './kinds/kind.js'
-import { kindOf, kinds, type KindName } from './kinds/table.js'
+import { isOfKind, kindOf, kinds, type KindName } from './kinds/table.js'
 import { ruleValues, valueRules, type RuleName, type RuleValue } from './rules.js'
 import { isApplicationClass, resolveType } from './type-of.js'
 
@@ -154,6 +154,11 @@ function judgeRule(
   const needed = ruleValues[rule as RuleName]
   if (!fits[needed](value))
     return fault('FIELD_RULE_VALUE', `rule "${rule}" needs ${needed}.`, hintFor(rule, value))
+  if (rule === 'default' && kind !== undefined && !isDefault(value, kind, rules)) {
+    const { noun } = kindOf(kind, rules.key as 'uuid' | undefined)
+    const wanted = rules.list === true ? `a list, each ${noun}` : noun
+    return fault('FIELD_DEFAULT', `default ${toText(value)} is not ${wanted}.`, 'Give one that is.')
+  }
   if (kind !== undefined && !appliesTo(rule, kind, rules)) {
     const allowed = kindOf(kind, rules.key as 'uuid' | undefined).rules
     const remedy =
@@ -169,6 +174,19 @@ function appliesTo(rule: string, kind: KindName, rules: FieldNote['rules']): boo
   if (rule === 'enum') return rules.oneOf !== undefined
   if (!(valueRules as readonly string[]).includes(rule)) return true
   return kindOf(kind, rules.key as 'uuid' | undefined).rules.includes(rule as ValueRule)
+}
+
+/** A function's defaults are not known before it is called. */
+function isDefault(value: unknown, kind: KindName, rules: FieldNote['rules']): boolean {
+  if (typeof value === 'function' || (kind === 'datetime' && value === 'now')) return true
+  if (value === null) return rules.nullable === true
+  const entry = kindOf(kind, rules.key as 'uuid' | undefined)
+  if (rules.list !== true) return isOfKind(value, entry)
+  return Array.isArray(value) && value.every((item) => item !== null && isOfKind(item, entry))
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'number' ? String(value) : JSON.stringify(value)
 }
 
 function hintFor(rule: string, value: unknown): string {

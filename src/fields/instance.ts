@@ -27,8 +27,9 @@ export function initialValues(type: Class): Readonly<Record<string, unknown>> | 
  */
 export function makerOf(type: Class): { readonly Make: Make; readonly constructs: boolean } {
   const initial = initialValues(type)
-  if (initial !== undefined || lineage(type).some(hasPrivateState)) {
-    if (constructible(type)) return { Make: type as unknown as Make, constructs: true }
+  if (initial !== undefined || lineage(type).some(keepsState)) {
+    if (type.length === 0 && constructible(type))
+      return { Make: type as unknown as Make, constructs: true }
   }
   const Bare = function () {} as unknown as Make
   Object.defineProperty(Bare, 'prototype', { value: type.prototype as object })
@@ -49,7 +50,10 @@ function runsCode(type: Class): boolean {
   return text.includes('=') || /\bconstructor\b/.test(text)
 }
 
-/** `#private` fields exist only on constructed instances; methods that use them throw on others. */
-function hasPrivateState(type: Class): boolean {
-  return /#[\w$]+/.test(Function.prototype.toString.call(type))
+/**
+ * Private fields exist only on constructed instances, and methods that use them throw on others; compilers for older
+ * targets make them in the constructor.
+ */
+function keepsState(type: Class): boolean {
+  return /#[\w$]|\bconstructor\s*\(|private/i.test(Function.prototype.toString.call(type))
 }

@@ -183,6 +183,17 @@ describe('compileInput', () => {
     expect(Object.keys(counter)).toEqual([])
   })
 
+  it('does not construct a class whose constructor wants arguments', () => {
+    class Named {
+      @Field('string') name: string
+      constructor(name: string) {
+        this.name = name.trim()
+      }
+    }
+    expect(answer(Named, { name: ' a ' })).toEqual({ name: ' a ' })
+    expect(answer(Named, { name: 'a' })).toBeInstanceOf(Named)
+  })
+
   it('checks lists of the class', () => {
     const check = compileInput(readShape(Line), { list: true })
     expect(check([{ qty: 1 }, { qty: 2 }])).toEqual([{ qty: 1 }, { qty: 2 }])

@@ -147,6 +147,9 @@ describe('the faults of a declaration', () => {
     @Field('integer', { minItems: 1 }) j!: number
     @Field('string', lame({ pattern: '(' })) k!: string
     @cv.ValidateNested() l!: Line[]
+    @Field('integer', { default: 'x' }) m!: number
+    @Field('string', { default: 'a', list: true }) n!: string[]
+    @Field('string', { default: null }) o!: string
   }
   const problems = problemsOf(Faulty)
 
@@ -173,6 +176,9 @@ describe('the faults of a declaration', () => {
       '@ValidateNested() needs the class',
       '@Field(() => Line, { list: true })',
     ],
+    ['m', 'FIELD_DEFAULT', 'default "x" is not an integer.', 'Give one that is.'],
+    ['n', 'FIELD_DEFAULT', 'default "a" is not a list, each a string.', ''],
+    ['o', 'FIELD_DEFAULT', 'default null is not a string.', ''],
   ])('names class and field: Faulty.%s is %s', (name, code, message, remedy) => {
     const problem = problems.find((one) => one.message.startsWith(`Faulty.${name}: `))!
     expect(problem.code).toBe(code)
@@ -181,14 +187,14 @@ describe('the faults of a declaration', () => {
   })
 
   it('are reported once each, however often the class is read', () => {
-    expect(problems).toHaveLength(12)
+    expect(problems).toHaveLength(15)
     readShape(Faulty, problems)
-    expect(problems).toHaveLength(12)
+    expect(problems).toHaveLength(15)
   })
 
   it('are thrown, all together, where nobody collects them', () => {
     expect(() => readShape(Faulty)).toThrow(DeclarationError)
-    expect(() => readShape(Faulty)).toThrow(/12 problems/)
+    expect(() => readShape(Faulty)).toThrow(/15 problems/)
   })
 
   it('name the explicit form where the compiler emits no types', () => {

@@ -28,3 +28,11 @@ export type KindName = keyof typeof kinds
 export function kindOf(name: KindName, key?: 'uuid'): Kind {
   return name === 'id' && key === 'uuid' ? uuidKey : kinds[name]
 }
+
+/** Whether a value, never null or undefined, is of a kind: its test, whichever form that is written in. */
+export function isOfKind(value: unknown, { test }: Kind): boolean {
+  if (typeof test === 'function') return test(value)
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- the table's own expressions, at bootstrap
+  const compiled = new Function('v', `return ${test}`) as (v: unknown) => boolean
+  return compiled(value)
+}
