@@ -1,5 +1,5 @@
 /** Filigree that says hello, with every option at its default. */
-import { bootstrap, Controller, Get, Module } from '../../../dist/src/index.js'
+import { bootstrap, Controller, Get, Module } from '../../../dist/server/index.js'
 import { announce } from '../../servers/contract.mjs'
 
 @Controller('/')

@@ -1,5 +1,5 @@
 /** Filigree: the route's type converts, the value is the answer. */
-import { bootstrap, Controller, Get, Module } from '../../../dist/src/index.js'
+import { bootstrap, Controller, Get, Module } from '../../../dist/server/index.js'
 import { announce, itemOf } from '../../servers/contract.mjs'
 
 @Controller('/items')

@@ -1,5 +1,5 @@
 /** Filigree: the body arrives as a checked instance of its class. */
-import { bootstrap, Controller, Field, Module, NoAuth, Post } from '../../../dist/src/index.js'
+import { bootstrap, Controller, Field, Module, NoAuth, Post } from '../../../dist/server/index.js'
 import { announce } from '../../servers/contract.mjs'
 
 class Line {

@@ -1,5 +1,5 @@
 /** Filigree with ROUTES typed routes; the decorators are called by hand, as the compiler would. */
-import { bootstrap, Controller, Get, Module } from '../../../dist/src/index.js'
+import { bootstrap, Controller, Get, Module } from '../../../dist/server/index.js'
 import { announce } from '../contract.mjs'
 import { answerOf, prefixOf, routeCount, routesPerController } from '../many-routes.mjs'
 

@@ -6,7 +6,7 @@ import {
   Module,
   Secured,
   type Claims,
-} from '../../../dist/src/index.js'
+} from '../../../dist/server/index.js'
 import { announce, itemOf } from '../../servers/contract.mjs'
 
 @Controller('/')

@@ -6,7 +6,7 @@ import {
   NoAuth,
   Post,
   type UploadedFile,
-} from '../../../dist/src/index.js'
+} from '../../../dist/server/index.js'
 import { announce } from '../../servers/contract.mjs'
 
 @Controller('/upload')
