@@ -169,6 +169,7 @@ class SchemaBuilder {
   }
 
   #toField(where: string, field: FieldDeclaration): GraphQLFieldConfig<unknown, unknown> {
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- by contract they need no `this`
     const { resolve, subscribe, access, extensions } = field
     return {
       type: this.#toOutput(where, field.type),

@@ -37,24 +37,12 @@ export interface FieldDeclaration {
    * @param root the parent value; undefined for root fields
    * @param context what was given to `execute`; through the endpoint a `RequestContext` (`caller.ts`)
    */
-  resolve?(
-    this: void,
-    root: unknown,
-    args: Arguments,
-    context: unknown,
-    info: GraphQLResolveInfo,
-  ): unknown
+  resolve?(root: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo): unknown
   /**
    * Subscriptions only: gives an async iterable of the values that `resolve` gets as root. Without `resolve` an event
    * is an object with the field's name as its key.
    */
-  subscribe?(
-    this: void,
-    root: unknown,
-    args: Arguments,
-    context: unknown,
-    info: GraphQLResolveInfo,
-  ): unknown
+  subscribe?(root: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo): unknown
   /** Root fields only: who may call it. Default: the instance's rule for its kind (queries public, mutations by token). */
   readonly access?: AccessRule
   /** Found again as `extensions` of the built field. Names beginning with `filigree` are the house's. */

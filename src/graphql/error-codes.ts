@@ -20,6 +20,8 @@ export const graphqlCodes = Object.freeze({
   method: 'METHOD_NOT_ALLOWED',
   /** A key that the parent value does not have. */
   unresolved: 'FIELD_NOT_RESOLVED',
+  /** A resolver threw a `GraphQLError` without a code, or a value does not fit its scalar. */
+  failed: 'EXECUTION_FAILED',
   /** A resolver failed, or gave what its type cannot show. */
   internal: 'INTERNAL_SERVER_ERROR',
   /** No persisted document has this id, or only persisted ones run. */

@@ -39,14 +39,15 @@ const defaultListLimit = 10
 export function measureOperation(input: MeasureInput): Measure {
   const { schema, operation, fragments, variables } = input
   const known = new Map<string, Measure>()
+  const { Kind } = graphqlLibrary()
 
   const ofSet = (set: SelectionSetNode, parent: GraphQLNamedType | undefined): Measure => {
     let sum = none
     for (const selection of set.selections) {
       const part =
-        selection.kind === 'Field'
+        selection.kind === Kind.FIELD
           ? ofField(selection, parent)
-          : selection.kind === 'InlineFragment'
+          : selection.kind === Kind.INLINE_FRAGMENT
             ? ofSet(selection.selectionSet, narrowed(selection.typeCondition?.name.value, parent))
             : ofFragment(selection.name.value)
       sum = beside(sum, part)
@@ -115,11 +116,12 @@ function listFactor(
   variables: MeasureInput['variables'],
 ): number | undefined {
   if (!givesMany(field)) return 1
+  const { Kind } = graphqlLibrary()
   const argument = field.args.find(({ name }) => name === 'limit' || name === 'first')
   if (argument === undefined) return 1
   const given = node.arguments?.find(({ name }) => name.value === argument.name)?.value
-  if (given?.kind === 'IntValue') return Math.max(1, Number(given.value))
-  if (given?.kind === 'Variable') {
+  if (given?.kind === Kind.INT) return Math.max(1, Number(given.value))
+  if (given?.kind === Kind.VARIABLE) {
     if (variables === undefined) return undefined
     const value = variables[given.name.value]
     if (typeof value === 'number') return Math.max(1, value)

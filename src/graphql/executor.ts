@@ -1,0 +1,226 @@
+/**
+ * Runs operations: root fields with a plan by their plan, the others by graphql-js, in one response. What is there at
+ * once is answered at once.
+ */
+import type { ExecutionResult, GraphQLError } from 'graphql'
+import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
+import { isThenable } from '../http/thenable.js'
+import type { Later } from '../records/engine.js'
+import { after } from '../records/later.js'
+import { accessOf, type BuiltSchema } from './build-schema.js'
+import { admission, callerOf, type Admission } from './caller.js'
+import { graphqlCodes } from './error-codes.js'
+import { graphqlLibrary } from './library.js'
+import type { GraphqlLimits } from './limits.js'
+import type { Operation } from './operation.js'
+import { excessCost, Operations, Refusal } from './operations.js'
+import { resolveKey } from './resolve-key.js'
+import { runRoots } from './run-roots.js'
+
+export type Variables = Readonly<Record<string, unknown>>
+
+/** What an operation gave. */
+export interface Outcome {
+  /** Undefined: nothing ran, and `errors` say why. */
+  readonly data: object | null | undefined
+  /** The JSON text of `data`, where it was never a value; then `data` is undefined. */
+  readonly text: string | undefined
+  readonly errors: readonly GraphQLError[] | undefined
+  /** Set where the caller may not run it. */
+  readonly refused: Exclude<Admission, 'admitted'> | undefined
+}
+
+/** Who may run what, where a root field says nothing. */
+export interface DefaultAccess {
+  /** Queries and subscriptions. */
+  readonly read: AccessRule
+  readonly write: AccessRule
+}
+
+export const defaultAccess: DefaultAccess = Object.freeze({ read: openAccess, write: tokenAccess })
+
+export interface ExecutorOptions {
+  readonly built: BuiltSchema
+  readonly limits: GraphqlLimits
+  /** Bytes of kept documents. */
+  readonly keep: number
+}
+
+interface GuardedRoot {
+  readonly key: string
+  readonly rule: AccessRule
+}
+
+export class Executor {
+  readonly built: BuiltSchema
+  readonly #operations: Operations
+  readonly #limits: GraphqlLimits
+  /** The root fields of an operation that not everybody may run; one list for each pair of default rules. */
+  readonly #guarded = new WeakMap<DefaultAccess, WeakMap<Operation, readonly GuardedRoot[]>>()
+
+  constructor({ built, limits, keep }: ExecutorOptions) {
+    this.built = built
+    this.#limits = limits
+    this.#operations = new Operations({ ...built, limits, keep })
+  }
+
+  find(text: string, name: string | null | undefined): Operation | Refusal {
+    return this.#operations.find(text, name)
+  }
+
+  /** Runs a query or a mutation; what is wrong with it is in the outcome. */
+  run(
+    operation: Operation,
+    variables: Variables,
+    context: unknown,
+    access: DefaultAccess,
+  ): Later<Outcome> {
+    const admitted = this.admit(operation, context, access)
+    if (admitted === undefined) return this.#runAdmitted(operation, variables, context)
+    return after(admitted, (refusal) => refusal ?? this.#runAdmitted(operation, variables, context))
+  }
+
+  /** Opens a subscription: outcomes as they come, or the one that says why there are none. */
+  async subscribe(
+    operation: Operation,
+    variables: Variables,
+    context: unknown,
+    access: DefaultAccess,
+  ): Promise<Outcome | AsyncGenerator<Outcome, void, void>> {
+    const refusal = await this.admit(operation, context, access)
+    if (refusal !== undefined) return refusal
+    const coerced = this.#coerce(operation, variables)
+    if (!isVariables(coerced)) return coerced
+    const results = await graphqlLibrary().subscribe({
+      schema: this.built.schema,
+      document: operation.document,
+      contextValue: context,
+      variableValues: variables,
+      operationName: operation.node.name?.value,
+      fieldResolver: resolveKey,
+    })
+    return Symbol.asyncIterator in results ? eachOutcome(results) : toOutcome(results)
+  }
+
+  /** `undefined` where everybody may, else the refusal, should there be one. */
+  admit(
+    operation: Operation,
+    context: unknown,
+    access: DefaultAccess,
+  ): Later<Outcome | undefined> | undefined {
+    const guarded = this.guardedRoots(operation, access)
+    if (guarded.length === 0) return undefined
+    const caller = callerOf(context)
+    const ask = (from: number): Later<Outcome | undefined> => {
+      const root = guarded[from]
+      if (root === undefined) return undefined
+      return after(admission(root.rule, caller), (answer) =>
+        answer === 'admitted' ? ask(from + 1) : refuse(answer, root.key),
+      )
+    }
+    return ask(0)
+  }
+
+  /** The root fields that need a token, with their rules; skipped ones too. */
+  guardedRoots(operation: Operation, access: DefaultAccess): readonly GuardedRoot[] {
+    let ofAccess = this.#guarded.get(access)
+    if (ofAccess === undefined) this.#guarded.set(access, (ofAccess = new WeakMap()))
+    let guarded = ofAccess.get(operation)
+    if (guarded === undefined) {
+      const isWrite = operation.node.operation === graphqlLibrary().OperationTypeNode.MUTATION
+      const standard = isWrite ? access.write : access.read
+      guarded = [...operation.everyRoot()].flatMap(([key, [node]]) => {
+        const rule = accessOf(operation.definition(node)?.extensions ?? {}) ?? standard
+        return rule.open ? [] : [{ key, rule }]
+      })
+      ofAccess.set(operation, guarded)
+    }
+    return guarded
+  }
+
+  #runAdmitted(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
+    if (!operation.mayPlan && !operation.costVaries) {
+      return this.#runWhole(operation, variables, context)
+    }
+    const coerced = this.#coerce(operation, variables)
+    if (!isVariables(coerced)) return coerced
+    if (!operation.mayPlan) return this.#runWhole(operation, variables, context)
+    const roots = operation.roots(coerced.variables)
+    if (roots.every(({ plan }) => plan === undefined)) {
+      return this.#runWhole(operation, variables, context)
+    }
+    const { schema } = this.built
+    return runRoots(roots, { schema, operation, given: variables, context, ...coerced })
+  }
+
+  /** Variables as their types make them, their cost within the limit. */
+  #coerce(operation: Operation, given: Variables): { readonly variables: Variables } | Outcome {
+    if (!operation.hasVariables) return noVariables
+    const definitions = operation.node.variableDefinitions ?? []
+    const { coerced, errors } = graphqlLibrary().getVariableValues(
+      this.built.schema,
+      definitions,
+      given,
+      { maxErrors: 50 },
+    )
+    if (errors !== undefined) return notRun(withVariableCode(errors))
+    const over = operation.costVaries
+      ? excessCost(operation.cost(coerced), this.#limits)
+      : undefined
+    return over === undefined ? { variables: coerced } : notRun([over])
+  }
+
+  #runWhole(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
+    const result = graphqlLibrary().execute({
+      schema: this.built.schema,
+      document: operation.document,
+      contextValue: context,
+      variableValues: variables,
+      operationName: operation.node.name?.value,
+      fieldResolver: resolveKey,
+    })
+    return isThenable(result) ? result.then(toOutcome) : toOutcome(result)
+  }
+}
+
+/** An outcome of which nothing ran. */
+export function notRun(errors: readonly GraphQLError[]): Outcome {
+  return { data: undefined, text: undefined, errors, refused: undefined }
+}
+
+const noVariables: { readonly variables: Variables } = Object.freeze({
+  variables: Object.freeze({}),
+})
+
+function isVariables(
+  coerced: { readonly variables: Variables } | Outcome,
+): coerced is { readonly variables: Variables } {
+  return 'variables' in coerced
+}
+
+function toOutcome({ data, errors }: ExecutionResult): Outcome {
+  // graphql-js gives no data where nothing ran, which past validation are faulty variables alone.
+  if (data === undefined) return notRun(withVariableCode(errors ?? []))
+  return { data, text: undefined, errors, refused: undefined }
+}
+
+async function* eachOutcome(
+  results: AsyncGenerator<ExecutionResult, void, void>,
+): AsyncGenerator<Outcome, void, void> {
+  for await (const result of results) yield toOutcome(result)
+}
+
+function withVariableCode(errors: readonly GraphQLError[]): readonly GraphQLError[] {
+  for (const { extensions } of errors) extensions.code ??= graphqlCodes.variables
+  return errors
+}
+
+function refuse(refused: Exclude<Admission, 'admitted'>, key: string): Outcome {
+  const { GraphQLError } = graphqlLibrary()
+  const message = refused === 'unauthenticated' ? 'Unauthorized' : 'Forbidden'
+  const error = new GraphQLError(message, {
+    path: [key],
+    extensions: { code: graphqlCodes[refused] },
+  })
+  return { ...notRun([error]), refused }
+}

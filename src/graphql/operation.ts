@@ -1,0 +1,105 @@
+/**
+ * One operation of a document: read, measured and validated once, kept by its text, with what the planner made of it.
+ * A document's operations share its text, its fragments and its verdict.
+ */
+import type {
+  DocumentNode,
+  FieldNode,
+  FragmentDefinitionNode,
+  GraphQLField,
+  GraphQLSchema,
+  OperationDefinitionNode,
+} from 'graphql'
+import { collectRoots, conditionNames, type Conditions } from './collect-roots.js'
+import { graphqlLibrary } from './library.js'
+import { measureOperation } from './measure.js'
+import type { Planner, RootPlan } from './planner-contract.js'
+
+/** A root field that is to be run. */
+export interface RootField {
+  /** Its key in the response. */
+  readonly key: string
+  readonly nodes: readonly [FieldNode, ...FieldNode[]]
+  /** Null here makes the whole `data` null. */
+  readonly required: boolean
+  /** Undefined: graphql-js runs it. */
+  readonly plan: RootPlan | undefined
+}
+
+export interface OperationParts {
+  readonly schema: GraphQLSchema
+  readonly planner: Planner | undefined
+  readonly document: DocumentNode
+  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
+}
+
+/** Combinations of conditions whose root fields are kept; more are made anew each time. */
+const mostCombinations = 32
+
+export class Operation {
+  readonly node: OperationDefinitionNode
+  readonly document: DocumentNode
+  /** Whether the cost has to be counted anew with the variables of every call. */
+  readonly costVaries: boolean
+  /** False: no root field can have a plan, so that graphql-js takes the whole document as it is. */
+  readonly mayPlan: boolean
+  readonly hasVariables: boolean
+  readonly #parts: OperationParts
+  readonly #conditions: readonly string[]
+  readonly #roots = new Map<string, readonly RootField[]>()
+
+  constructor(node: OperationDefinitionNode, parts: OperationParts, costVaries: boolean) {
+    this.node = node
+    this.document = parts.document
+    this.costVaries = costVaries
+    this.hasVariables = (node.variableDefinitions?.length ?? 0) > 0
+    this.#parts = parts
+    this.#conditions = conditionNames(node, parts.fragments)
+    const all = this.everyRoot()
+    this.mayPlan =
+      node.operation !== graphqlLibrary().OperationTypeNode.SUBSCRIPTION &&
+      parts.planner !== undefined &&
+      [...all.values()].some(([first]) => this.definition(first) !== undefined)
+  }
+
+  /** The definition of a root field; undefined for `__typename` and introspection. */
+  definition(node: FieldNode): GraphQLField<unknown, unknown> | undefined {
+    const { schema } = this.#parts
+    return schema.getRootType(this.node.operation)?.getFields()[node.name.value]
+  }
+
+  /** Every root field, skipped or not, with its response key. */
+  everyRoot(): Map<string, [FieldNode, ...FieldNode[]]> {
+    return collectRoots(this.node, this.#parts.fragments, undefined)
+  }
+
+  /** What it costs with these variables. */
+  cost(variables: Readonly<Record<string, unknown>>): number {
+    const { schema, fragments } = this.#parts
+    return measureOperation({ schema, operation: this.node, fragments, variables }).cost
+  }
+
+  /** The root fields to run, in the order of the response, each with its plan; kept for these conditions. */
+  roots(variables: Readonly<Record<string, unknown>>): readonly RootField[] {
+    let key = ''
+    for (const name of this.#conditions) key += variables[name] === true ? '1' : '0'
+    const known = this.#roots.get(key)
+    if (known !== undefined) return known
+    const conditions: Record<string, boolean> = {}
+    for (const name of this.#conditions) conditions[name] = variables[name] === true
+    const made = this.#makeRoots(conditions)
+    if (this.#roots.size < mostCombinations) this.#roots.set(key, made)
+    return made
+  }
+
+  #makeRoots(conditions: Conditions): readonly RootField[] {
+    const { fragments, planner } = this.#parts
+    const { isNonNullType } = graphqlLibrary()
+    const kind = this.node.operation
+    return [...collectRoots(this.node, fragments, conditions)].map(([key, nodes]) => {
+      const field = this.definition(nodes[0])
+      const plan = field && planner?.plan({ kind, field, nodes, fragments, conditions })
+      return { key, nodes, plan, required: field === undefined || isNonNullType(field.type) }
+    })
+  }
+}

@@ -1,0 +1,161 @@
+/** Documents by their text: each is read, measured and validated once, as long as it is among those used last. */
+import type { FragmentDefinitionNode, GraphQLError, GraphQLSchema } from 'graphql'
+import { graphqlCodes } from './error-codes.js'
+import { graphqlLibrary } from './library.js'
+import type { GraphqlLimits } from './limits.js'
+import { measureOperation, type Measure } from './measure.js'
+import { Operation } from './operation.js'
+import type { Planner } from './planner-contract.js'
+import { overLimit, readDocument } from './read-document.js'
+
+export interface OperationsOptions {
+  readonly schema: GraphQLSchema
+  readonly planner: Planner | undefined
+  readonly limits: GraphqlLimits
+  /** Bytes, roughly, that kept documents may take together. */
+  readonly keep: number
+}
+
+/** Why a document does not run; each error has its code. */
+export class Refusal {
+  readonly errors: readonly GraphQLError[]
+
+  constructor(errors: readonly GraphQLError[]) {
+    this.errors = errors
+  }
+}
+
+/** Measured: a parsed document takes this many bytes for each character of its text, plans included. */
+const bytesPerCharacter = 100
+/** Errors of one document that are looked for. */
+const mostErrors = 20
+
+type KnownDocument = ReadonlyMap<string, Operation>
+
+export class Operations {
+  readonly #options: OperationsOptions
+  /** In the order of their last use. */
+  readonly #known = new Map<string, KnownDocument>()
+  #kept = 0
+
+  constructor(options: OperationsOptions) {
+    this.#options = options
+  }
+
+  /** @param name needed where the document has several operations; null is none */
+  find(text: string, name: string | null | undefined): Operation | Refusal {
+    const known = this.#known.get(text)
+    if (known === undefined) {
+      const document = this.#read(text)
+      return document instanceof Refusal ? document : pick(document, name)
+    }
+    if (this.#known.size > 1) {
+      this.#known.delete(text)
+      this.#known.set(text, known)
+    }
+    return pick(known, name)
+  }
+
+  #read(text: string): KnownDocument | Refusal {
+    const document = this.#understand(text)
+    if (document instanceof Refusal) return document
+    this.#known.set(text, document)
+    this.#kept += text.length * bytesPerCharacter
+    for (const oldest of this.#known.keys()) {
+      if (this.#kept <= this.#options.keep) break
+      this.#known.delete(oldest)
+      this.#kept -= oldest.length * bytesPerCharacter
+    }
+    return document
+  }
+
+  /** A document that exhausts the stack after all is too deep, whatever it looked like. */
+  #understand(text: string): KnownDocument | Refusal {
+    try {
+      return this.#validate(text)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      return new Refusal([overLimit('depth', 'The document is nested too deeply.')])
+    }
+  }
+
+  #validate(text: string): KnownDocument | Refusal {
+    const { schema, planner, limits } = this.#options
+    const { GraphQLError, Kind, specifiedRules, validate } = graphqlLibrary()
+    const document = readDocument(text, limits)
+    if (document instanceof GraphQLError) {
+      return new Refusal([withCode(document, graphqlCodes.parse)])
+    }
+    const fragments = Object.create(null) as Record<string, FragmentDefinitionNode>
+    for (const definition of document.definitions) {
+      if (definition.kind === Kind.FRAGMENT_DEFINITION) {
+        fragments[definition.name.value] = definition
+      }
+    }
+    const measured = new Map<string, { node: Operation['node']; measure: Measure }>()
+    for (const node of document.definitions) {
+      if (node.kind !== Kind.OPERATION_DEFINITION) continue
+      const measure = measureOperation({ schema, operation: node, fragments })
+      const over = findExcess(measure, limits)
+      if (over !== undefined) return new Refusal([over])
+      measured.set(node.name?.value ?? '', { node, measure })
+    }
+    const errors = validate(schema, document, specifiedRules, { maxErrors: mostErrors })
+    if (errors.length > 0) {
+      return new Refusal(errors.map((error) => withCode(error, graphqlCodes.validation)))
+    }
+    const parts = { schema, planner, document, fragments }
+    return new Map(
+      [...measured].map(([name, { node, measure }]) => [
+        name,
+        new Operation(node, parts, measure.varies),
+      ]),
+    )
+  }
+}
+
+function pick(document: KnownDocument, name: string | null | undefined): Operation | Refusal {
+  if (name === undefined || name === null || name === '') {
+    if (document.size === 1) for (const only of document.values()) return only
+    const names = [...document.keys()].join(', ')
+    const message =
+      document.size === 0
+        ? 'The document has no operation.'
+        : `The document has several operations. Give operationName, one of ${names}.`
+    return notFound(message)
+  }
+  return document.get(name) ?? notFound(`The document has no operation named "${name}".`)
+}
+
+function notFound(message: string): Refusal {
+  const { GraphQLError } = graphqlLibrary()
+  return new Refusal([new GraphQLError(message, { extensions: { code: graphqlCodes.operation } })])
+}
+
+function findExcess(measure: Measure, limits: GraphqlLimits): GraphQLError | undefined {
+  const { depth, aliases, rootFields } = measure
+  if (depth > limits.depth) {
+    return overLimit('depth', `The operation is ${depth} levels deep; ${limits.depth} are allowed.`)
+  }
+  if (aliases > limits.aliases) {
+    return overLimit('aliases', `The operation has more than ${limits.aliases} aliases.`)
+  }
+  if (rootFields > limits.rootFields) {
+    return overLimit('rootFields', `The operation has more than ${limits.rootFields} root fields.`)
+  }
+  return excessCost(measure.cost, limits)
+}
+
+/** What is wrong with a cost, if anything. */
+export function excessCost(cost: number, limits: GraphqlLimits): GraphQLError | undefined {
+  if (cost <= limits.cost) return undefined
+  return overLimit(
+    'cost',
+    `The operation costs more than ${limits.cost}: 1 a field, times the limit inside lists. Ask for fewer.`,
+  )
+}
+
+function withCode(error: GraphQLError, code: string): GraphQLError {
+  if (error.extensions.code === undefined) error.extensions.code = code
+  return error
+}
