@@ -1,0 +1,66 @@
+/**
+ * Gathers what resolvers of one execution ask for before anything is read: a list of a hundred records costs its
+ * relation one statement, not a hundred.
+ */
+import type { Later } from '../../records/engine.js'
+
+interface Waiting<K, V> {
+  readonly key: K
+  readonly resolve: (value: V) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What one place of a document asks for in one execution. */
+class Batch<K, V> {
+  readonly #load: (keys: readonly K[]) => Later<(key: K) => V>
+  #waiting: Waiting<K, V>[] = []
+
+  constructor(load: (keys: readonly K[]) => Later<(key: K) => V>) {
+    this.#load = load
+  }
+
+  get(key: K): Promise<V> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ key, resolve, reject })
+      // Behind the promises that are being kept: their resolvers ask within this turn too.
+      if (this.#waiting.length === 1)
+        void Promise.resolve().then(() => {
+          process.nextTick(() => void this.#run())
+        })
+    })
+  }
+
+  async #run(): Promise<void> {
+    const waiting = this.#waiting
+    this.#waiting = []
+    try {
+      const valueOf = await this.#load([...new Set(waiting.map(({ key }) => key))])
+      for (const { key, resolve } of waiting) resolve(valueOf(key))
+    } catch (error) {
+      for (const { reject } of waiting) reject(error)
+    }
+  }
+}
+
+/** By execution (its own object of variables), then by place in the document. */
+const executions = new WeakMap<object, Map<unknown, Batch<unknown, unknown>>>()
+
+/**
+ * @param execution an object that belongs to one execution alone
+ * @param place what asks; the same `load` for the same place
+ */
+export function inBatch<K, V>(
+  execution: object,
+  place: unknown,
+  load: (keys: readonly K[]) => Later<(key: K) => V>,
+): { get(key: K): Promise<V> } {
+  let batches = executions.get(execution)
+  if (batches === undefined)
+    executions.set(execution, (batches = new Map<unknown, Batch<unknown, unknown>>()))
+  let batch = batches.get(place)
+  if (batch === undefined) {
+    batch = new Batch<K, V>(load) as Batch<unknown, unknown>
+    batches.set(place, batch)
+  }
+  return batch as Batch<K, V>
+}

@@ -1,0 +1,94 @@
+/**
+ * Cursors of pages: the values by which a row is sorted, its key last, as base64 of a JSON list. A page goes on behind
+ * them whether or not the row is still there. Source: GraphQL Cursor Connections Specification, §4 and §5.
+ */
+import { invalid, type Condition } from '../../records/filter.js'
+import type { ColumnCodec, TableCodec } from '../../records/codec.js'
+import type { Operator } from '../../records/operators.js'
+import type { Order, OrderTerm } from '../../records/order.js'
+
+/** A cursor belongs to an order: this is its first item. */
+export function cursorSignature(order: Order): string {
+  return order.key
+}
+
+export function writeCursor(order: Order, record: Readonly<Record<string, unknown>>): string {
+  const values = order.terms.map(({ column }) => record[column.property] ?? null)
+  return Buffer.from(JSON.stringify([cursorSignature(order), ...values])).toString('base64')
+}
+
+/** Where values go and how the statement differs by them. */
+interface Slots {
+  readonly values: unknown[]
+  key: string
+}
+
+/**
+ * The rows behind a cursor.
+ *
+ * @throws {HttpError} 400 `VALIDATION` for what is no cursor of this order
+ */
+export function behindCursor(
+  cursor: string,
+  order: Order,
+  codec: TableCodec,
+  slots: Slots,
+): Condition {
+  const given = readCursor(cursor, order)
+  const steps = order.terms.map((term, index) => toStep(term, given[index], codec, slots))
+  slots.key += `a${steps.map(({ isNull }) => (isNull ? 'n' : 'v')).join('')};`
+  const parts = steps.flatMap((step, index): Condition[] => {
+    if (step.behind === undefined) return []
+    return [{ kind: 'all', parts: [...steps.slice(0, index).map(({ same }) => same), step.behind] }]
+  })
+  return { kind: 'any', parts }
+}
+
+interface Step {
+  readonly same: Condition
+  /** `undefined` where nothing comes behind. */
+  readonly behind: Condition | undefined
+  readonly isNull: boolean
+}
+
+function toStep(term: OrderTerm, value: unknown, tableCodec: TableCodec, slots: Slots): Step {
+  const codec = tableCodec.byProperty.get(term.column.property) as ColumnCodec
+  if (value === null) {
+    if (!term.column.nullable) throw noCursor()
+    const some: Condition = { kind: 'null', codec, isNull: false }
+    return {
+      same: { kind: 'null', codec, isNull: true },
+      behind: term.nullsFirst ? some : undefined,
+      isNull: true,
+    }
+  }
+  if (!codec.accepts(value)) throw noCursor()
+  const slot = slots.values.push(codec.encode(value)) - 1
+  const compare = (operator: Operator): Condition => ({ kind: 'compare', codec, operator, slot })
+  const beyond = compare(term.descending ? 'lt' : 'gt')
+  const nullsBehind = term.column.nullable && !term.nullsFirst
+  return {
+    same: compare('eq'),
+    behind: nullsBehind
+      ? { kind: 'any', parts: [beyond, { kind: 'null', codec, isNull: true }] }
+      : beyond,
+    isNull: false,
+  }
+}
+
+function readCursor(cursor: string, order: Order): readonly unknown[] {
+  let read: unknown
+  try {
+    read = JSON.parse(Buffer.from(cursor, 'base64').toString())
+  } catch {
+    throw noCursor()
+  }
+  if (!Array.isArray(read) || read.length !== order.terms.length + 1) throw noCursor()
+  const [signature, ...values] = read as unknown[]
+  if (signature !== cursorSignature(order)) throw noCursor()
+  return values
+}
+
+function noCursor(): Error {
+  return invalid('after', 'type', 'is no cursor of this list in this order')
+}

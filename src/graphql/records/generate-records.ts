@@ -1,0 +1,108 @@
+/**
+ * Makes the GraphQL of record classes: types, inputs, filters, queries, mutations, and the planner that answers them by
+ * single statements. Source: specification, GraphQL; decisions, GraphQL.
+ */
+import type { Problem } from '../../errors/declaration-error.js'
+import { readTables } from '../../records/table.js'
+import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
+import type { GenerateRecords } from '../generated-part.js'
+import { createPlanner } from '../planner/create-planner.js'
+import { declareEnum, declareOrder, declareScalarFilters, declareWhere } from './declare-filters.js'
+import {
+  declareConnection,
+  declareMutations,
+  declarePageInfo,
+  declareQueries,
+} from './declare-operations.js'
+import { declareInput, declareObject } from './declare-types.js'
+import type { RecordModel } from './model.js'
+import { readModels, type Models } from './read-models.js'
+import type { RecordServices } from './resolve-records.js'
+
+/**
+ * Records that relations lead to come along. A second form of a plural gives way to any other query of its name.
+ *
+ * ```graphql
+ * category(id: ID): Category        categories(limit: Int = 10, …): [Category!]      categoryCount(where: CategoryWhere): Int
+ * categoriesPage(first: Int = 10, …): CategoryConnection     createCategory(input: CategoryInput): Category
+ * ```
+ */
+export const generateRecords: GenerateRecords = (classes, context) => {
+  const { problems, database, listMax } = context
+  const services: RecordServices = { database, listMax }
+  const models = readModels(readTables(classes, problems), problems)
+  const types = new Names<TypeDeclaration>('type', problems)
+  const queries = new Names<FieldDeclaration>('query', problems)
+  const mutations = new Names<FieldDeclaration>('mutation', problems)
+  declareTypes(models, services, types)
+  for (const model of models.records) {
+    queries.addAll(
+      declareQueries(model, services).filter(([name]) => name !== model.naive),
+      model,
+    )
+    mutations.addAll(declareMutations(model, services), model)
+  }
+  for (const model of models.records) {
+    for (const [name, query] of declareQueries(model, services))
+      if (name === model.naive && !queries.all.has(name)) queries.all.set(name, query)
+  }
+  return {
+    types: types.all,
+    queries: queries.all,
+    mutations: mutations.all,
+    subscriptions: new Map(),
+    createPlanner: (schema) => createPlanner(schema, services),
+  }
+}
+
+function declareTypes(
+  { records, enums }: Models,
+  services: RecordServices,
+  types: Names<TypeDeclaration>,
+): void {
+  for (const model of records) {
+    types.add(model.name, declareObject(model, services), model.name)
+    const input = declareInput(model)
+    if (input !== undefined) types.add(`${model.name}Input`, input, model.name)
+    types.add(`${model.name}Where`, declareWhere(model), model.name)
+    types.add(`${model.name}Order`, declareOrder(model), model.name)
+    types.addAll(declareConnection(model), model)
+  }
+  for (const one of enums)
+    for (const [name, type] of declareEnum(one)) types.add(name, type, `the enum ${one.name}`)
+  const [first] = records
+  if (first === undefined) return
+  for (const [name, type] of declareScalarFilters()) types.add(name, type, 'the filters')
+  types.add('PageInfo', declarePageInfo(first), 'the pages')
+}
+
+/** What is declared so far, each name once. */
+class Names<T> {
+  readonly all = new Map<string, T>()
+  readonly #owners = new Map<string, string>()
+  readonly #kind: string
+  readonly #problems: Problem[]
+
+  constructor(kind: string, problems: Problem[]) {
+    this.#kind = kind
+    this.#problems = problems
+  }
+
+  addAll(entries: readonly (readonly [string, T])[], { name }: RecordModel): void {
+    for (const [key, value] of entries) this.add(key, value, name)
+  }
+
+  add(name: string, value: T, owner: string): void {
+    const other = this.#owners.get(name)
+    if (other === undefined) {
+      this.#owners.set(name, owner)
+      this.all.set(name, value)
+      return
+    }
+    this.#problems.push({
+      code: 'GRAPHQL_NAME_TAKEN',
+      message: `${owner} and ${other} both make the GraphQL ${this.#kind} "${name}".`,
+      remedy: "Rename one: another class name, or @Record({ name: '…', plural: '…' }).",
+    })
+  }
+}

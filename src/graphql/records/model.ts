@@ -1,0 +1,122 @@
+/**
+ * A record as GraphQL shows it: frozen data that the declarations, the resolvers and the planner all read.
+ * Source: specification, GraphQL types generated from a record class; decisions, GraphQL.
+ */
+import type { AccessRule } from '../../auth/access.js'
+import type { Class } from '../../metadata/note.js'
+import type { Column, Relation, Table } from '../../records/table.js'
+import type { ResolveNote } from './resolve-note.js'
+
+/** How a column's value becomes JSON. */
+export type FieldForm =
+  /** A key, as text. */
+  | 'id'
+  /** A whole number, which GraphQL shows up to 32 bits. */
+  | 'int'
+  | 'float'
+  | 'boolean'
+  /** Text and moments, as they are kept. */
+  | 'text'
+  | 'enum'
+  /** Bytes, as base64. */
+  | 'bytes'
+  /** A JSON value or a nested class, as its text. */
+  | 'json'
+  /** A list of one of the others. */
+  | 'list'
+
+export interface FieldModel {
+  /** As clients write it. */
+  readonly name: string
+  readonly column: Column
+  /** The type in the type notation, without `!`: `String`, `[Int!]`, `Color`. */
+  readonly type: string
+  readonly form: FieldForm
+  /** The form of a list's items. */
+  readonly itemForm: FieldForm | undefined
+  readonly enumeration: EnumModel | undefined
+  /** The input type of its filter. */
+  readonly filter: string
+  /** Rows can be sorted by it. */
+  readonly isOrdered: boolean
+  /** Inputs may name it. */
+  readonly isInput: boolean
+  /** What `@Secured` before it demands. */
+  readonly access: AccessRule | undefined
+}
+
+export interface EnumModel {
+  readonly name: string
+  /** Names as clients write them, and the values that are kept. */
+  readonly values: ReadonlyMap<string, string | number>
+  /** Every name is its value. */
+  readonly isPlain: boolean
+}
+
+export interface RelationModel {
+  readonly name: string
+  readonly relation: Relation
+  /** The other side. */
+  readonly target: RecordModel
+  readonly isList: boolean
+  /** Of many-to-many: the input field that takes the other side's keys. */
+  readonly idsName: string | undefined
+  /** What `@Secured` before it demands. */
+  readonly access: AccessRule | undefined
+}
+
+/** A method that `@Resolve` made a field. */
+export interface MethodModel {
+  readonly name: string
+  readonly member: string
+  readonly note: ResolveNote
+  readonly access: AccessRule | undefined
+}
+
+export interface RecordModel {
+  readonly table: Table
+  readonly type: Class
+  /** The class's name. */
+  readonly name: string
+  readonly one: string
+  readonly many: string
+  readonly naive: string | undefined
+  /** What is not hidden, in order of declaration. */
+  readonly fields: ReadonlyMap<string, FieldModel>
+  /** Filled once all models are there. */
+  readonly relations: ReadonlyMap<string, RelationModel>
+  readonly methods: readonly MethodModel[]
+  /** What `@Secured` or `@NoAuth` before the class says. */
+  readonly access: AccessRule | undefined
+}
+
+/** What generated fields carry as `extensions.filigree`, by which resolvers and planner know them. */
+export type GeneratedField =
+  | { readonly kind: 'column'; readonly field: FieldModel }
+  | { readonly kind: 'relation'; readonly relation: RelationModel }
+  | {
+      readonly kind: 'one' | 'list' | 'count' | 'page' | 'create' | 'update' | 'delete'
+      readonly model: RecordModel
+    }
+  | { readonly kind: 'part'; readonly part: PagePart; readonly model: RecordModel }
+
+/** Fields of a page's types. */
+export type PagePart =
+  | 'edges'
+  | 'pageInfo'
+  | 'totalCount'
+  | 'cursor'
+  | 'node'
+  | 'hasNextPage'
+  | 'hasPreviousPage'
+  | 'startCursor'
+  | 'endCursor'
+
+export const generatedKey = 'filigree'
+
+/** @param field a built field, or its declaration */
+export function generatedOf(field: {
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined
+}): GeneratedField | undefined {
+  return field.extensions?.[generatedKey] as GeneratedField | undefined
+}

@@ -1,0 +1,61 @@
+/** Names of what is generated from a record. Source: decisions, GraphQL, Names; Small print: GraphQL. */
+import { createRequire } from 'node:module'
+
+/** The package `pluralize`, by the part that is used. */
+interface Pluralize {
+  (word: string): string
+  singular(word: string): string
+}
+
+let library: Pluralize | undefined
+
+function pluralize(): Pluralize {
+  library ??= createRequire(import.meta.url)('pluralize') as Pluralize
+  return library
+}
+
+/** Names of a record's queries. */
+export interface QueryNames {
+  /** The query for one record: `category`. */
+  readonly one: string
+  /** The query for a list: `categories`. */
+  readonly many: string
+  /** The plain `+s` form where it is another: `categorys`. */
+  readonly naive: string | undefined
+}
+
+/**
+ * @param typeName the class's name
+ * @param given what `@Record({ name, plural })` said; a plural that was given has no second form
+ */
+export function queryNames(
+  typeName: string,
+  given: { readonly name?: string; readonly plural?: string },
+): QueryNames {
+  const one = given.name ?? typeName.toLowerCase()
+  if (given.plural !== undefined) return { one, many: given.plural, naive: undefined }
+  const plural = pluralize()(one)
+  const many = plural === one ? `${one}List` : plural
+  const naive = `${one}s`
+  return { one, many, naive: naive === many ? undefined : naive }
+}
+
+/** The input field that takes the keys of a many-to-many relation: `tags` gives `tagIds`. */
+export function idsName(relation: string): string {
+  return `${pluralize().singular(relation)}Ids`
+}
+
+/** `category_id`, `CategoryId` and `categoryId` are all `categoryId`. */
+export function toCamelCase(name: string): string {
+  const joined = name.replace(/(?<=[^_])_+([A-Za-z0-9])/g, (_, letter: string) =>
+    letter.toUpperCase(),
+  )
+  return /^[A-Z][A-Z0-9]*$/.test(joined)
+    ? joined.toLowerCase()
+    : joined.charAt(0).toLowerCase() + joined.slice(1)
+}
+
+/** A Name of the GraphQL specification (§2.1.9) that is not kept for introspection. */
+export function isGraphqlName(name: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !name.startsWith('__')
+}

@@ -1,0 +1,203 @@
+/**
+ * Reads what a client asks of a list — `where`, `orderBy`, `limit`, `offset` — into conditions whose values stand in
+ * placeholders, and adds what the caller may see of the rows. Resolvers and planner read questions here alone.
+ * Source: decisions, Small print: GraphQL.
+ */
+import { HttpError } from '../../errors/http-error.js'
+import { FilterReader, invalid, isPlainObject, type Condition } from '../../records/filter.js'
+import { readOrder, type Order } from '../../records/order.js'
+import type { RecordsContext } from '../../records/source.js'
+import type { Table } from '../../records/table.js'
+import type { Arguments } from '../declarations.js'
+import type { Caller } from '../caller.js'
+import { demand } from './access.js'
+import type { FieldModel, RecordModel } from './model.js'
+
+/** A list's default length. */
+export const defaultLimit = 10
+
+export interface ListQuestion {
+  readonly condition: Condition | undefined
+  readonly order: Order
+  /** Places of both numbers among the values. */
+  readonly limit: number
+  readonly offset: number
+}
+
+/** What questions are read with. */
+export interface QuestionSettings {
+  readonly context: RecordsContext
+  readonly caller: Caller
+  /** The largest limit. */
+  readonly listMax: number
+}
+
+const nothing: Condition = { kind: 'any', parts: [] }
+
+/** Reads the questions of one statement: their values are in one list, their forms in one key. */
+export class QuestionReader {
+  readonly values: unknown[] = []
+  /** The same for questions that differ in values only. */
+  key = ''
+  readonly #settings: QuestionSettings
+
+  constructor(settings: QuestionSettings) {
+    this.#settings = settings
+  }
+
+  /**
+   * Reads the arguments of a list. Its condition's values come first, then limit and offset.
+   *
+   * @throws {HttpError} 400 `VALIDATION` with the argument's path; 401 or 403 for fields the caller may not see
+   */
+  list(model: RecordModel, args: Arguments): ListQuestion {
+    const condition = this.condition(model, args.where)
+    const order = this.order(model, args.orderBy)
+    const limit = this.values.push(this.#count('limit', args.limit ?? defaultLimit)) - 1
+    const offset = this.values.push(readCount('offset', args.offset ?? 0)) - 1
+    return { condition, order, limit, offset }
+  }
+
+  /** The living rows that the filter finds and the caller may see; `undefined` for all. */
+  condition(model: RecordModel, where: unknown): Condition | undefined {
+    const rows = this.rows(model.table)
+    if (where === undefined || where === null) return rows
+    const { context } = this.#settings
+    const reader = new FilterReader(context, true, this.values)
+    const given = reader.read(model.table, this.#translate(model, where, 'where'), 'where')
+    this.key += reader.key
+    return joined(this.#bind(given), rows)
+  }
+
+  /** @throws {HttpError} 400 `VALIDATION` */
+  order(model: RecordModel, orderBy: unknown): Order {
+    const given = orderBy === undefined || orderBy === null ? undefined : (orderBy as unknown[])
+    const terms = given?.map((term, index) => this.#orderTerm(model, term, index))
+    const order = readOrder(model.table, terms, true)
+    this.key += `o${order.key};`
+    return order
+  }
+
+  /** What `@Record({ rows })` lets the caller see; `undefined` for all rows. */
+  rows(table: Table): Condition | undefined {
+    const { caller, context } = this.#settings
+    const { rows } = table.options
+    if (rows === undefined || caller.trusted) return undefined
+    const answer = rows(caller.user)
+    if (answer === true) {
+      this.key += 'T'
+      return undefined
+    }
+    if (!isPlainObject(answer)) {
+      this.key += 'F'
+      return nothing
+    }
+    const reader = new FilterReader(context, false, this.values)
+    const condition = reader.read(table, answer)
+    this.key += `R${reader.key}`
+    return condition
+  }
+
+  /** @throws {HttpError} 400 when it is over the maximum, negative or no integer */
+  first(given: unknown): number {
+    return this.#count('first', given ?? defaultLimit)
+  }
+
+  /** What relations lead to is bound by its own rows, whatever a filter says through them. */
+  #bind(condition: Condition): Condition {
+    switch (condition.kind) {
+      case 'all':
+      case 'any':
+        return { ...condition, parts: condition.parts.map((part) => this.#bind(part)) }
+      case 'not':
+        return { ...condition, part: this.#bind(condition.part) }
+      case 'related': {
+        const part = this.#bind(condition.part)
+        const rows = this.rows(condition.relation.target)
+        return { ...condition, part: joined(part, rows) as Condition }
+      }
+      default:
+        return condition
+    }
+  }
+
+  /** From GraphQL's names to the record's. Names of the record's that GraphQL does not know never get here. */
+  #translate(model: RecordModel, where: unknown, path: string): unknown {
+    if (!isPlainObject(where)) return where
+    const translated: Record<string, unknown> = {}
+    for (const name of Object.keys(where)) {
+      const value = where[name]
+      const at = `${path}.${name}`
+      if (name === 'and' || name === 'or') {
+        translated[name] = Array.isArray(value)
+          ? value.map((part, index) => this.#translate(model, part, `${at}.${index}`))
+          : value
+        continue
+      }
+      if (name === 'not') {
+        translated[name] = this.#translate(model, value, at)
+        continue
+      }
+      const relation = model.relations.get(name)
+      if (relation === undefined) {
+        const field = this.#field(model, name)
+        translated[field.column.property] = field.form === 'id' ? toIds(field, value) : value
+        continue
+      }
+      demand(relation.access, this.#settings.caller)
+      demand(relation.target.access, this.#settings.caller)
+      translated[relation.relation.name] = this.#translate(relation.target, value, at)
+    }
+    return translated
+  }
+
+  #orderTerm(model: RecordModel, term: unknown, index: number): Record<string, unknown> {
+    const names = isPlainObject(term) ? Object.keys(term) : []
+    const [name] = names
+    if (name === undefined || names.length > 1)
+      throw invalid(`orderBy.${index}`, 'type', 'must name one field')
+    const { column } = this.#field(model, name)
+    return { [column.property]: (term as Record<string, unknown>)[name] }
+  }
+
+  #field(model: RecordModel, name: string): FieldModel {
+    const field = model.fields.get(name)
+    if (field === undefined) throw new HttpError(400, `${name} is unknown`, { code: 'VALIDATION' })
+    demand(field.access, this.#settings.caller)
+    return field
+  }
+
+  #count(name: string, given: unknown): number {
+    const { listMax } = this.#settings
+    const count = readCount(name, given)
+    if (count > listMax) throw invalid(name, 'max', `must be at most ${listMax}`)
+    return count
+  }
+}
+
+/** All of them; `undefined` of none. */
+export function joined(
+  one: Condition | undefined,
+  other: Condition | undefined,
+): Condition | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return { kind: 'all', parts: [one, other] }
+}
+
+function readCount(name: string, given: unknown): number {
+  if (Number.isSafeInteger(given) && (given as number) >= 0) return given as number
+  throw invalid(name, 'min', 'must be an integer from 0')
+}
+
+/** GraphQL gives keys as text. What is no key stays text, which the filter refuses. */
+function toIds({ column }: FieldModel, value: unknown): unknown {
+  if (column.isUuid || !isPlainObject(value)) return value
+  const toId = (id: unknown): unknown =>
+    typeof id === 'string' ? (column.field.entry.fromText(id) ?? id) : id
+  return Object.fromEntries(
+    Object.entries(value).map(([operator, operand]) => [
+      operator,
+      Array.isArray(operand) ? operand.map(toId) : toId(operand),
+    ]),
+  )
+}

@@ -1,0 +1,200 @@
+/** Makes models of tables, and says what GraphQL cannot show. Source: decisions, GraphQL, Names and Kinds. */
+import { accessNotes, classAccess } from '../../auth/decorators.js'
+import type { AccessRule } from '../../auth/access.js'
+import type { Problem } from '../../errors/declaration-error.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { isOrdered } from '../../records/operators.js'
+import type { Column, Relation, Table } from '../../records/table.js'
+import { EnumReader } from './read-enums.js'
+import type { EnumModel, FieldForm, FieldModel, MethodModel } from './model.js'
+import type { RecordModel, RelationModel } from './model.js'
+import { idsName, isGraphqlName, queryNames, toCamelCase } from './names.js'
+import { readResolveNotes } from './resolve-note.js'
+
+export interface Models {
+  readonly records: readonly RecordModel[]
+  readonly enums: readonly EnumModel[]
+}
+
+/** @param tables every table once, with those that relations lead to */
+export function readModels(tables: readonly Table[], problems: Problem[]): Models {
+  const reader = new ModelReader(problems)
+  const records = tables.map((table) => reader.read(table))
+  for (const model of records) reader.relate(model)
+  return { records, enums: reader.enums.all() }
+}
+
+interface OpenModel extends RecordModel {
+  readonly relations: Map<string, RelationModel>
+}
+
+class ModelReader {
+  readonly enums: EnumReader
+  readonly #problems: Problem[]
+  readonly #models = new Map<Table, OpenModel>()
+
+  constructor(problems: Problem[]) {
+    this.#problems = problems
+    this.enums = new EnumReader(problems)
+  }
+
+  read(table: Table): RecordModel {
+    const { type, options } = table
+    const { note, problems } = classAccess(type)
+    this.#problems.push(...problems)
+    this.#checkName(type.name, `class ${type.name}`)
+    const names = queryNames(type.name, options)
+    this.#checkName(names.one, `${type.name}: the query`)
+    this.#checkName(names.many, `${type.name}: the list query`)
+    const model: OpenModel = {
+      table,
+      type,
+      name: type.name,
+      ...names,
+      fields: this.#readFields(table),
+      relations: new Map(),
+      methods: this.#readMethods(table),
+      access: note,
+    }
+    this.#models.set(table, model)
+    return model
+  }
+
+  relate(model: RecordModel): void {
+    const { relations } = this.#models.get(model.table) as OpenModel
+    for (const relation of model.table.relations.values()) {
+      if (model.table.shape.byName.get(relation.name)?.hidden === true) continue
+      const name = toCamelCase(relation.name)
+      const where = `${model.name}.${relation.name}`
+      this.#checkName(name, where)
+      if (model.fields.has(name) || relations.has(name)) this.#twice(where, name)
+      const target = this.#models.get(relation.target)
+      if (target !== undefined) relations.set(name, toRelation(model, relation, target, name))
+    }
+  }
+
+  #readFields(table: Table): ReadonlyMap<string, FieldModel> {
+    const fields = new Map<string, FieldModel>()
+    for (const column of table.columns) {
+      if (column.field.hidden) continue
+      const name = toCamelCase(column.property)
+      const where = `${table.type.name}.${column.property}`
+      this.#checkName(name, where)
+      if (fields.has(name)) this.#twice(where, name)
+      fields.set(name, this.#readField(table, column, name))
+    }
+    return fields
+  }
+
+  #readField(table: Table, column: Column, name: string): FieldModel {
+    const { field } = column
+    const isList = field.list && field.nested === undefined && field.kind !== 'json'
+    const enumeration = this.enums.read(`${table.type.name}.${column.property}`, field)
+    const single = formOf(column, enumeration, isList)
+    const scalar = enumeration?.name ?? (single === 'json' ? 'String' : field.entry.graphql)
+    return Object.freeze({
+      name,
+      column,
+      type: isList ? `[${scalar}!]` : scalar,
+      form: isList ? 'list' : single,
+      itemForm: isList ? single : undefined,
+      enumeration,
+      filter: filterOf(column, enumeration),
+      isOrdered: isOrdered(column) || column.isBoolean,
+      isInput: !field.readOnly && !column.isKey,
+      access: memberAccess(table, column.property),
+    })
+  }
+
+  #readMethods({ type, byProperty }: Table): MethodModel[] {
+    return [...readResolveNotes(type)].map(([member, note]) => {
+      const where = `${type.name}.${member}`
+      const name = toCamelCase(member)
+      this.#checkName(name, where)
+      for (const need of note.options.needs ?? []) {
+        if (byProperty.has(need)) continue
+        this.#problems.push({
+          code: 'GRAPHQL_NEEDS',
+          message: `${where} needs "${need}", which is no field of ${type.name}.`,
+          remedy: didYouMean(need, byProperty.keys()),
+        })
+      }
+      return { name, member, note, access: accessNotes(type, member).onMethod }
+    })
+  }
+
+  #checkName(name: string, where: string): void {
+    if (isGraphqlName(name)) return
+    this.#problems.push({
+      code: 'GRAPHQL_NAME',
+      message: `${where} is called "${name}" in GraphQL, which is no name there.`,
+      remedy: 'Names are letters, digits and _, not beginning with a digit or with two _.',
+    })
+  }
+
+  #twice(where: string, name: string): void {
+    this.#problems.push({
+      code: 'GRAPHQL_NAME_TAKEN',
+      message: `${where} would be the second field "${name}" of its GraphQL type.`,
+      remedy: 'Rename one of them.',
+    })
+  }
+}
+
+function toRelation(
+  { table }: RecordModel,
+  relation: Relation,
+  target: RecordModel,
+  name: string,
+): RelationModel {
+  return Object.freeze({
+    name,
+    relation,
+    target,
+    isList: relation.kind !== 'belongsTo',
+    idsName: relation.kind === 'manyToMany' ? idsName(name) : undefined,
+    access: memberAccess(table, relation.name),
+  })
+}
+
+/** `@Secured` before a property. The decorator itself reports properties of controllers only through `accessNotes`. */
+function memberAccess({ type }: Table, property: string): AccessRule | undefined {
+  const { onMethod } = accessNotes(type, property)
+  return onMethod === undefined || onMethod.open ? undefined : onMethod
+}
+
+function formOf(
+  { field, storage, isKey }: Column,
+  enumeration: EnumModel | undefined,
+  isList: boolean,
+): FieldForm {
+  if (isKey) return 'id'
+  if (enumeration !== undefined) return 'enum'
+  if (field.kind === 'boolean' && (isList || storage !== 'json')) return 'boolean'
+  return formByStorage[isList ? field.entry.storage : storage]
+}
+
+const formByStorage = {
+  integer: 'int',
+  real: 'float',
+  text: 'text',
+  moment: 'text',
+  bytes: 'bytes',
+  json: 'json',
+} as const
+
+/** The input types of filters are declared in `declare-filters.ts`. */
+function filterOf(column: Column, enumeration: EnumModel | undefined): string {
+  if (column.storage === 'json') return 'JsonFilter'
+  if (column.isKey) return 'IDFilter'
+  if (enumeration !== undefined) return `${enumeration.name}Filter`
+  return column.isBoolean ? 'BooleanFilter' : filterByStorage[column.storage]
+}
+
+const filterByStorage = {
+  integer: 'IntFilter',
+  real: 'FloatFilter',
+  text: 'StringFilter',
+  moment: 'DateTimeFilter',
+  bytes: 'BytesFilter',
+} as const

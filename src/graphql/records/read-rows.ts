@@ -1,0 +1,207 @@
+/** Runs questions: lists, counts, single rows and the rows behind relations, one statement each. */
+import { arrange, Slot, type Plan, type RawBuilder, type Sql } from '../../records/builder.js'
+import type { ColumnCodec } from '../../records/codec.js'
+import type { Later, Row } from '../../records/engine.js'
+import type { Condition } from '../../records/filter.js'
+import { FilterWriter } from '../../records/filter-sql.js'
+import { Kept } from '../../records/kept.js'
+import { after, attempt } from '../../records/later.js'
+import { writeOrder, type Order } from '../../records/order.js'
+import type { RecordsContext, Source } from '../../records/source.js'
+import type { Relation, Table } from '../../records/table.js'
+import { toClientError } from '../../records/write-faults.js'
+import { joined, type ListQuestion, type QuestionReader } from './question.js'
+
+export type Instance = Record<string, unknown>
+
+/** The rows of a list. */
+export function readList(
+  table: Table,
+  question: ListQuestion,
+  reader: QuestionReader,
+  source: Source,
+): Later<Instance[]> {
+  const { condition, order, limit } = question
+  const selection = { condition, key: reader.key, count: limit, withDeleted: false }
+  const plan = source.context.plansOf(table).list(selection, order, true, true)
+  return after(run(plan, reader.values, table, source), (rows) => instances(table, rows, source))
+}
+
+/** The first row that a condition finds. */
+export function readFirst(
+  table: Table,
+  condition: Condition,
+  { key, values }: { readonly key: string; readonly values: readonly unknown[] },
+  source: Source,
+): Later<Instance | undefined> {
+  const selection = { condition, key, count: values.length, withDeleted: false }
+  const plan = source.context.plansOf(table).list(selection, byKey(table), true, false)
+  return after(
+    run(plan, [...values, 1], table, source),
+    (rows) => instances(table, rows, source)[0],
+  )
+}
+
+export function readCount(
+  table: Table,
+  condition: Condition | undefined,
+  { key, values }: { readonly key: string; readonly values: readonly unknown[] },
+  source: Source,
+): Later<number> {
+  const selection = { condition, key, count: values.length, withDeleted: false }
+  const plan = source.context.plansOf(table).count(selection)
+  return after(run(plan, values, table, source), ([row]) => Number(row?.[0]))
+}
+
+/** A condition for one key, with its key and values to go with it. */
+export function keyCondition(codec: ColumnCodec, key: unknown, reader: QuestionReader): Condition {
+  reader.key += '='
+  return { kind: 'compare', codec, operator: 'eq', slot: reader.values.push(key) - 1 }
+}
+
+/**
+ * The rows behind a relation of many records: of each the ones that its own list asks for.
+ *
+ * @param keys driver's values of the relation's `local` column, each once
+ * @returns by the key's text
+ */
+export function readRelated(
+  relation: Relation,
+  keys: readonly unknown[],
+  question: ListQuestion,
+  reader: QuestionReader,
+  source: Source,
+): Later<Map<string, Instance[]>> {
+  const { context } = source
+  const { values } = reader
+  const [limit, offset] = [values[question.limit] as number, values[question.offset] as number]
+  const slots: RelatedSlots = {
+    condition: question.condition,
+    order: question.order,
+    keys: values.push(context.dialect.encodeList(relation.local, keys)) - 1,
+    offset: question.offset,
+    end: values.push(offset + limit) - 1,
+  }
+  const plan = relatedPlans(context, relation).get(reader.key, () =>
+    planRelated(relation, slots, context),
+  )
+  return after(run(plan, values, relation.target, source), (rows) =>
+    grouped(relation, rows, source),
+  )
+}
+
+/** The one row behind each key of a `belongsTo`. */
+export function readOwners(
+  relation: Relation,
+  keys: readonly unknown[],
+  reader: QuestionReader,
+  source: Source,
+): Later<Map<string, Instance>> {
+  const { context } = source
+  const { target } = relation
+  const codec = context.codecOf(target).key
+  const rows = reader.rows(target)
+  const packed = context.dialect.encodeList(relation.local, keys)
+  const slots = [reader.values.push(packed) - 1]
+  const among: Condition = { kind: 'list', codec, slots, packed: true, orNull: false }
+  const { values } = reader
+  const condition = joined(among, rows)
+  const selection = { condition, key: `b${reader.key}`, count: values.length, withDeleted: false }
+  const plan = context.plansOf(target).list(selection, byKey(target), false, false)
+  return after(run(plan, values, target, source), (found) => {
+    const owners = new Map<string, Instance>()
+    for (const owner of instances(target, found, source))
+      owners.set(String(owner[target.key.property]), owner)
+    return owners
+  })
+}
+
+interface RelatedSlots {
+  readonly condition: Condition | undefined
+  readonly order: Order
+  readonly keys: number
+  readonly offset: number
+  readonly end: number
+}
+
+const plans = new WeakMap<RecordsContext, WeakMap<Relation, Kept<Plan>>>()
+
+function relatedPlans(context: RecordsContext, relation: Relation): Kept<Plan> {
+  let ofContext = plans.get(context)
+  if (ofContext === undefined) plans.set(context, (ofContext = new WeakMap()))
+  let kept = ofContext.get(relation)
+  if (kept === undefined) ofContext.set(relation, (kept = new Kept(100)))
+  return kept
+}
+
+function planRelated(relation: Relation, slots: RelatedSlots, context: RecordsContext): Plan {
+  const { builder, dialect } = context
+  const { sql } = builder
+  const { target } = relation
+  const writer = new FilterWriter(sql, dialect)
+  const columns = sql.join(target.columns.map(({ name }) => sql.ref(`t.${name}`)))
+  const led = ledBy(relation, sql)
+  const [before, behind] = dialect.listTest
+  const tests = [
+    sql`${led} ${sql.raw(before)}${new Slot(slots.keys)}${sql.raw(behind)}`,
+    ...(target.deletedAt === undefined ? [] : [sql`${writer.ref('t', target.deletedAt)} is null`]),
+    ...(slots.condition === undefined ? [] : [writer.write(slots.condition, 't')]),
+  ]
+  const place = sql`row_number() over (partition by ${led} order by ${writeOrder(slots.order.terms, writer, 't')})`
+  const inner = sql`select ${led} as filigree_led, ${columns}, ${place} as filigree_place from ${fromOf(relation, sql)} where ${sql.join(tests, sql` and `)}`
+  const chosen = sql.join(target.columns.map(({ name }) => sql.ref(`q.${name}`)))
+  return builder.compile(
+    sql`select q.filigree_led, ${chosen} from (${inner}) as q where q.filigree_place > ${new Slot(slots.offset)} and q.filigree_place <= ${new Slot(slots.end)} order by q.filigree_place`,
+    false,
+  )
+}
+
+function ledBy({ join, foreign }: Relation, sql: Sql): RawBuilder<unknown> {
+  return join === undefined ? sql.ref(`t.${foreign.name}`) : sql.ref(`j.${join.from}`)
+}
+
+/** The table behind a relation as `t`, with the pairs that lead there as `j`. */
+function fromOf({ join, foreign, target }: Relation, sql: Sql): RawBuilder<unknown> {
+  const table = sql`${sql.table(target.name)} as t`
+  if (join === undefined) return table
+  return sql`${sql.table(join.name)} as j inner join ${table} on ${sql.ref(`t.${foreign.name}`)} = ${sql.ref(`j.${join.to}`)}`
+}
+
+function grouped(
+  { target }: Relation,
+  rows: readonly Row[],
+  source: Source,
+): Map<string, Instance[]> {
+  const { readRow } = source.context.codecOf(target)
+  const byKeyText = new Map<string, Instance[]>()
+  for (const [led, ...row] of rows) {
+    const key = String(led)
+    const list = byKeyText.get(key)
+    if (list === undefined) byKeyText.set(key, [readRow(row) as Instance])
+    else list.push(readRow(row) as Instance)
+  }
+  return byKeyText
+}
+
+function run(
+  plan: Plan,
+  values: readonly unknown[],
+  table: Table,
+  source: Source,
+): Later<readonly Row[]> {
+  return attempt(
+    () => source.runner().rows(plan.statement, arrange(plan, values)),
+    (error) => {
+      throw toClientError(error, table, 'read')
+    },
+  )
+}
+
+function instances(table: Table, rows: readonly Row[], source: Source): Instance[] {
+  const { readRow } = source.context.codecOf(table)
+  return rows.map((row) => readRow(row) as Instance)
+}
+
+function byKey(table: Table): Order {
+  return { terms: [{ column: table.key, descending: false, nullsFirst: false }], key: '' }
+}

@@ -1,0 +1,43 @@
+/** `@Resolve`: makes a method of a record a field of its GraphQL type. Source: decisions, Small print: GraphQL. */
+import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
+import { createMemberNote, type Class } from '../../metadata/note.js'
+import type { ArgumentDeclaration } from '../declarations.js'
+
+export interface ResolveOptions {
+  /** The record's fields that the method reads; they are loaded whatever the client selected. Default: all. */
+  needs?: readonly string[]
+  /** By name: a type (`'Int!'`), or a type with a default. Default: none. */
+  args?: Readonly<Record<string, string | ArgumentDeclaration>>
+  description?: string
+}
+
+export interface ResolveNote {
+  readonly type: string
+  readonly options: Readonly<ResolveOptions>
+}
+
+const resolveNotes = createMemberNote<ResolveNote>('resolve')
+
+/**
+ * Makes a method a field of the record's GraphQL type. The method is called with `(args, context)` on the record.
+ *
+ * ```ts
+ * @Resolve('Float', { needs: ['price'], args: { rate: 'Float!' } })
+ * withTax({ rate }: { rate: number }) { return this.price * (1 + rate) }    // product { withTax(rate: 0.2) }
+ * ```
+ *
+ * @param type in the type notation: `Float`, `[String!]`, `Product`
+ */
+export function Resolve(type: string, options: ResolveOptions = {}): AnyDecorator {
+  return toDecorator(({ owner, member, place, isStatic }) => {
+    if (member === undefined || place !== 'method' || isStatic) {
+      throw new TypeError(`@Resolve on ${owner.name}: it belongs before a method of instances.`)
+    }
+    resolveNotes.write(owner, member, { type, options: { ...options } })
+  })
+}
+
+/** A class's fields by method, the base's first. */
+export function readResolveNotes(owner: Class): ReadonlyMap<string, ResolveNote> {
+  return resolveNotes.readAll(owner)
+}

@@ -1,0 +1,136 @@
+/**
+ * Resolvers of what is generated, for operations that the planner leaves to graphql-js: beside fields with resolvers of
+ * their own, and wherever an answer has errors. Relations are read in batches, one statement a level.
+ */
+import type { GraphQLResolveInfo } from 'graphql'
+import type { Database } from '../../records/database.js'
+import type { Later } from '../../records/engine.js'
+import { toKey } from '../../records/key.js'
+import { after } from '../../records/later.js'
+import type { Source } from '../../records/source.js'
+import type { Arguments } from '../declarations.js'
+import { callerOf, type Caller } from '../caller.js'
+import { admitted } from './access.js'
+import { inBatch } from './batches.js'
+import type { RecordModel, RelationModel } from './model.js'
+import { QuestionReader, joined } from './question.js'
+import {
+  keyCondition,
+  readCount,
+  readFirst,
+  readList,
+  readOwners,
+  readRelated,
+} from './read-rows.js'
+import type { Instance } from './read-rows.js'
+
+/** What resolvers work with. */
+export interface RecordServices {
+  readonly database: () => Database
+  readonly listMax: number
+}
+
+/** One record, or null where the caller may see none of that key. */
+export function resolveOne(
+  model: RecordModel,
+  services: RecordServices,
+  id: unknown,
+  context: unknown,
+): Later<Instance | null> {
+  const { source, reader } = open(services, callerOf(context))
+  const codec = source.context.codecOf(model.table)
+  const key = toKey(codec, id)
+  if (key === undefined) return null
+  const rows = reader.rows(model.table)
+  const condition = keyCondition(codec.key, key, reader)
+  const found = readFirst(model.table, joined(condition, rows) ?? condition, reader, source)
+  return after(found, (record) => record ?? null)
+}
+
+export function resolveList(
+  model: RecordModel,
+  services: RecordServices,
+  args: Arguments,
+  context: unknown,
+): Later<Instance[]> {
+  const { source, reader } = open(services, callerOf(context))
+  return readList(model.table, reader.list(model, args), reader, source)
+}
+
+export function resolveCount(
+  model: RecordModel,
+  services: RecordServices,
+  where: unknown,
+  context: unknown,
+): Later<number> {
+  const { source, reader } = open(services, callerOf(context))
+  return readCount(model.table, reader.condition(model, where), reader, source)
+}
+
+/** The resolver of a relation's field. */
+export function relationResolver(
+  relation: RelationModel,
+  services: RecordServices,
+): (record: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo) => unknown {
+  const rules = [relation.access, relation.target.access]
+  const resolve = relation.isList ? resolveMany : resolveOwner
+  return (record, args, context, info) => {
+    const caller = callerOf(context)
+    return admitted(rules, caller, () =>
+      resolve({ relation, services, caller, args, info }, record as Instance),
+    )
+  }
+}
+
+interface Asking {
+  readonly relation: RelationModel
+  readonly services: RecordServices
+  readonly caller: Caller
+  readonly args: Arguments
+  readonly info: GraphQLResolveInfo
+}
+
+function resolveOwner(asking: Asking, record: Instance): Later<Instance | null> {
+  const { relation, services, caller, info } = asking
+  const { local } = relation.relation
+  const value = record[local.property]
+  if (value === undefined || value === null) return null
+  const batch = inBatch<unknown, Instance | null>(
+    info.variableValues,
+    info.fieldNodes[0],
+    (keys) => {
+      const { source, reader } = open(services, caller)
+      return after(
+        readOwners(relation.relation, keys, reader, source),
+        (owners) => (key) => owners.get(String(key)) ?? null,
+      )
+    },
+  )
+  return batch.get(encode(relation, value))
+}
+
+function resolveMany(asking: Asking, record: Instance): Later<Instance[]> {
+  const { relation, services, caller, args, info } = asking
+  const value = record[relation.relation.local.property]
+  if (value === undefined || value === null) return []
+  const batch = inBatch<unknown, Instance[]>(info.variableValues, info.fieldNodes[0], (keys) => {
+    const { source, reader } = open(services, caller)
+    const question = reader.list(relation.target, args)
+    const related = readRelated(relation.relation, keys, question, reader, source)
+    return after(related, (lists) => (key) => lists.get(String(key)) ?? [])
+  })
+  return batch.get(encode(relation, value))
+}
+
+/** Keys of UUIDs are compared in the form in which they are kept. */
+function encode({ relation }: RelationModel, value: unknown): unknown {
+  return relation.local.isUuid ? String(value).toLowerCase() : value
+}
+
+function open(
+  { database, listMax }: RecordServices,
+  caller: Caller,
+): { source: Source; reader: QuestionReader } {
+  const source = database()
+  return { source, reader: new QuestionReader({ context: source.context, caller, listMax }) }
+}
