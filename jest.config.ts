@@ -13,7 +13,7 @@ const config: Config = {
   transform: {
     '^.+\\.ts$': ['ts-jest', { useESM: true, tsconfig: 'test/tsconfig.json', diagnostics: false }],
   },
-  testTimeout: 20_000,
+  testTimeout: 60_000,
 }
 
 export default config

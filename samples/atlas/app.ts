@@ -1,5 +1,5 @@
 /** The atlas: what belongs to it. */
-import { Controller, Get, Module } from 'filigree'
+import { Controller, Doc, Get, Module } from 'filigree'
 import { CityController } from './cities.js'
 import { CountryController } from './countries.js'
 import { LoginController, Users } from './login.js'
@@ -9,6 +9,7 @@ import { World } from './world.js'
 @Controller
 class IndexController {
   @Get
+  @Doc({ description: 'Where to begin.', exampleResponse: { atlas: '…', try: ['/countries/IS'] } })
   index() {
     return {
       atlas: 'The countries and cities of the world.',

@@ -1,6 +1,6 @@
 /** The countries over REST. */
-import { Controller, Field, Get, HttpError, Page } from 'filigree'
-import { CityView } from './cities.js'
+import { Controller, Doc, Field, Get, HttpError, Page } from 'filigree'
+import { CityView, reykjavik } from './cities.js'
 import { PageQuery, toPage } from './paging.js'
 import { World, type Country } from './world.js'
 
@@ -26,7 +26,21 @@ class CountryView {
   @Field('string') flag!: string
 }
 
+const iceland = {
+  code: 'IS',
+  name: 'Iceland',
+  officialName: 'Iceland',
+  capital: 'Reykjavik',
+  region: 'Europe',
+  subregion: 'Northern Europe',
+  area: 103000,
+  lat: 65,
+  lng: -18,
+  flag: '🇮🇸',
+}
+
 @Controller('/countries')
+@Doc({ tags: ['countries'] })
 export class CountryController {
   static inject = [World]
   readonly #world: World
@@ -36,6 +50,10 @@ export class CountryController {
   }
 
   @Get('/', { query: CountryQuery, returns: Page.of(CountryView) })
+  @Doc({
+    description: 'Countries by region and part of their name.',
+    exampleResponse: { items: [iceland], total: 1, limit: 20, offset: 0 },
+  })
   list(query: CountryQuery) {
     const region = query.region?.toLowerCase()
     const text = query.q?.toLowerCase()
@@ -48,11 +66,16 @@ export class CountryController {
   }
 
   @Get('/<code:slug>', { returns: CountryView })
+  @Doc({ description: 'One country by its code, in either case.', exampleResponse: iceland })
   show(code: string): Country | undefined {
     return this.#world.country(code)
   }
 
   @Get('/<code:slug>/cities', { query: PageQuery, returns: Page.of(CityView) })
+  @Doc({
+    description: 'The cities of a country.',
+    exampleResponse: { items: [reykjavik], total: 66, limit: 20, offset: 0 },
+  })
   cities(code: string, query: PageQuery) {
     const country = this.#world.country(code)
     if (country === undefined) throw new HttpError(404, `There is no country ${code}.`)

@@ -3,7 +3,7 @@ import { bootstrap } from 'filigree'
 import { AtlasModule } from './app.js'
 import { World } from './world.js'
 
-const app = await bootstrap(AtlasModule)
+const app = await bootstrap(AtlasModule, { docs: { title: 'Atlas', version: '1.0.0' } })
 const world = app.get(World)
 
 console.log(`
@@ -13,6 +13,7 @@ The atlas knows ${world.countries.length} countries and ${world.cityCount} citie
   ${app.url}/countries?region=Europe&limit=3     countries, filtered and paged
   ${app.url}/cities?q=reykja                     search
   ${app.url}/cities/near/64.14/-21.9             what is around
+  ${app.url}/swagger                             the documentation, to try out
 
   Log in to write: POST /login with {"name": "ada", "password": "analytical"}.
 `)

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Controller, file, Get, HttpError, Put, reply, type UploadedFile } from 'filigree'
+import { Controller, Doc, file, Get, HttpError, Put, reply, type UploadedFile } from 'filigree'
 import { World } from './world.js'
 
 const extensions: Readonly<Record<string, string>> = {
@@ -35,6 +35,7 @@ export class PictureFolder {
 }
 
 @Controller('/countries/<code:slug>/picture')
+@Doc({ tags: ['pictures'] })
 export class PictureController {
   static inject = [World, PictureFolder]
   readonly #world: World
@@ -46,13 +47,19 @@ export class PictureController {
   }
 
   @Get
+  @Doc({ description: 'The picture of a country, as it was uploaded.' })
   show(code: string) {
     const name = this.#folder.find(this.#existing(code))
     if (name === undefined) throw new HttpError(404, `${code.toUpperCase()} has no picture yet.`)
     return file(name, { root: this.#folder.path })
   }
 
-  @Put({ limit: '5mb' })
+  @Put({ limit: '5mb', status: 201 })
+  @Doc({
+    description: 'Uploads the picture of a country: PNG, JPEG or WebP, one file named "picture".',
+    files: { picture: 'PNG, JPEG or WebP, at most 5 MB' },
+    exampleResponse: { country: 'IS', type: 'image/png', size: 48213 },
+  })
   async keep(code: string, files: { picture?: UploadedFile }) {
     const { picture } = files
     if (picture === undefined || Array.isArray(picture)) {
