@@ -1,6 +1,6 @@
 /** `@Record`: the note that makes a class's fields a table. Source: public face, Records. */
 import type { Claims } from '../http/request.js'
-import { fieldNotes, noteField } from '../fields/field.js'
+import { fieldNotes, givenKey, noteField } from '../fields/field.js'
 import { readTarget, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, type Class } from '../metadata/note.js'
 
@@ -67,6 +67,8 @@ export function readRecord(owner: Class): RecordOptions | undefined {
 
 function note(owner: Class, options: RecordOptions): void {
   recordNote.write(owner, options)
+  // The database counts keys up or the repository makes them: no client's input may name one.
+  givenKey.write(owner, true)
   const moment = { default: 'now', readOnly: true }
   if (options.timestamps === true) {
     addField(owner, 'createdAt', moment)

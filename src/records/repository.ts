@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { arrange, type Plan } from './builder.js'
 import type { TableCodec } from './codec.js'
 import type { Later, Row } from './engine.js'
-import { FilterReader, invalid } from './filter.js'
+import { FilterReader, invalid, type Condition } from './filter.js'
 import type { OrderBy, Where } from './filter-types.js'
 import { insertMany, type InsertManyOptions } from './insert-many.js'
 import { toKey } from './key.js'
@@ -35,6 +35,8 @@ export interface ListOptions<T> extends FindOptions {
   offset?: number
   /** Rows that were softly deleted too. Default false. */
   withDeleted?: boolean
+  /** Which rows at all, beside `where`: the filter of somebody's rights. Hidden fields may be named in it. Default all. */
+  rows?: object | boolean
   /** Who asks: for a client hidden fields do not exist. Default `program`. */
   from?: 'client' | 'program'
 }
@@ -94,7 +96,7 @@ export class Repository<T extends object = object> {
   /** The number of rows that a filter finds. Default: of all living ones. */
   count(
     where?: Where<T>,
-    options: Pick<ListOptions<T>, 'withDeleted' | 'from'> = {},
+    options: Pick<ListOptions<T>, 'withDeleted' | 'from' | 'rows'> = {},
   ): Promise<number> {
     return promise(() => {
       const { selection, values } = this.#select({ ...options, where })
@@ -206,11 +208,19 @@ export class Repository<T extends object = object> {
   }
 
   #select(options: ListOptions<T>): { selection: Selection; values: unknown[] } {
-    const { where, withDeleted = false, from } = options
-    if (where === undefined) return { selection: withDeleted ? deletedToo : all, values: [] }
-    const reader = new FilterReader(this.#source.context, from === 'client')
-    const condition = reader.read(this.table, where)
-    const { key, values } = reader
+    const { where, withDeleted = false, from, rows = true } = options
+    if (where === undefined && rows === true) {
+      return { selection: withDeleted ? deletedToo : all, values: [] }
+    }
+    const values: unknown[] = []
+    const asked = new FilterReader(this.#source.context, from === 'client', values)
+    const allowed = new FilterReader(this.#source.context, false, values)
+    const parts = [
+      asked.read(this.table, where ?? {}),
+      allowed.read(this.table, typeof rows === 'boolean' ? (rows ? {} : none) : rows),
+    ]
+    const key = `${asked.key}${allowed.key}`
+    const condition: Condition = { kind: 'all', parts }
     return { selection: { condition, key, count: values.length, withDeleted }, values }
   }
 
@@ -274,6 +284,9 @@ export class Repository<T extends object = object> {
   }
 }
 
+/** No row: nothing is one of nothing. */
+const none = { or: [] }
+
 const all: Selection = { condition: undefined, key: '', count: 0, withDeleted: false }
 const deletedToo: Selection = { ...all, withDeleted: true }
 
@@ -284,6 +297,7 @@ const listOptions: ReadonlySet<string> = new Set([
   'offset',
   'with',
   'withDeleted',
+  'rows',
   'from',
 ])
 

@@ -3,15 +3,14 @@ import { EngineFault, type FaultKind } from '../engine.js'
 
 /** @returns an `EngineFault`; an error that is not SQLite's as it is */
 export function toSqliteFault(error: unknown): unknown {
-  if (!(error instanceof Error)) return error
-  const code: unknown = (error as { code?: unknown }).code
-  if (error instanceof RangeError) return new EngineFault('value', error.message, error)
+  // By their looks, not by their class: the driver keeps the error class of whoever loaded it first.
+  const { name, code, message } = (error ?? {}) as Partial<Record<string, unknown>>
+  if (typeof message !== 'string') return error
+  if (name === 'RangeError') return new EngineFault('value', message, error)
   if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return error
   // What `on delete restrict` refuses comes under the code of triggers.
-  const refers = error.message === 'FOREIGN KEY constraint failed'
-  const kind = refers ? 'reference' : kindOf(code)
-  const details = kind === 'unique' ? readUnique(error.message) : {}
-  return new EngineFault(kind, error.message, error, details)
+  const kind = message === 'FOREIGN KEY constraint failed' ? 'reference' : kindOf(code)
+  return new EngineFault(kind, message, error, kind === 'unique' ? readUnique(message) : {})
 }
 
 function kindOf(code: string): FaultKind {

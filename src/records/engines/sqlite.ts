@@ -327,7 +327,8 @@ function missingDriver(remedy: string, cause: unknown): DeclarationError {
 }
 
 function toBootFault(file: string, cause: unknown): DeclarationError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
+  const { message } = (cause ?? {}) as { message?: unknown }
+  const reason = typeof message === 'string' ? message : String(cause)
   // The driver finds its compiled part only when a database is opened.
   if (/bindings file|NODE_MODULE_VERSION|\.node\b/.test(reason)) {
     return missingDriver('npm rebuild better-sqlite3', cause)

@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import type { Application } from '../../src/bootstrap/application.js'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import type { Problem } from '../../src/errors/declaration-error.js'
+import { Field } from '../../src/fields/field.js'
+import type { Claims } from '../../src/http/request.js'
+import { extendWithCrud } from '../../src/records/crud.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { Record } from '../../src/records/record.js'
+import { Controller } from '../../src/routing/controller.js'
+import { Get } from '../../src/routing/verbs.js'
+import { NoAuth } from '../../src/auth/decorators.js'
+import { Category, Product, shop } from './shop.js'
+
+@Record({ rows: (user: Claims | null) => (user === null ? { open: true } : { owner: user.sub }) })
+class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('boolean', { default: false }) open!: boolean
+  @Field('string', { hidden: true, default: 'nobody' }) owner!: string
+}
+
+let database: Database
+const problems: Problem[] = []
+
+@Controller('/products')
+@NoAuth
+class Products {
+  @Get('/<id:int>/name')
+  async name(id: number): Promise<string | undefined> {
+    return (await database.records(Product).find(id))?.name
+  }
+}
+
+@Controller('/gated')
+class Gated {}
+
+@Controller('/notes')
+@NoAuth
+class Notes {
+  @Get('/')
+  list(): string {
+    return 'mine'
+  }
+}
+
+const open = (): Database => database
+const read = { only: ['list', 'find'] } as const
+
+@Module({
+  controllers: [
+    extendWithCrud(Products, { crud: Product }, open, problems),
+    extendWithCrud(Gated, { crud: () => Category }, open, problems),
+    extendWithCrud(Notes, { crud: Note }, open, problems),
+  ],
+})
+class Shop {}
+
+describe('crud', () => {
+  let app: Application
+
+  beforeAll(async () => {
+    database = await connect('sqlite::memory:', { records: [...shop, Note] })
+    await database.sync()
+    app = await bootstrap(Shop, { listen: false, logger: false, env: { APP_API_KEY: 'key' } })
+  })
+  afterAll(async () => {
+    await app.close()
+    await database.close()
+  })
+  beforeEach(async () => {
+    for (const table of ['product', 'category', 'note']) {
+      await database.kysely.deleteFrom(table).execute()
+    }
+    await database.records(Category).create({ id: 1, name: 'Light' })
+  })
+
+  const lamp = { name: 'Lamp', price: 9, categoryId: 1 }
+  const post = async (json: object): Promise<{ id: number }> =>
+    (await app.inject({ method: 'POST', url: '/products', json })).json() as { id: number }
+
+  it('has no fault of its own', () => {
+    expect(problems).toStrictEqual([])
+  })
+
+  it('creates, finds, changes, replaces and deletes', async () => {
+    const created = await app.inject({ method: 'POST', url: '/products', json: lamp })
+    expect(created.status).toBe(201)
+    const { id } = created.json() as { id: number }
+    expect(created.headers.location).toBe(`/products/${id}`)
+    const url = `/products/${id}`
+    expect((await app.inject({ url })).json()).toMatchObject({ ...lamp, id })
+    const patched = await app.inject({ method: 'PATCH', url, json: { price: 12 } })
+    expect(patched.json()).toMatchObject({ ...lamp, price: 12 })
+    const put = await app.inject({ method: 'PUT', url, json: { ...lamp, name: 'L' } })
+    expect(put.json()).toMatchObject({ name: 'L', price: 9 })
+    expect((await app.inject({ url: `${url}/name` })).body).toBe('L')
+    expect((await app.inject({ method: 'DELETE', url })).status).toBe(204)
+    expect((await app.inject({ method: 'DELETE', url })).status).toBe(404)
+    expect((await app.inject({ url })).status).toBe(404)
+    expect((await app.inject({ method: 'PATCH', url, json: {} })).status).toBe(404)
+  })
+
+  it.each([
+    [{ name: 'x' }, 'categoryId required'],
+    [{ ...lamp, price: -1 }, 'price min'],
+    [{ ...lamp, id: 5 }, 'id unknown'],
+    [{ ...lamp, secret: 's' }, 'secret unknown'],
+    [{ ...lamp, createdAt: '2026-01-01' }, 'createdAt unknown'],
+    [{ ...lamp, category: { name: 'x' } }, 'category unknown'],
+  ])('refuses %j with 400', async (json, fault) => {
+    const answer = await app.inject({ method: 'POST', url: '/products', json })
+    expect(answer.status).toBe(400)
+    const { errors } = answer.json() as { errors: { path: string; code: string }[] }
+    expect(errors.map(({ path, code }) => `${path} ${code}`)).toContain(fault)
+  })
+
+  it('answers 409 for what is taken or missing', async () => {
+    const json = { ...lamp, categoryId: 9 }
+    const answer = await app.inject({ method: 'POST', url: '/products', json })
+    expect(answer.status).toBe(409)
+    expect(answer.json()).toMatchObject({ error: 'categoryId names no Category' })
+  })
+
+  it('never sends hidden fields', async () => {
+    const { id } = await post(lamp)
+    await database.records(Product).update(id, { secret: 'psst' })
+    expect((await app.inject({ url: '/products' })).body).not.toContain('psst')
+  })
+
+  describe('the list', () => {
+    beforeEach(async () => {
+      for (const [name, price, stock] of [
+        ['Lamp', 5, 1],
+        ['Lantern', 10, null],
+        ['a,b', 20, 3],
+      ] as const) {
+        await database.records(Product).create({ ...lamp, name, price, stock })
+      }
+    })
+
+    it.each([
+      ['', 'Lamp Lantern a,b', '3'],
+      ['?limit=1', 'Lamp', '3'],
+      ['?limit=1&offset=1', 'Lantern', '3'],
+      ['?orderBy=-price,name', 'a,b Lantern Lamp', '3'],
+      ['?price=5', 'Lamp', '1'],
+      ['?price.gte=5&price.lt=20', 'Lamp Lantern', '2'],
+      ['?name.like=La%25', 'Lamp Lantern', '2'],
+      ['?name=a,b', 'a,b', '1'],
+      ['?name.in=Lamp,Lantern', 'Lamp Lantern', '2'],
+      ['?name=Lamp&name=a,b', 'Lamp a,b', '2'],
+      ['?stock.isNull=true', 'Lantern', '1'],
+      ['?active=true', 'Lamp Lantern a,b', '3'],
+      ['?category.name=Light&price=10', 'Lantern', '1'],
+    ])('answers %p', async (query, expected, total) => {
+      const answer = await app.inject({ url: `/products${query}` })
+      expect(answer.status).toBe(200)
+      const names = (answer.json() as { name: string }[]).map(({ name }) => name)
+      expect(names.join(' ')).toBe(expected)
+      expect(answer.headers['x-total-count']).toBe(total)
+    })
+
+    it.each([
+      '?limit=-1',
+      '?limit=1001',
+      '?limit=1&limit=2',
+      '?offset=x',
+      '?nope=1',
+      '?price=abc',
+      '?price=1e5',
+      '?price.above=1',
+      '?price.gte.lt=1',
+      '?secret=psst',
+      '?category.products.secret=psst',
+      '?category=1',
+      '?orderBy=nope',
+      '?orderBy=secret',
+      '?orderBy=price%20desc;drop%20table%20product',
+      '?price=5%20or%201=1',
+      '?toString=1',
+      '?stock.isNull=1',
+      '?name.like=%00',
+    ])('refuses %p with 400', async (query) => {
+      expect((await app.inject({ url: `/products${query}` })).status).toBe(400)
+    })
+  })
+
+  it("keeps the gate's defaults", async () => {
+    expect((await app.inject({ url: '/gated' })).status).toBe(200)
+    const json = { name: 'Dark' }
+    expect((await app.inject({ method: 'POST', url: '/gated', json })).status).toBe(401)
+    expect((await app.inject({ method: 'DELETE', url: '/gated/1' })).status).toBe(401)
+    const answer = await app.inject({ method: 'POST', url: '/gated', json, token: 'key' })
+    expect(answer.status).toBe(201)
+  })
+
+  it('leaves a route that the class declares itself', async () => {
+    expect((await app.inject({ url: '/notes' })).body).toBe('mine')
+    expect((await app.inject({ url: '/notes/1' })).status).toBe(404)
+  })
+
+  it('shows and writes only the rows that somebody may reach', async () => {
+    const notes = database.records(Note)
+    const open = await notes.create({ text: 'open', open: true })
+    const closed = await notes.create({ text: 'closed' })
+    expect((await app.inject({ url: `/notes/${open.id}` })).status).toBe(200)
+    const url = `/notes/${closed.id}`
+    expect((await app.inject({ url })).status).toBe(404)
+    expect((await app.inject({ method: 'DELETE', url })).status).toBe(404)
+    const json = { text: 'x' }
+    expect((await app.inject({ method: 'PATCH', url, json })).status).toBe(404)
+    expect((await app.inject({ method: 'POST', url: '/notes', json })).status).toBe(403)
+    const shut = { method: 'PATCH', url: `/notes/${open.id}`, json: { open: false } } as const
+    expect((await app.inject(shut)).status).toBe(403)
+    expect(await notes.list()).toMatchObject([{ text: 'open', open: true }, { text: 'closed' }])
+  })
+
+  it('makes only what is wanted, and refuses other words', () => {
+    const faults: Problem[] = []
+    const limited = extendWithCrud(Gated, { crud: Note, ...read }, open, faults)
+    expect(Object.getOwnPropertyNames(limited.prototype)).toStrictEqual([
+      'constructor',
+      'list',
+      'find',
+    ])
+    extendWithCrud(Gated, { crud: Note, only: ['lst' as 'list'] }, open, faults)
+    extendWithCrud(Gated, { crud: class Plain {} }, open, faults)
+    expect(faults.map(({ message, remedy }) => `${message} ${remedy}`)).toStrictEqual([
+      'Gated: crud has no operation "lst". Did you mean "list"? Operations: list, find, create, update, delete.',
+      'Plain is used as a record and carries no @Record. Write @Record before class Plain.',
+    ])
+  })
+})
