@@ -3,7 +3,11 @@ import { bootstrap } from 'filigree'
 import { AtlasModule } from './app.js'
 import { World } from './world.js'
 
-const app = await bootstrap(AtlasModule, { docs: { title: 'Atlas', version: '1.0.0' } })
+const app = await bootstrap(AtlasModule, {
+  docs: { title: 'Atlas', version: '1.0.0' },
+  // A short life shows rotation: TOKEN_LIFE=10s npm start
+  auth: { expiresIn: process.env.TOKEN_LIFE ?? '1h' },
+})
 const world = app.get(World)
 
 console.log(`
