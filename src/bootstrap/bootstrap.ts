@@ -51,7 +51,7 @@ export async function bootstrap(
   warnOfSlowPatterns(plan.routes, log)
   if (options.requestContext ?? namesCurrentRequest(container.classes())) followRequests()
   await container.makeAll()
-  await container.start()
+  await container.start(logFailure(log))
   const cors = createCors(options.cors)
   const dispatcher = new Dispatcher({
     table: fillTable(plan, createContext(plan, options)),

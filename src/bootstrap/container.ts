@@ -37,6 +37,7 @@ export interface ContainerOptions {
 export class Container {
   readonly #providers: ReadonlyMap<Token, Provider>
   readonly #instances = new Map<Token, unknown>()
+  readonly #started: unknown[] = []
 
   /** @param providers checked: all dependencies are among them, without a circle */
   constructor(providers: ReadonlyMap<Token, Provider>) {
@@ -66,15 +67,25 @@ export class Container {
     return this.#instances.get(token as Token) as T
   }
 
-  /** Calls `onStart` of every instance that has it, in the order they were made. */
-  async start(): Promise<void> {
-    for (const instance of new Set(this.#instances.values()))
-      await lifecycleOf(instance).onStart?.()
+  /**
+   * Calls `onStart` of every instance that has it, in the order they were made. When one fails, those before it are
+   * stopped, then its error is thrown.
+   */
+  async start(onFailure: (error: unknown) => void): Promise<void> {
+    for (const instance of new Set(this.#instances.values())) {
+      try {
+        await lifecycleOf(instance).onStart?.()
+      } catch (error) {
+        await this.stop(onFailure)
+        throw error
+      }
+      this.#started.push(instance)
+    }
   }
 
-  /** Calls `onStop` in the reverse order. One that fails does not keep the others from stopping. */
+  /** Calls `onStop` of what was started, in the reverse order. One that fails does not keep the others from stopping. */
   async stop(onFailure: (error: unknown) => void): Promise<void> {
-    for (const instance of [...new Set(this.#instances.values())].toReversed()) {
+    for (const instance of this.#started.splice(0).toReversed()) {
       try {
         await lifecycleOf(instance).onStop?.()
       } catch (error) {

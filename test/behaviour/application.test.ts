@@ -1,0 +1,388 @@
+/** Source: public face, 1 and 2; decisions, "Classes named before they are defined". Titles begin with the statement. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Get,
+  Injectable,
+  Module,
+  NoAuth,
+  Post,
+  reply,
+  type Application,
+  type BootstrapOptions,
+  type UploadedFiles,
+} from '../../src/index.js'
+
+const quiet: BootstrapOptions = { listen: false, logger: false, env: {} }
+const events: string[] = []
+
+class Clock {
+  now(): number {
+    return 7
+  }
+  onStart(): void {
+    events.push('clock starts')
+  }
+  onStop(): void {
+    events.push('clock stops')
+  }
+}
+
+class Mailer {
+  send(text: string): string {
+    return `sent ${text}`
+  }
+}
+
+@Injectable
+class Store {
+  readonly clock: Clock
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+  async onStart(): Promise<void> {
+    await Promise.resolve()
+    events.push('store starts')
+  }
+  async onStop(): Promise<void> {
+    await Promise.resolve()
+    events.push('store stops')
+  }
+}
+
+class Report {
+  static inject = [Store, 'currency', () => Mailer]
+  readonly text: string
+  constructor(store: Store, currency: string, mailer: Mailer) {
+    this.text = mailer.send(`${store.clock.now()} ${currency}`)
+  }
+}
+
+@Controller('/shop')
+class ShopController {
+  readonly store: Store
+  constructor(store: Store) {
+    this.store = store
+  }
+
+  @Get('/now')
+  now() {
+    return { now: this.store.clock.now() }
+  }
+}
+
+@Controller('/report')
+class ReportController {
+  static inject = [Report, 'rate']
+  readonly report: Report
+  readonly rate: number
+  constructor(report: Report, rate: number) {
+    this.report = report
+    this.rate = rate
+  }
+
+  @Get('/')
+  show() {
+    return { text: this.report.text, rate: this.rate }
+  }
+}
+
+@Module({ providers: [Clock, Store], controllers: [ShopController] })
+class ShopModule {}
+
+@Module({
+  imports: [ShopModule, () => MailModule],
+  controllers: [ReportController],
+  providers: [
+    Report,
+    { provide: 'currency', use: 'EUR' },
+    {
+      provide: 'rate',
+      make: async (clock: Clock) => Promise.resolve(clock.now() / 2),
+      inject: [Clock],
+    },
+  ],
+})
+class AppModule {}
+
+@Module({ imports: [ShopModule], providers: [Mailer] })
+class MailModule {}
+
+describe('Providers', () => {
+  it('Providers: classes, values, factories and imported ones reach constructors, each made once', async () => {
+    await using app = await bootstrap(AppModule, quiet)
+    expect((await app.inject('/shop/now')).json()).toEqual({ now: 7 })
+    expect((await app.inject('/report')).json()).toEqual({ text: 'sent 7 EUR', rate: 3.5 })
+    expect(app.get(ShopController).store).toBe(app.get(Store))
+    expect(app.get<number>('rate')).toBe(3.5)
+    expect(app.get(Auth)).toBeInstanceOf(Auth)
+    expect(() => app.get('curency')).toThrow('No module provides curency. Did you mean currency?')
+  })
+
+  it('override: a class or a value takes the place of a provider, wherever it is asked for', async () => {
+    class Stopped extends Clock {
+      override now() {
+        return 0
+      }
+    }
+    const override = [
+      [Clock, Stopped],
+      [Mailer, { send: (text: string) => `kept ${text}` }],
+      ['currency', 'USD'],
+    ] as const
+    await using app = await bootstrap(AppModule, { ...quiet, override })
+    expect((await app.inject('/shop/now')).json()).toEqual({ now: 0 })
+    expect((await app.inject('/report')).json()).toEqual({ text: 'kept 0 USD', rate: 0 })
+  })
+
+  it('onStart, onStop: in the order they need each other, and in the reverse', async () => {
+    events.length = 0
+    const app = await bootstrap(AppModule, quiet)
+    expect(events).toEqual(['clock starts', 'store starts'])
+    await Promise.all([app.close(), app.close()])
+    expect(events).toEqual(['clock starts', 'store starts', 'store stops', 'clock stops'])
+  })
+
+  it('onStart: one that fails stops bootstrap, and what was started is stopped', async () => {
+    class Broken {
+      static inject = [Clock]
+      readonly clock: Clock
+      constructor(clock: Clock) {
+        this.clock = clock
+      }
+      onStart(): void {
+        throw new Error('no disk')
+      }
+    }
+    @Module({ imports: [ShopModule], providers: [Broken] })
+    class BrokenModule {}
+    events.length = 0
+    await expect(bootstrap(BrokenModule, quiet)).rejects.toThrow('no disk')
+    expect(events.slice(-2)).toEqual(['store stops', 'clock stops'])
+  })
+
+  it('onStop: one that fails is logged, and the others stop', async () => {
+    class Stubborn {
+      onStop(): void {
+        throw new Error('stuck')
+      }
+    }
+    @Module({ imports: [ShopModule], providers: [Stubborn] })
+    class StubbornModule {}
+    const logged: unknown[] = []
+    const none = (): void => undefined
+    const error = (details: object, message: string): void => {
+      logged.push([message, details])
+    }
+    const logger = { error, warn: none, info: none, debug: none }
+    const app = await bootstrap(StubbornModule, { ...quiet, logger })
+    events.length = 0
+    await app.close()
+    expect(events).toEqual(['store stops', 'clock stops'])
+    expect(logged).toEqual([['onStop failed', { err: new Error('stuck') }]])
+  })
+})
+
+describe('Environment and log', () => {
+  it.each<[string, Record<string, string>, RegExp]>([
+    ['PORT', { PORT: 'eighty' }, /PORT: "eighty" is no port\. +Set a number from 0 to 65535/],
+    ['LOG_LEVEL', { LOG_LEVEL: 'wran' }, /LOG_LEVEL: "wran" is no level\. +Set warn\./],
+  ])('Environment: a faulty %s is refused by its name', async (_, env, message) => {
+    await expect(bootstrap(ShopModule, { ...quiet, env })).rejects.toThrow(message)
+  })
+
+  it('Environment: PORT and HOST say where to listen, options win, a blank says nothing', async () => {
+    const env = { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: ' ' }
+    await using app = await bootstrap(ShopModule, { logger: false, env })
+    expect(app.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)
+    expect(await (await fetch(`${app.url}/shop/now`)).json()).toEqual({ now: 7 })
+    const taken = { PORT: new URL(app.url).port, HOST: '127.0.0.1' }
+    await using other = await bootstrap(ShopModule, { logger: false, env: taken, port: 0 })
+    expect(other.url).not.toBe(app.url)
+  })
+
+  it('Environment: all faults come in one report', async () => {
+    const options = { ...quiet, env: { PORT: 'x' }, workers: 0, times: { handler: -1 } }
+    await expect(bootstrap(ShopModule, options)).rejects.toThrow(
+      /^Filigree cannot start: 3 problems\n 1 [^]*\n 2 [^]*\n 3 /,
+    )
+  })
+
+  it('logger: one of its own is told when the application is ready', async () => {
+    const told: [object, string][] = []
+    const none = (): void => undefined
+    const info = (details: object, message: string): void => {
+      told.push([details, message])
+    }
+    const logger = { error: none, warn: none, info, debug: none }
+    await using app = await bootstrap(ShopModule, { ...quiet, logger })
+    expect(app.routes.map(({ name }) => name)).toEqual(['ShopController.now'])
+    expect(told).toEqual([[expect.objectContaining({ routes: 1 }), 'ready']])
+  })
+})
+
+@Controller
+class EchoController {
+  @Get('/echo')
+  read(headers: Record<string, string>) {
+    return { method: 'GET', headers }
+  }
+
+  @Post('/echo')
+  @NoAuth
+  echo(body: unknown, headers: Record<string, string>, files: UploadedFiles) {
+    const named = Object.entries(files).map(([key, file]) => [
+      key,
+      Array.isArray(file) ? file.map(({ name }) => name) : file.name,
+    ])
+    const bytes = Buffer.isBuffer(body) ? { bytes: body.toString() } : { body }
+    return { ...bytes, type: headers['content-type'], files: Object.fromEntries(named) }
+  }
+
+  @Post('/closed')
+  closed() {
+    return { open: true }
+  }
+
+  @Get('/cookies')
+  cookies() {
+    return reply('x').cookie('a', '1').cookie('b', '2')
+  }
+
+  @Get('/bytes')
+  bytes() {
+    return Buffer.from([0, 255, 1])
+  }
+}
+
+@Module({ controllers: [EchoController] })
+class EchoModule {}
+
+describe('inject', () => {
+  const apiKey = 'operator-0123456789abcdef'
+  let app: Application
+
+  beforeAll(async () => {
+    app = await bootstrap(EchoModule, { ...quiet, env: { APP_API_KEY: apiKey } })
+  })
+  afterAll(() => app.close())
+
+  it.each<[string, object, object]>([
+    ['json', { json: { a: [1] } }, { body: { a: [1] }, type: 'application/json' }],
+    ['json, false', { json: false }, { body: false, type: 'application/json' }],
+    ['json, null', { json: null }, { body: null, type: 'application/json' }],
+    [
+      'form',
+      { form: { a: 1, b: ['x', 'y z'], c: true } },
+      {
+        body: { a: '1', b: ['x', 'y z'], c: 'true' },
+        type: expect.stringMatching(/^application\/x-www-form-urlencoded/),
+      },
+    ],
+    [
+      'multipart',
+      { multipart: { a: '1', b: Buffer.from('x'), c: new File(['y'], 'c.txt') } },
+      {
+        body: { a: '1' },
+        files: { b: 'b', c: 'c.txt' },
+        type: expect.stringMatching(/^multipart\/form-data; boundary=/),
+      },
+    ],
+    ['text', { text: 'Grüße' }, { body: 'Grüße', type: 'text/plain' }],
+    ['body', { body: 'x', headers: { 'Content-Type': 'a/b' } }, { bytes: 'x', type: 'a/b' }],
+    [
+      'json under another type',
+      { json: { a: 1 }, headers: { 'Content-Type': 'application/x+json' } },
+      { body: { a: 1 }, type: 'application/x+json' },
+    ],
+  ])('inject: %s is sent, by POST', async (_, form, expected) => {
+    const answer = await app.inject({ url: '/echo', ...form })
+    expect(answer.json()).toEqual({ files: {}, ...expected })
+  })
+
+  it('inject: a FormData is sent as it is', async () => {
+    const multipart = new FormData()
+    multipart.append('a', '1')
+    multipart.append('f', new File(['x'], '1.txt'))
+    multipart.append('f', new File(['x'], '2.txt'))
+    const answer = await app.inject({ url: '/echo', multipart })
+    expect(answer.json()).toMatchObject({ body: { a: '1' }, files: { f: ['1.txt', '2.txt'] } })
+  })
+
+  it('inject: a text alone is a GET; token is the Authorization', async () => {
+    expect((await app.inject('/echo')).json()).toEqual({
+      method: 'GET',
+      headers: { host: 'localhost' },
+    })
+    const closed = await app.inject({ method: 'POST', url: '/closed' })
+    expect(closed.status).toBe(401)
+    const open = await app.inject({ method: 'POST', url: '/closed', token: apiKey })
+    expect(open.json()).toEqual({ open: true })
+  })
+
+  it('inject: the answer has bytes, text and headers by lower-case name', async () => {
+    const bytes = await app.inject('/bytes')
+    expect([...bytes.bytes]).toEqual([0, 255, 1])
+    expect(() => bytes.json()).toThrow(SyntaxError)
+    expect((await app.inject('/cookies')).headers['set-cookie']?.split('\n')).toHaveLength(2)
+  })
+})
+
+describe('static', () => {
+  let app: Application
+  let root = ''
+
+  beforeAll(async () => {
+    root = await mkdtemp(join(tmpdir(), 'filigree-static-'))
+    await mkdir(join(root, 'css'))
+    await writeFile(join(root, 'index.html'), '<p>Home')
+    await writeFile(join(root, 'css', 'a b.css'), 'p {}')
+    await writeFile(join(root, '.env'), 'SECRET')
+    app = await bootstrap(ShopModule, { ...quiet, static: { '/assets': root, '/shop': root } })
+  })
+  afterAll(async () => {
+    await app.close()
+    await rm(root, { recursive: true })
+  })
+
+  it.each([
+    ['GET', '/assets', 200, 'text/html; charset=utf-8', '<p>Home'],
+    ['GET', '/assets/', 200, 'text/html; charset=utf-8', '<p>Home'],
+    ['GET', '/assets/css/a%20b.css', 200, 'text/css; charset=utf-8', 'p {}'],
+    ['HEAD', '/assets/css/a%20b.css', 200, 'text/css; charset=utf-8', ''],
+    ['GET', '/shop', 200, 'text/html; charset=utf-8', '<p>Home'],
+    ['GET', '/shop/now', 200, 'application/json; charset=utf-8', '{"now":7}'],
+  ])('static: %s %s is %d', async (method, url, status, type, body) => {
+    const answer = await app.inject({ method, url })
+    expect([answer.status, answer.headers['content-type'], answer.body]).toEqual([
+      status,
+      type,
+      body,
+    ])
+  })
+
+  it.each([
+    ['GET', '/assets/none.css', 404],
+    ['GET', '/assets/css', 404],
+    ['GET', '/assets/.env', 404],
+    ['GET', '/assets/..%2f..%2fetc/passwd', 404],
+    ['GET', '/assets/../../etc/passwd', 404],
+    ['GET', '/assets/%00', 400],
+    ['POST', '/assets/index.html', 405],
+    ['GET', '/asset', 404],
+  ])('static: %s %s is %d', async (method, url, status) => {
+    const answer = await app.inject({ method, url })
+    expect([answer.status, answer.json()]).toEqual([status, { error: expect.any(String) }])
+  })
+
+  it('static: a path that is none is refused at bootstrap', async () => {
+    await expect(bootstrap(ShopModule, { ...quiet, static: { assets: root } })).rejects.toThrow(
+      'path "assets" is relative',
+    )
+  })
+})
