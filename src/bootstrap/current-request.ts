@@ -57,10 +57,12 @@ export function runInRequest<A, B>(
     storage.run(request, work, request, a, b)
     return
   }
+  // One request may ask for another: `app.handle` inside of a handler.
+  const outer = synchronous
   synchronous = request
   try {
     work(request, a, b)
   } finally {
-    synchronous = undefined
+    synchronous = outer
   }
 }

@@ -24,8 +24,11 @@ export async function handleWebRequest(
     body: hasBody ? Readable.fromWeb(request.body as ReadableStream<Uint8Array>) : undefined,
   })
   const outgoing = new StandInResponse()
-  request.signal.addEventListener('abort', () => outgoing.destroy(), { once: true })
-  dispatcher.serve(incoming, outgoing)
+  if (request.signal.aborted) outgoing.destroy()
+  else {
+    request.signal.addEventListener('abort', () => outgoing.destroy(), { once: true })
+    dispatcher.serve(incoming, outgoing)
+  }
   const head = await outgoing.head
   return toResponse(outgoing, head.status, head.headers, request.method === 'HEAD')
 }

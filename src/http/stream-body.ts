@@ -41,6 +41,8 @@ export async function streamBody(
       beating = await openEarly(outgoing, first, options.heartbeat, options.writeHead)
     }
     await writeAll(outgoing, source, await first, options)
+    // A client may leave in the very turn in which a chunk comes: `close` then tells when nobody listens any more.
+    if (isGone(outgoing)) source.cancel()
   } catch (error) {
     source.cancel()
     if (!outgoing.destroyed) throw error
