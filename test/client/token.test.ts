@@ -74,7 +74,7 @@ describe('the token’s reach', () => {
   )
 
   it('covers a configured Authorization, but not one of the call', async () => {
-    const settings = { auth: false, headers: { Authorization: 'Basic x', 'X-App': 'shop' } }
+    const settings = { auth: false, headers: { authorization: 'Basic x', 'X-App': 'shop' } }
     const { call } = await sent('https://other.example', undefined, settings)
     expect(call.headers).toEqual({ 'x-app': 'shop' })
     const { fetch, calls } = recordFetch()
@@ -91,6 +91,17 @@ describe('the token’s reach', () => {
     await client.post('/x', { a: 1 })
     expect([calls[0]!.headers.authorization, calls[0]!.body]).toEqual([undefined, '{"a":1}'])
     expect(store.values.get('app_token')).toBe('t')
+  })
+
+  it('does not begin with a redirect from elsewhere', async () => {
+    const response = fresh('newer')
+    Object.defineProperty(response, 'url', { value: home })
+    const { fetch } = recordFetch(fresh('new'), () => response)
+    const store = openStore('t')
+    const client = createClient({ fetch, auth: true, storage: store, baseUrl: home })
+    await client.get('/x')
+    await client.get('https://other.example/x')
+    expect(store.values.get('app_token')).toBe('new')
   })
 
   it.each([
