@@ -8,7 +8,7 @@ export { omit, partial, pick } from './fields/derive.js'
 export { Page } from './fields/page.js'
 export type { FieldRules } from './fields/rules.js'
 
-export { Controller } from './routing/controller.js'
+export { Controller, type ControllerOptions } from './routing/controller.js'
 export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/verbs.js'
 
 export type { Claims, HttpRequest, RequestAuth, Session, UploadedFiles } from './http/request.js'
@@ -29,6 +29,11 @@ export type { SessionStore } from './sessions/session-store.js'
 export { Doc, type DocHeader, type DocOptions, type DocResponse } from './openapi/doc.js'
 export type { DocsOptions } from './openapi/docs-options.js'
 export type { OpenApiDocument } from './openapi/document.js'
+
+export { Record, type RecordOptions } from './records/record.js'
+export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/relations.js'
+export { connect, Database, type Transaction } from './records/database.js'
+export type { Repository } from './records/repository.js'
 
 export { bootstrap } from './bootstrap/bootstrap.js'
 export type { Application, RouteSummary } from './bootstrap/application.js'

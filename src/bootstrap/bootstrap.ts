@@ -1,38 +1,31 @@
 /**
- * Puts an application together: notes → checked, frozen data → a route table → a server. Every fault that the
- * declarations have is gathered on the way and reported at once, before anything runs.
+ * Starts an application, in this order: notes → checked, frozen data (`plan-application.ts`) → database → providers →
+ * a route table → a server.
  */
 import { Auth } from '../auth/auth.js'
 import { createGate } from '../auth/gate.js'
 import { createKeys } from '../auth/keys.js'
-import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import { HttpError } from '../errors/http-error.js'
 import { createCors } from '../http/cors.js'
 import type { Log } from '../http/log.js'
 import { createResponder } from '../http/responder.js'
-import { createNodeServer, type NodeServer } from '../http/server.js'
 import type { Class } from '../metadata/note.js'
-import type { OpenApiDocument } from '../openapi/document.js'
+import { Database } from '../records/database.js'
 import { RouteTable } from '../routing/route-table.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
-import { createMemoryStore } from '../sessions/memory-store.js'
 import { Application, type RouteSummary } from './application.js'
-import { createContainer, type Container } from './container.js'
 import { followRequests, namesCurrentRequest } from './current-request.js'
 import { Dispatcher } from './dispatcher.js'
-import { docsRoutes, documentReader, findDocumentationProblems } from './docs-routes.js'
-import { readEnvironment } from './environment.js'
-import { createLog } from './logger.js'
-import { collectParts } from './module.js'
-import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
+import { docsRoutes } from './docs-routes.js'
+import { listen, type Listener } from './listen.js'
+import type { BootstrapOptions } from './options.js'
 import { warnOfSlowPatterns } from './pattern-warnings.js'
-import { planRoutes, type PlannedRoute } from './plan-routes.js'
+import { planApplication, type ApplicationPlan } from './plan-application.js'
+import type { PlannedRoute } from './plan-routes.js'
 import { serveRoute, type ServeContext } from './serve-route.js'
 import type { ServedRoute } from './served-route.js'
 import { closeOnSignal } from './signals.js'
-import { staticRoutes, type StaticRoute } from './static-files.js'
-import { reportToPrimary, startsWorkers, startWorkers } from './workers.js'
+import { openStorage, type Storage } from './storage.js'
+import { reportToPrimary } from './workers.js'
 
 /**
  * Starts an application.
@@ -47,95 +40,86 @@ export async function bootstrap(
 ): Promise<Application> {
   const began = performance.now()
   const plan = await planApplication(module, options)
+  warnOfSlowPatterns(plan.routes, plan.log)
+  const storage = await openStorage({ ...plan, ...storageOptions(plan, options) })
+  try {
+    const application = await start(plan, storage, options)
+    const took = `${Math.round(performance.now() - began)} ms`
+    const url = plan.settings.listen ? application.url : undefined
+    plan.log.info(
+      { url, routes: plan.routes.length, took },
+      url === undefined ? 'ready' : `listening at ${url}`,
+    )
+    return application
+  } catch (error) {
+    await plan.container.stop(logFailure(plan.log))
+    await storage.close()
+    throw error
+  }
+}
+
+function storageOptions(
+  { environment, needsDatabase }: ApplicationPlan,
+  { database, sessions }: BootstrapOptions,
+): Pick<Parameters<typeof openStorage>[0], 'database' | 'needed' | 'production' | 'sessions'> {
+  return {
+    database: database ?? environment.databaseUrl,
+    needed: needsDatabase,
+    production: environment.production,
+    sessions: sessions?.store,
+  }
+}
+
+async function start(
+  plan: ApplicationPlan,
+  storage: Storage,
+  options: BootstrapOptions,
+): Promise<Application> {
   const { settings, log, container } = plan
-  warnOfSlowPatterns(plan.routes, log)
+  const auth = createAuth(plan, storage)
+  container.provide(Auth, auth)
+  if (storage.database !== undefined) container.provide(Database, storage.database)
   if (options.requestContext ?? namesCurrentRequest(container.classes())) followRequests()
   await container.makeAll()
   await container.start(logFailure(log))
   const cors = createCors(options.cors)
   const dispatcher = new Dispatcher({
-    table: fillTable(plan, createContext(plan, options)),
+    table: fillTable(plan, createContext(plan, storage, auth, options)),
     responder: createResponder({ cors, log }),
     cors,
     settings,
     mostUrl: settings.limits.url,
     shortestTime: shortestTime(plan),
   })
-  const server = await listen(plan, dispatcher, cors.fixed ?? [])
-  const application = createApplication(plan, dispatcher, server)
-  const url = server?.url
-  if (url !== undefined) reportToPrimary(url, () => application.close())
-  const took = `${Math.round(performance.now() - began)} ms`
-  log.info(
-    { url, routes: plan.routes.length, took },
-    url === undefined ? 'ready' : `listening at ${url}`,
-  )
+  const listener = await listen({ settings, dispatcher, faultHeaders: cors.fixed ?? [], log })
+  const application = createApplication(plan, storage, dispatcher, listener)
+  if (listener !== undefined) reportToPrimary(listener.url, () => application.close())
   return application
 }
 
-/**
- * The OpenAPI document of an application that is not started: no provider is made, nothing listens.
- *
- * @throws {DeclarationError} as `bootstrap`
- */
-export async function describeApplication(
-  module: Class,
-  options: BootstrapOptions = {},
-): Promise<OpenApiDocument> {
-  const { document } = await planApplication(module, options)
-  return document()
-}
-
-/** What is known before anything of the application runs. */
-interface ApplicationPlan {
-  readonly settings: Settings
-  readonly authOptions: ResolvedAuthOptions
-  readonly log: Log
-  readonly auth: Auth
-  readonly routes: readonly PlannedRoute[]
-  readonly folders: readonly StaticRoute[]
-  readonly document: () => OpenApiDocument
-  readonly container: Container
-}
-
-async function planApplication(module: Class, options: BootstrapOptions): Promise<ApplicationPlan> {
-  const problems: Problem[] = []
-  const environment = readEnvironment(options.env ?? process.env, problems)
-  const settings = resolveOptions(options, environment, problems)
-  const authOptions = resolveAuthOptions(options.auth, environment.variables, problems)
-  const log = await createLog(options.logger, environment.logLevel)
-  const auth = new Auth({
+function createAuth({ authOptions, log }: ApplicationPlan, { revocations }: Storage): Auth {
+  return new Auth({
     ...authOptions,
     keys: createKeys({ source: authOptions.keys, log }),
     log,
+    ...(revocations === undefined ? {} : { revocations }),
   })
-  const parts = collectParts(module, problems)
-  const routes = planRoutes(parts.controllers, settings, problems)
-  findDocumentationProblems(routes, settings.docs, problems)
-  const folders = staticRoutes(settings.static, settings.times.handler, problems)
-  const container = createContainer(
-    {
-      moduleName: parts.name,
-      providers: parts.providers,
-      controllers: parts.controllers,
-      override: settings.override,
-      builtIn: [{ provide: Auth, use: auth }],
-    },
-    problems,
-  )
-  if (problems.length > 0) throw new DeclarationError(problems)
-  const document = documentReader(routes, settings.docs)
-  return { settings, authOptions, log, auth, routes, folders, document, container }
 }
 
-function createContext(plan: ApplicationPlan, options: BootstrapOptions): ServeContext {
-  const { authOptions, auth, log, settings } = plan
-  const { store = createMemoryStore(), idle } = options.sessions ?? {}
+function createContext(
+  { authOptions, log, settings }: ApplicationPlan,
+  { database, sessions: store }: Storage,
+  auth: Auth,
+  options: BootstrapOptions,
+): ServeContext {
+  const idle = options.sessions?.idle
+  const { apiKey, formToken } = authOptions
   return {
-    gate: createGate({ apiKey: authOptions.apiKey, auth, formToken: authOptions.formToken, log }),
-    formToken: authOptions.formToken,
+    gate: createGate({ apiKey, auth, formToken, log }),
+    formToken,
     sessions: createSessionKeeper({ store, ...(idle === undefined ? {} : { idle }), log }),
     times: settings.times,
+    database,
   }
 }
 
@@ -164,50 +148,6 @@ function shortestTime({ settings, routes }: ApplicationPlan): number {
   return own.reduce((least, time) => Math.min(least, time), Math.min(handler, request, upload))
 }
 
-/** What listens: a server of this process, or workers with one each. */
-interface Listener {
-  readonly url: string
-  close(): Promise<void>
-}
-
-async function listen(
-  { settings, container, log }: ApplicationPlan,
-  dispatcher: Dispatcher,
-  faultHeaders: readonly string[],
-): Promise<Listener | undefined> {
-  if (!settings.listen) return undefined
-  try {
-    if (startsWorkers(settings.workers)) return await startWorkers(settings.workers, log)
-    const server = createServer(dispatcher, settings, faultHeaders)
-    const url = await server.listen(settings.port, settings.host)
-    return { url, close: () => server.close() }
-  } catch (error) {
-    await container.stop(logFailure(log))
-    throw error
-  }
-}
-
-function createServer(
-  dispatcher: Dispatcher,
-  { times }: Settings,
-  faultHeaders: readonly string[],
-): NodeServer {
-  return createNodeServer({
-    times,
-    faultHeaders,
-    serve: (incoming, outgoing) => {
-      dispatcher.serve(incoming, outgoing)
-    },
-    refuseExpectation: (incoming, outgoing) => {
-      dispatcher.refuse(
-        incoming,
-        outgoing,
-        new HttpError(417, 'Only 100-continue can be expected.'),
-      )
-    },
-  })
-}
-
 function logFailure(log: Log): (error: unknown) => void {
   return (error) => {
     log.error({ err: error }, 'onStop failed')
@@ -216,8 +156,9 @@ function logFailure(log: Log): (error: unknown) => void {
 
 function createApplication(
   { container, routes, document, log }: ApplicationPlan,
+  storage: Storage,
   dispatcher: Dispatcher,
-  server: Listener | undefined,
+  listener: Listener | undefined,
 ): Application {
   let forgetSignals: () => void = () => undefined
   const application = new Application({
@@ -225,15 +166,16 @@ function createApplication(
     routes: Object.freeze(routes.map(toSummary)),
     document,
     get: (token) => container.get(token),
-    url: server?.url,
+    url: listener?.url,
     close: async () => {
       dispatcher.draining = true
-      await server?.close()
+      await listener?.close()
       await container.stop(logFailure(log))
+      await storage.close()
       forgetSignals()
     },
   })
-  if (server !== undefined) forgetSignals = closeOnSignal(application)
+  if (listener !== undefined) forgetSignals = closeOnSignal(application)
   return application
 }
 

@@ -30,8 +30,8 @@ export interface ContainerOptions {
   readonly controllers: readonly Class[]
   /** What takes the place of a provider, by its token: a class is made, anything else is the value. */
   readonly override: readonly (readonly [Token, unknown])[]
-  /** What the house itself provides; the application's own win. */
-  readonly builtIn: readonly ProviderDeclaration[]
+  /** What the house itself may provide, by `provide`; the application's own win. */
+  readonly builtIn: readonly Class[]
 }
 
 export class Container {
@@ -49,9 +49,21 @@ export class Container {
     return [...this.#providers.keys()].filter((token) => typeof token === 'function')
   }
 
+  /** True when a provider or controller asks for it. */
+  needs(token: Token): boolean {
+    return [...this.#providers.values()].some(({ dependencies }) => dependencies.includes(token))
+  }
+
+  /** Puts in an instance that was made elsewhere, before everything else is made. */
+  provide(token: Token, instance: unknown): void {
+    if (this.#providers.get(token)?.make === notYet) this.#instances.set(token, instance)
+  }
+
   /** Makes everything, each after what it needs. Waits for factories that answer promises. */
   async makeAll(): Promise<void> {
-    for (const token of this.#providers.keys()) await this.#make(token)
+    for (const [token, { make }] of this.#providers) {
+      if (make !== notYet) await this.#make(token)
+    }
   }
 
   /**
@@ -105,6 +117,11 @@ export class Container {
   }
 }
 
+/** Stands for what `provide` brings. */
+function notYet(): never {
+  throw new Error('The container was asked for something that the house has not provided yet.')
+}
+
 /** Puts the providers together; everything that is missing, circular or unreadable becomes a problem. */
 export function createContainer(options: ContainerOptions, problems: Problem[]): Container {
   const providers = collectProviders(options, problems)
@@ -117,9 +134,8 @@ export function createContainer(options: ContainerOptions, problems: Problem[]):
 function collectProviders(options: ContainerOptions, problems: Problem[]): Map<Token, Provider> {
   const own = new Map<Token, ProviderDeclaration>()
   const providers = new Map<Token, Provider>()
-  for (const declaration of options.builtIn) {
-    const provider = toProvider(declaration)
-    if (provider !== undefined) providers.set(provider.token, provider)
+  for (const token of options.builtIn) {
+    providers.set(token, { token, dependencies: [], make: notYet, fault: undefined })
   }
   for (const declaration of options.providers) {
     const provider = toProvider(declaration)

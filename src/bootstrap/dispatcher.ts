@@ -1,7 +1,7 @@
 /**
  * Takes a request through its steps. This is the walk that every request makes:
  *
- *   head → route → before (session, gate, body, query) → handler → after (shape, session, token) → response
+ *   head → route → before (gate, body, session, checks) → handler → shape → after (session, token) → response
  *
  * A step that is done at once is followed at once; only a step or a handler that answers a promise is waited for.
  * Whatever throws on the way is answered by the responder. Which steps a route has is decided in `serve-route.ts`.
@@ -143,7 +143,10 @@ export class Dispatcher {
   }
 
   #finish(request: HttpRequest, route: ServedRoute, result: unknown): void {
-    if (request.answered) return
+    if (request.answered || request.finishing) {
+      this.#responder.discard(result)
+      return
+    }
     try {
       const shaped = route.shape === undefined ? result : route.shape(result)
       if (route.after.length === 0) this.#send(request, route, shaped)
@@ -158,7 +161,7 @@ export class Dispatcher {
 
   #failRoute(request: HttpRequest, route: ServedRoute, error: unknown): void {
     if (request.answered) return
-    if (route.after.length === 0) {
+    if (route.after.length === 0 || request.finishing) {
       this.#fail(request, error)
       return
     }
@@ -167,17 +170,21 @@ export class Dispatcher {
     })
   }
 
-  /** The steps behind the handler, then `done`. One that fails turns the answer into its failure. */
+  /** The steps behind the handler, once, then `done`. One that fails turns the answer into its failure. */
   #runAfter(request: HttpRequest, route: ServedRoute, done: () => void, from = 0): void {
+    request.finishing = true
     try {
       for (let index = from; index < route.after.length; index++) {
         const pending = route.after[index]?.(request)
         if (pending === undefined) continue
+        const waiting = this.#deadlines.wait(request, route, route.timeout)
         pending.then(
           () => {
+            this.#deadlines.done(waiting)
             this.#runAfter(request, route, done, index + 1)
           },
           (error: unknown) => {
+            this.#deadlines.done(waiting)
             this.#fail(request, error)
           },
         )
@@ -190,7 +197,10 @@ export class Dispatcher {
   }
 
   #send(request: HttpRequest, route: ServedRoute, result: unknown): void {
-    if (request.answered) return
+    if (request.answered) {
+      this.#responder.discard(result)
+      return
+    }
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
     this.#responder.send(request, result, route.rule)

@@ -9,6 +9,8 @@ export interface Environment {
   readonly host: string | undefined
   /** True when `NODE_ENV` is `production`. */
   readonly production: boolean
+  /** `DATABASE_URL`, where set. */
+  readonly databaseUrl: string | undefined
   /** `LOG_LEVEL`. Default `info`, and `warn` while `NODE_ENV` is `test`. */
   readonly logLevel: string
   /** The variables themselves, for the floors that check their own: keys, database. */
@@ -26,6 +28,7 @@ export function readEnvironment(
     port: readPort(variables.PORT, problems),
     host: blankToUndefined(variables.HOST),
     production: variables.NODE_ENV === 'production',
+    databaseUrl: blankToUndefined(variables.DATABASE_URL),
     logLevel: readLogLevel(variables, problems),
     variables,
   })

@@ -11,6 +11,8 @@ export interface ModuleOptions {
   controllers?: readonly ClassReference[]
   /** What constructors may ask for. Each is made once. */
   providers?: readonly ProviderDeclaration[]
+  /** Classes with `@Record`: their tables are made, their GraphQL types and operations served. */
+  records?: readonly ClassReference[]
   /** Other modules whose controllers and providers belong to the application too. */
   imports?: readonly ClassReference[]
 }
@@ -20,6 +22,7 @@ export interface Parts {
   /** The name of the outermost module, for remedies. */
   readonly name: string
   readonly controllers: readonly Class[]
+  readonly records: readonly Class[]
   readonly providers: readonly ProviderDeclaration[]
 }
 
@@ -36,6 +39,7 @@ const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
   controllers: true,
   imports: true,
   providers: true,
+  records: true,
 }
 
 /** True for a class that carries `@Module` itself. */
@@ -46,6 +50,7 @@ export function isModule(type: Class): boolean {
 /** Gathers a module's parts with those of everything it imports; a module that is imported twice counts once. */
 export function collectParts(root: Class, problems: Problem[]): Parts {
   const controllers = new Set<Class>()
+  const records = new Set<Class>()
   const providers = new Set<ProviderDeclaration>()
   const seen = new Set<Class>()
   const visit = (module: Class): void => {
@@ -64,17 +69,25 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     for (const imported of resolveList(module, 'imports', options.imports, problems))
       visit(imported)
     for (const declared of options.providers ?? []) providers.add(declared)
+    for (const record of resolveList(module, 'records', options.records, problems)) {
+      records.add(record)
+    }
     for (const controller of resolveList(module, 'controllers', options.controllers, problems)) {
       controllers.add(controller)
     }
   }
   visit(root)
-  return { name: root.name, controllers: [...controllers], providers: [...providers] }
+  return {
+    name: root.name,
+    controllers: [...controllers],
+    records: [...records],
+    providers: [...providers],
+  }
 }
 
 function resolveList(
   module: Class,
-  option: 'imports' | 'controllers',
+  option: 'imports' | 'controllers' | 'records',
   references: readonly (ClassReference | undefined)[] = [],
   problems: Problem[],
 ): Class[] {

@@ -6,6 +6,7 @@ import { findCorsProblems, type CorsOptions } from '../http/cors.js'
 import { defaultLimits, readSize, type Limits } from '../http/limits.js'
 import type { Log } from '../http/log.js'
 import { defaultTimes, type Times } from '../http/server.js'
+import type { Database } from '../records/database.js'
 import { resolveDocsOptions, type DocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Environment } from './environment.js'
@@ -14,7 +15,7 @@ import type { Token } from './provider.js'
 export interface SessionOptions {
   /** Seconds after the last change until a session is forgotten. Default 7,200. */
   idle?: number
-  /** Where sessions are kept. Default: in memory. */
+  /** Where sessions are kept. Default: in the database where there is one, else in memory. */
   store?: SessionStore
 }
 
@@ -32,6 +33,11 @@ export interface BootstrapOptions {
   /** The documentation at `/swagger`; false leaves it out. Default: on, and public. */
   docs?: DocsOptions | boolean
   sessions?: SessionOptions
+  /**
+   * `sqlite:./data/app.db`, `postgres://…`, or a database that is open already. Default: `DATABASE_URL`, else, where
+   * records or providers ask for one, an embedded file in `./data`.
+   */
+  database?: string | Database
   /** Sizes, in bytes or as `'10mb'`. Defaults: `Limits`. */
   limits?: Partial<Record<keyof Limits, number | string>>
   /** Milliseconds. Defaults: `Times`. */
@@ -76,6 +82,7 @@ export interface Settings {
 const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   auth: true,
   cors: true,
+  database: true,
   docs: true,
   env: true,
   host: true,

@@ -5,9 +5,11 @@
 import type { Gate } from '../auth/gate.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
 import type { Times } from '../http/server.js'
+import type { Database } from '../records/database.js'
+import type { Route } from '../routing/route.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
 import type { PlannedRoute } from './plan-routes.js'
-import { compileInvoker } from './invoker.js'
+import { compileInvoker, type Invoker } from './invoker.js'
 import type { ServedRoute, Step } from './served-route.js'
 
 export interface ServeContext {
@@ -16,6 +18,8 @@ export interface ServeContext {
   readonly formToken: boolean
   readonly sessions: SessionKeeper
   readonly times: Times
+  /** For routes that run in a transaction. */
+  readonly database: Database | undefined
 }
 
 /**
@@ -43,7 +47,7 @@ export function serveRoute(
       checks.query,
       hasBody && checks.body,
     ].filter(isStep),
-    invoke: compileInvoker(route, controller),
+    invoke: inTransaction(compileInvoker(route, controller), route, context.database),
     shape: checks.returns,
     after: [
       hasSession && saveSession(context.sessions),
@@ -55,6 +59,12 @@ export function serveRoute(
     },
     timeout: route.options.timeout ?? context.times.handler,
   })
+}
+
+/** What the handler throws takes back all that it did; so does a promise of it that rejects. */
+function inTransaction(invoke: Invoker, route: Route, database: Database | undefined): Invoker {
+  if (route.options.transaction !== true || database === undefined) return invoke
+  return (request) => database.transaction(async () => invoke(request))
 }
 
 /** A body is read only for handlers that can see it. */

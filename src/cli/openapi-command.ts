@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { describeApplication } from '../bootstrap/bootstrap.js'
+import { describeApplication } from '../bootstrap/plan-application.js'
 import { findBreakingChanges } from '../openapi/breaking-changes.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import { toYaml } from '../openapi/yaml.js'

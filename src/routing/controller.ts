@@ -1,10 +1,20 @@
 /** `@Controller('/items')`: the note that makes a class's methods routes under one path. */
+import type { ClassReference } from '../metadata/class-reference.js'
 import { readTarget, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, type Class } from '../metadata/note.js'
 
 export interface ControllerNote {
   /** The path before every route of the class; `''` where it has none. */
   readonly path: string
+  readonly crud: ClassReference | undefined
+  readonly only: readonly string[] | undefined
+}
+
+export interface ControllerOptions {
+  /** A record: the class gets routes to list, find, create, update and delete it, beside its own. */
+  crud?: ClassReference
+  /** Which of them. Default all. */
+  only?: readonly ('list' | 'find' | 'create' | 'update' | 'delete')[]
 }
 
 const controllerNote = createClassNote<ControllerNote>('controller')
@@ -14,17 +24,18 @@ const controllerNote = createClassNote<ControllerNote>('controller')
  *
  * @param path starts with `/`, may hold parameters (`/shops/<shop:int>`); its faults are reported at bootstrap
  */
-export function Controller(path?: string): AnyDecorator
+export function Controller(path?: string, options?: ControllerOptions): AnyDecorator
 export function Controller(target: Class): void
 export function Controller(...args: unknown[]): AnyDecorator | undefined {
   const bare = readTarget(args)
   if (bare !== undefined) {
-    controllerNote.write(bare.owner, { path: '' })
+    controllerNote.write(bare.owner, { path: '', crud: undefined, only: undefined })
     return undefined
   }
   const path = typeof args[0] === 'string' ? args[0] : ''
+  const { crud, only } = (args[1] ?? {}) as ControllerOptions
   return toDecorator(({ owner }) => {
-    controllerNote.write(owner, { path })
+    controllerNote.write(owner, { path, crud, only })
   })
 }
 

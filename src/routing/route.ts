@@ -96,6 +96,7 @@ const optionNames: Readonly<Record<keyof RouteOptions, true>> = {
   returns: true,
   status: true,
   timeout: true,
+  transaction: true,
   unknownKeys: true,
 }
 

@@ -22,6 +22,8 @@ export interface RouteOptions {
   timeout?: number
   /** The names of the handler's arguments in order, where minified code no longer tells them. */
   args?: readonly string[]
+  /** The handler runs in a transaction of the database: what it throws takes everything back. Default false. */
+  transaction?: boolean
   /** What happens to keys of the body that its class does not declare. Default: the application's, `'refuse'`. */
   unknownKeys?: 'refuse' | 'drop'
 }

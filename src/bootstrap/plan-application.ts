@@ -1,0 +1,106 @@
+/**
+ * Reads an application's notes and options into checked, frozen data. Nothing of the application runs; every fault is
+ * gathered on the way and reported at once.
+ */
+import { Auth } from '../auth/auth.js'
+import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import type { Log } from '../http/log.js'
+import type { Class } from '../metadata/note.js'
+import type { OpenApiDocument } from '../openapi/document.js'
+import { extendWithCrud, type CrudOperation } from '../records/crud.js'
+import { Database } from '../records/database.js'
+import { readTables } from '../records/table.js'
+import { readController } from '../routing/controller.js'
+import { createContainer, type Container } from './container.js'
+import { documentReader, findDocumentationProblems } from './docs-routes.js'
+import { readEnvironment, type Environment } from './environment.js'
+import { createLog } from './logger.js'
+import { collectParts, type Parts } from './module.js'
+import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
+import { planRoutes, type PlannedRoute } from './plan-routes.js'
+import { staticRoutes, type StaticRoute } from './static-files.js'
+
+export interface ApplicationPlan {
+  readonly environment: Environment
+  readonly settings: Settings
+  readonly authOptions: ResolvedAuthOptions
+  readonly log: Log
+  readonly routes: readonly PlannedRoute[]
+  readonly folders: readonly StaticRoute[]
+  /** Written when it is first asked for. */
+  readonly document: () => OpenApiDocument
+  readonly records: readonly Class[]
+  /** Somebody asks for the database: a provider, a controller made of a record, a route in a transaction. */
+  readonly needsDatabase: boolean
+  readonly container: Container
+}
+
+/** @throws {DeclarationError} with every fault */
+export async function planApplication(
+  module: Class,
+  options: BootstrapOptions,
+): Promise<ApplicationPlan> {
+  const problems: Problem[] = []
+  const environment = readEnvironment(options.env ?? process.env, problems)
+  const settings = resolveOptions(options, environment, problems)
+  const authOptions = resolveAuthOptions(options.auth, environment.variables, problems)
+  const log = await createLog(options.logger, environment.logLevel)
+  const parts = collectParts(module, problems)
+  readTables(parts.records, problems)
+  // The routes of records ask the container for the database when a request comes.
+  const controllers = withCrudRoutes(parts, () => container.get(Database), problems)
+  const routes = planRoutes(controllers, settings, problems)
+  findDocumentationProblems(routes, settings.docs, problems)
+  const folders = staticRoutes(settings.static, settings.times.handler, problems)
+  const container: Container = createContainer(
+    {
+      moduleName: parts.name,
+      providers: parts.providers,
+      controllers,
+      override: settings.override,
+      builtIn: [Auth, Database],
+    },
+    problems,
+  )
+  if (problems.length > 0) throw new DeclarationError(problems)
+  return {
+    environment,
+    settings,
+    authOptions,
+    log,
+    routes,
+    folders,
+    document: documentReader(routes, settings.docs),
+    records: parts.records,
+    needsDatabase:
+      container.needs(Database) ||
+      controllers.some((controller) => readController(controller)?.crud !== undefined) ||
+      routes.some(({ route }) => route.options.transaction === true),
+    container,
+  }
+}
+
+/**
+ * The OpenAPI document of an application that is not started: no provider is made, nothing listens.
+ *
+ * @throws {DeclarationError} as `bootstrap`
+ */
+export async function describeApplication(
+  module: Class,
+  options: BootstrapOptions = {},
+): Promise<OpenApiDocument> {
+  const { document } = await planApplication(module, options)
+  return document()
+}
+
+/** `@Controller('/items', { crud: Item })` gets the routes of its record. */
+function withCrudRoutes(parts: Parts, database: () => Database, problems: Problem[]): Class[] {
+  return parts.controllers.map((controller) => {
+    const { crud, only } = readController(controller) ?? {}
+    if (crud === undefined) return controller
+    const wanted = only as readonly CrudOperation[] | undefined
+    const options = wanted === undefined ? { crud } : { crud, only: wanted }
+    return extendWithCrud(controller, options, database, problems)
+  })
+}

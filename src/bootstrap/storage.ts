@@ -1,0 +1,69 @@
+/**
+ * The database in the application: opened before any provider is made, its schema brought up to the records or, in
+ * production, held against them; sessions and revocations live in it where there is one.
+ */
+import { createMemoryStore } from '../sessions/memory-store.js'
+import type { SessionStore } from '../sessions/session-store.js'
+import type { Revocations } from '../auth/revocations.js'
+import type { Log } from '../http/log.js'
+import type { Class } from '../metadata/note.js'
+import { createDatabase, Database } from '../records/database.js'
+import { createDatabaseRevocations } from '../records/revocations.js'
+import { createDatabaseSessionStore } from '../records/session-store.js'
+
+export interface Storage {
+  /** `undefined` in an application that has no use for one. */
+  readonly database: Database | undefined
+  readonly sessions: SessionStore
+  /** `undefined`: in memory. */
+  readonly revocations: Revocations | undefined
+  /** Closes the database that was opened here; one that the application brought stays open. */
+  close(): Promise<void>
+}
+
+export interface StorageOptions {
+  /** A URL, a database that is open already, or nothing: then `DATABASE_URL`, else the embedded file. */
+  readonly database: string | Database | undefined
+  readonly records: readonly Class[]
+  /** Somebody asks for the database though there are no records. */
+  readonly needed: boolean
+  /** The schema is only looked at. */
+  readonly production: boolean
+  /** Sessions kept elsewhere. */
+  readonly sessions: SessionStore | undefined
+  readonly log: Log
+}
+
+/** @throws {DeclarationError} no driver, no access, faulty records, in production a schema that differs */
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  const { database: given, records, log } = options
+  const wanted = given !== undefined || records.length > 0 || options.needed
+  if (!wanted) {
+    return {
+      database: undefined,
+      sessions: options.sessions ?? createMemoryStore(),
+      revocations: undefined,
+      close: () => Promise.resolve(),
+    }
+  }
+  const isOwn = !(given instanceof Database)
+  const database = isOwn
+    ? await createDatabase({ records, log, ...(given === undefined ? {} : { url: given }) })
+    : given
+  const close = async (): Promise<void> => {
+    if (isOwn) await database.close()
+  }
+  try {
+    for (const record of records) database.table(record)
+    await (options.production ? database.verify() : database.sync())
+    return {
+      database,
+      sessions: options.sessions ?? (await createDatabaseSessionStore(database)),
+      revocations: await createDatabaseRevocations(database),
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
