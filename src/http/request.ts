@@ -82,6 +82,8 @@ export class HttpRequest {
   responseHeaders: string[] | undefined = undefined
   /** True once something has answered: whatever comes later is dropped. */
   answered = false
+  /** True once the steps behind the handler have begun: they run once, whoever comes second. */
+  finishing = false
   /** Runs once the response is finished or the client is gone, whichever comes first. */
   cleanups: (() => void)[] | undefined = undefined
 

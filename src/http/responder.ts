@@ -33,6 +33,8 @@ export interface Responder {
   send(request: HttpRequest, result: unknown, rule: ResultRule): void
   /** Sends what was thrown. Never throws. */
   fail(request: HttpRequest, error: unknown): void
+  /** Lets go of what comes when there is nobody to send it to. Never throws. */
+  discard(result: unknown): void
 }
 
 export function createResponder(options: ResponderOptions): Responder {
@@ -62,7 +64,7 @@ class NodeResponder implements Responder {
 
   send(request: HttpRequest, result: unknown, rule: ResultRule): void {
     try {
-      if (request.outgoing.headersSent || request.outgoing.destroyed) discard(result)
+      if (request.outgoing.headersSent || request.outgoing.destroyed) this.discard(result)
       else if (isPlainData(result) && !isBodyless(rule.status)) {
         this.#sendJson(request, result, rule.status)
       } else if (result instanceof Reply) this.#sendReply(request, result, rule)
@@ -76,6 +78,17 @@ class NodeResponder implements Responder {
 
   fail(request: HttpRequest, error: unknown): void {
     this.#failures.answer(request, error)
+  }
+
+  discard(result: unknown): void {
+    const body = result instanceof Reply ? (result as Reply).body : result
+    if (typeof body !== 'object' || body === null) return
+    try {
+      const source = body instanceof EventStream ? body.source : toChunkSource(body)
+      source?.cancel()
+    } catch {
+      // A locked web stream: whoever reads it lets it go.
+    }
   }
 
   /** The shortest way out. */
@@ -224,12 +237,4 @@ function toJson(data: unknown): string {
   const content = JSON.stringify(data) as string | undefined
   if (content !== undefined) return content
   throw new TypeError(`A handler returned a ${typeof data}, which has no JSON. Return plain data.`)
-}
-
-/** Lets go of a stream that comes when there is nobody to send it to. */
-function discard(result: unknown): void {
-  const body = result instanceof Reply ? (result as Reply).body : result
-  if (typeof body !== 'object' || body === null) return
-  const source = body instanceof EventStream ? body.source : toChunkSource(body)
-  source?.cancel()
 }

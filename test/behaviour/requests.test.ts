@@ -1,4 +1,6 @@
 /** Source: decisions, Requests and "Bodies". Titles begin with the statement they show; uploads have a file of their own. */
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -14,6 +16,7 @@ import {
   type HttpRequest,
   type InjectRequest,
   type InjectResponse,
+  type Session,
 } from '../../src/index.js'
 import { bodyOf, exchange, statusOf } from '../bootstrap/raw-client.js'
 
@@ -28,6 +31,10 @@ function seen(body: unknown): object {
   if (body instanceof Uint8Array) return { bytes: Buffer.from(body).toString('latin1') }
   return { body }
 }
+
+/** What a handler waits for, and answers with then. */
+let late: Promise<void> = Promise.resolve()
+let stream = Readable.from([])
 
 @Controller
 class BodyController {
@@ -87,6 +94,18 @@ class BodyController {
   @Post('/secret')
   secret(body: unknown) {
     return seen(body)
+  }
+
+  @Get('/late', { timeout: 20 })
+  async late() {
+    await late
+    return stream
+  }
+
+  @Get('/session', { timeout: 20 })
+  session(session: Session) {
+    session.user = 'Ada'
+    return {}
   }
 
   @Get('/who')
@@ -438,5 +457,27 @@ describe('Requests, request.ip', () => {
     expect(forwarded.json()).toMatchObject({ ip: '203.0.113.9', secure: true })
     const direct = await trusting.inject('/who')
     expect(direct.json()).toMatchObject({ ip: '127.0.0.1', secure: false })
+  })
+})
+
+describe('Requests, Times', () => {
+  it('Requests, Times: a handler that takes too long is 503, and its late stream is let go', async () => {
+    let release: () => void = () => undefined
+    late = new Promise((resolve) => {
+      release = resolve
+    })
+    stream = Readable.from(['x'])
+    expectError(await app.inject('/late'), 503, /^The request took too long\.$/)
+    const closed = once(stream, 'close')
+    release()
+    await closed
+    expect(stream.destroyed).toBe(true)
+  })
+
+  it('Requests, Times: a session store that never answers is 503', async () => {
+    const never = new Promise<never>(() => undefined)
+    const store = { read: () => undefined, write: () => never, remove: () => undefined }
+    await using stuck = await start({ listen: false, sessions: { store } })
+    expectError(await stuck.inject('/session'), 503, /^The request took too long\.$/)
   })
 })
