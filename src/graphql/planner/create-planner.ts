@@ -1,7 +1,109 @@
-/** placeholder */
-import type { GraphQLSchema } from 'graphql'
+/**
+ * Compiles root fields whose selection is generated, whatever its depth, into one statement each that answers their JSON.
+ * Source: decisions, GraphQL; anchors of the field: an operation to one statement.
+ */
+import { toKey } from '../../records/key.js'
+import type { Planner, PlanRequest, RootPlan } from '../planner-contract.js'
+import { behindCursor } from '../records/cursor.js'
+import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
+import { joined } from '../records/question.js'
+import { keyCondition } from '../records/read-rows.js'
 import type { RecordServices } from '../records/resolve-records.js'
-import type { Planner } from '../planner-contract.js'
-export function createPlanner(_schema: GraphQLSchema, _services: RecordServices): Planner {
-  return { plan: () => undefined }
+import { writePage } from './page-statement.js'
+import { PlannedMutation } from './planned-mutation.js'
+import { PlannedQuery, Preparation, isBound, type ReadRoot } from './planned-query.js'
+import { objectOf, SelectionCompiler, type PageEntry } from './selection.js'
+
+export function createPlanner(services: RecordServices): Planner {
+  return {
+    plan: (request) => {
+      const generated = generatedOf(request.field)
+      if (generated === undefined || !('model' in generated)) return undefined
+      return planRoot(generated, request, services)
+    },
+  }
+}
+
+function planRoot(
+  generated: Extract<GeneratedField, { model: RecordModel }>,
+  { field, nodes, fragments, conditions }: PlanRequest,
+  services: RecordServices,
+): RootPlan | undefined {
+  const { kind, model } = generated
+  const compiler = new SelectionCompiler({ fragments, conditions })
+  const [node] = nodes
+  const read = compileRead(kind, { model, compiler, field, nodes })
+  const isMutation = kind === 'create' || kind === 'update' || kind === 'delete'
+  if (read === undefined && !isMutation) return undefined
+  const object =
+    kind === 'create' || kind === 'update'
+      ? compiler.object(objectOf(field.type), model, nodes)
+      : undefined
+  const args = compiler.args(field, node)
+  const preparation = new Preparation(compiler, services)
+  if (!isMutation && read !== undefined) {
+    return new PlannedQuery({ args, read, bound: isBound(model.table), preparation, services })
+  }
+  if (!isMutation || (object === undefined && kind !== 'delete')) return undefined
+  return new PlannedMutation({ kind, model, args, object, preparation, services })
+}
+
+interface Compiling extends Pick<PlanRequest, 'field' | 'nodes'> {
+  readonly model: RecordModel
+  readonly compiler: SelectionCompiler
+}
+
+function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRoot | undefined {
+  const { model, compiler, field, nodes } = compiling
+  if (kind === 'count') return readCount(model)
+  if (kind === 'page') {
+    const entries = compiler.page(objectOf(field.type), nodes)
+    return entries && readPage(model, entries)
+  }
+  if (kind !== 'one' && kind !== 'list') return undefined
+  const object = compiler.object(objectOf(field.type), model, nodes)
+  if (object === undefined) return undefined
+  if (kind === 'list') {
+    return (args, reader) => {
+      const question = reader.list(model, args)
+      return { write: (writer) => writer.list(object, question) }
+    }
+  }
+  return ({ id }, reader, context) => {
+    const codec = context.codecOf(model.table)
+    const key = toKey(codec, id)
+    if (key === undefined) return undefined
+    const rows = reader.rows(model.table)
+    const isKey = keyCondition(codec.key, key, reader)
+    return { write: (writer) => writer.one(object, joined(isKey, rows) ?? isKey) }
+  }
+}
+
+function readCount(model: RecordModel): ReadRoot {
+  return ({ where }, reader) => {
+    const condition = reader.condition(model, where)
+    return { write: (writer) => writer.count(model.table, condition) }
+  }
+}
+
+function readPage(model: RecordModel, entries: readonly PageEntry[]): ReadRoot {
+  return (args, reader, context) => {
+    const first = reader.first(args.first)
+    const filter = reader.condition(model, args.where)
+    const order = reader.order(model, args.orderBy)
+    const after = args.after as string | null | undefined
+    const behind =
+      after === undefined || after === null
+        ? undefined
+        : behindCursor(after, order, context.codecOf(model.table), reader)
+    const question = {
+      filter,
+      condition: joined(filter, behind),
+      order,
+      first: reader.values.push(first) - 1,
+      oneMore: reader.values.push(first + 1) - 1,
+      isLater: behind !== undefined,
+    }
+    return { write: (writer) => writePage(model, entries, question, writer) }
+  }
 }

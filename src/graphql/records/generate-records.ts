@@ -51,7 +51,7 @@ export const generateRecords: GenerateRecords = (classes, context) => {
     queries: queries.all,
     mutations: mutations.all,
     subscriptions: new Map(),
-    createPlanner: (schema) => createPlanner(schema, services),
+    createPlanner: () => createPlanner(services),
   }
 }
 

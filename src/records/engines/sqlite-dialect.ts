@@ -30,3 +30,9 @@ const columnTypes: Readonly<Record<Column['storage'], string>> = {
 export function foldText(text: unknown): unknown {
   return typeof text === 'string' ? text.toLowerCase() : text
 }
+
+/** The function `filigree_base64`: bytes and text as base64, which SQLite itself has no word for. */
+export function toBase64(value: unknown): unknown {
+  if (typeof value === 'string') return Buffer.from(value).toString('base64')
+  return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : null
+}

@@ -11,7 +11,7 @@ import { EngineFault, type Engine, type Row, type Statement } from '../engine.js
 import type { Later, QueryResult, Runner, SchemaOptions, TransactionRunner } from '../engine.js'
 import { Turn } from '../turn.js'
 import { readSqliteCatalogue } from './sqlite-catalogue.js'
-import { foldText, sqliteDialect } from './sqlite-dialect.js'
+import { foldText, sqliteDialect, toBase64 } from './sqlite-dialect.js'
 import { toSqliteFault } from './sqlite-faults.js'
 
 export interface SqliteOptions {
@@ -220,6 +220,7 @@ class Connection {
       // LIKE heeds case then, as in PostgreSQL, and can use an index.
       database.pragma('case_sensitive_like = ON')
       database.function('filigree_fold', { deterministic: true }, foldText)
+      database.function('filigree_base64', { deterministic: true }, toBase64)
       // Nothing is read before: a file that is no database shows here.
       database.prepare('select count(*) from sqlite_schema').get([])
     } catch (error) {

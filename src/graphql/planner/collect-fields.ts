@@ -1,0 +1,84 @@
+/** Gathers a selection's fields by response key, fragments expanded. Source: GraphQL specification, 6.3.2 Field Collection. */
+import type {
+  DirectiveNode,
+  FieldNode,
+  FragmentDefinitionNode,
+  SelectionNode,
+  SelectionSetNode,
+} from 'graphql'
+import { graphqlLibrary } from '../library.js'
+
+/** What decides which parts of a document count. */
+export interface Collecting {
+  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
+  /** Values of the variables that `@skip` and `@include` name. */
+  readonly conditions: Readonly<Record<string, boolean>>
+}
+
+export type FieldGroups = Map<string, [FieldNode, ...FieldNode[]]>
+
+/**
+ * @param nodes the fields whose selections are merged
+ * @param typeName the object type; fragments on others do not count
+ */
+export function collectFields(
+  nodes: readonly FieldNode[],
+  typeName: string,
+  collecting: Collecting,
+): FieldGroups {
+  const { Kind } = graphqlLibrary()
+  const groups: FieldGroups = new Map()
+  const visited = new Set<string>()
+  for (const { selectionSet } of nodes) {
+    if (selectionSet !== undefined) collect(selectionSet)
+  }
+  return groups
+
+  function collect(selectionSet: SelectionSetNode): void {
+    for (const selection of selectionSet.selections) {
+      if (isIncluded(selection, collecting.conditions)) add(selection)
+    }
+  }
+
+  function add(selection: SelectionNode): void {
+    if (selection.kind === Kind.FIELD) {
+      const key = selection.alias?.value ?? selection.name.value
+      const group = groups.get(key)
+      if (group === undefined) groups.set(key, [selection])
+      else group.push(selection)
+      return
+    }
+    if (selection.kind === Kind.INLINE_FRAGMENT) {
+      if ((selection.typeCondition?.name.value ?? typeName) === typeName)
+        collect(selection.selectionSet)
+      return
+    }
+    const name = selection.name.value
+    const fragment = collecting.fragments[name]
+    if (visited.has(name) || fragment === undefined) return
+    visited.add(name)
+    if (fragment.typeCondition.name.value === typeName) collect(fragment.selectionSet)
+  }
+}
+
+function isIncluded(
+  { directives }: SelectionNode,
+  conditions: Readonly<Record<string, boolean>>,
+): boolean {
+  if (directives === undefined || directives.length === 0) return true
+  const valueOf = (name: string): boolean | undefined => {
+    const directive = directives.find((one) => one.name.value === name)
+    return directive && conditionOf(directive, conditions)
+  }
+  return valueOf('skip') !== true && valueOf('include') !== false
+}
+
+function conditionOf(
+  { arguments: given }: DirectiveNode,
+  conditions: Readonly<Record<string, boolean>>,
+): boolean | undefined {
+  const { Kind } = graphqlLibrary()
+  const value = given?.find(({ name }) => name.value === 'if')?.value
+  if (value?.kind === Kind.BOOLEAN) return value.value
+  return value?.kind === Kind.VARIABLE ? conditions[value.name.value] : undefined
+}

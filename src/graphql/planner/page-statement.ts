@@ -1,0 +1,148 @@
+/** Writes the statement of a page: its rows and one more, to know whether there is a next page. */
+import { Slot } from '../../records/builder.js'
+import type { Condition } from '../../records/filter.js'
+import { writeOrder, type Order, type OrderTerm } from '../../records/order.js'
+import type { RecordModel } from '../records/model.js'
+import { cursorSignature } from '../records/cursor.js'
+import type { Fragment } from './json-sql.js'
+import type { PageEntry } from './selection.js'
+import { neededColumns, type StatementWriter } from './statement-writer.js'
+
+/** What a run asks of a page. Numbers are places among the values. */
+export interface PageQuestion {
+  /** Of the page's rows: behind its cursor. */
+  readonly condition: Condition | undefined
+  /** Of the rows of all pages. */
+  readonly filter: Condition | undefined
+  readonly order: Order
+  readonly first: number
+  readonly oneMore: number
+  readonly isLater: boolean
+}
+
+const rowsName = 'filigree_page'
+const cursorName = 'filigree_cursor'
+
+export function writePage(
+  model: RecordModel,
+  entries: readonly PageEntry[],
+  question: PageQuestion,
+  writer: StatementWriter,
+): Fragment {
+  return new PageWriter(model, question, writer).write(entries)
+}
+
+class PageWriter {
+  readonly #model: RecordModel
+  readonly #question: PageQuestion
+  readonly #writer: StatementWriter
+
+  constructor(model: RecordModel, question: PageQuestion, writer: StatementWriter) {
+    this.#model = model
+    this.#question = question
+    this.#writer = writer
+  }
+
+  write(entries: readonly PageEntry[]): Fragment {
+    const { sql } = this.#writer.filters
+    const { table } = this.#model
+    const { condition, order, oneMore } = this.#question
+    const alias = this.#writer.alias()
+    const columns = new Set(order.terms.map(({ column }) => column))
+    forEachNode(entries, (node) => {
+      for (const column of neededColumns(node.object)) columns.add(column)
+    })
+    const rows = this.#writer.rows(
+      table,
+      columns,
+      { condition, order, limit: oneMore, offset: undefined },
+      alias,
+    )
+    const page = this.#object(entries)
+    return sql`with ${sql.id(rowsName)} as (${rows}) select ${page}`
+  }
+
+  #object(entries: readonly PageEntry[]): Fragment {
+    return this.#writer.json.object(
+      entries.map((entry): [string, Fragment] => [entry.key, this.#entry(entry)]),
+    )
+  }
+
+  #entry(entry: PageEntry): Fragment {
+    const { sql } = this.#writer.filters
+    if (entry.kind === 'typename') return this.#writer.json.text(entry.name)
+    if (entry.kind === 'leaf') return this.#leaf(entry.part)
+    if (entry.kind === 'node') throw new TypeError('A node stands in an edge.')
+    if (entry.part === 'pageInfo') return this.#object(entry.entries)
+    const alias = this.#writer.alias()
+    const edge = this.#writer.json.object(
+      entry.entries.map((one): [string, Fragment] => [one.key, this.#edgeEntry(one, alias)]),
+    )
+    return sql`(select ${this.#writer.json.aggregate(edge)} from (${this.#chosen(alias)}) as ${sql.id(alias)})`
+  }
+
+  #edgeEntry(entry: PageEntry, alias: string): Fragment {
+    if (entry.kind === 'typename') return this.#writer.json.text(entry.name)
+    if (entry.kind === 'node') return this.#writer.object(entry.object, alias)
+    return this.#cursor(alias)
+  }
+
+  #leaf(part: Extract<PageEntry, { kind: 'leaf' }>['part']): Fragment {
+    const { sql } = this.#writer.filters
+    const { json } = this.#writer
+    const { first, filter, isLater, order } = this.#question
+    switch (part) {
+      case 'totalCount':
+        return sql`(${this.#writer.count(this.#model.table, filter)})`
+      case 'hasNextPage':
+        return json.boolean(sql`(select count(*) from ${sql.id(rowsName)}) > ${new Slot(first)}`)
+      case 'hasPreviousPage':
+        return json.boolean(isLater ? sql`1 = 1` : sql`1 = 0`)
+      case 'startCursor':
+        return this.#cursorOf(order.terms)
+      default:
+        return this.#cursorOf(order.terms.map(reversed))
+    }
+  }
+
+  /** The cursor of the page's first row in an order. */
+  #cursorOf(terms: readonly OrderTerm[]): Fragment {
+    const { sql } = this.#writer.filters
+    const alias = this.#writer.alias()
+    const by = writeOrder(terms, this.#writer.filters, alias)
+    return sql`(select ${this.#cursor(alias)} as ${sql.id(cursorName)} from (${this.#chosen(alias)}) as ${sql.id(alias)} order by ${by} limit 1)`
+  }
+
+  /** The page's rows without the one more. */
+  #chosen(alias: string): Fragment {
+    const { sql } = this.#writer.filters
+    const by = writeOrder(this.#question.order.terms, this.#writer.filters, alias)
+    return sql`select * from ${sql.id(rowsName)} as ${sql.id(alias)} order by ${by} limit ${new Slot(this.#question.first)}`
+  }
+
+  #cursor(alias: string): Fragment {
+    const { json, filters } = this.#writer
+    const { order } = this.#question
+    const values = order.terms.map(({ column }) => {
+      const value = filters.ref(alias, column)
+      if (!column.isBoolean) return value
+      const { sql } = filters
+      return sql`case when ${value} is null then null else ${json.boolean(value)} end`
+    })
+    return json.encoded(json.list([json.text(cursorSignature(order)), ...values]))
+  }
+}
+
+function reversed({ column, descending, nullsFirst }: OrderTerm): OrderTerm {
+  return { column, descending: !descending, nullsFirst: !nullsFirst }
+}
+
+function forEachNode(
+  entries: readonly PageEntry[],
+  visit: (node: Extract<PageEntry, { kind: 'node' }>) => void,
+): void {
+  for (const entry of entries) {
+    if (entry.kind === 'node') visit(entry)
+    else if (entry.kind === 'group') forEachNode(entry.entries, visit)
+  }
+}

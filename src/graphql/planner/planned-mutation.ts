@@ -1,0 +1,124 @@
+/** The plan of a generated mutation: what is answered is settled before anything is written. */
+import { arrange } from '../../records/builder.js'
+import type { Condition } from '../../records/filter.js'
+import { isThenable } from '../../http/thenable.js'
+import type { Later } from '../../records/engine.js'
+import { callerOf } from '../caller.js'
+import type { RootPlan } from '../planner-contract.js'
+import { outputOf } from '../records/output.js'
+import type { RecordServices } from '../records/resolve-records.js'
+import type { RecordModel } from '../records/model.js'
+import type { Instance } from '../records/read-rows.js'
+import { RecordWriter } from '../records/write-records.js'
+import { graphqlLibrary } from '../library.js'
+import { readArguments, toText, type Preparation, type Variables } from './planned-query.js'
+import type { ArgumentSource, Entry, ObjectSelection } from './selection.js'
+
+interface Parts {
+  readonly kind: 'create' | 'update' | 'delete'
+  readonly model: RecordModel
+  readonly args: ArgumentSource
+  /** What is shown of the record; deletions show none. */
+  readonly object: ObjectSelection | undefined
+  readonly preparation: Preparation
+  readonly services: RecordServices
+}
+
+export class PlannedMutation implements RootPlan {
+  readonly #parts: Parts
+  /** Straight from the record that was written, where nothing beside it is shown. */
+  readonly #fromRecord: ((record: Instance) => string) | undefined
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#fromRecord = parts.object && compileWriter(parts.object.entries)
+  }
+
+  run(context: unknown, variables: Variables): Later<string | undefined> {
+    const { model, args, kind, preparation, services } = this.#parts
+    const caller = callerOf(context)
+    if (!preparation.admits(caller)) return undefined
+    const given = readArguments(args, variables)
+    const writer = new RecordWriter(services.database(), caller, model)
+    if (kind === 'delete') return writer.delete(model, given.id as string).then(String)
+    const answer = this.#prepareAnswer(context, variables)
+    if (answer === undefined) return undefined
+    const written =
+      kind === 'create'
+        ? writer.create(model, given.input)
+        : writer.update(model, given.id as string, given.input)
+    return written.then(answer)
+  }
+
+  /** @returns `undefined` where the answer will have errors of its own, which graphql-js words */
+  #prepareAnswer(
+    context: unknown,
+    variables: Variables,
+  ): ((record: Instance) => Later<string>) | undefined {
+    if (this.#fromRecord !== undefined) return this.#fromRecord
+    const { model, object, preparation, services } = this.#parts
+    if (object === undefined) return undefined
+    const source = services.database()
+    const codec = source.context.codecOf(model.table).key
+    const reader = preparation.reader(source.context, callerOf(context))
+    const slot = reader.values.push(undefined) - 1
+    const isKey: Condition = { kind: 'compare', codec, operator: 'eq', slot }
+    try {
+      const answers = preparation.answers(variables, reader)
+      const plan = preparation.statement(source.context, reader.key, answers, (writer) =>
+        writer.one(object, isKey),
+      )
+      return (record) => {
+        const values = [...reader.values]
+        values[slot] = codec.encode(record[model.table.key.property])
+        const row = source.runner().first(plan.statement, arrange(plan, values))
+        return isThenable(row) ? row.then(toText) : toText(row)
+      }
+    } catch {
+      return undefined
+    }
+  }
+}
+
+/** @returns `undefined` where more than the record's own columns is shown */
+function compileWriter(entries: readonly Entry[]): ((record: Instance) => string) | undefined {
+  const writers: ((record: Instance) => string)[] = []
+  for (const entry of entries) {
+    const write = entryWriter(entry)
+    if (write === undefined) return undefined
+    writers.push(write)
+  }
+  return (record) => {
+    let text = ''
+    for (const write of writers) text += `${text === '' ? '' : ','}${write(record)}`
+    return `{${text}}`
+  }
+}
+
+function entryWriter(entry: Entry): ((record: Instance) => string) | undefined {
+  const key = JSON.stringify(entry.key)
+  if (entry.kind === 'typename') {
+    const text = `${key}:${JSON.stringify(entry.name)}`
+    return () => text
+  }
+  if (entry.kind !== 'column') return undefined
+  const { form, itemForm, enumeration } = entry.field
+  // Beyond 32 bits, and outside its enum, a value is an error with a path: for graphql-js.
+  if (form === 'enum' || itemForm === 'enum' || enumeration !== undefined) return undefined
+  const output = outputOf(entry.field)
+  if (form === 'id') return (record) => `${key}:"${String(output(record))}"`
+  if (form === 'int' || itemForm === 'int') {
+    return (record) => `${key}:${JSON.stringify(toInts(output(record)))}`
+  }
+  return (record) => `${key}:${JSON.stringify(output(record))}`
+}
+
+function toInts(value: unknown): unknown {
+  for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) {
+    if (one === null || one === (one as number) >> 0) continue
+    const { GraphQLError } = graphqlLibrary()
+    const message = `Int cannot represent non 32-bit signed integer value: ${JSON.stringify(one)}. The record was written.`
+    throw new GraphQLError(message)
+  }
+  return value
+}

@@ -1,0 +1,172 @@
+/** The plan of a query's root field: reads a run's questions, finds or writes their statement, and runs it. */
+import { arrange, type Plan } from '../../records/builder.js'
+import type { Later, Row } from '../../records/engine.js'
+import { Kept } from '../../records/kept.js'
+import { after, attempt } from '../../records/later.js'
+import type { RecordsContext } from '../../records/source.js'
+import { callerOf, type Caller } from '../caller.js'
+import type { Arguments } from '../declarations.js'
+import { graphqlLibrary } from '../library.js'
+import type { RootPlan } from '../planner-contract.js'
+import { admitsAtOnce } from '../records/access.js'
+import { QuestionReader } from '../records/question.js'
+import type { RecordServices } from '../records/resolve-records.js'
+import type { ArgumentSource, SelectionCompiler } from './selection.js'
+import { StatementWriter, type Answers } from './statement-writer.js'
+import type { Fragment } from './json-sql.js'
+
+export type Variables = Readonly<Record<string, unknown>>
+
+/** What one root field asks, read from a run's arguments. */
+export interface RootQuestion {
+  /** Writes the statement; called once for each form of question. */
+  write(writer: StatementWriter): Fragment
+}
+
+/** Reads the root field's own arguments; `undefined` where no row can be meant. */
+export type ReadRoot = (
+  args: Arguments,
+  reader: QuestionReader,
+  context: RecordsContext,
+) => RootQuestion | undefined
+
+/** A statement and a run's values for it. */
+interface Prepared {
+  readonly plan: Plan
+  readonly values: readonly unknown[]
+}
+
+/** Statements kept for one root field of a document: one for each form of its variables' filters and orders. */
+const mostStatements = 20
+
+/** What is read before a statement runs: shared by queries and the answers of mutations. */
+export class Preparation {
+  readonly #compiler: SelectionCompiler
+  readonly #services: RecordServices
+  readonly #bound: boolean
+  readonly #kept = new WeakMap<RecordsContext, Kept<Plan>>()
+
+  constructor(compiler: SelectionCompiler, services: RecordServices) {
+    this.#compiler = compiler
+    this.#services = services
+    this.#bound = compiler.questions.some(({ relation }) => isBound(relation.target.table))
+  }
+
+  /** The same statement and values for every run. */
+  get isStatic(): boolean {
+    const waits = this.#compiler.questions.some(
+      (entry) => entry.kind === 'list' && entry.args.constant === undefined,
+    )
+    return !waits && !this.#bound
+  }
+
+  /** True where everything selected may be shown, and that can be said at once. */
+  admits(caller: Caller): boolean {
+    for (const rule of this.#compiler.rules) if (!admitsAtOnce(rule, caller)) return false
+    return true
+  }
+
+  reader(context: RecordsContext, caller: Caller): QuestionReader {
+    return new QuestionReader({ context, caller, listMax: this.#services.listMax })
+  }
+
+  /** Reads the questions of all relations. */
+  answers(variables: Variables, reader: QuestionReader): Answers {
+    const { questions } = this.#compiler
+    const lists: Answers['lists'][number][] = []
+    const rows: Answers['rows'][number][] = []
+    for (const entry of questions) {
+      const { target } = entry.relation
+      lists.push(
+        entry.kind === 'list'
+          ? reader.list(target, readArguments(entry.args, variables))
+          : undefined,
+      )
+      rows.push(entry.kind === 'owner' ? reader.rows(target.table) : undefined)
+    }
+    return { lists, rows }
+  }
+
+  statement(
+    context: RecordsContext,
+    key: string,
+    answers: Answers,
+    write: (writer: StatementWriter) => Fragment,
+  ): Plan {
+    let kept = this.#kept.get(context)
+    if (kept === undefined) this.#kept.set(context, (kept = new Kept<Plan>(mostStatements)))
+    return kept.get(key, () => {
+      const writer = new StatementWriter(context, answers)
+      return writer.compile(write(writer))
+    })
+  }
+}
+
+export class PlannedQuery implements RootPlan {
+  readonly #args: ArgumentSource
+  readonly #read: ReadRoot
+  readonly #preparation: Preparation
+  readonly #services: RecordServices
+  readonly #isStatic: boolean
+  readonly #ready = new WeakMap<RecordsContext, Prepared>()
+
+  constructor(parts: {
+    readonly args: ArgumentSource
+    readonly read: ReadRoot
+    /** The root's own rows depend on the caller. */
+    readonly bound: boolean
+    readonly preparation: Preparation
+    readonly services: RecordServices
+  }) {
+    this.#args = parts.args
+    this.#read = parts.read
+    this.#preparation = parts.preparation
+    this.#services = parts.services
+    this.#isStatic = !parts.bound && parts.args.constant !== undefined && parts.preparation.isStatic
+  }
+
+  run(context: unknown, variables: Variables): Later<string | undefined> {
+    const caller = callerOf(context)
+    if (!this.#preparation.admits(caller)) return undefined
+    const source = this.#services.database()
+    return attempt<string | undefined>(
+      () => {
+        const prepared = this.#prepare(source.context, caller, variables)
+        if (prepared === undefined) return 'null'
+        const { plan, values } = prepared
+        return after(source.runner().first(plan.statement, values), toText)
+      },
+      // Whatever is wrong, graphql-js finds it again and says where.
+      () => undefined,
+    )
+  }
+
+  #prepare(context: RecordsContext, caller: Caller, variables: Variables): Prepared | undefined {
+    const ready = this.#ready.get(context)
+    if (ready !== undefined) return ready
+    const reader = this.#preparation.reader(context, caller)
+    const root = this.#read(readArguments(this.#args, variables), reader, context)
+    if (root === undefined) return undefined
+    const answers = this.#preparation.answers(variables, reader)
+    const plan = this.#preparation.statement(context, reader.key, answers, (writer) =>
+      root.write(writer),
+    )
+    const prepared = { plan, values: arrange(plan, reader.values) }
+    if (this.#isStatic) this.#ready.set(context, prepared)
+    return prepared
+  }
+}
+
+export function toText(row: Row | undefined): string {
+  const value = row?.[0]
+  if (value === undefined || value === null) return 'null'
+  return typeof value === 'string' ? value : String(value)
+}
+
+export function readArguments(source: ArgumentSource, variables: Variables): Arguments {
+  return source.constant ?? graphqlLibrary().getArgumentValues(source.field, source.node, variables)
+}
+
+export function isBound({ options }: { readonly options: { readonly rows?: unknown } }): boolean {
+  return options.rows !== undefined
+}

@@ -1,0 +1,192 @@
+/** Compiles a root field's selection into the tree that statements are written from. */
+import type {
+  FieldNode,
+  GraphQLField,
+  GraphQLObjectType,
+  GraphQLOutputType,
+  ValueNode,
+} from 'graphql'
+import type { AccessRule } from '../../auth/access.js'
+import type { Arguments } from '../declarations.js'
+import { graphqlLibrary } from '../library.js'
+import {
+  generatedOf,
+  type FieldModel,
+  type PagePart,
+  type RecordModel,
+  type RelationModel,
+} from '../records/model.js'
+import { readShape, type ShapeField } from '../../fields/shape.js'
+import { collectFields, type Collecting, type FieldGroups } from './collect-fields.js'
+
+/** Arguments of a field: known beforehand, or waiting for variables. */
+export interface ArgumentSource {
+  readonly field: GraphQLField<unknown, unknown>
+  readonly node: FieldNode
+  readonly constant: Arguments | undefined
+}
+
+export interface ObjectSelection {
+  readonly model: RecordModel
+  readonly entries: readonly Entry[]
+}
+
+/** One key of an answer's object. */
+export type Entry =
+  | { readonly kind: 'typename'; readonly key: string; readonly name: string }
+  | { readonly kind: 'column'; readonly key: string; readonly field: FieldModel }
+  | OwnerEntry
+  | ListEntry
+
+export interface OwnerEntry {
+  readonly kind: 'owner'
+  readonly key: string
+  readonly relation: RelationModel
+  readonly object: ObjectSelection
+  /** Its place among the questions of a run. */
+  readonly index: number
+}
+
+export interface ListEntry {
+  readonly kind: 'list'
+  readonly key: string
+  readonly relation: RelationModel
+  readonly object: ObjectSelection
+  readonly args: ArgumentSource
+  readonly index: number
+}
+
+export type PageEntry =
+  | { readonly kind: 'typename'; readonly key: string; readonly name: string }
+  | { readonly kind: 'leaf'; readonly key: string; readonly part: PagePart }
+  | {
+      readonly kind: 'group'
+      readonly key: string
+      readonly part: 'edges' | 'pageInfo'
+      readonly entries: readonly PageEntry[]
+    }
+  | { readonly kind: 'node'; readonly key: string; readonly object: ObjectSelection }
+
+/** Compiles selections; what it meets on the way is in its lists. */
+export class SelectionCompiler {
+  /** Relations, in the order in which their questions are read. */
+  readonly questions: (OwnerEntry | ListEntry)[] = []
+  /** What must let the caller in before the statement may run. */
+  readonly rules = new Set<AccessRule>()
+  readonly #collecting: Collecting
+
+  constructor(collecting: Collecting) {
+    this.#collecting = collecting
+  }
+
+  /** @returns `undefined` where a selected field is none of the generated ones */
+  object(
+    type: GraphQLObjectType,
+    model: RecordModel,
+    nodes: readonly FieldNode[],
+  ): ObjectSelection | undefined {
+    const entries: Entry[] = []
+    for (const [key, group] of collectFields(nodes, type.name, this.#collecting)) {
+      const entry = this.#entry(type, key, group)
+      if (entry === undefined) return undefined
+      entries.push(entry)
+    }
+    return { model, entries }
+  }
+
+  page(type: GraphQLObjectType, nodes: readonly FieldNode[]): readonly PageEntry[] | undefined {
+    const entries: PageEntry[] = []
+    for (const [key, group] of collectFields(nodes, type.name, this.#collecting)) {
+      const entry = this.#pageEntry(type, key, group)
+      if (entry === undefined) return undefined
+      entries.push(entry)
+    }
+    return entries
+  }
+
+  args(field: GraphQLField<unknown, unknown>, node: FieldNode): ArgumentSource {
+    const waits = (node.arguments ?? []).some(({ value }) => hasVariable(value))
+    if (waits) return { field, node, constant: undefined }
+    return { field, node, constant: graphqlLibrary().getArgumentValues(field, node, {}) }
+  }
+
+  #entry(
+    type: GraphQLObjectType,
+    key: string,
+    group: readonly [FieldNode, ...FieldNode[]],
+  ): Entry | undefined {
+    const [node] = group
+    const name = node.name.value
+    if (name === '__typename') return { kind: 'typename', key, name: type.name }
+    const field = type.getFields()[name]
+    const generated = field && generatedOf(field)
+    if (generated?.kind === 'column') return this.#column(key, generated.field)
+    if (field === undefined || generated?.kind !== 'relation') return undefined
+    const { relation } = generated
+    this.#demand(relation.access)
+    this.#demand(relation.target.access)
+    const object = this.object(objectOf(field.type), relation.target, group)
+    if (object === undefined) return undefined
+    const index = this.questions.length
+    const common = { key, relation, object, index }
+    const entry: OwnerEntry | ListEntry = relation.isList
+      ? { ...common, kind: 'list', args: this.args(field, node) }
+      : { ...common, kind: 'owner' }
+    this.questions.push(entry)
+    return entry
+  }
+
+  #column(key: string, field: FieldModel): Entry | undefined {
+    this.#demand(field.access)
+    return isWritable(field) ? { kind: 'column', key, field } : undefined
+  }
+
+  #pageEntry(
+    type: GraphQLObjectType,
+    key: string,
+    group: FieldGroups extends Map<string, infer G> ? G : never,
+  ): PageEntry | undefined {
+    const [node] = group
+    const name = node.name.value
+    if (name === '__typename') return { kind: 'typename', key, name: type.name }
+    const field = type.getFields()[name]
+    const generated = field && generatedOf(field)
+    if (field === undefined || generated?.kind !== 'part') return undefined
+    const { part, model } = generated
+    if (part === 'node') {
+      const object = this.object(objectOf(field.type), model, group)
+      return object && { kind: 'node', key, object }
+    }
+    if (part !== 'edges' && part !== 'pageInfo') return { kind: 'leaf', key, part }
+    const entries = this.page(objectOf(field.type), group)
+    return entries && { kind: 'group', key, part, entries }
+  }
+
+  #demand(rule: AccessRule | undefined): void {
+    if (rule !== undefined && !rule.open) this.rules.add(rule)
+  }
+}
+
+/** The object type inside lists and `!`. */
+export function objectOf(type: GraphQLOutputType): GraphQLObjectType {
+  return graphqlLibrary().getNamedType(type) as GraphQLObjectType
+}
+
+function hasVariable(value: ValueNode): boolean {
+  const { Kind } = graphqlLibrary()
+  if (value.kind === Kind.VARIABLE) return true
+  if (value.kind === Kind.LIST) return value.values.some(hasVariable)
+  return value.kind === Kind.OBJECT && value.fields.some((field) => hasVariable(field.value))
+}
+
+/** Not everything that is kept as JSON text leaves as that text. */
+function isWritable({ form, column, enumeration }: FieldModel): boolean {
+  if (form === 'list') return enumeration === undefined || enumeration.isPlain
+  return form !== 'json' || !hidesSomething(column.field, new Set())
+}
+
+function hidesSomething({ nested }: ShapeField, seen: Set<unknown>): boolean {
+  if (nested === undefined || seen.has(nested())) return false
+  seen.add(nested())
+  return readShape(nested()).fields.some((field) => field.hidden || hidesSomething(field, seen))
+}

@@ -1,0 +1,178 @@
+/**
+ * Writes the one statement of a root field: an object a row, rows of relations by subqueries, every list limited before
+ * anything is gathered.
+ */
+import { Slot, type Plan } from '../../records/builder.js'
+import type { Condition } from '../../records/filter.js'
+import { FilterWriter } from '../../records/filter-sql.js'
+import { writeOrder, type Order } from '../../records/order.js'
+import type { RecordsContext } from '../../records/source.js'
+import type { Column, Relation, Table } from '../../records/table.js'
+import type { ListQuestion } from '../records/question.js'
+import { createJsonSql, type Fragment, type JsonSql } from './json-sql.js'
+import type { ListEntry, ObjectSelection, OwnerEntry } from './selection.js'
+
+/** What a run asks of the relations, by their places. */
+export interface Answers {
+  readonly lists: readonly (ListQuestion | undefined)[]
+  /** What the caller may see of an owner's table. */
+  readonly rows: readonly (Condition | undefined)[]
+}
+
+/** Rows of a table: which, in what order, how many. */
+export interface RowsQuestion {
+  readonly condition: Condition | undefined
+  readonly order: Order | undefined
+  readonly limit: number | undefined
+  readonly offset: number | undefined
+}
+
+export class StatementWriter {
+  readonly json: JsonSql
+  readonly filters: FilterWriter
+  readonly #context: RecordsContext
+  readonly #answers: Answers
+  #aliases = 0
+
+  constructor(context: RecordsContext, answers: Answers) {
+    const { sql } = context.builder
+    this.#context = context
+    this.#answers = answers
+    this.filters = new FilterWriter(sql, context.dialect)
+    this.json = createJsonSql(sql, context.dialect.name)
+  }
+
+  compile(fragment: Fragment): Plan {
+    return this.#context.builder.compile(fragment, false)
+  }
+
+  alias(): string {
+    return `t${this.#aliases++}`
+  }
+
+  /** `select [{…}, {…}]` */
+  list(object: ObjectSelection, question: RowsQuestion): Fragment {
+    const { sql } = this.filters
+    const alias = this.alias()
+    const written = this.object(object, alias)
+    const { table } = object.model
+    const rows = this.rows(table, neededColumns(object), question, alias)
+    return sql`select ${this.json.aggregate(written)} from (${rows}) as ${sql.id(alias)}`
+  }
+
+  /** `select {…}` of the one row that the condition finds. */
+  one(object: ObjectSelection, condition: Condition): Fragment {
+    const { sql } = this.filters
+    const alias = this.alias()
+    const { table } = object.model
+    const written = this.object(object, alias)
+    return sql`select ${written} from ${this.#table(table, alias)} where ${this.#tests(table, condition, alias)}`
+  }
+
+  count(table: Table, condition: Condition | undefined): Fragment {
+    const { sql } = this.filters
+    const alias = this.alias()
+    return sql`select count(*) from ${this.#table(table, alias)} where ${this.#tests(table, condition, alias)}`
+  }
+
+  /** `{"id": …, "category": (select …)}` of the row that the alias stands for. */
+  object({ entries }: ObjectSelection, alias: string): Fragment {
+    return this.json.object(
+      entries.map((entry): [string, Fragment] => {
+        switch (entry.kind) {
+          case 'typename':
+            return [entry.key, this.json.text(entry.name)]
+          case 'column': {
+            const column = this.filters.ref(alias, entry.field.column)
+            return [entry.key, this.json.value(entry.field, column)]
+          }
+          case 'owner':
+            return [entry.key, this.#owner(entry, alias)]
+          case 'list':
+            return [entry.key, this.#related(entry, alias)]
+        }
+      }),
+    )
+  }
+
+  /** The rows of a table, with some of its columns, under an alias. */
+  rows(
+    table: Table,
+    columns: ReadonlySet<Column>,
+    question: RowsQuestion,
+    alias: string,
+  ): Fragment {
+    const { sql } = this.filters
+    return sql`select ${this.#columns(table, columns, alias)} from ${this.#table(table, alias)} where ${this.#tests(table, question.condition, alias)}${this.#range(question, alias)}`
+  }
+
+  #owner({ relation, object, index }: OwnerEntry, outer: string): Fragment {
+    const { sql } = this.filters
+    const { local, foreign, target } = relation.relation
+    const alias = this.alias()
+    const written = this.object(object, alias)
+    const tests = this.#tests(target, this.#answers.rows[index], alias)
+    return sql`(select ${written} from ${this.#table(target, alias)} where ${this.filters.ref(alias, foreign)} = ${this.filters.ref(outer, local)} and ${tests})`
+  }
+
+  #related({ relation, object, index }: ListEntry, outer: string): Fragment {
+    const { sql } = this.filters
+    const { target } = relation.relation
+    const question = this.#answers.lists[index] as ListQuestion
+    const alias = this.alias()
+    const written = this.object(object, alias)
+    const from = this.#behind(relation.relation, alias, outer)
+    const columns = this.#columns(target, neededColumns(object), alias)
+    const tests = this.#tests(target, question.condition, alias)
+    const rows = sql`select ${columns} from ${from} and ${tests}${this.#range(question, alias)}`
+    return sql`(select ${this.json.aggregate(written)} from (${rows}) as ${sql.id(alias)})`
+  }
+
+  /** The table behind a relation, tied to the outer row. */
+  #behind({ join, foreign, local, target }: Relation, alias: string, outer: string): Fragment {
+    const { sql } = this.filters
+    const table = this.#table(target, alias)
+    const mine = this.filters.ref(outer, local)
+    if (join === undefined) return sql`${table} where ${this.filters.ref(alias, foreign)} = ${mine}`
+    const pair = `${alias}j`
+    const on = sql`${this.filters.ref(alias, foreign)} = ${sql.ref(`${pair}.${join.to}`)}`
+    return sql`${sql.table(join.name)} as ${sql.id(pair)} inner join ${table} on ${on} where ${sql.ref(`${pair}.${join.from}`)} = ${mine}`
+  }
+
+  #table(table: Table, alias: string): Fragment {
+    const { sql } = this.filters
+    return sql`${sql.table(table.name)} as ${sql.id(alias)}`
+  }
+
+  #columns(table: Table, columns: ReadonlySet<Column>, alias: string): Fragment {
+    const chosen = columns.size === 0 ? [table.key] : [...columns]
+    return this.filters.sql.join(chosen.map((column) => this.filters.ref(alias, column)))
+  }
+
+  #tests({ deletedAt }: Table, condition: Condition | undefined, alias: string): Fragment {
+    const { sql } = this.filters
+    const tests = [
+      ...(condition === undefined ? [] : [this.filters.write(condition, alias)]),
+      ...(deletedAt === undefined ? [] : [sql`${this.filters.ref(alias, deletedAt)} is null`]),
+    ]
+    return tests.length === 0 ? sql`1 = 1` : sql.join(tests, sql` and `)
+  }
+
+  #range({ order, limit, offset }: RowsQuestion, alias: string): Fragment {
+    const { sql } = this.filters
+    const by =
+      order === undefined ? sql`` : sql` order by ${writeOrder(order.terms, this.filters, alias)}`
+    const most = limit === undefined ? sql`` : sql` limit ${new Slot(limit)}`
+    return sql`${by}${most}${offset === undefined ? sql`` : sql` offset ${new Slot(offset)}`}`
+  }
+}
+
+/** The columns that an object is written from, each once. */
+export function neededColumns({ entries }: ObjectSelection): Set<Column> {
+  const columns = new Set<Column>()
+  for (const entry of entries) {
+    if (entry.kind === 'column') columns.add(entry.field.column)
+    else if (entry.kind !== 'typename') columns.add(entry.relation.relation.local)
+  }
+  return columns
+}
