@@ -64,7 +64,7 @@ export function serveRoute(
 /** What the handler throws takes back all that it did; so does a promise of it that rejects. */
 function inTransaction(invoke: Invoker, route: Route, database: Database | undefined): Invoker {
   if (route.options.transaction !== true || database === undefined) return invoke
-  return (request) => database.transaction(async () => invoke(request))
+  return (request) => database.transaction(async () => await invoke(request))
 }
 
 /** A body is read only for handlers that can see it. */
