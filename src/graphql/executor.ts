@@ -12,6 +12,7 @@ import { admission, callerOf, type Admission } from './caller.js'
 import { graphqlCodes } from './error-codes.js'
 import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
+import { mapIterator } from './map-iterator.js'
 import type { Operation } from './operation.js'
 import { excessCost, Operations, Refusal } from './operations.js'
 import { resolveKey } from './resolve-key.js'
@@ -86,7 +87,7 @@ export class Executor {
     variables: Variables,
     context: unknown,
     access: DefaultAccess,
-  ): Promise<Outcome | AsyncGenerator<Outcome, void, void>> {
+  ): Promise<Outcome | AsyncIterableIterator<Outcome>> {
     const refusal = await this.admit(operation, context, access)
     if (refusal !== undefined) return refusal
     const coerced = this.#coerce(operation, variables)
@@ -99,7 +100,7 @@ export class Executor {
       operationName: operation.node.name?.value,
       fieldResolver: resolveKey,
     })
-    return Symbol.asyncIterator in results ? eachOutcome(results) : toOutcome(results)
+    return Symbol.asyncIterator in results ? mapIterator(results, toOutcome) : toOutcome(results)
   }
 
   /** `undefined` where everybody may, else the refusal, should there be one. */
@@ -202,12 +203,6 @@ function toOutcome({ data, errors }: ExecutionResult): Outcome {
   // graphql-js gives no data where nothing ran, which past validation are faulty variables alone.
   if (data === undefined) return notRun(withVariableCode(errors ?? []))
   return { data, text: undefined, errors, refused: undefined }
-}
-
-async function* eachOutcome(
-  results: AsyncGenerator<ExecutionResult, void, void>,
-): AsyncGenerator<Outcome, void, void> {
-  for await (const result of results) yield toOutcome(result)
 }
 
 function withVariableCode(errors: readonly GraphQLError[]): readonly GraphQLError[] {

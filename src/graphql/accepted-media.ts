@@ -1,0 +1,67 @@
+/** Negotiates how results are sent. Source: GraphQL over HTTP, "Media types"; decisions, GraphQL, "Status". */
+
+/** What a client takes. */
+export interface AcceptedMedia {
+  /** One result: `json` is the older type, `response` is `application/graphql-response+json`; undefined: neither. */
+  readonly result: 'json' | 'response' | undefined
+  /** `text/event-stream`, for results that come one after the other. */
+  readonly stream: boolean
+}
+
+/** As sent in `Content-Type`. */
+export const resultTypes = {
+  json: 'application/json; charset=utf-8',
+  response: 'application/graphql-response+json; charset=utf-8',
+} as const
+
+const anything: AcceptedMedia = Object.freeze({ result: 'json', stream: false })
+const json: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*'])
+
+/** Clients send few different headers, each very often. */
+const known = new Map<string, AcceptedMedia>()
+const mostKnown = 100
+
+/**
+ * Reads `Accept`. The newer type is taken where it is listed and not liked less than JSON.
+ *
+ * @param accept `undefined` takes anything
+ */
+export function acceptedMedia(accept: string | undefined): AcceptedMedia {
+  if (accept === undefined || accept === '*/*') return anything
+  const before = known.get(accept)
+  if (before !== undefined) return before
+  const media = readAccept(accept)
+  if (known.size < mostKnown) known.set(accept, media)
+  return media
+}
+
+function readAccept(accept: string): AcceptedMedia {
+  const weights = { json: 0, response: 0, stream: 0 }
+  for (const part of accept.toLowerCase().split(',')) {
+    const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim())
+    const kind = kindOf(type)
+    if (kind !== undefined && takesUtf8(parameters)) {
+      weights[kind] = Math.max(weights[kind], readWeight(parameters))
+    }
+  }
+  const likesResponse = weights.response > 0 && weights.response >= weights.json
+  const result = likesResponse ? 'response' : weights.json > 0 ? 'json' : undefined
+  return Object.freeze({ result, stream: weights.stream > 0 })
+}
+
+function kindOf(type: string): 'json' | 'response' | 'stream' | undefined {
+  if (type === 'application/graphql-response+json') return 'response'
+  if (type === 'text/event-stream') return 'stream'
+  return json.has(type) ? 'json' : undefined
+}
+
+function takesUtf8(parameters: readonly string[]): boolean {
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))
+  return charset === undefined || /^charset="?utf-?8"?$/.test(charset)
+}
+
+function readWeight(parameters: readonly string[]): number {
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+  if (weight === undefined) return 1
+  return /^(?:0(?:\.\d*)?|1(?:\.0*)?)$/.test(weight) ? Number(weight) : 0
+}

@@ -1,0 +1,64 @@
+/** Persisted documents: clients send a document's id in the place of its text. Source: GraphQL over HTTP, "Persisted documents". */
+import { readFileSync } from 'node:fs'
+import type { Problem } from '../errors/declaration-error.js'
+
+/** A JSON file of documents by id, or the map itself; `only` refuses documents that are not among them. */
+export type DocumentsOption =
+  | string
+  | Readonly<Record<string, string>>
+  | { readonly from: string | Readonly<Record<string, string>>; readonly only?: boolean }
+
+export interface PersistedDocuments {
+  /** True where nothing else runs through the endpoint. */
+  readonly only: boolean
+  find(id: string): string | undefined
+  has(text: string): boolean
+}
+
+/** @param problems takes a file that cannot be read or holds something else */
+export function readDocuments(
+  option: DocumentsOption | undefined,
+  problems: Problem[],
+): PersistedDocuments | undefined {
+  if (option === undefined) return undefined
+  const { from, only = false } = isSource(option) ? option : { from: option as string }
+  const documents = typeof from === 'string' ? readFile(from, problems) : from
+  const byId = new Map<string, string>()
+  for (const [id, text] of Object.entries(documents)) {
+    if (typeof text === 'string') byId.set(id.replace(/^sha256:/, ''), text)
+    else problems.push(faulty(`GraphQL documents: "${id}" is no text.`))
+  }
+  const texts = new Set(byId.values())
+  return {
+    only,
+    find: (id) => byId.get(id.replace(/^sha256:/, '')),
+    has: (text) => texts.has(text),
+  }
+}
+
+function isSource(
+  option: DocumentsOption,
+): option is Exclude<DocumentsOption, string | Readonly<Record<string, string>>> {
+  return typeof option === 'object' && typeof option.from !== 'undefined' && isMapOrPath(option)
+}
+
+/** A document whose id is `from` is text too; a source has `only` at most beside it. */
+function isMapOrPath(option: object): boolean {
+  return Object.keys(option).every((key) => key === 'from' || key === 'only')
+}
+
+function readFile(path: string, problems: Problem[]): Readonly<Record<string, unknown>> {
+  try {
+    const read: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return { ...read }
+    problems.push(faulty(`GraphQL documents: ${path} holds no object.`))
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    problems.push(faulty(`GraphQL documents: ${path} cannot be read: ${why}.`))
+  }
+  return {}
+}
+
+function faulty(message: string): Problem {
+  return { code: 'INVALID_DOCUMENTS', message, remedy: 'Give a JSON object of texts by id.' }
+}

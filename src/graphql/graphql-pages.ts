@@ -1,0 +1,122 @@
+/** What an application serves for an instance: the endpoint and the IDE, as pages for its route table. */
+import { tokenAccess } from '../auth/access.js'
+import type { Gate } from '../auth/gate.js'
+import { HttpError } from '../errors/http-error.js'
+import { readJson } from '../http/bodies/json.js'
+import { readMediaType } from '../http/bodies/media-type.js'
+import type { TextValues } from '../http/query.js'
+import { reply, type Reply } from '../http/reply.js'
+import type { HttpRequest } from '../http/request.js'
+import { createEndpoint, malformedRequest } from './endpoint.js'
+import { graphqlCodes } from './error-codes.js'
+import type { GraphQL, GraphQLRoute } from './graphql.js'
+import { ideFile, idePage, ideStart } from './ide.js'
+
+export interface GraphqlPage {
+  readonly method: 'GET' | 'POST'
+  /** A pattern: `/graphql/ide/<name:path>`. */
+  readonly path: string
+  readonly answer: (request: HttpRequest) => Reply | Promise<Reply>
+}
+
+export interface GraphqlPagesOptions {
+  /** Asked about every request that brings a token; who brings none is anonymous, and may then be refused. */
+  readonly gate: Gate
+  /** Reads a JSON body of at most `limit` bytes into `request.body`. */
+  readonly readBody: (request: HttpRequest, limit: number) => Promise<void> | undefined
+}
+
+/** The pages of one route of an instance. All of them are open: who may run what is decided when the operation is known. */
+export function graphqlPages(
+  graphql: GraphQL,
+  { path, access }: GraphQLRoute,
+  options: GraphqlPagesOptions,
+): readonly GraphqlPage[] {
+  const endpoint = createEndpoint(graphql, access)
+  const run = async (request: HttpRequest, body: unknown): Promise<Reply> => {
+    await identify(request, options.gate)
+    const answer = await endpoint(request, body)
+    if (answer.secured) await options.gate.rotate(request)
+    return answer.reply
+  }
+  const post = async (request: HttpRequest): Promise<Reply> => {
+    refuseOtherTypes(request)
+    const fault = await readOr400(() => options.readBody(request, graphql.limits.bytes))
+    return fault ?? run(request, request.body)
+  }
+  const get = async (request: HttpRequest): Promise<Reply> => {
+    const { query } = request
+    const asksNothing = !asks.some((name) => query[name] !== undefined)
+    if (asksNothing && graphql.ide) return idePage(path)
+    const parts: Record<string, unknown> = {}
+    const fault = await readOr400(() => {
+      Object.assign(parts, readQueryParts(query))
+    })
+    return fault ?? run(request, parts)
+  }
+  const base = path === '/' ? '' : path
+  return [
+    { method: 'POST', path, answer: post },
+    { method: 'GET', path, answer: get },
+    ...(graphql.ide
+      ? ([
+          {
+            method: 'GET',
+            path: `${base}/ide/initial_options.js`,
+            answer: () => ideStart(path),
+          },
+          {
+            method: 'GET',
+            path: `${base}/ide/<name:path>`,
+            answer: ({ pathValues }) => ideFile(String(pathValues[0])),
+          },
+        ] satisfies GraphqlPage[])
+      : []),
+  ]
+}
+
+const asks = ['query', 'documentId', 'extensions'] as const
+
+/** A token that is brought says who calls, also where none is needed; a bad one says nothing. */
+async function identify(request: HttpRequest, gate: Gate): Promise<void> {
+  if (request.incoming.headers.authorization === undefined && !gate.needsBody(request)) return
+  try {
+    await gate.admit(request, tokenAccess)
+  } catch (error) {
+    if (!(error instanceof HttpError) || error.status !== 401) throw error
+  }
+}
+
+/** Forms and plain text can be sent across origins without asking: a GraphQL request is JSON and nothing else. */
+function refuseOtherTypes({ incoming }: HttpRequest): void {
+  const type = readMediaType(incoming.headers['content-type'] ?? '')
+  if (type?.essence === 'application/json') return
+  throw new HttpError(415, 'Send application/json.')
+}
+
+/** A body that is no JSON is answered as GraphQL clients read it; too long and too slow ones as everywhere. */
+async function readOr400(read: () => Promise<void> | undefined | void): Promise<Reply | undefined> {
+  try {
+    await read()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof HttpError) || error.status !== 400) throw error
+    const [text, { headers = {} }] = malformedRequest(error)
+    return reply(text, 400)
+      .type(headers['content-type'] ?? '')
+      .header('Vary', 'Accept')
+  }
+}
+
+/** The parameters of a GET request, `variables` and `extensions` being JSON. */
+function readQueryParts(query: TextValues): Record<string, unknown> {
+  const parts: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(query)) {
+    if (Array.isArray(value)) {
+      throw new HttpError(400, `${name} is there twice.`, { code: graphqlCodes.request })
+    }
+    const isJson = name === 'variables' || name === 'extensions'
+    parts[name] = isJson && value !== '' ? readJson(Buffer.from(String(value))) : value
+  }
+  return parts
+}

@@ -1,0 +1,257 @@
+/** A GraphQL schema that can be run: by the program, and at its routes. Source: specification, GraphQL endpoint; public face, GraphQL. */
+import { tokenAccess, openAccess } from '../auth/access.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { HttpError } from '../errors/http-error.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { silentLog, type Log } from '../http/log.js'
+import type { Database } from '../records/database.js'
+import type { Later } from '../records/engine.js'
+import { buildSchema } from './build-schema.js'
+import { readDocuments, type DocumentsOption, type PersistedDocuments } from './documents.js'
+import type { EntryOptions } from './error-entries.js'
+import { defaultAccess, Executor, notRun, type DefaultAccess, type Outcome } from './executor.js'
+import { graphqlLibrary } from './library.js'
+import { resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
+import { mapIterator } from './map-iterator.js'
+import { Refusal } from './operations.js'
+import { generateRecords } from './records/generate-records.js'
+import { readRequestParts } from './request-parts.js'
+import { toResult, type GraphQLResult } from './result.js'
+import { Schema } from './schema.js'
+
+export interface GraphQLOptions {
+  /** Where records are kept. Default: the application's, once the instance is in a module. */
+  database?: Database
+  /** What an operation may cost. Defaults: `GraphqlLimits`. */
+  limits?: Partial<GraphqlLimits>
+  /** Show the IDE at GET. Default true. */
+  ide?: boolean
+  /** Persisted documents: `'./persisted.json'`, a map by id, or `{ from, only: true }` to run nothing else. */
+  documents?: DocumentsOption
+  /** Send `Internal server error` for what resolvers throw. Default: in production. */
+  maskErrors?: boolean
+  /** Seconds that answers to anonymous GET queries may be kept without asking. Default 0: they are asked for by ETag. */
+  maxAge?: number
+  /** Where failures of resolvers are told. Default: the application's, once the instance is in a module. */
+  log?: Log
+  /** Bytes, roughly, of read documents that are kept. Default 33,554,432. */
+  keep?: number
+}
+
+/** Who may call a route's operations, for root fields that say nothing themselves. */
+export interface GraphQLRouteOptions {
+  /** Queries need a token too; text and lists are roles, any of which will do. */
+  secured?: boolean | string | readonly string[]
+  /** Mutations need none. */
+  noAuth?: boolean
+}
+
+export interface GraphQLRoute {
+  readonly path: string
+  readonly access: DefaultAccess
+}
+
+/** What an application gives to its instances. */
+export interface GraphQLHost {
+  readonly database?: Database | undefined
+  readonly log: Log
+  readonly production: boolean
+}
+
+const keptBytes = 33_554_432
+
+export class GraphQL {
+  readonly schema: Schema
+  readonly limits: GraphqlLimits
+  readonly ide: boolean
+  readonly maxAge: number
+  /** Where it is served, once it is in a module. */
+  readonly routes: GraphQLRoute[] = []
+  readonly #options: GraphQLOptions
+  readonly #problems: Problem[] = []
+  #host: GraphQLHost | undefined
+  #executor: Executor | undefined
+  #documents: PersistedDocuments | undefined
+  #readDocuments = false
+
+  constructor(options: GraphQLOptions = {}) {
+    refuseUnknownNames('GraphQL', options, optionNames, this.#problems)
+    this.#options = { ...options }
+    this.limits = resolveGraphqlLimits(options.limits ?? {}, this.#problems)
+    this.ide = options.ide ?? true
+    this.maxAge = options.maxAge ?? 0
+    this.schema = new Schema((parts, problems) => {
+      const { classes, added } = parts
+      const { listMax } = this.limits
+      const { log } = this.entryOptions
+      const context = { database: this.#database, listMax, problems, log, added }
+      const generated = classes.size === 0 ? undefined : generateRecords([...classes], context)
+      return buildSchema(parts, generated, problems)
+    })
+  }
+
+  /** The schema's text, in GraphQL's schema language. */
+  get sdl(): string {
+    return graphqlLibrary().printSchema(this.schema.build().schema)
+  }
+
+  /**
+   * Runs a query or a mutation. The limits hold; a token is asked for only where `context` has a `user` or a `request`.
+   *
+   * @param context what resolvers get as their third argument
+   * @param operationName needed where the document has several operations
+   * @throws {DeclarationError} when the schema is faulty; whatever is wrong with the operation is in `errors`
+   */
+  async execute(
+    query: string,
+    variables?: Readonly<Record<string, unknown>> | null,
+    context?: unknown,
+    operationName?: string,
+  ): Promise<GraphQLResult> {
+    const found = this.executor().find(query, operationName)
+    const outcome = await this.#run(found, variables ?? {}, context)
+    return toResult(outcome, this.entryOptions)
+  }
+
+  /**
+   * Opens a subscription.
+   *
+   * @returns its results as they come, or the one result that says why there are none
+   */
+  async subscribe(
+    query: string,
+    variables?: Readonly<Record<string, unknown>> | null,
+    context?: unknown,
+    operationName?: string,
+  ): Promise<GraphQLResult | AsyncIterableIterator<GraphQLResult>> {
+    const executor = this.executor()
+    const operation = executor.find(query, operationName)
+    if (operation instanceof Refusal) return toResult(notRun(operation.errors), this.entryOptions)
+    const opened = await executor.subscribe(operation, variables ?? {}, context, defaultAccess)
+    return Symbol.asyncIterator in opened
+      ? mapIterator(opened, (outcome) => toResult(outcome, this.entryOptions))
+      : toResult(opened, this.entryOptions)
+  }
+
+  /**
+   * Runs what a parsed body asks for: `query`, `variables`, `operationName`, or `documentId`. For routes of one's own;
+   * what is wrong with the body is in `errors`.
+   */
+  async handleRequest(body: unknown, context?: unknown): Promise<GraphQLResult> {
+    const executor = this.executor()
+    try {
+      const parts = readRequestParts(body, this.documents())
+      const found = executor.find(parts.query, parts.operationName)
+      return toResult(await this.#run(found, parts.variables, context), this.entryOptions)
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error
+      const { message, code } = error
+      return { data: null, errors: [{ message, extensions: { code } }] }
+    }
+  }
+
+  /** Serves it at a path, once the instance is in `@Module({ graphql: [...] })`: POST and GET run operations, GET shows the IDE. */
+  registerRoute(
+    path = '/graphql',
+    { secured = false, noAuth = false }: GraphQLRouteOptions = {},
+  ): this {
+    const roles = typeof secured === 'string' ? [secured] : secured
+    const token = typeof roles === 'boolean' ? tokenAccess : { ...tokenAccess, roles }
+    if (secured !== false && noAuth) {
+      this.#problems.push({
+        code: 'CONTRADICTING_ACCESS',
+        message: `GraphQL at ${path} is both secured and noAuth.`,
+        remedy: 'Keep one.',
+      })
+    }
+    const read = secured === false ? openAccess : token
+    this.routes.push({ path, access: { read, write: noAuth ? openAccess : token } })
+    return this
+  }
+
+  /** Gives the instance what the application has; its own options win. */
+  bind(host: GraphQLHost): void {
+    this.#host = host
+  }
+
+  /** Builds the schema and reads the persisted documents, and tells what is wrong with them. */
+  prepare(problems: Problem[]): void {
+    try {
+      this.executor()
+      this.documents()
+    } catch (error) {
+      if (!(error instanceof DeclarationError)) throw error
+      problems.push(...error.problems)
+    }
+  }
+
+  /** How failures are written and logged. */
+  get entryOptions(): EntryOptions {
+    return { mask: this.#masks, log: this.#options.log ?? this.#host?.log ?? silentLog }
+  }
+
+  /** What runs operations; a new one after something was added to the schema. */
+  executor(): Executor {
+    if (this.#problems.length > 0) throw new DeclarationError(this.#problems)
+    const built = this.schema.build()
+    if (this.#executor?.built !== built) {
+      const { keep = keptBytes } = this.#options
+      this.#executor = new Executor({ built, limits: this.limits, keep })
+    }
+    return this.#executor
+  }
+
+  documents(): PersistedDocuments | undefined {
+    if (!this.#readDocuments) {
+      const problems: Problem[] = []
+      this.#documents = readDocuments(this.#options.documents, problems)
+      if (problems.length > 0) throw new DeclarationError(problems)
+      this.#readDocuments = true
+    }
+    return this.#documents
+  }
+
+  #run(
+    found: ReturnType<Executor['find']>,
+    variables: Readonly<Record<string, unknown>>,
+    context: unknown,
+  ): Later<Outcome> {
+    if (found instanceof Refusal) return notRun(found.errors)
+    const { OperationTypeNode, GraphQLError } = graphqlLibrary()
+    if (found.node.operation === OperationTypeNode.SUBSCRIPTION) {
+      return notRun([new GraphQLError('A subscription is opened with subscribe.')])
+    }
+    return after(
+      this.executor().run(found, variables, context, defaultAccess),
+      (outcome) => outcome,
+    )
+  }
+
+  readonly #database = (): Database => {
+    const database = this.#options.database ?? this.#host?.database
+    if (database !== undefined) return database
+    throw new Error(
+      'GraphQL: this instance has no database. Give new GraphQL({ database }), or put it into a module.',
+    )
+  }
+
+  get #masks(): boolean {
+    return this.#options.maskErrors ?? this.#host?.production ?? isProduction()
+  }
+}
+
+/** Only for instances outside an application, which have nobody else to ask. */
+function isProduction(): boolean {
+  return process.env.NODE_ENV === 'production'
+}
+
+const optionNames: Readonly<Record<keyof GraphQLOptions, true>> = {
+  database: true,
+  documents: true,
+  ide: true,
+  keep: true,
+  limits: true,
+  log: true,
+  maskErrors: true,
+  maxAge: true,
+}

@@ -1,0 +1,73 @@
+/** The IDE: Altair, served from its package, so that no request leaves the origin. Source: decisions, GraphQL, "IDE". */
+import { createRequire } from 'node:module'
+import type { RenderOptions } from 'altair-static'
+import { file } from '../http/file-reply.js'
+import { html, reply, type Reply } from '../http/reply.js'
+
+/** The package's own declarations lean on others that it does not bring along. */
+interface Altair {
+  readonly renderAltair: (options: RenderOptions) => string
+  readonly renderInitialOptions: (options: RenderOptions) => string
+  readonly getDistDirectory: () => string
+  readonly isSandboxFrame: (path: string) => boolean
+  readonly SANDBOX_FRAME_CSP: string
+}
+
+let altair: Altair | undefined
+
+/** Loaded when somebody opens the page. */
+function loadAltair(): Altair {
+  altair ??= createRequire(import.meta.url)('altair-static') as Altair
+  return altair
+}
+
+const pagePolicy = [
+  "default-src 'self'",
+  "script-src 'self'",
+  // Angular puts the styles of its components into the page as it goes.
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "worker-src 'self' blob:",
+  "connect-src 'self'",
+  "object-src 'none'",
+  "base-uri 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** @param path the endpoint's */
+export function idePage(path: string): Reply<string> {
+  return hardened(html(loadAltair().renderAltair(optionsFor(path))))
+    .header('Content-Security-Policy', pagePolicy)
+    .header('Cache-Control', 'no-cache')
+}
+
+/** What the page starts with; a file of its own, since the policy lets no script stand in the page. */
+export function ideStart(path: string): Reply<string> {
+  return hardened(reply(loadAltair().renderInitialOptions(optionsFor(path))))
+    .type('text/javascript; charset=utf-8')
+    .header('Cache-Control', 'no-cache')
+}
+
+/** A file of the page, by its path below `ide/`. */
+export function ideFile(name: string): Reply {
+  const { getDistDirectory, isSandboxFrame, SANDBOX_FRAME_CSP } = loadAltair()
+  const answer = hardened(file(name, { root: getDistDirectory() }))
+  // The names of most files change with their content; those of a few do not, so a day it is.
+  answer.header('Cache-Control', 'public, max-age=86400')
+  return isSandboxFrame(name) ? answer.header('Content-Security-Policy', SANDBOX_FRAME_CSP) : answer
+}
+
+function optionsFor(path: string): RenderOptions {
+  return {
+    baseURL: `${path === '/' ? '' : path}/ide/`,
+    endpointURL: path,
+    disableAccount: true,
+    serveInitialOptionsInSeperateRequest: true,
+  }
+}
+
+function hardened<Body>(answer: Reply<Body>): Reply<Body> {
+  return answer.header('X-Content-Type-Options', 'nosniff').header('Referrer-Policy', 'no-referrer')
+}

@@ -1,0 +1,91 @@
+/** Reads what an operation is asked for with: its text, or a persisted document's id, and its variables. */
+import type { RequestParams } from 'graphql-http'
+import { HttpError } from '../errors/http-error.js'
+import type { PersistedDocuments } from './documents.js'
+import { graphqlCodes } from './error-codes.js'
+
+/** A request that can be looked up and run. */
+export interface RequestParts {
+  readonly query: string
+  readonly variables: Readonly<Record<string, unknown>>
+  readonly operationName: string | undefined
+}
+
+/**
+ * Reads a parsed body. Keys it does not know are passed over, as the specification of GraphQL over HTTP wants.
+ *
+ * @throws {HttpError} 400 `BAD_REQUEST`, or 400 `PERSISTED_DOCUMENT_NOT_FOUND`
+ */
+export function readRequestParts(
+  body: unknown,
+  documents: PersistedDocuments | undefined,
+): RequestParts {
+  if (Array.isArray(body)) throw malformed('Operations in a list are not run. Send one an object.')
+  if (!isObject(body)) throw malformed('The body must be an object with the key "query".')
+  const { variables, operationName, extensions } = body
+  if (isGiven(variables) && !isMap(variables)) throw malformed('variables must be an object.')
+  if (isGiven(extensions) && !isMap(extensions)) throw malformed('extensions must be an object.')
+  if (isGiven(operationName) && typeof operationName !== 'string') {
+    throw malformed('operationName must be a string.')
+  }
+  return {
+    query: readQuery(body, documents),
+    variables: isMap(variables) ? variables : {},
+    operationName: typeof operationName === 'string' ? operationName : undefined,
+  }
+}
+
+/** What graphql-http goes on with. */
+export function toRequestParams({ query, variables, operationName }: RequestParts): RequestParams {
+  return { query, variables: { ...variables }, operationName }
+}
+
+function readQuery(
+  body: Readonly<Record<string, unknown>>,
+  documents: PersistedDocuments | undefined,
+): string {
+  const { query } = body
+  if (isGiven(query)) {
+    if (typeof query !== 'string') throw malformed('query must be a string.')
+    if (documents?.only === true && !documents.has(query)) {
+      throw unknownDocument('Only persisted documents are run. Send documentId.')
+    }
+    return query
+  }
+  const id = documentId(body)
+  if (id === undefined) throw malformed('query is missing.')
+  const text = documents?.find(id)
+  if (text === undefined) throw unknownDocument('There is no persisted document of this id.')
+  return text
+}
+
+/** `documentId`, or the hash where Apollo's clients put it. */
+function documentId({
+  documentId: id,
+  extensions,
+}: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof id === 'string') return id
+  const persisted = isMap(extensions) ? extensions.persistedQuery : undefined
+  const hash = isMap(persisted) ? persisted.sha256Hash : undefined
+  return typeof hash === 'string' ? hash : undefined
+}
+
+function malformed(message: string): HttpError {
+  return new HttpError(400, message, { code: graphqlCodes.request })
+}
+
+function unknownDocument(message: string): HttpError {
+  return new HttpError(400, message, { code: graphqlCodes.persisted })
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && !Array.isArray(value)
+}
