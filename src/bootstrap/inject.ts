@@ -4,7 +4,7 @@ import type { Dispatcher } from './dispatcher.js'
 
 /** A request. At most one of `json`, `form`, `multipart`, `text` and `body` may be given. */
 export interface InjectRequest {
-  /** Default `GET`; `POST` where there is a body. */
+  /** In any case. Default `GET`; `POST` where there is a body. */
   method?: string
   /** Path and query, e.g. `/items?limit=5`. */
   url: string
@@ -51,7 +51,7 @@ export async function injectRequest(
     headers.set(name.toLowerCase(), value)
   }
   const incoming = createIncoming({
-    method: request.method ?? (content === undefined ? 'GET' : 'POST'),
+    method: request.method?.toUpperCase() ?? (content === undefined ? 'GET' : 'POST'),
     url: request.url,
     headers,
     body: content?.bytes,

@@ -78,7 +78,8 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
 function listen(server: Server, port: number, host: string): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    // Without a host Node takes every address, and IPv4 alone on a machine that has no IPv6, where `::` fails.
+    server.listen(port, host === '::' ? undefined : host, () => {
       server.removeListener('error', reject)
       resolve(toUrl(server.address() as AddressInfo))
     })

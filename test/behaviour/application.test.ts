@@ -206,6 +206,13 @@ describe('Environment and log', () => {
     expect(other.url).not.toBe(app.url)
   })
 
+  it('Environment: without HOST every address of the machine answers', async () => {
+    await using app = await bootstrap(ShopModule, { logger: false, env: { PORT: '0' } })
+    expect(app.url).toMatch(/^http:\/\/localhost:\d+$/)
+    const { port } = new URL(app.url)
+    expect((await fetch(`http://127.0.0.1:${port}/shop/now`)).status).toBe(200)
+  })
+
   it('Environment: all faults come in one report', async () => {
     const options = { ...quiet, env: { PORT: 'x' }, workers: 0, times: { handler: -1 } }
     await expect(bootstrap(ShopModule, options)).rejects.toThrow(
@@ -303,6 +310,11 @@ describe('inject', () => {
   ])('inject: %s is sent, by POST', async (_, form, expected) => {
     const answer = await app.inject({ url: '/echo', ...form })
     expect(answer.json()).toEqual({ files: {}, ...expected })
+  })
+
+  it('inject: the method may be written in any case', async () => {
+    const answer = await app.inject({ method: 'post', url: '/echo', text: 'x' })
+    expect(answer.json()).toMatchObject({ body: 'x' })
   })
 
   it('inject: a FormData is sent as it is', async () => {
