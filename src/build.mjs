@@ -19,8 +19,6 @@ await build({
   target: 'node20',
   packages: 'external',
   sourcemap: true,
-  // Names of classes are part of messages and of the GraphQL and OpenAPI documents.
-  keepNames: true,
   tsconfig: path('../tsconfig.json'),
   logLevel: 'error',
 })
