@@ -51,6 +51,7 @@ export function graphqlPages(
     const parts: Record<string, unknown> = {}
     const fault = await readOr400(() => {
       Object.assign(parts, readQueryParts(query))
+      return undefined
     })
     return fault ?? run(request, parts)
   }
@@ -116,7 +117,7 @@ function readQueryParts(query: TextValues): Record<string, unknown> {
       throw new HttpError(400, `${name} is there twice.`, { code: graphqlCodes.request })
     }
     const isJson = name === 'variables' || name === 'extensions'
-    parts[name] = isJson && value !== '' ? readJson(Buffer.from(String(value))) : value
+    parts[name] = isJson && value !== '' ? readJson(Buffer.from(value)) : value
   }
   return parts
 }

@@ -221,10 +221,7 @@ export class GraphQL {
     if (found.node.operation === OperationTypeNode.SUBSCRIPTION) {
       return notRun([new GraphQLError('A subscription is opened with subscribe.')])
     }
-    return after(
-      this.executor().run(found, variables, context, defaultAccess),
-      (outcome) => outcome,
-    )
+    return this.executor().run(found, variables, context, defaultAccess)
   }
 
   readonly #database = (): Database => {
