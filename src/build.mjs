@@ -5,10 +5,13 @@
  * The compiler's output in `dist/src` keeps the declarations. `node src/build.mjs`, after `tsc`.
  */
 import { build } from 'esbuild'
+import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 
+// Pieces are named by what is in them: those of earlier builds would stay.
+await rm(path('../dist/server'), { recursive: true, force: true })
 await build({
   entryPoints: { index: path('./index.ts'), cli: path('./cli/main.ts') },
   outdir: path('../dist/server'),
