@@ -81,7 +81,7 @@ async function start(
   if (storage.database !== undefined) container.provide(Database, storage.database)
   if (options.requestContext ?? namesCurrentRequest(container.classes())) followRequests()
   await container.makeAll()
-  await container.start(logFailure(log))
+  await container.start()
   const cors = createCors(options.cors)
   const dispatcher = new Dispatcher({
     table: fillTable(plan, createContext(plan, storage, auth, options)),

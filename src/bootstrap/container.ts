@@ -79,18 +79,10 @@ export class Container {
     return this.#instances.get(token as Token) as T
   }
 
-  /**
-   * Calls `onStart` of every instance that has it, in the order they were made. When one fails, those before it are
-   * stopped, then its error is thrown.
-   */
-  async start(onFailure: (error: unknown) => void): Promise<void> {
+  /** Calls `onStart` of every instance that has it, in the order they were made. After a failure, `stop` ends those before. */
+  async start(): Promise<void> {
     for (const instance of new Set(this.#instances.values())) {
-      try {
-        await lifecycleOf(instance).onStart?.()
-      } catch (error) {
-        await this.stop(onFailure)
-        throw error
-      }
+      await lifecycleOf(instance).onStart?.()
       this.#started.push(instance)
     }
   }

@@ -4,7 +4,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { findCorsProblems, type CorsOptions } from '../http/cors.js'
 import { defaultLimits, readSize, type Limits } from '../http/limits.js'
-import type { Log } from '../http/log.js'
+import { silentLog, type Log } from '../http/log.js'
 import { defaultTimes, type Times } from '../http/server.js'
 import type { Database } from '../records/database.js'
 import { resolveDocsOptions, type DocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
@@ -108,6 +108,9 @@ export function resolveOptions(
 ): Settings {
   refuseUnknownNames('bootstrap', options, optionNames, problems)
   problems.push(...findCorsProblems(options.cors ?? {}))
+  checkSessions(options.sessions ?? {}, problems)
+  checkLogger(options.logger, problems)
+  checkUnknownKeys('bootstrap', options.unknownKeys, problems)
   return Object.freeze({
     listen: options.listen ?? true,
     port: readCount('port', options.port ?? environment.port ?? 3000, [0, 65_535], problems),
@@ -121,6 +124,37 @@ export function resolveOptions(
     workers: readCount('workers', options.workers ?? 1, [1, 1024], problems),
     override: Object.freeze([...(options.override ?? [])]),
   })
+}
+
+function checkSessions(sessions: SessionOptions, problems: Problem[]): void {
+  refuseUnknownNames('bootstrap sessions', sessions, { idle: true, store: true }, problems)
+  if (sessions.idle !== undefined) {
+    readCount('sessions.idle', sessions.idle, [1, 2 ** 31 - 1], problems)
+  }
+}
+
+function checkLogger(logger: BootstrapOptions['logger'], problems: Problem[]): void {
+  if (typeof logger !== 'object') return
+  const missing = Object.keys(silentLog).filter(
+    (name) => typeof (logger as unknown as Record<string, unknown>)[name] !== 'function',
+  )
+  if (missing.length === 0) return
+  const message = `bootstrap: logger has no method ${missing.join(', ')}.`
+  problems.push({ code: 'INVALID_OPTION', message, remedy: 'Give a pino logger, or false.' })
+}
+
+/**
+ * @param where opens the message: `bootstrap`, or a route
+ * @param problems takes a word that is neither; taken for one it would let unknown keys pass
+ */
+export function checkUnknownKeys(
+  where: string,
+  given: string | undefined,
+  problems: Problem[],
+): void {
+  if (given === undefined || given === 'refuse' || given === 'drop') return
+  const message = `${where}: unknownKeys is "${given}".`
+  problems.push({ code: 'INVALID_OPTION', message, remedy: "Write 'refuse' or 'drop'." })
 }
 
 function resolveLimits(

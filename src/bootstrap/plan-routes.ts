@@ -11,7 +11,7 @@ import { docNote } from '../openapi/doc.js'
 import { collectRoutes, type Route } from '../routing/route.js'
 import { RouteTable } from '../routing/route-table.js'
 import { declaredClasses, type DeclaredClasses } from './declared-classes.js'
-import type { Settings } from './options.js'
+import { checkUnknownKeys, type Settings } from './options.js'
 import { compileChecks, type RouteChecks } from './route-checks.js'
 
 export interface PlannedRoute {
@@ -39,6 +39,7 @@ export function planRoutes(
       const limits = readLimits(route, settings.limits, problems)
       const classes = declaredClasses(route, whereIs(route), problems)
       const unknownKeys = route.options.unknownKeys ?? settings.unknownKeys
+      checkUnknownKeys(whereIs(route), route.options.unknownKeys, problems)
       const status = route.options.status ?? 200
       const checks = compileChecks(classes, { unknownKeys, status }, problems)
       planned.push(Object.freeze({ route, access, limits, classes, checks }))

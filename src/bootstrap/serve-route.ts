@@ -111,7 +111,7 @@ function readWithin(plan: BodyPlan, times: Times): Step {
     request.bodyRead = true
     const reading = readBody(request, plan)
     if (reading === undefined) return undefined
-    const isUpload = request.incoming.headers['content-type']?.startsWith('multipart/') === true
+    const isUpload = /^multipart\//i.test(request.incoming.headers['content-type'] ?? '')
     request.bodyTime = isUpload ? times.upload : times.request
     return reading
   }

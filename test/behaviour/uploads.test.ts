@@ -396,6 +396,14 @@ describe('Uploads of a client that goes away', () => {
     expect((await post(photo)).status).toBe(200)
   })
 
+  it('Requests, Times: an upload has its own, however its type is written', async () => {
+    const times = { request: 60_000, upload: 40 }
+    await using hurried = await bootstrap(UploadModule, { ...options, times })
+    const text = head('/form', 9999).replace('multipart/form-data', 'Multipart/Form-Data')
+    const answer = await exchange(hurried.url, `${text}--b\r\n${headOf('f', 'a')}\r\n\r\nhalf`)
+    expect(answer).toMatch(/^HTTP\/1\.1 408 [^]*\{"error":"The body did not arrive in time\."\}$/)
+  })
+
   it('Uploads: aborted while the handler works, no file stays', async () => {
     const socket = open(app.url)
     const working = new Promise<void>((resolve) => {

@@ -115,7 +115,7 @@ describe('createContainer', () => {
     }
     const { container } = create({ providers: [Second, First] })
     await container.makeAll()
-    await container.start(() => undefined)
+    await container.start()
     const failures: unknown[] = []
     await container.stop((error) => failures.push(error))
     expect(log).toEqual(['start first', 'start second', 'stop first'])

@@ -161,6 +161,20 @@ describe('the boot report', () => {
     ],
     ['an origin that is none', { cors: { origins: ['shop'] } }, 'INVALID_CORS', /scheme and host/],
     ['a static path that is relative', { static: { assets: '.' } }, 'RELATIVE_PATH', /slash/],
+    [
+      'a misspelt session option',
+      { sessions: { idel: 5 } as object },
+      'UNKNOWN_OPTION',
+      /Did you mean "idle"\?/,
+    ],
+    ['an idle time that is none', { sessions: { idle: -1 } }, 'INVALID_OPTION', /Give an integer/],
+    [
+      'a misspelt unknownKeys, which would let them pass',
+      { unknownKeys: 'refused' } as object,
+      'INVALID_OPTION',
+      /'refuse' or 'drop'/,
+    ],
+    ['a logger that is none', { logger: { info: () => 0 } } as object, 'INVALID_OPTION', /pino/],
     ['production without keys', { env: { NODE_ENV: 'production' } }, 'AUTH_KEYS', /openssl/],
   ])('refuses %s', async (_, options, code, remedy) => {
     @Module({})
