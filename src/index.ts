@@ -35,6 +35,13 @@ export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/relations.js
 export { connect, Database, type Transaction } from './records/database.js'
 export type { Repository } from './records/repository.js'
 
+export { GraphQL, type GraphQLOptions, type GraphQLRouteOptions } from './graphql/graphql.js'
+export type { ErrorEntry } from './graphql/error-entries.js'
+export type { RequestContext } from './graphql/caller.js'
+export type { GraphqlLimits } from './graphql/limits.js'
+export type { GraphQLResult } from './graphql/result.js'
+export type { AddedFieldDefinition, RootDefinition } from './graphql/schema.js'
+
 export { bootstrap } from './bootstrap/bootstrap.js'
 export type { Application, RouteSummary } from './bootstrap/application.js'
 export type { InjectRequest, InjectResponse } from './bootstrap/inject.js'

@@ -1,4 +1,5 @@
 /** A running application: what `bootstrap` gives back. */
+import type { GraphQL } from '../graphql/graphql.js'
 import type { Class } from '../metadata/note.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import type { Dispatcher } from './dispatcher.js'
@@ -23,6 +24,8 @@ export interface ApplicationParts {
   readonly routes: readonly RouteSummary[]
   /** Writes the OpenAPI document, once. */
   readonly document: () => OpenApiDocument
+  /** The instance of the records, else the module's first. */
+  readonly graphql: GraphQL | undefined
   /** Finds a provider's instance. */
   readonly get: <T>(token: Class<T> | string | symbol) => T
   /** `undefined` for an application without a port. */
@@ -58,6 +61,19 @@ export class Application {
   /** The OpenAPI 3.1 document; written when it is first asked for, the same object ever after. */
   get openapi(): OpenApiDocument {
     return this.#parts.document()
+  }
+
+  /**
+   * The GraphQL of the module's records, else the module's first instance: `app.graphql.sdl`, `app.graphql.execute(…)`.
+   *
+   * @throws {Error} in an application without GraphQL
+   */
+  get graphql(): GraphQL {
+    const { graphql } = this.#parts
+    if (graphql === undefined) {
+      throw new Error('app.graphql: there is none. Give the module records or graphql instances.')
+    }
+    return graphql
   }
 
   /**

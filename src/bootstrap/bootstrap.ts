@@ -16,6 +16,7 @@ import { Application, type RouteSummary } from './application.js'
 import { followRequests, namesCurrentRequest } from './current-request.js'
 import { Dispatcher } from './dispatcher.js'
 import { docsRoutes } from './docs-routes.js'
+import { graphqlRoutes } from './graphql-routes.js'
 import { listen, type Listener } from './listen.js'
 import type { BootstrapOptions } from './options.js'
 import { warnOfSlowPatterns } from './pattern-warnings.js'
@@ -79,6 +80,10 @@ async function start(
   const auth = createAuth(plan, storage)
   container.provide(Auth, auth)
   if (storage.database !== undefined) container.provide(Database, storage.database)
+  for (const instance of plan.graphql.instances) {
+    const { production } = plan.environment
+    instance.bind({ database: storage.database, log, production })
+  }
   if (options.requestContext ?? namesCurrentRequest(container.classes())) followRequests()
   await container.makeAll()
   await container.start()
@@ -136,6 +141,9 @@ function fillTable(plan: ApplicationPlan, context: ServeContext): RouteTable<Ser
     gate: context.gate,
     timeout: settings.times.handler,
   })
+  for (const { method, pattern, served } of graphqlRoutes(plan.graphql, context, settings.limits)) {
+    table.add(method, pattern, served)
+  }
   for (const { pattern, served } of [...pages, ...plan.folders]) {
     table.add('GET', pattern, served)
   }
@@ -155,7 +163,7 @@ function logFailure(log: Log): (error: unknown) => void {
 }
 
 function createApplication(
-  { container, routes, document, log }: ApplicationPlan,
+  { container, routes, document, graphql, log }: ApplicationPlan,
   storage: Storage,
   dispatcher: Dispatcher,
   listener: Listener | undefined,
@@ -165,6 +173,7 @@ function createApplication(
     dispatcher,
     routes: Object.freeze(routes.map(toSummary)),
     document,
+    graphql: graphql.main,
     get: (token) => container.get(token),
     url: listener?.url,
     close: async () => {

@@ -1,6 +1,7 @@
 /** `@Module`: what an application, or a part of it, is made of. */
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { GraphQL } from '../graphql/graphql.js'
 import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, type Class } from '../metadata/note.js'
@@ -13,6 +14,8 @@ export interface ModuleOptions {
   providers?: readonly ProviderDeclaration[]
   /** Classes with `@Record`: their tables are made, their GraphQL types and operations served. */
   records?: readonly ClassReference[]
+  /** Instances with schemas of their own; those with `registerRoute` are served. */
+  graphql?: readonly GraphQL[]
   /** Other modules whose controllers and providers belong to the application too. */
   imports?: readonly ClassReference[]
 }
@@ -24,6 +27,7 @@ export interface Parts {
   readonly controllers: readonly Class[]
   readonly records: readonly Class[]
   readonly providers: readonly ProviderDeclaration[]
+  readonly graphql: readonly GraphQL[]
 }
 
 const moduleNote = createClassNote<ModuleOptions>('module')
@@ -37,6 +41,7 @@ export function Module(options: ModuleOptions = {}): AnyDecorator {
 
 const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
   controllers: true,
+  graphql: true,
   imports: true,
   providers: true,
   records: true,
@@ -52,6 +57,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
   const controllers = new Set<Class>()
   const records = new Set<Class>()
   const providers = new Set<ProviderDeclaration>()
+  const graphql = new Set<GraphQL>()
   const seen = new Set<Class>()
   const visit = (module: Class): void => {
     if (seen.has(module)) return
@@ -69,6 +75,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     for (const imported of resolveList(module, 'imports', options.imports, problems))
       visit(imported)
     for (const declared of options.providers ?? []) providers.add(declared)
+    for (const instance of readInstances(module, options, problems)) graphql.add(instance)
     for (const record of resolveList(module, 'records', options.records, problems)) {
       records.add(record)
     }
@@ -82,7 +89,26 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     controllers: [...controllers],
     records: [...records],
     providers: [...providers],
+    graphql: [...graphql],
   }
+}
+
+function readInstances(
+  module: Class,
+  { graphql = [] }: ModuleOptions,
+  problems: Problem[],
+): GraphQL[] {
+  // What an application without types writes there may be anything.
+  const given: readonly unknown[] = graphql
+  return given.flatMap((instance, index) => {
+    if (instance instanceof GraphQL) return [instance]
+    problems.push({
+      code: 'NOT_A_GRAPHQL',
+      message: `${module.name}.graphql[${index}] is no GraphQL.`,
+      remedy: 'Give an instance: new GraphQL().',
+    })
+    return []
+  })
 }
 
 function resolveList(

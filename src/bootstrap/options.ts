@@ -10,6 +10,7 @@ import type { Database } from '../records/database.js'
 import { resolveDocsOptions, type DocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Environment } from './environment.js'
+import type { ApplicationGraphQLOptions } from './graphql-routes.js'
 import type { Token } from './provider.js'
 
 export interface SessionOptions {
@@ -32,6 +33,8 @@ export interface BootstrapOptions {
   cors?: CorsOptions
   /** The documentation at `/swagger`; false leaves it out. Default: on, and public. */
   docs?: DocsOptions | boolean
+  /** The endpoint of the records, `/graphql`; false serves no GraphQL at all. Default: on where there are records. */
+  graphql?: ApplicationGraphQLOptions | boolean
   sessions?: SessionOptions
   /**
    * `sqlite:./data/app.db`, `postgres://…`, or a database that is open already. Default: `DATABASE_URL`, else, where
@@ -44,6 +47,8 @@ export interface BootstrapOptions {
   times?: Partial<Times>
   /** Folders that are served as they are, by the path before them: `{ '/assets': './public' }`. */
   static?: Readonly<Record<string, string>>
+  /** Serves the browser client at `/filigree.js`, a script that sets `window.api`. Default false. */
+  client?: boolean
   /** Where the log goes: a pino logger or anything with its methods; false keeps none. Default: pino on standard output. */
   logger?: Log | boolean
   /** Believe `X-Forwarded-For` and `X-Forwarded-Proto`. Default false. */
@@ -73,6 +78,7 @@ export interface Settings {
   readonly limits: Limits
   readonly times: Times
   readonly static: Readonly<Record<string, string>>
+  readonly client: boolean
   readonly trustProxy: boolean
   readonly unknownKeys: 'refuse' | 'drop'
   readonly workers: number
@@ -81,10 +87,12 @@ export interface Settings {
 
 const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   auth: true,
+  client: true,
   cors: true,
   database: true,
   docs: true,
   env: true,
+  graphql: true,
   host: true,
   limits: true,
   listen: true,
@@ -119,6 +127,7 @@ export function resolveOptions(
     limits: resolveLimits(options.limits ?? {}, problems),
     times: resolveTimes(options.times ?? {}, problems),
     static: Object.freeze({ ...options.static }),
+    client: options.client ?? false,
     trustProxy: options.trustProxy ?? false,
     unknownKeys: options.unknownKeys ?? 'refuse',
     workers: readCount('workers', options.workers ?? 1, [1, 1024], problems),

@@ -12,9 +12,11 @@ import { extendWithCrud, type CrudOperation } from '../records/crud.js'
 import { Database } from '../records/database.js'
 import { readTables } from '../records/table.js'
 import { readController } from '../routing/controller.js'
+import { scriptRoutes } from './client-script.js'
 import { createContainer, type Container } from './container.js'
 import { documentReader, findDocumentationProblems } from './docs-routes.js'
 import { readEnvironment, type Environment } from './environment.js'
+import { planGraphql, type PlannedGraphql } from './graphql-routes.js'
 import { createLog } from './logger.js'
 import { collectParts, type Parts } from './module.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
@@ -33,6 +35,7 @@ export interface ApplicationPlan {
   readonly records: readonly Class[]
   /** Somebody asks for the database: a provider, a controller made of a record, a route in a transaction. */
   readonly needsDatabase: boolean
+  readonly graphql: PlannedGraphql
   readonly container: Container
 }
 
@@ -52,7 +55,15 @@ export async function planApplication(
   const controllers = withCrudRoutes(parts, () => container.get(Database), problems)
   const routes = planRoutes(controllers, settings, problems)
   findDocumentationProblems(routes, settings.docs, problems)
-  const folders = staticRoutes(settings.static, settings.times.handler, problems)
+  const graphql = planGraphql(parts, options.graphql, problems)
+  for (const instance of graphql.instances) {
+    instance.bind({ log, production: environment.production })
+    instance.prepare(problems)
+  }
+  const folders = [
+    ...staticRoutes(settings.static, settings.times.handler, problems),
+    ...scriptRoutes(settings.client, settings.times.handler, problems),
+  ]
   const container: Container = createContainer(
     {
       moduleName: parts.name,
@@ -72,7 +83,8 @@ export async function planApplication(
     routes,
     folders,
     document: documentReader(routes, settings.docs),
-    records: parts.records,
+    records: withGraphqlRecords(parts.records, graphql),
+    graphql,
     needsDatabase:
       container.needs(Database) ||
       controllers.some((controller) => readController(controller)?.crud !== undefined) ||
@@ -92,6 +104,12 @@ export async function describeApplication(
 ): Promise<OpenApiDocument> {
   const { document } = await planApplication(module, options)
   return document()
+}
+
+/** Records that only a schema names live in the application's database like all others. */
+function withGraphqlRecords(records: readonly Class[], { instances }: PlannedGraphql): Class[] {
+  const needed = instances.filter(({ needsDatabase }) => needsDatabase)
+  return [...new Set([...records, ...needed.flatMap(({ schema }) => schema.records)])]
 }
 
 /** `@Controller('/items', { crud: Item })` gets the routes of its record. */

@@ -105,7 +105,7 @@ function admitByEither(plan: BodyPlan, context: ServeContext, admit: Step): Step
 }
 
 /** Reads the body, within the time for it. */
-function readWithin(plan: BodyPlan, times: Times): Step {
+export function readWithin(plan: BodyPlan, times: Times): Step {
   return (request) => {
     if (request.bodyRead) return undefined
     request.bodyRead = true
@@ -117,11 +117,13 @@ function readWithin(plan: BodyPlan, times: Times): Step {
   }
 }
 
-function openSession(sessions: SessionKeeper): Step {
+/** The visitor's session, empty where there is none. */
+export function openSession(sessions: SessionKeeper): Step {
   return (request) => promiseOf(sessions.open(request))
 }
 
-function saveSession(sessions: SessionKeeper): Step {
+/** Keeps what the handler has put into the session. */
+export function saveSession(sessions: SessionKeeper): Step {
   return (request) => promiseOf(sessions.save(request))
 }
 

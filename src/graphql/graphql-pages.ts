@@ -16,6 +16,10 @@ export interface GraphqlPage {
   readonly method: 'GET' | 'POST'
   /** A pattern: `/graphql/ide/<name:path>`. */
   readonly path: string
+  /** It runs operations: their resolvers may use the visitor's session. */
+  readonly runs: boolean
+  /** What to wait for before `answer`: the body. */
+  readonly before?: (request: HttpRequest) => Promise<void> | undefined
   readonly answer: (request: HttpRequest) => Reply | Promise<Reply>
 }
 
@@ -39,36 +43,44 @@ export function graphqlPages(
     if (answer.secured) await options.gate.rotate(request)
     return answer.reply
   }
-  const post = async (request: HttpRequest): Promise<Reply> => {
+  const readPost = (request: HttpRequest): Promise<void> | undefined => {
     refuseOtherTypes(request)
-    const fault = await readOr400(() => options.readBody(request, graphql.limits.bytes))
-    return fault ?? run(request, request.body)
-  }
-  const get = async (request: HttpRequest): Promise<Reply> => {
-    const { query } = request
-    const asksNothing = !asks.some((name) => query[name] !== undefined)
-    if (asksNothing && graphql.ide) return idePage(path)
-    const parts: Record<string, unknown> = {}
-    const fault = await readOr400(() => {
-      Object.assign(parts, readQueryParts(query))
-      return undefined
+    return options.readBody(request, graphql.limits.bytes)?.catch((error: unknown) => {
+      // A body that is no JSON is answered as GraphQL clients read it; too long and too slow ones as everywhere.
+      if (!(error instanceof HttpError) || error.status !== 400) throw error
+      request.body = error
     })
-    return fault ?? run(request, parts)
+  }
+  const post = (request: HttpRequest): Promise<Reply> | Reply => {
+    const { body } = request
+    return body instanceof HttpError ? malformed(body) : run(request, body)
+  }
+  const get = (request: HttpRequest): Promise<Reply> | Reply => {
+    const { query } = request
+    if (graphql.ide && asks.every((name) => query[name] === undefined)) return idePage(path)
+    try {
+      return run(request, readQueryParts(query))
+    } catch (error) {
+      if (error instanceof HttpError) return malformed(error)
+      throw error
+    }
   }
   const base = path === '/' ? '' : path
   return [
-    { method: 'POST', path, answer: post },
-    { method: 'GET', path, answer: get },
+    { method: 'POST', path, runs: true, before: readPost, answer: post },
+    { method: 'GET', path, runs: true, answer: get },
     ...(graphql.ide
       ? ([
           {
             method: 'GET',
             path: `${base}/ide/initial_options.js`,
+            runs: false,
             answer: () => ideStart(path),
           },
           {
             method: 'GET',
             path: `${base}/ide/<name:path>`,
+            runs: false,
             answer: ({ pathValues }) => ideFile(String(pathValues[0])),
           },
         ] satisfies GraphqlPage[])
@@ -95,18 +107,11 @@ function refuseOtherTypes({ incoming }: HttpRequest): void {
   throw new HttpError(415, 'Send application/json.')
 }
 
-/** A body that is no JSON is answered as GraphQL clients read it; too long and too slow ones as everywhere. */
-async function readOr400(read: () => Promise<void> | undefined | void): Promise<Reply | undefined> {
-  try {
-    await read()
-    return undefined
-  } catch (error) {
-    if (!(error instanceof HttpError) || error.status !== 400) throw error
-    const [text, { headers = {} }] = malformedRequest(error)
-    return reply(text, 400)
-      .type(headers['content-type'] ?? '')
-      .header('Vary', 'Accept')
-  }
+function malformed(error: HttpError): Reply {
+  const [text, { headers = {} }] = malformedRequest(error)
+  return reply(text, 400)
+    .type(headers['content-type'] ?? '')
+    .header('Vary', 'Accept')
 }
 
 /** The parameters of a GET request, `variables` and `extensions` being JSON. */

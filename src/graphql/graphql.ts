@@ -169,6 +169,11 @@ export class GraphQL {
     return this
   }
 
+  /** True where its records need the application's database. */
+  get needsDatabase(): boolean {
+    return this.#options.database === undefined && this.schema.records.length > 0
+  }
+
   /** Gives the instance what the application has; its own options win. */
   bind(host: GraphQLHost): void {
     this.#host = host

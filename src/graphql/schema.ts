@@ -99,6 +99,11 @@ export class Schema {
     return this.#change(() => this.#parts.classes.add(record))
   }
 
+  /** The classes of `fromOrm`. */
+  get records(): readonly Class[] {
+    return [...this.#parts.classes]
+  }
+
   /**
    * The built schema; built when first asked for, and again after something was added.
    *

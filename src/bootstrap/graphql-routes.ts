@@ -1,0 +1,104 @@
+/** GraphQL's place in the application: which instances there are, their problems at bootstrap, their pages as routes. */
+import type { Problem } from '../errors/declaration-error.js'
+import { GraphQL, type GraphQLOptions, type GraphQLRouteOptions } from '../graphql/graphql.js'
+import { graphqlPages, type GraphqlPage } from '../graphql/graphql-pages.js'
+import type { Limits } from '../http/limits.js'
+import { parsePattern, type Pattern } from '../routing/pattern.js'
+import type { Method } from '../routing/route-table.js'
+import type { Parts } from './module.js'
+import { openSession, readWithin, saveSession, type ServeContext } from './serve-route.js'
+import type { ServedRoute, Step } from './served-route.js'
+
+/** The endpoint of the module's records. */
+export interface ApplicationGraphQLOptions
+  extends Omit<GraphQLOptions, 'database' | 'log'>, GraphQLRouteOptions {
+  /** Default `/graphql`. */
+  path?: string
+}
+
+export interface PlannedGraphql {
+  /** `app.graphql`: the one of the records, else the first of the module. */
+  readonly main: GraphQL | undefined
+  readonly instances: readonly GraphQL[]
+}
+
+/**
+ * Takes the module's instances, and makes one of its records unless an instance has that path already.
+ *
+ * @param option false serves no GraphQL at all
+ */
+export function planGraphql(
+  { graphql: declared, records }: Parts,
+  option: ApplicationGraphQLOptions | boolean | undefined,
+  problems: Problem[],
+): PlannedGraphql {
+  if (option === false) return { main: undefined, instances: [] }
+  const { path = '/graphql', secured, noAuth, ...options } = option === true ? {} : (option ?? {})
+  const isTaken = declared.some(({ routes }) => routes.some((route) => route.path === path))
+  if (records.length === 0 || isTaken) {
+    refuseTwins(declared, problems)
+    return { main: declared[0], instances: declared }
+  }
+  const main = new GraphQL(options)
+  for (const record of records) main.schema.fromOrm(record)
+  main.registerRoute(path, {
+    ...(secured === undefined ? {} : { secured }),
+    ...(noAuth === undefined ? {} : { noAuth }),
+  })
+  const instances = [main, ...declared]
+  refuseTwins(instances, problems)
+  return { main, instances }
+}
+
+function refuseTwins(instances: readonly GraphQL[], problems: Problem[]): void {
+  const seen = new Set<string>()
+  for (const { path } of instances.flatMap(({ routes }) => routes)) {
+    if (seen.has(path)) {
+      problems.push({
+        code: 'DUPLICATE_ROUTE',
+        message: `${path} is the path of two GraphQL instances.`,
+        remedy: 'Register one of them at another path.',
+      })
+    }
+    seen.add(path)
+    parsePattern(path, `GraphQL.registerRoute ${path}`, problems)
+  }
+}
+
+export interface GraphqlRoute {
+  readonly method: Method
+  readonly pattern: Pattern
+  readonly served: ServedRoute
+}
+
+/** A route for each page of each instance. */
+export function graphqlRoutes(
+  { instances }: PlannedGraphql,
+  context: ServeContext,
+  limits: Limits,
+): GraphqlRoute[] {
+  const readBody = (request: Parameters<Step>[0], body: number): Promise<void> | undefined =>
+    readWithin({ limits: { ...limits, body }, declared: false }, context.times)(request)
+  return instances.flatMap((instance) =>
+    instance.routes
+      .flatMap((route) => graphqlPages(instance, route, { gate: context.gate, readBody }))
+      .flatMap((page) => serve(page, context)),
+  )
+}
+
+function serve(page: GraphqlPage, { sessions, times }: ServeContext): GraphqlRoute[] {
+  const { method, path, runs, before, answer } = page
+  const pattern = parsePattern(path, `bootstrap graphql ${path}`, [])
+  if (pattern === undefined) return []
+  const served: ServedRoute = {
+    name: `graphql ${path}`,
+    pathNames: pattern.names,
+    before: [...(runs ? [openSession(sessions)] : []), ...(before === undefined ? [] : [before])],
+    invoke: answer,
+    shape: undefined,
+    after: runs ? [saveSession(sessions)] : [],
+    rule: { status: 200, notFoundWhenEmpty: false },
+    timeout: times.handler,
+  }
+  return [{ method, pattern, served }]
+}
