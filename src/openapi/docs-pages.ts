@@ -1,12 +1,12 @@
 /** What is served under `/swagger`. Everything is made or read on first use. Source: decisions, Documentation. */
-import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { openAccess, type AccessRule } from '../auth/access.js'
 import { HttpError } from '../errors/http-error.js'
 import { file } from '../http/file-reply.js'
-import { html, reply, type Reply } from '../http/reply.js'
+import { html, type Reply } from '../http/reply.js'
 import type { HttpRequest } from '../http/request.js'
+import { createTextPage, hardened } from '../http/text-page.js'
 import type { ResolvedDocs } from './docs-options.js'
 import type { OpenApiDocument } from './document.js'
 import { pagePolicy, pageScript, pageStyle, swaggerPage } from './swagger-page.js'
@@ -66,38 +66,4 @@ let folder: string | undefined
 function packageFolder(): string {
   folder ??= dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   return folder
-}
-
-/** A text that is written once and then known by its ETag. */
-function createTextPage(type: string, write: () => string | Promise<string>): DocsPage['answer'] {
-  let page: { readonly text: string; readonly etag: string } | undefined
-  const send = (request: HttpRequest, { text, etag }: NonNullable<typeof page>): Reply => {
-    const known = isKnown(request.incoming.headers['if-none-match'], etag)
-    const answer = known ? reply(null, 304) : reply(text).type(type)
-    return hardened(answer).header('ETag', etag)
-  }
-  const keep = (text: string): NonNullable<typeof page> => {
-    page = { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }
-    return page
-  }
-  return (request) => {
-    if (page !== undefined) return send(request, page)
-    const written = write()
-    if (typeof written === 'string') return send(request, keep(written))
-    return written.then((text) => send(request, keep(text)))
-  }
-}
-
-/** RFC 9110 §13.1.2: the weak comparison. */
-function isKnown(condition: string | undefined, etag: string): boolean {
-  if (condition === undefined) return false
-  if (condition.trim() === '*') return true
-  return condition.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
-}
-
-function hardened<Body>(answer: Reply<Body>): Reply<Body> {
-  return answer
-    .header('Cache-Control', 'no-cache')
-    .header('X-Content-Type-Options', 'nosniff')
-    .header('Referrer-Policy', 'no-referrer')
 }

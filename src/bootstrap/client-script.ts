@@ -1,0 +1,109 @@
+/** Serves the browser client to pages: `/filigree.js`, which sets `window.api`. Source: specification, "Browser fetch client". */
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Problem } from '../errors/declaration-error.js'
+import { createTextPage } from '../http/text-page.js'
+import { parsePattern } from '../routing/pattern.js'
+import type { ServedRoute } from './served-route.js'
+import type { StaticRoute } from './static-files.js'
+
+/** The map lies where the script's last line says. */
+const files = [
+  { path: '/filigree.js', name: 'filigree.min.js', type: 'text/javascript; charset=utf-8' },
+  {
+    path: '/filigree.min.js.map',
+    name: 'filigree.min.js.map',
+    type: 'application/json; charset=utf-8',
+  },
+] as const
+
+type ClientFile = (typeof files)[number]['name']
+
+/** The module runs as it was written, under a loader, and not as it is published. */
+const fromSource = import.meta.url.endsWith('.ts')
+
+/**
+ * Routes for the script and its source map, both public, for GET and HEAD. Caches ask each time whether the script is
+ * still the same; with a version in the address, `/filigree.js?v=2`, they keep it for a year without asking.
+ *
+ * @param enabled false makes none
+ * @param problems takes `CLIENT_MISSING` where the script was not built
+ */
+export function scriptRoutes(
+  enabled: boolean,
+  timeout: number,
+  problems: Problem[],
+): StaticRoute[] {
+  if (!enabled) return []
+  const read = fromSource ? readFromSource() : readBuilt(problems)
+  return files.flatMap(({ path, name, type }) => {
+    const where = `bootstrap client ${path}`
+    const pattern = parsePattern(path, where, problems)
+    if (pattern === undefined) return []
+    const page = createTextPage(type, () => read(name))
+    const served: ServedRoute = {
+      name: `client ${path}`,
+      pathNames: [],
+      before: [],
+      invoke: async (request) => {
+        const answer = await page(request)
+        if (request.query.v === undefined) return answer
+        return answer.header('Cache-Control', 'public, max-age=31536000, immutable')
+      },
+      shape: undefined,
+      after: [],
+      rule: { status: 200, notFoundWhenEmpty: false },
+      timeout,
+    }
+    return [{ pattern, served }]
+  })
+}
+
+type ReadFile = (name: ClientFile) => Promise<string>
+
+function readBuilt(problems: Problem[]): ReadFile {
+  const script = findScript()
+  if (script === undefined) {
+    problems.push({
+      code: 'CLIENT_MISSING',
+      message: 'bootstrap: client is true, but dist/client/filigree.min.js is not there.',
+      remedy: 'Build the package: npm run build.',
+    })
+  }
+  return (name) => readFile(join(script ?? '', '..', name), 'utf8')
+}
+
+function findScript(): string | undefined {
+  try {
+    const path = createRequire(import.meta.url).resolve('filigree/client/script')
+    return existsSync(path) ? path : undefined
+  } catch {
+    // Where a resolver looks for the file itself, a missing one is an error.
+    return undefined
+  }
+}
+
+/** Builds when the first file is asked for, so that tests and `tsx` serve what is written now. */
+function readFromSource(): ReadFile {
+  let built: Promise<Record<ClientFile, string>> | undefined
+  return async (name) => (await (built ??= buildFiles()))[name]
+}
+
+async function buildFiles(): Promise<Record<ClientFile, string>> {
+  const folder = await mkdtemp(join(tmpdir(), 'filigree-client-'))
+  try {
+    const build = fileURLToPath(new URL('../../client/build.mjs', import.meta.url))
+    // A process of its own: bundlers do not run inside a test's realm.
+    await promisify(execFile)(process.execPath, [build, folder])
+    const texts = files.map(async ({ name }) => [name, await readFile(join(folder, name), 'utf8')])
+    return Object.fromEntries(await Promise.all(texts)) as Record<ClientFile, string>
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}

@@ -1,0 +1,47 @@
+/** A text that is made once and then known by its ETag: the parts of pages. Source: RFC 9110 §8.8.3 and §13.1.2. */
+import { createHash } from 'node:crypto'
+import { reply, type Reply } from './reply.js'
+import type { HttpRequest } from './request.js'
+
+/**
+ * Answers with the text and its ETag, or with 304; `Cache-Control: no-cache` unless `.header` says otherwise.
+ *
+ * @param type the `Content-Type`
+ * @param write called when the text is first asked for, and again only where that failed
+ */
+export function createTextPage(
+  type: string,
+  write: () => string | Promise<string>,
+): (request: HttpRequest) => Reply | Promise<Reply> {
+  let page: { readonly text: string; readonly etag: string } | undefined
+  const send = (request: HttpRequest, { text, etag }: NonNullable<typeof page>): Reply => {
+    const known = isKnown(request.incoming.headers['if-none-match'], etag)
+    const answer = known ? reply(null, 304) : reply(text).type(type)
+    return hardened(answer).header('ETag', etag)
+  }
+  const keep = (text: string): NonNullable<typeof page> => {
+    page = { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }
+    return page
+  }
+  return (request) => {
+    if (page !== undefined) return send(request, page)
+    const written = write()
+    if (typeof written === 'string') return send(request, keep(written))
+    return written.then((text) => send(request, keep(text)))
+  }
+}
+
+/** The headers that every part of a page has. */
+export function hardened<Body>(answer: Reply<Body>): Reply<Body> {
+  return answer
+    .header('Cache-Control', 'no-cache')
+    .header('X-Content-Type-Options', 'nosniff')
+    .header('Referrer-Policy', 'no-referrer')
+}
+
+/** RFC 9110 §13.1.2: the weak comparison. */
+function isKnown(condition: string | undefined, etag: string): boolean {
+  if (condition === undefined) return false
+  if (condition.trim() === '*') return true
+  return condition.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+}
