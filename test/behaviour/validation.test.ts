@@ -401,6 +401,14 @@ describe('Validation of text', () => {
     expect((await app.inject('/raw?limit=20&full=1')).json()).toEqual({ limit: '20', full: '1' })
   })
 
+  it.each(['{"__proto__":{"a":1}}', '[{"constructor":{"prototype":1}}]', '[', 'NaN', ''])(
+    'Conversion: %j in a form is no value for a json field',
+    async (data) => {
+      const answer = await app.inject({ url: '/tree', form: { name: 'x', data } })
+      expect(faultsOf(answer)).toMatchObject([{ path: 'data', code: 'type' }])
+    },
+  )
+
   it('Conversion: a form is converted like a query, nested classes written as JSON', async () => {
     const form = { customer: 'Ada', price: '9.50', gift: 'true', lines: '{"sku":"ab","qty":2}' }
     expect((await app.inject({ url: '/orders', form })).json()).toEqual({

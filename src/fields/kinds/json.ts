@@ -21,13 +21,21 @@ export const json: Kind = {
 /** Deeper values are refused: `JSON.stringify` would overflow the stack on them. Source: decisions, Requests, JSON. */
 export const deepest = 64
 
-/** True for what JSON can say: no NaN, no functions, no `__proto__` key, at most 64 levels. */
+/** True for what JSON can say: no NaN, no functions, no `__proto__` or `constructor.prototype` key, at most 64 levels. */
 export function isJson(value: unknown, depth = 1): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || depth > deepest) return false
   if (Array.isArray(value)) return value.every((item) => isJson(item, depth + 1))
   return Object.entries(value).every(
-    ([key, item]) => key !== '__proto__' && (item === undefined || isJson(item, depth + 1)),
+    ([key, item]) =>
+      key !== '__proto__' &&
+      !(key === 'constructor' && hasPrototype(item)) &&
+      (item === undefined || isJson(item, depth + 1)),
   )
+}
+
+/** The other way to every object's prototype, which a JSON body is refused for too. */
+function hasPrototype(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
 }
