@@ -1,0 +1,145 @@
+/**
+ * The planner against graphql-js: random records, rows, operations and variables must give the same JSON value and the
+ * same errors by one statement, by batched resolvers, and by resolvers that fetch each field for itself.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { GraphQL } from '../../../src/graphql/graphql.js'
+import { graphqlLibrary } from '../../../src/graphql/library.js'
+import { connect, type Database } from '../../../src/records/database.js'
+import { startPostgres, type PostgresServer } from '../../records/postgres-server.js'
+import { plainSchema } from './plain-resolvers.js'
+import { drawOperation, type RandomOperation } from './random-operations.js'
+import { drawRecords, drawRows } from './random-records.js'
+
+const schemas = 45
+const operationsPerSchema = 50
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+}, 60_000)
+afterAll(() => server.close())
+
+const engines: [string, () => Promise<string>][] = [
+  ['SQLite', () => Promise.resolve('sqlite::memory:')],
+  ['PostgreSQL', () => server.createDatabase()],
+]
+
+describe.each(engines)('planner on %s', (_name, open) => {
+  it('answers more than 2,000 random operations as resolvers do', async () => {
+    const url = await open()
+    const counts = { operations: 0, planned: 0, failed: 0, sets: 0 }
+    const property = fc.asyncProperty(fc.gen(), async (gen) => {
+      const draw = <T>(arbitrary: fc.Arbitrary<T>): T => gen(() => arbitrary)
+      const records = drawRecords(draw, `t${counts.sets++}`)
+      const classes = records.map(({ type }) => type)
+      const database = await connect(url, { records: classes })
+      try {
+        await database.sync()
+        await drawRows(draw, records, database)
+        const graphql = new GraphQL({ database, maskErrors: false, limits: looseLimits })
+        for (const type of classes) graphql.schema.fromOrm(type)
+        const built = graphql.schema.build().schema
+        const plain = plainSchema(built, records, database)
+        for (let index = 0; index < operationsPerSchema; index++) {
+          const operation = drawOperation(draw, records)
+          const planned = await countStatements(database, () => run(graphql, operation))
+          const batched = await execute(built, operation)
+          const fetched = await execute(plain, operation)
+          expect({ operation, ...planned.result }).toEqual({ operation, ...batched })
+          expect({ operation, data: planned.result.data }).toEqual({
+            operation,
+            data: fetched.data,
+          })
+          expect(pathsOf(planned.result)).toEqual(pathsOf(fetched))
+          counts.operations++
+          if (planned.result.errors !== undefined) counts.failed++
+          else if (planned.count <= rootsOf(operation)) counts.planned++
+        }
+      } finally {
+        await database.close()
+      }
+    })
+    await fc.assert(property, { numRuns: schemas, endOnFailure: true, seed: 7 })
+    expect(counts.operations).toBeGreaterThan(2000)
+    expect(counts.failed).toBeGreaterThan(20)
+    // Every operation without an error took no more statements than it has root fields.
+    expect(counts.planned + counts.failed).toBe(counts.operations)
+  }, 240_000)
+})
+
+const looseLimits = { depth: 50, aliases: 500, tokens: 20_000, cost: 10_000_000, rootFields: 50 }
+
+interface Result {
+  readonly data?: unknown
+  readonly errors?: readonly { readonly path?: readonly unknown[]; readonly message: string }[]
+}
+
+async function run(graphql: GraphQL, { text, variables }: RandomOperation): Promise<Result> {
+  const result = await graphql.execute(text, variables)
+  return normalise(result)
+}
+
+async function execute(
+  schema: ReturnType<GraphQL['schema']['build']>['schema'],
+  { text, variables }: RandomOperation,
+): Promise<Result> {
+  const { execute: executeDocument, parse } = graphqlLibrary()
+  const result = await executeDocument({ schema, document: parse(text), variableValues: variables })
+  return normalise(result)
+}
+
+/** As JSON, cursors read: their text may be spaced differently. */
+function normalise(result: unknown): Result {
+  const text = JSON.stringify(result, (key, value: unknown) =>
+    key === 'locations' || key === 'extensions' ? undefined : readCursor(value),
+  )
+  const { data, errors } = JSON.parse(text) as Result
+  const sorted = errors && [...errors].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+  return sorted === undefined ? { data } : { data, errors: sorted }
+}
+
+function keyOf(error: object): string {
+  return JSON.stringify((error as { path?: unknown }).path)
+}
+
+function readCursor(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  const isPlain = value.startsWith('[') && value.endsWith(']')
+  if (isPlain) return value.replaceAll(' ', '')
+  if (!/^Wy[IJ]/.test(value)) return value
+  const [, ...values] = JSON.parse(Buffer.from(value, 'base64').toString()) as unknown[]
+  return JSON.stringify(values).replaceAll(' ', '')
+}
+
+function pathsOf({ errors = [] }: Result): unknown[] {
+  return errors.map(({ path }) => path)
+}
+
+function rootsOf({ text }: RandomOperation): number {
+  return (text.match(/\br\d: /g) ?? []).length
+}
+
+async function countStatements<T>(
+  database: Database,
+  work: () => Promise<T>,
+): Promise<{ result: T; count: number }> {
+  const { engine } = database.context
+  let count = 0
+  const { first, rows } = engine
+  engine.first = (...given) => {
+    count++
+    return first.apply(engine, given)
+  }
+  engine.rows = (...given) => {
+    count++
+    return rows.apply(engine, given)
+  }
+  try {
+    return { result: await work(), count }
+  } finally {
+    engine.first = first
+    engine.rows = rows
+  }
+}
