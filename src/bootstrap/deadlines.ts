@@ -1,6 +1,7 @@
 /**
  * What may not take forever, watched by one clock: a timer for each request would cost more than the rest of its
- * waiting. The clock ticks at a quarter of the shortest time there is, so nothing waits more than that too long.
+ * waiting. The clock ticks at a quarter of the shortest time there is: nothing is ended too soon, nor more than two
+ * ticks too late.
  */
 import type { HttpRequest } from '../http/request.js'
 import type { ServedRoute } from './served-route.js'
@@ -35,7 +36,8 @@ export class Deadlines {
   /** @returns what to hand to `done` once it is there */
   wait(request: HttpRequest, route: ServedRoute, milliseconds: number): Waiting {
     if (this.#timer === undefined) this.#start()
-    const waiting = { request, route, until: this.#now + milliseconds }
+    // The clock may be a tick behind by now.
+    const waiting = { request, route, until: this.#now + this.#tick + milliseconds }
     this.#waiting.add(waiting)
     return waiting
   }

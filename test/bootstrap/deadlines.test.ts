@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { Deadlines, type Waiting } from '../../src/bootstrap/deadlines.js'
+import type { ServedRoute } from '../../src/bootstrap/served-route.js'
+import type { HttpRequest } from '../../src/http/request.js'
+
+const request = Object.create(null) as HttpRequest
+const route = {} as ServedRoute
+const tick = 50
+
+describe('Deadlines', () => {
+  beforeEach(() => {
+    jest.useFakeTimers()
+  })
+  afterEach(() => {
+    jest.useRealTimers()
+  })
+
+  it.each([0, 1, 20, 49, 50, 51, 99])(
+    'ends nothing too soon, nor more than two ticks too late, %d ms into its own running',
+    (into) => {
+      const ended: Waiting[] = []
+      const deadlines = new Deadlines(4 * tick, (waiting) => ended.push(waiting))
+      deadlines.wait(request, route, 100_000)
+      jest.advanceTimersByTime(into)
+      const waiting = deadlines.wait(request, route, 200)
+      jest.advanceTimersByTime(199)
+      expect(ended).toEqual([])
+      jest.advanceTimersByTime(1 + 2 * tick)
+      expect(ended).toEqual([waiting])
+    },
+  )
+
+  it('ends nothing that is done, and rests when nobody waits', () => {
+    const ended: Waiting[] = []
+    const deadlines = new Deadlines(4 * tick, (waiting) => ended.push(waiting))
+    deadlines.done(deadlines.wait(request, route, 200))
+    jest.advanceTimersByTime(1000)
+    expect([ended, jest.getTimerCount()]).toEqual([[], 0])
+  })
+})
