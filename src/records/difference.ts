@@ -9,7 +9,7 @@ import {
 } from './ddl.js'
 import type { Dialect } from './engine.js'
 import { writeRebuild } from './rebuild.js'
-import type { ColumnSchema, TableSchema } from './schema.js'
+import type { ColumnSchema, ForeignKeySchema, TableSchema } from './schema.js'
 
 export interface Difference {
   readonly kind:
@@ -33,6 +33,8 @@ export interface Difference {
   readonly remedy: 'safe' | 'may fail' | 'by hand'
   /** Statements, in order. */
   readonly sql: readonly string[]
+  /** Statements that take it back; `undefined` where the old state is not known any more. */
+  readonly undo?: readonly string[]
   /** They make the table anew, with everything else that differs in it. */
   readonly rebuilds?: boolean
 }
@@ -63,6 +65,7 @@ function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
       blocks: true,
       remedy: 'safe',
       sql: [writeCreateTable(schema, dialect), ...indexes],
+      undo: [`drop table ${quote(schema.name)}`],
     },
   ]
 }
@@ -77,6 +80,7 @@ function missingKeys(schema: TableSchema, dialect: Dialect): Difference[] {
     blocks: true,
     remedy: 'safe',
     sql: [writeAddForeignKey(schema.name, key)],
+    undo: [dropForeignKey(schema, key)],
   }))
 }
 
@@ -99,6 +103,7 @@ function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Di
       // Rows that are there may be alike already.
       remedy: index.unique ? 'may fail' : 'safe',
       sql: [...drop, writeCreateIndex(schema.name, index)],
+      undo: [`drop index ${quote(index.name)}`],
     })
   }
   return differences
@@ -114,14 +119,28 @@ function compareColumn(
   const where = `${schema.name}.${column.name}`
   const base = { table: schema.name, blocks: true } as const
   if (known === undefined) return [missingColumn(schema, column, actual, dialect)]
+  const differences: Difference[] = []
   if (!column.increment && !sameType(column, known)) {
     const wanted = bareType(column)
     const message = `${where} is of type ${known.type} and should be ${wanted} (${column.origin}).`
     const sql = changeType(schema, column, actual, dialect)
     const rebuilds = dialect.name === 'sqlite'
-    return [{ ...base, kind: 'other type', message, remedy: 'by hand', sql, rebuilds }]
+    differences.push({ ...base, kind: 'other type', message, remedy: 'by hand', sql, rebuilds })
   }
-  if (known.nullable === column.nullable || schema.primaryKey.includes(column.name)) return []
+  if (known.nullable !== column.nullable && !schema.primaryKey.includes(column.name)) {
+    differences.push(compareNull(schema, column, actual, dialect))
+  }
+  return differences
+}
+
+function compareNull(
+  schema: TableSchema,
+  column: ColumnSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): Difference {
+  const where = `${schema.name}.${column.name}`
+  const base = { table: schema.name, blocks: true } as const
   const looser = column.nullable
   const message = looser
     ? `${where} takes no null and should (${column.origin}).`
@@ -140,16 +159,14 @@ function compareColumn(
           `alter table ${quote(schema.name)} alter column ${quote(column.name)} ${looser ? 'drop' : 'set'} not null`,
         ]
   const kind = looser ? 'looser column' : 'stricter column'
-  return [
-    {
-      ...base,
-      kind,
-      message,
-      remedy: looser ? 'safe' : 'by hand',
-      sql: [...fill, ...change],
-      rebuilds,
-    },
-  ]
+  return {
+    ...base,
+    kind,
+    message,
+    remedy: looser ? 'safe' : 'by hand',
+    sql: [...fill, ...change],
+    rebuilds,
+  }
 }
 
 function missingColumn(
@@ -172,6 +189,9 @@ function missingColumn(
     sql: rebuilds
       ? writeRebuild(schema, actual, dialect)
       : [writeAddColumn(schema.name, column, dialect)],
+    undo: rebuilds
+      ? undefined
+      : [`alter table ${quote(schema.name)} drop column ${quote(column.name)}`],
   }
 }
 
@@ -215,8 +235,13 @@ function compareForeignKeys(
           dialect.name === 'sqlite'
             ? writeRebuild(schema, actual, dialect)
             : [writeAddForeignKey(schema.name, key)],
+        undo: dialect.name === 'sqlite' ? undefined : [dropForeignKey(schema, key)],
       }))
   )
+}
+
+function dropForeignKey(schema: TableSchema, { name }: ForeignKeySchema): string {
+  return `alter table ${quote(schema.name)} drop constraint ${quote(name)}`
 }
 
 function unknownColumns(schema: TableSchema, actual: ActualTable): Difference[] {

@@ -47,10 +47,10 @@ export class Turn {
   }
 
   /** Runs with the turn, and passes it on. */
-  async run<T>(work: () => T): Promise<T> {
+  async run<T>(work: () => T | Promise<T>): Promise<T> {
     await this.take()
     try {
-      return work()
+      return await work()
     } finally {
       this.release()
     }

@@ -13,6 +13,12 @@ export function toSqliteFault(error: unknown): unknown {
   return new EngineFault(kind, message, error, kind === 'unique' ? readUnique(message) : {})
 }
 
+/** Another connection has the lock: the statement has done nothing and may be tried again. */
+export function isBusy(fault: unknown): boolean {
+  if (!(fault instanceof EngineFault) || fault.kind !== 'unavailable') return false
+  return String((fault.cause as { code?: unknown }).code).startsWith('SQLITE_BUSY')
+}
+
 function kindOf(code: string): FaultKind {
   return exact[code] ?? families[code.split('_')[1] ?? ''] ?? 'other'
 }

@@ -5,6 +5,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Catalogue } from '../catalogue.js'
 import { EngineFault, type Engine, type Row, type Statement } from '../engine.js'
@@ -12,7 +13,7 @@ import type { Later, QueryResult, Runner, SchemaOptions, TransactionRunner } fro
 import { Turn } from '../turn.js'
 import { readSqliteCatalogue } from './sqlite-catalogue.js'
 import { foldText, sqliteDialect, toBase64 } from './sqlite-dialect.js'
-import { toSqliteFault } from './sqlite-faults.js'
+import { isBusy, toSqliteFault } from './sqlite-faults.js'
 
 export interface SqliteOptions {
   /** A path, or `:memory:` for a database that is gone with the process. */
@@ -66,6 +67,7 @@ class SqliteEngine implements Engine {
   readonly #open: () => Connection
   readonly #main: Connection
   readonly #turn: Turn
+  readonly #patience: number
   /** One connection for all: what a transaction has not committed is on it, so others wait to read too. */
   readonly #shared: boolean
   #second: Connection | undefined
@@ -74,39 +76,28 @@ class SqliteEngine implements Engine {
     this.#open = () => new Connection(Driver, options)
     this.#main = this.#open()
     this.#shared = options.file === ':memory:'
-    this.#turn = new Turn(options.busyTimeout ?? 5000)
+    this.#patience = options.busyTimeout ?? 5000
+    this.#turn = new Turn(this.#patience)
   }
 
   rows(statement: Statement, values: readonly unknown[]): Later<Row[]> {
-    return this.#mustWait(statement.writes)
-      ? this.#turn.run(() => this.#main.rows(statement, values))
-      : this.#main.rows(statement, values)
+    return this.#run(statement.writes, () => this.#main.rows(statement, values))
   }
 
   first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
-    return this.#mustWait(statement.writes)
-      ? this.#turn.run(() => this.#main.first(statement, values))
-      : this.#main.first(statement, values)
+    return this.#run(statement.writes, () => this.#main.first(statement, values))
   }
 
   change(statement: Statement, values: readonly unknown[]): Later<number> {
-    return this.#mustWait(true)
-      ? this.#turn.run(() => this.#main.change(statement, values))
-      : this.#main.change(statement, values)
+    return this.#run(true, () => this.#main.change(statement, values))
   }
 
   query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
-    return this.#mustWait(statement.writes)
-      ? this.#turn.run(() => this.#main.query(statement, values))
-      : this.#main.query(statement, values)
+    return this.#run(statement.writes, () => this.#main.query(statement, values))
   }
 
   script(sql: string): Later<void> {
-    if (!this.#mustWait(true)) {
-      this.#main.script(sql)
-      return undefined
-    }
-    return this.#turn.run(() => {
+    return this.#run(true, () => {
       this.#main.script(sql)
     })
   }
@@ -121,7 +112,9 @@ class SqliteEngine implements Engine {
       const connection = this.#shared ? this.#main : (this.#second ??= this.#open())
       // A table that is made anew is dropped first, which would delete what refers to it.
       if (schema) connection.script('pragma foreign_keys = off')
-      connection.script('begin immediate')
+      await untilFree(this.#patience, () => {
+        connection.script('begin immediate')
+      })
       return new SqliteTransaction(connection, this.#turn, schema)
     } catch (error) {
       this.#turn.release()
@@ -135,8 +128,33 @@ class SqliteEngine implements Engine {
     return Promise.resolve()
   }
 
-  #mustWait(writes: boolean): boolean {
-    return this.#turn.taken && (writes || this.#shared)
+  /** At once where nothing is in the way. */
+  #run<T>(writes: boolean, work: () => T): Later<T> {
+    if (this.#turn.taken && (writes || this.#shared)) {
+      return this.#turn.run(() => untilFree(this.#patience, work))
+    }
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      return this.#turn.run(() => untilFree(this.#patience, work))
+    }
+  }
+}
+
+/** Milliseconds that the driver waits for another process's lock by itself, during which nothing else happens here. */
+const shortWait = 20
+
+/** Tries again while another process has the lock, letting others have a turn meanwhile. */
+async function untilFree<T>(patience: number, work: () => T): Promise<T> {
+  const end = performance.now() + patience
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= end) throw error
+      await setTimeout(10)
+    }
   }
 }
 
@@ -223,6 +241,7 @@ class Connection {
       database.function('filigree_base64', { deterministic: true }, toBase64)
       // Nothing is read before: a file that is no database shows here.
       database.prepare('select count(*) from sqlite_schema').get([])
+      database.pragma(`busy_timeout = ${Math.min(shortWait, busyTimeout)}`)
     } catch (error) {
       database.close()
       throw error
