@@ -40,22 +40,36 @@ export interface BuiltSchema {
 /** Where the rule of a root field stands among its `extensions`. */
 export const accessExtension = 'filigreeAccess'
 
-/** @param generated what record classes gave; `undefined` where there are none */
+/**
+ * @param generated what record classes gave; `undefined` where there are none
+ * @returns `undefined` where there are problems
+ */
 export function buildSchema(
   parts: SchemaParts,
   generated: GeneratedPart | undefined,
   problems: Problem[],
-): BuiltSchema {
+): BuiltSchema | undefined {
   const merged = merge(parts, generated, problems)
-  const builder = new SchemaBuilder(merged, problems)
-  const schema = builder.build()
-  if (problems.length === 0) {
-    for (const { message } of graphqlLibrary().validateSchema(schema)) {
-      problems.push({ code: 'INVALID_SCHEMA', message: `GraphQL: ${message}`, remedy: '' })
-    }
+  const schema = buildOrReport(new SchemaBuilder(merged, problems), problems)
+  if (schema === undefined || problems.length > 0) return undefined
+  for (const { message } of graphqlLibrary().validateSchema(schema)) {
+    problems.push({ code: 'INVALID_SCHEMA', message: `GraphQL: ${message}`, remedy: '' })
   }
-  const planner = problems.length === 0 ? generated?.createPlanner?.(schema) : undefined
-  return { schema, planner }
+  if (problems.length > 0) return undefined
+  return { schema, planner: generated?.createPlanner?.(schema) }
+}
+
+/** graphql-js throws at some mistakes and takes others; what was reported already needs no second telling. */
+function buildOrReport(builder: SchemaBuilder, problems: Problem[]): GraphQLSchema | undefined {
+  try {
+    return builder.build()
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    if (problems.length === 0) {
+      problems.push({ code: 'INVALID_SCHEMA', message: `GraphQL: ${error.message}`, remedy: '' })
+    }
+    return undefined
+  }
 }
 
 function merge(

@@ -25,7 +25,7 @@ export interface AddedFieldDefinition extends Omit<FieldDeclaration, 'access'> {
 }
 
 /** Makes what the schema is built of besides its own declarations. */
-export type BuildSchema = (parts: SchemaParts, problems: Problem[]) => BuiltSchema
+export type BuildSchema = (parts: SchemaParts, problems: Problem[]) => BuiltSchema | undefined
 
 export class Schema {
   readonly #parts: SchemaParts = {
@@ -113,7 +113,7 @@ export class Schema {
     if (this.#built !== undefined) return this.#built
     const problems = [...this.#problems]
     const built = this.#build(this.#parts, problems)
-    if (problems.length > 0) throw new DeclarationError(problems)
+    if (built === undefined || problems.length > 0) throw new DeclarationError(problems)
     this.#built = built
     return built
   }
