@@ -11,6 +11,7 @@ import { createResponder } from '../http/responder.js'
 import type { Class } from '../metadata/note.js'
 import { Database } from '../records/database.js'
 import { RouteTable } from '../routing/route-table.js'
+import { findRouteWarnings } from '../routing/route-warnings.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
 import { Application, type RouteSummary } from './application.js'
 import { followRequests, namesCurrentRequest } from './current-request.js'
@@ -42,6 +43,11 @@ export async function bootstrap(
   const began = performance.now()
   const plan = await planApplication(module, options)
   warnOfSlowPatterns(plan.routes, plan.log)
+  for (const { code, message, remedy } of findRouteWarnings(
+    plan.routes.map(({ route }) => route),
+  )) {
+    plan.log.warn({ code }, `${message} ${remedy}`)
+  }
   const storage = await openStorage({ ...plan, ...storageOptions(plan, options) })
   try {
     const application = await start(plan, storage, options)

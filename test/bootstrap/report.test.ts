@@ -11,6 +11,7 @@ import {
   Secured,
   type BootstrapOptions,
 } from '../../src/index.js'
+import { silentLog } from '../../src/http/log.js'
 import type { Class } from '../../src/metadata/note.js'
 
 async function report(module: Class, options: BootstrapOptions = {}): Promise<DeclarationError> {
@@ -185,6 +186,38 @@ describe('the boot report', () => {
       message: expect.any(String),
       remedy: expect.stringMatching(remedy),
     })
+  })
+
+  it('warns of routes that no request reaches and of bodies that are never read, and starts', async () => {
+    @Controller
+    class Odd {
+      @Get('/a/../b')
+      up() {
+        return 1
+      }
+      @Get('/a%20b')
+      blank() {
+        return 2
+      }
+      @Get('/c')
+      wish(body: unknown) {
+        return body
+      }
+    }
+    @Module({ controllers: [Odd] })
+    class OddModule {}
+    const warnings: [object, string][] = []
+    const logger = { ...silentLog, warn: (...warning: [object, string]) => warnings.push(warning) }
+    const app = await bootstrap(OddModule, { listen: false, logger, env: {} })
+    await app.close()
+    expect(warnings).toEqual([
+      [
+        { code: 'UNREACHABLE_ROUTE' },
+        expect.stringContaining('GET /a/../b (Odd.up): clients resolve'),
+      ],
+      [{ code: 'UNREACHABLE_ROUTE' }, expect.stringContaining('Write the character: "a b".')],
+      [{ code: 'BODY_ON_GET' }, expect.stringContaining('GET /c (Odd.wish): asks for "body"')],
+    ])
   })
 
   it('refuses classes that carry no decorator', async () => {
