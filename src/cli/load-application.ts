@@ -13,6 +13,8 @@ export interface LoadedApplication {
   readonly module: Class
   /** The export `options`, where there is one. */
   readonly options: BootstrapOptions
+  /** Of the file that was loaded; absolute. */
+  readonly path: string
 }
 
 /**
@@ -29,14 +31,15 @@ export async function loadApplication(
       'which application? Name the built file of its module, or write it into package.json: "filigree": { "module": "dist/app-module.js" }.',
     )
   }
-  const exported = await importFile(resolve(cwd, named), named)
+  const file = resolve(cwd, named)
+  const exported = await importFile(file, named)
   const module = exported.AppModule ?? exported.default ?? onlyModule(exported)
   if (!isClass(module)) {
     throw new UsageError(
       `${named} exports no class as AppModule or default, nor a single one with @Module. It exports: ${Object.keys(exported).join(', ') || 'nothing'}.`,
     )
   }
-  return { module, options: exported.options ?? {} }
+  return { module, options: exported.options ?? {}, path: file }
 }
 
 /** The one export with `@Module`, whatever its name; nothing where there are several. */

@@ -3,6 +3,7 @@ import { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { openapiCommand } from './openapi-command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
+import { typesCommand } from './types-command.js'
 
 export interface Command {
   /** How it is written, and what it does. */
@@ -11,7 +12,10 @@ export interface Command {
   readonly run: (args: readonly string[], terminal: Terminal) => Promise<number>
 }
 
-const commands: ReadonlyMap<string, Command> = new Map([['openapi', openapiCommand]])
+const commands: ReadonlyMap<string, Command> = new Map([
+  ['openapi', openapiCommand],
+  ['types', typesCommand],
+])
 
 /** @returns the exit code: 0 done, 1 failed, 2 called wrongly */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {

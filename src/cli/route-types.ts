@@ -1,0 +1,170 @@
+/** Says what a route takes and answers, as types that refer to the application's own. Contract: head of client/routes.ts. */
+import type { PlannedRoute } from '../bootstrap/plan-routes.js'
+import { readShape } from '../fields/shape.js'
+import type { DeclaredType } from '../fields/type-of.js'
+import { resolveClass } from '../metadata/class-reference.js'
+import type { Class } from '../metadata/note.js'
+import { readController } from '../routing/controller.js'
+import { parsePattern, joinPaths } from '../routing/pattern.js'
+import type { Route } from '../routing/route.js'
+import { readRouteNotes } from '../routing/verbs.js'
+
+/** The classes that the types refer to. */
+export interface ReferredClasses {
+  /** Without their names nothing can be said: controllers, and the records of generated routes. By class, a route of each. */
+  readonly required: ReadonlyMap<Class, string>
+  /** Classes of bodies and queries; where they have no name, the handler's argument has their type. */
+  readonly optional: ReadonlySet<Class>
+}
+
+/** One member of the interface. */
+export interface RouteLine {
+  /** `GET /items/<id:int>` */
+  readonly key: string
+  /** `params`, `body` and `result`, in this order, where they are known. */
+  readonly members: ReadonlyMap<string, string>
+}
+
+/** @returns the name to refer to a class by, `undefined` where it has none */
+export type NameOf = (type: Class) => string | undefined
+
+export function referredClasses(routes: readonly PlannedRoute[]): ReferredClasses {
+  const required = new Map<Class, string>()
+  const optional = new Set<Class>()
+  for (const { route, classes } of routes) {
+    const type = generatedFor(route) ?? declaringClass(route)
+    if (!required.has(type)) required.set(type, routeKey(route))
+    if (generatedFor(route) !== undefined) continue
+    for (const declared of [classes.query, classes.body]) {
+      if (declared !== undefined) optional.add(declared.type)
+    }
+  }
+  return { required, optional }
+}
+
+export function toRouteLine(planned: PlannedRoute, nameOf: NameOf): RouteLine {
+  const { route, classes } = planned
+  const record = generatedFor(route)
+  const members = new Map<string, string>()
+  const put = (name: string, type: string | undefined): void => {
+    if (type !== undefined) members.set(name, type)
+  }
+  if (record !== undefined) {
+    put('body', generatedBody(route, record, nameOf))
+    put('result', generatedResult(route, record, nameOf))
+  } else {
+    const controller = nameOf(declaringClass(route)) ?? 'never'
+    const member = `${controller}[${quote(route.member)}]`
+    put('params', argumentType('query', { route, declared: classes.query, member }, nameOf))
+    put('body', bodyType({ route, declared: classes.body, member }, nameOf))
+    const result = `ReturnType<${member}>`
+    // An absent value is answered 404.
+    put('result', classes.returns.size > 0 ? `NonNullable<Awaited<${result}>>` : result)
+  }
+  return { key: routeKey(route), members }
+}
+
+/** As the controller spells it, in angle brackets or braces, without a slash at the end. */
+export function routeKey({ controller, member, method, pattern }: Route): string {
+  const base = readController(controller)?.path ?? ''
+  const notes = readRouteNotes(controller).get(member) ?? []
+  const spelled = notes
+    .filter((note) => note.method === method)
+    .map((note) => joinPaths(base, note.path))
+    .find((text) => parsePattern(text, '', [])?.text === pattern.text)
+  return `${method} ${(spelled ?? pattern.text).replace(/(?<=.)\/$/, '')}`
+}
+
+/** The record of a route that `crud` made; `undefined` for a handler that somebody wrote. */
+function generatedFor({ controller, member }: Route): Class | undefined {
+  const crud = readController(controller)?.crud
+  if (crud === undefined || !Object.hasOwn(controller.prototype as object, member)) return undefined
+  return resolveClass(crud)
+}
+
+/** `crud` puts its routes on a class of its own that extends the written one. */
+function declaringClass({ controller }: Route): Class {
+  if (readController(controller)?.crud === undefined) return controller
+  return Object.getPrototypeOf(controller) as Class
+}
+
+interface Argument {
+  readonly route: Route
+  readonly declared: DeclaredType | undefined
+  /** The handler's type. */
+  readonly member: string
+}
+
+function bodyType(argument: Argument, nameOf: NameOf): string | undefined {
+  const { argumentNames, method } = argument.route
+  if (method === 'GET') return undefined
+  if (argumentNames.includes('files')) return 'FormData'
+  const type = argumentType('body', argument, nameOf)
+  // A handler that sees the request sees its body, if there is one: `null` sends none.
+  return type ?? (argumentNames.includes('request') ? 'unknown' : undefined)
+}
+
+/** The class that is checked, else the handler's own word. */
+function argumentType(
+  name: 'query' | 'body',
+  { route, declared, member }: Argument,
+  nameOf: NameOf,
+): string | undefined {
+  const index = route.argumentNames.indexOf(name)
+  const type = declared && nameOf(declared.type)
+  if (declared === undefined || type === undefined) {
+    if (index === -1) return declared && 'unknown'
+    const own = `Parameters<${member}>[${index}]`
+    return declared === undefined || declared.list ? own : inputType(own, declared.type)
+  }
+  const one = inputType(type, declared.type)
+  return declared.list ? listOf(one) : one
+}
+
+/** Without what clients may not send; what has a default may be left out, though the handler always finds it. */
+function inputType(name: string, type: Class): string {
+  const { fields } = readShape(type, [])
+  const refused = fields.filter(({ hidden, readOnly }) => hidden || readOnly)
+  const defaulted = fields.filter(
+    (field) => !refused.includes(field) && field.optional && field.rules.optional !== true,
+  )
+  return wrap('Defaulted', wrap('Without', name, refused), defaulted)
+}
+
+function outputType(name: string, type: Class): string {
+  const { fields } = readShape(type, [])
+  return wrap(
+    'Without',
+    name,
+    fields.filter(({ hidden, rules }) => hidden || rules.relation === true),
+  )
+}
+
+function wrap(by: string, type: string, fields: readonly { readonly name: string }[]): string {
+  if (fields.length === 0) return type
+  return `${by}<${type}, ${fields.map(({ name }) => quote(name)).join(' | ')}>`
+}
+
+function generatedBody(route: Route, record: Class, nameOf: NameOf): string | undefined {
+  if (!route.argumentNames.includes('body')) return undefined
+  const whole = inputType(nameOf(record) ?? 'never', record)
+  return route.method === 'PATCH' ? `Partial<${whole}>` : whole
+}
+
+function generatedResult(route: Route, record: Class, nameOf: NameOf): string {
+  const { returns } = route.options
+  // Nothing is left to answer with.
+  if (returns === undefined) return 'null'
+  const one = outputType(nameOf(record) ?? 'never', record)
+  return Array.isArray(returns) ? listOf(one) : one
+}
+
+function listOf(type: string): string {
+  return `${type}[]`
+}
+
+/** A literal of a key or a member, as prettier writes it. */
+export function quote(text: string): string {
+  const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
+  return `'${escaped.replaceAll("'", "\\'")}'`
+}

@@ -1,0 +1,110 @@
+/** Writes the file of `filigree types`: imports, the interface of all routes, and the types that stand for what JSON leaves out. */
+import type { PlannedRoute } from '../bootstrap/plan-routes.js'
+import type { Class } from '../metadata/note.js'
+import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.js'
+
+/** Where a class is imported from, as the file says it. */
+export interface NamedImport {
+  /** `./dist/items.js` */
+  readonly from: string
+  readonly name: string
+}
+
+export interface RoutesFile {
+  /** How the file was made, for its first line. */
+  readonly command: string
+  readonly routes: readonly PlannedRoute[]
+  readonly imports: ReadonlyMap<Class, NamedImport>
+}
+
+/** The routes in the order of declaration, the imports in the order of their first use; ends with a newline. */
+export function writeRoutesFile({ command, routes, imports }: RoutesFile): string {
+  const names = new Names(imports)
+  const lines = routes.map((planned) => writeLine(toRouteLine(planned, names.nameOf)))
+  const body = `export interface Routes {\n${lines.join('')}}\n`
+  const used = helpers.filter(({ name }) => body.includes(`${name}<`)).map(({ text }) => text)
+  const head = `// Written by \`${command}\`. Changes are lost: run it again.\n`
+  return [head + names.writeImports(), body, ...used].filter((part) => part !== '').join('\n')
+}
+
+/** `unknown` stays: a handler that takes anything is sent anything. */
+const helpers = [
+  {
+    name: 'Without',
+    text: `/** No client sends these fields, or sees them. */
+type Without<T, Names extends PropertyKey> = unknown extends T ? T : Omit<T, Names>
+`,
+  },
+  {
+    name: 'Defaulted',
+    text: `/** These fields may be left out: the server has defaults. */
+type Defaulted<T, Names extends PropertyKey> = unknown extends T
+  ? T
+  : Omit<T, Names> & Partial<Pick<T, Names & keyof T>>
+`,
+  },
+]
+
+/** Names that the file uses itself. A class of such a name gets another here. */
+const taken = [
+  ...['Routes', 'Without', 'Defaulted', 'Parameters', 'ReturnType', 'NonNullable', 'Awaited'],
+  ...['Partial', 'Pick', 'Omit', 'PropertyKey', 'FormData'],
+]
+
+/** Gives each imported class a name that no other one has, when it is first used. */
+class Names {
+  readonly #imports: ReadonlyMap<Class, NamedImport>
+  readonly #names = new Map<Class, string>()
+  readonly #taken = new Set(taken)
+  readonly #files = new Map<string, string[]>()
+
+  constructor(imports: ReadonlyMap<Class, NamedImport>) {
+    this.#imports = imports
+  }
+
+  readonly nameOf: NameOf = (type) => {
+    const place = this.#imports.get(type)
+    const known = this.#names.get(type)
+    if (place === undefined || known !== undefined) return known
+    const name = this.#free(identifier.test(place.name) ? place.name : type.name)
+    this.#names.set(type, name)
+    const list = this.#files.get(place.from) ?? []
+    const exported = place.name === 'default' || identifier.test(place.name)
+    const from = exported ? place.name : quote(place.name)
+    list.push(from === name ? name : `${from} as ${name}`)
+    this.#files.set(place.from, list)
+    return name
+  }
+
+  writeImports(): string {
+    return [...this.#files]
+      .map(([from, list]) => {
+        const line = `import type { ${list.join(', ')} } from ${quote(from)}\n`
+        if (line.length <= width + 1) return line
+        return `import type {\n${list.map((name) => `  ${name},\n`).join('')}} from ${quote(from)}\n`
+      })
+      .join('')
+  }
+
+  #free(wanted: string): string {
+    const base = identifier.test(wanted) ? wanted : 'Exported'
+    let name = base
+    for (let count = 2; this.#taken.has(name); count++) name = `${base}${count}`
+    this.#taken.add(name)
+    return name
+  }
+}
+
+/** `default` is a word of the language, so that it names no type. */
+const identifier = /^(?!default$)[A-Za-z_$][\w$]*$/
+
+const width = 100
+
+/** One line where it fits, else a line for each member. */
+function writeLine({ key, members }: RouteLine): string {
+  const entries = [...members].map(([name, type]) => `${name}: ${type}`)
+  const start = `  ${quote(key)}: `
+  const line = `${start}{ ${entries.join('; ')} }`
+  if (line.length <= width) return `${line}\n`
+  return `${start}{\n${entries.map((entry) => `    ${entry}\n`).join('')}  }\n`
+}

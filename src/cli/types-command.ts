@@ -1,0 +1,149 @@
+/** `filigree types`: writes the routes of an application as types for its client. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { parseArgs } from 'node:util'
+import { planApplication } from '../bootstrap/plan-application.js'
+import type { PlannedRoute } from '../bootstrap/plan-routes.js'
+import type { Class } from '../metadata/note.js'
+import { findExports, type ExportPlace } from './find-exports.js'
+import { loadApplication } from './load-application.js'
+import { referredClasses } from './route-types.js'
+import { writeRoutesFile, type NamedImport } from './routes-file.js'
+import type { Command } from './run-command.js'
+import { exitCodes, UsageError, type Terminal } from './terminal.js'
+
+const usage = `filigree types [module.js] [--out routes.d.ts] [--source src --built dist] [--check]
+  Writes the routes of an application as an interface for createClient<Routes>(); nothing is started.
+  module.js         as for filigree openapi; the controllers of its application are exported
+  --out file        where to, and what the imports in it are relative to; default: standard output
+  --source, --built what lies in the folder --built is imported from where its source lies in --source;
+                    default: the built files, which need their declarations beside them
+  --check           writes nothing, and exits with 1 where the file is not what would be written`
+
+export const typesCommand: Command = { usage, run }
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const given = readArguments(args)
+  const { module, options, path } = await loadApplication(given.path, terminal)
+  const { routes } = await planApplication(module, { ...options, logger: false })
+  const { required, optional } = referredClasses(routes)
+  const places = await findExports(path, new Set(required.keys()), optional)
+  const missing = [...required].filter(([type]) => !places.has(type))
+  if (missing.length > 0) {
+    await terminal.err(reportMissing(missing, toPosix(relative(terminal.cwd, path))))
+    return exitCodes.failed
+  }
+  const text = toText({ routes, places, path, given, cwd: terminal.cwd })
+  if (given.out === undefined) {
+    await terminal.out(text)
+    return exitCodes.done
+  }
+  if (given.check) return await check(text, given.out, terminal)
+  const out = resolve(terminal.cwd, given.out)
+  await mkdir(dirname(out), { recursive: true })
+  await writeFile(out, text)
+  return exitCodes.done
+}
+
+interface Arguments {
+  readonly path: string | undefined
+  readonly out: string | undefined
+  readonly source: string | undefined
+  readonly built: string | undefined
+  readonly check: boolean
+}
+
+function readArguments(args: readonly string[]): Arguments {
+  const { values, positionals } = parse(args)
+  const { out, source, built, check = false } = values
+  if (positionals.length > 1) throw new UsageError('it takes one module.')
+  if (check && out === undefined) throw new UsageError('--check needs --out, the file to look at.')
+  if ((source === undefined) !== (built === undefined)) {
+    throw new UsageError('--source and --built go together: --source src --built dist.')
+  }
+  return { path: positionals[0], out, source, built, check }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        out: { type: 'string' },
+        source: { type: 'string' },
+        built: { type: 'string' },
+        check: { type: 'boolean' },
+      },
+    })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function reportMissing(missing: readonly [Class, string][], entry: string): string {
+  const lines = missing.map(
+    ([type, key]) =>
+      `  ${key}: class ${type.name || '(without a name)'} is exported by no module that ${entry} imports. Write "export" before it.\n`,
+  )
+  const count = missing.length === 1 ? '1 problem' : `${missing.length} problems`
+  return `filigree types: ${count}\n${lines.join('')}`
+}
+
+interface Text {
+  readonly routes: readonly PlannedRoute[]
+  readonly places: ReadonlyMap<Class, ExportPlace>
+  readonly path: string
+  readonly given: Arguments
+  readonly cwd: string
+}
+
+function toText({ routes, places, path, given, cwd }: Text): string {
+  const folder = given.out === undefined ? cwd : dirname(resolve(cwd, given.out))
+  const imports = new Map<Class, NamedImport>()
+  for (const [type, { from, isPackage, name }] of places) {
+    const file = isPackage ? from : toSpecifier(folder, toSource(from, given, cwd))
+    imports.set(type, { from: file, name })
+  }
+  return writeRoutesFile({ command: toCommand(path, given, cwd), routes, imports })
+}
+
+/** The same however the paths were spelled, so that the same file is written. */
+function toCommand(path: string, { out, source, built }: Arguments, cwd: string): string {
+  const named = [
+    ['', path],
+    ['--out ', out],
+    ['--source ', source],
+    ['--built ', built],
+  ] as const
+  const words = named.flatMap(([option, value]) =>
+    value === undefined ? [] : [option + toPosix(relative(cwd, resolve(cwd, value)))],
+  )
+  return ['filigree types', ...words].join(' ')
+}
+
+function toSource(file: string, { source, built }: Arguments, cwd: string): string {
+  if (source === undefined || built === undefined) return file
+  const inside = relative(resolve(cwd, built), file)
+  const isOutside = inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)
+  return isOutside ? file : join(resolve(cwd, source), inside)
+}
+
+/** Relative, with the ending of what a source is built to. */
+function toSpecifier(folder: string, file: string): string {
+  const path = toPosix(relative(folder, file)).replace(/\.([cm]?)tsx?$/, '.$1js')
+  return path.startsWith('../') ? path : `./${path}`
+}
+
+function toPosix(path: string): string {
+  return path.split(sep).join('/')
+}
+
+async function check(text: string, out: string, terminal: Terminal): Promise<number> {
+  const before = await readFile(resolve(terminal.cwd, out), 'utf8').catch(() => undefined)
+  // A checkout may have given the lines other ends.
+  if (before?.replaceAll('\r\n', '\n') === text) return exitCodes.done
+  const state = before === undefined ? 'is not there' : 'is out of date'
+  await terminal.err(`filigree types: ${out} ${state}. Run the command without --check.\n`)
+  return exitCodes.failed
+}
