@@ -197,7 +197,8 @@ class PostgresJson extends AnyJson implements JsonSql {
   /** Its own text is no number. */
   #fault(column: Fragment, type: string): Fragment {
     const { sql } = this
-    return sql`cast(cast('!' || cast(${column} as text) as bigint) as ${sql.raw(type)})`
+    const number = sql`cast('!' || cast(${column} as text) as bigint)`
+    return sql`cast(cast(${number} as text) as ${sql.raw(type)})`
   }
 
   #enumeration(model: EnumModel, column: Fragment, { column: { storage } }: FieldModel): Fragment {

@@ -12,7 +12,7 @@ import { plainSchema } from './plain-resolvers.js'
 import { drawOperation, type RandomOperation } from './random-operations.js'
 import { drawRecords, drawRows } from './random-records.js'
 
-const schemas = 45
+const schemas = 42
 const operationsPerSchema = 50
 
 let server: PostgresServer
@@ -47,14 +47,13 @@ describe.each(engines)('planner on %s', (_name, open) => {
           const planned = await countStatements(database, () => run(graphql, operation))
           const batched = await execute(built, operation)
           const fetched = await execute(plain, operation)
-          expect({ operation, ...planned.result }).toEqual({ operation, ...batched })
-          expect({ operation, data: planned.result.data }).toEqual({
-            operation,
-            data: fetched.data,
-          })
-          expect(pathsOf(planned.result)).toEqual(pathsOf(fetched))
+          // As text: the keys must stand in the same order too.
+          expect(textOf(operation, planned.result)).toBe(textOf(operation, batched))
+          expect(textOf(operation, withoutMessages(planned.result))).toBe(
+            textOf(operation, withoutMessages(fetched)),
+          )
           counts.operations++
-          if (planned.result.errors !== undefined) counts.failed++
+          if (planned.result.errors !== undefined || isRefusable(operation)) counts.failed++
           else if (planned.count <= rootsOf(operation)) counts.planned++
         }
       } finally {
@@ -113,8 +112,20 @@ function readCursor(value: unknown): unknown {
   return JSON.stringify(values).replaceAll(' ', '')
 }
 
-function pathsOf({ errors = [] }: Result): unknown[] {
-  return errors.map(({ path }) => path)
+function textOf({ text, variables }: RandomOperation, result: Result): string {
+  return JSON.stringify({ text, variables, result }, undefined, 1)
+}
+
+/** Resolvers written by hand word their errors themselves. */
+function withoutMessages({ data, errors }: Result): Result {
+  return errors === undefined
+    ? { data }
+    : { data, errors: errors.map(({ path }) => ({ path, message: '' })) }
+}
+
+/** A list that is refused wherever there is a parent to show it under. */
+function isRefusable({ text }: RandomOperation): boolean {
+  return text.includes('offset: -1')
 }
 
 function rootsOf({ text }: RandomOperation): number {
