@@ -1,17 +1,24 @@
 /** The atlas: what belongs to it. */
-import { Controller, Doc, Get, Module } from 'filigree'
+import { Controller, Doc, Get, Module, reply } from 'filigree'
 import { CityController } from './cities.js'
+import { CitySearch } from './city-search.js'
 import { CountryController } from './countries.js'
-import { LoginController, Users } from './login.js'
-import { PictureController, PictureFolder } from './pictures.js'
+import { FirstStart } from './first-start.js'
+import { Gazetteer } from './gazetteer.js'
+import { LoadingReport } from './loading-report.js'
+import { LoginController } from './login.js'
+import { startPage, wantsPage } from './page.js'
+import { PictureController, PictureFolder, Pictures } from './pictures.js'
+import { City, Country, Picture, User } from './records.js'
 import { World } from './world.js'
 
 @Controller
 class IndexController {
   @Get
-  @Doc({ description: 'Where to begin.', exampleResponse: { atlas: '…', try: ['/countries/IS'] } })
-  index() {
-    return {
+  @Doc({ description: 'Where to begin: a page for browsers.', exampleResponse: { atlas: '…', try: ['/countries/IS'] } })
+  index(headers: Readonly<Record<string, string>>) {
+    if (wantsPage(headers.accept)) return startPage()
+    const beginning = {
       atlas: 'The countries and cities of the world.',
       try: [
         '/countries?region=Europe&limit=3',
@@ -21,6 +28,7 @@ class IndexController {
         '/cities/near/64.14/-21.9?radius=30&limit=5',
       ],
     }
+    return reply(beginning).header('Vary', 'Accept')
   }
 }
 
@@ -32,6 +40,7 @@ class IndexController {
     PictureController,
     LoginController,
   ],
-  providers: [World, PictureFolder, Users],
+  providers: [Gazetteer, LoadingReport, FirstStart, CitySearch, World, PictureFolder, Pictures],
+  records: [Country, City, User, Picture],
 })
 export class AtlasModule {}

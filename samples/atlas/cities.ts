@@ -1,23 +1,35 @@
-/** The cities over REST: search, neighbours, and a write that needs a token. */
-import { Controller, Doc, Field, Get, HttpError, Page, pick, Post, reply } from 'filigree'
-import { cellsAround, distance } from './geography.js'
-import { PageQuery, toPage } from './paging.js'
-import { World, type City } from './world.js'
+/** The cities over REST: search, neighbours, and writes that need a token. */
+import {
+  Controller,
+  Doc,
+  Field,
+  Get,
+  HttpError,
+  Page,
+  partial,
+  Patch,
+  pick,
+  Post,
+  reply,
+} from 'filigree'
+import { PageQuery } from './paging.js'
+import { City } from './records.js'
+import { World } from './world.js'
 
-export class CityView {
-  @Field('integer') id!: number
-  @Field('string', { minLength: 1, maxLength: 120, example: 'Reykjavík' }) name!: string
-  @Field('numeric', { min: -90, max: 90, example: 64.13548 }) lat!: number
-  @Field('numeric', { min: -180, max: 180, example: -21.89541 }) lng!: number
+export class CityView extends pick(City, 'id', 'name', 'lat', 'lng') {
   @Field('string', { pattern: /^[A-Z]{2}$/, description: 'ISO 3166-1 alpha-2', example: 'IS' })
   country!: string
 }
 
 class NewCity extends pick(CityView, 'name', 'lat', 'lng', 'country') {}
 
+class CityChanges extends partial(NewCity) {}
+
 class CityQuery extends PageQuery {
   @Field('string', {
     minLength: 2,
+    maxLength: 120,
+    pattern: /^\P{Cc}*$/u,
     description: 'Part of the name; case and accents do not count.',
   })
   q!: string
@@ -60,12 +72,12 @@ export class CityController {
     exampleResponse: { items: [reykjavik], total: 1, limit: 20, offset: 0 },
   })
   search(query: CityQuery) {
-    return toPage(this.#world.searchCities(query.q, query.country), query)
+    return this.#world.searchCities({ text: query.q, country: query.country }, query)
   }
 
   @Get('/<id:int>', { returns: CityView })
   @Doc({ description: 'One city.', exampleResponse: reykjavik })
-  show(id: number): City | undefined {
+  show(id: number) {
     return this.#world.city(id)
   }
 
@@ -83,13 +95,7 @@ export class CityController {
     if (Math.abs(lat) > 90 || Math.abs(lng) > 180) {
       throw new HttpError(400, 'lat goes from -90 to 90, lng from -180 to 180.')
     }
-    const here = { lat, lng }
-    const found = this.#world
-      .citiesIn(cellsAround(here, query.radius))
-      .map((city) => ({ ...city, distance: Math.round(distance(here, city) * 10) / 10 }))
-      .filter((city) => city.distance <= query.radius)
-      .sort((a, b) => a.distance - b.distance)
-    return toPage(found, query)
+    return this.#world.citiesAround({ lat, lng }, query.radius, query)
   }
 
   /** Closed: POST needs a token unless it says otherwise. */
@@ -99,12 +105,18 @@ export class CityController {
     example: { name: 'Nýborg', lat: 64.2, lng: -21.7, country: 'IS' },
     exampleResponse: { id: 171076, name: 'Nýborg', lat: 64.2, lng: -21.7, country: 'IS' },
   })
-  add(body: NewCity) {
-    if (this.#world.country(body.country) === undefined) {
-      throw new HttpError(400, `There is no country ${body.country}.`)
-    }
-    const { name, lat, lng, country } = body
-    const city = this.#world.addCity({ name, lat, lng, country })
+  async add(body: NewCity) {
+    const city = await this.#world.addCity(body)
     return reply(city, 201).header('Location', `/cities/${city.id}`)
+  }
+
+  @Patch('/<id:int>', { body: CityChanges, returns: CityView })
+  @Doc({
+    description: 'Changes what is named of a city, and leaves the rest.',
+    example: { name: 'Reykjavíkurborg' },
+    exampleResponse: { ...reykjavik, name: 'Reykjavíkurborg' },
+  })
+  change(id: number, body: CityChanges) {
+    return this.#world.changeCity(id, body)
   }
 }

@@ -1,30 +1,24 @@
 /** The countries over REST. */
-import { Controller, Doc, Field, Get, HttpError, Page } from 'filigree'
+import { Controller, Doc, Field, Get, HttpError, omit, Page } from 'filigree'
 import { CityView, reykjavik } from './cities.js'
-import { PageQuery, toPage } from './paging.js'
-import { World, type Country } from './world.js'
+import { PageQuery } from './paging.js'
+import { Country } from './records.js'
+import { World } from './world.js'
 
 class CountryQuery extends PageQuery {
-  @Field('string', { optional: true, description: 'Part of a name, in whatever case.' })
+  @Field('string', {
+    optional: true,
+    maxLength: 120,
+    pattern: /^\P{Cc}*$/u,
+    description: 'Part of a name, in whatever case.',
+  })
   q?: string
 
-  @Field('string', { optional: true, example: 'Europe' })
+  @Field('string', { optional: true, maxLength: 120, pattern: /^\P{Cc}*$/u, example: 'Europe' })
   region?: string
 }
 
-class CountryView {
-  @Field('string', { minLength: 2, maxLength: 2, description: 'ISO 3166-1 alpha-2', example: 'IS' })
-  code!: string
-  @Field('string') name!: string
-  @Field('string') officialName!: string
-  @Field('string', { nullable: true }) capital!: string | null
-  @Field('string') region!: string
-  @Field('string') subregion!: string
-  @Field('numeric', { min: 0, description: 'Square kilometres.' }) area!: number
-  @Field('numeric') lat!: number
-  @Field('numeric') lng!: number
-  @Field('string') flag!: string
-}
+class CountryView extends omit(Country, 'id', 'cities') {}
 
 const iceland = {
   code: 'IS',
@@ -55,19 +49,12 @@ export class CountryController {
     exampleResponse: { items: [iceland], total: 1, limit: 20, offset: 0 },
   })
   list(query: CountryQuery) {
-    const region = query.region?.toLowerCase()
-    const text = query.q?.toLowerCase()
-    const found = this.#world.countries.filter(
-      (country) =>
-        (region === undefined || country.region.toLowerCase() === region) &&
-        (text === undefined || country.name.toLowerCase().includes(text)),
-    )
-    return toPage(found, query)
+    return this.#world.searchCountries({ region: query.region, text: query.q }, query)
   }
 
   @Get('/<code:slug>', { returns: CountryView })
   @Doc({ description: 'One country by its code, in either case.', exampleResponse: iceland })
-  show(code: string): Country | undefined {
+  show(code: string) {
     return this.#world.country(code)
   }
 
@@ -76,9 +63,9 @@ export class CountryController {
     description: 'The cities of a country.',
     exampleResponse: { items: [reykjavik], total: 66, limit: 20, offset: 0 },
   })
-  cities(code: string, query: PageQuery) {
-    const country = this.#world.country(code)
+  async cities(code: string, query: PageQuery) {
+    const country = await this.#world.country(code)
     if (country === undefined) throw new HttpError(404, `There is no country ${code}.`)
-    return toPage(this.#world.searchCities('', country.code), query)
+    return this.#world.citiesOf(country, query)
   }
 }

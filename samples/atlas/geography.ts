@@ -1,38 +1,52 @@
-/** Distances on the globe, and cells of one degree that make the search for neighbours short. */
+/** Distances on the globe, and boxes of latitudes and longitudes that make the search for neighbours short. */
 
 export interface Place {
   readonly lat: number
   readonly lng: number
 }
 
-/** A square of one degree, e.g. `64:-22`. */
-export type Cell = string
-
-const kilometresPerDegree = 111.2
-const earthRadius = 6371
-
-export function toCell({ lat, lng }: Place): Cell {
-  return `${Math.floor(lat)}:${Math.floor(lng)}`
+export interface Range {
+  readonly from: number
+  readonly to: number
 }
 
-/** Every cell that a circle may touch, across the date line and around the poles. */
-export function cellsAround({ lat, lng }: Place, kilometres: number): Set<Cell> {
-  const rows = Math.ceil(kilometres / kilometresPerDegree)
-  const widest = Math.min(89, Math.abs(lat) + rows)
-  const columns = Math.min(180, Math.ceil(rows / Math.cos((widest * Math.PI) / 180)))
-  const cells = new Set<Cell>()
-  for (let row = -rows; row <= rows; row++) {
-    for (let column = -columns; column <= columns; column++) {
-      const around = ((((lng + column + 180) % 360) + 360) % 360) - 180
-      cells.add(toCell({ lat: lat + row, lng: around }))
-    }
+export interface Box {
+  readonly lat: Range
+  /** Two where the box lies across the date line. */
+  readonly lngs: readonly Range[]
+}
+
+const earthRadius = 6371
+const toRadians = Math.PI / 180
+
+/** The smallest box that holds the circle, across the date line and around the poles. */
+export function boxAround({ lat, lng }: Place, kilometres: number): Box {
+  const angle = kilometres / earthRadius
+  const rows = { from: lat - angle / toRadians, to: lat + angle / toRadians }
+  const isAtPole = rows.from <= -90 || rows.to >= 90
+  if (isAtPole) return { lat: rows, lngs: [{ from: -180, to: 180 }] }
+  const width = Math.asin(Math.sin(angle) / Math.cos(lat * toRadians)) / toRadians
+  return { lat: rows, lngs: aroundTheGlobe({ from: lng - width, to: lng + width }) }
+}
+
+function aroundTheGlobe({ from, to }: Range): Range[] {
+  if (from < -180) {
+    return [
+      { from: from + 360, to: 180 },
+      { from: -180, to },
+    ]
   }
-  return cells
+  if (to > 180) {
+    return [
+      { from, to: 180 },
+      { from: -180, to: to - 360 },
+    ]
+  }
+  return [{ from, to }]
 }
 
 /** Great-circle distance in kilometres (haversine). */
 export function distance(a: Place, b: Place): number {
-  const toRadians = Math.PI / 180
   const half = (from: number, to: number): number => Math.sin(((to - from) * toRadians) / 2) ** 2
   const chord =
     half(a.lat, b.lat) +

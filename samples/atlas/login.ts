@@ -1,9 +1,8 @@
 /** Who may write: users with hashed passwords, a login that hands out a token, and a page for administrators only. */
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
-import { promisify } from 'node:util'
 import {
   Auth,
   Controller,
+  Database,
   Doc,
   Field,
   Get,
@@ -14,55 +13,25 @@ import {
   Secured,
   type Claims,
 } from 'filigree'
+import { isPassword } from './password.js'
+import { User } from './records.js'
 import { World } from './world.js'
 
-const derive = promisify<string, Buffer, number, Buffer>(scrypt)
-
-interface User {
-  readonly name: string
-  readonly roles: readonly string[]
-  readonly salt: Buffer
-  readonly hash: Buffer
-}
-
-/** The users, in memory, with scrypt hashes. A real application keeps them in its database. */
-export class Users {
-  readonly #users = new Map<string, User>()
-  readonly #nobody = randomBytes(16)
-
-  async onStart(): Promise<void> {
-    await this.#add('ada', 'analytical', ['admin'])
-    await this.#add('grace', 'compiler', [])
-  }
-
-  /** Takes as long for an unknown name as for a wrong password. */
-  async find(name: string, password: string): Promise<User | undefined> {
-    const user = this.#users.get(name)
-    const hash = await derive(password, user?.salt ?? this.#nobody, 32)
-    return user !== undefined && timingSafeEqual(hash, user.hash) ? user : undefined
-  }
-
-  async #add(name: string, password: string, roles: readonly string[]): Promise<void> {
-    const salt = randomBytes(16)
-    this.#users.set(name, { name, roles, salt, hash: await derive(password, salt, 32) })
-  }
-}
-
 class Credentials {
-  @Field('string', { maxLength: 80, example: 'ada' }) name!: string
+  @Field('string', { maxLength: 80, pattern: /^\P{Cc}*$/u, example: 'ada' }) name!: string
   @Field('string', { maxLength: 200, example: 'analytical' }) password!: string
 }
 
 @Controller
 @Doc({ tags: ['login'] })
 export class LoginController {
-  static inject = [Users, Auth, World]
-  readonly #users: Users
+  static inject = [Database, Auth, World]
+  readonly #database: Database
   readonly #auth: Auth
   readonly #world: World
 
-  constructor(users: Users, auth: Auth, world: World) {
-    this.#users = users
+  constructor(database: Database, auth: Auth, world: World) {
+    this.#database = database
     this.#auth = auth
     this.#world = world
   }
@@ -75,8 +44,10 @@ export class LoginController {
     exampleResponse: { name: 'ada', roles: ['admin'] },
   })
   async login(body: Credentials) {
-    const user = await this.#users.find(body.name, body.password)
-    if (user === undefined) throw new HttpError(401, 'Name or password is wrong.')
+    const users = this.#database.records(User)
+    const [user] = await users.list({ where: { name: body.name }, limit: 1 })
+    const isRight = await isPassword(body.password, user?.passwordHash)
+    if (user === undefined || !isRight) throw new HttpError(401, 'Name or password is wrong.')
     const token = await this.#auth.getToken({ sub: user.name, roles: user.roles })
     return reply({ name: user.name, roles: user.roles }).freshToken(token)
   }
@@ -95,6 +66,6 @@ export class LoginController {
     exampleResponse: { countries: 250, cities: 171075 },
   })
   statistics() {
-    return { countries: this.#world.countries.length, cities: this.#world.cityCount }
+    return this.#world.statistics()
   }
 }

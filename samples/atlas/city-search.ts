@@ -1,0 +1,50 @@
+/** Search without regard to case and accents: over a hidden column that holds each name in plain letters. */
+import { Database } from 'filigree'
+import { City } from './records.js'
+
+/** `Reykjavík` → `reykjavik`. */
+export function toSearchable(text: string): string {
+  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+}
+
+/** The pattern of texts that hold this one. */
+export function containing(text: string): string {
+  return `%${escapePattern(text)}%`
+}
+
+/** A pattern that only the text itself fits. */
+export function escapePattern(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&')
+}
+
+/** Fills the column in for cities that are written by others than the REST routes, over GraphQL for instance. */
+export class CitySearch {
+  static inject = [Database]
+  readonly #database: Database
+  #stop: (() => void) | undefined
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  onStart(): void {
+    this.#stop = this.#database.onChange(({ event, table, id }) => {
+      if (table.type !== City || event === 'deleted') return
+      this.#fill(id).catch((error: unknown) => {
+        this.#database.log.error({ err: error }, `city ${id} cannot be found by its name`)
+      })
+    })
+  }
+
+  onStop(): void {
+    this.#stop?.()
+  }
+
+  async #fill(id: number | string): Promise<void> {
+    const cities = this.#database.records(City)
+    const city = await cities.find(id)
+    if (city === null) return
+    const searchable = toSearchable(city.name)
+    if (city.searchable !== searchable) await cities.update(id, { searchable })
+  }
+}

@@ -1,0 +1,87 @@
+/** Fills an empty database when the atlas starts: all of it in one transaction, or nothing. Later starts skip it. */
+import { Database, type Transaction } from 'filigree'
+import { toSearchable } from './city-search.js'
+import { Gazetteer, type KnownCity } from './gazetteer.js'
+import { LoadingReport } from './loading-report.js'
+import { hashPassword } from './password.js'
+import { City, Country, User } from './records.js'
+
+/** Who may log in to begin with. */
+const firstUsers = [
+  { name: 'ada', password: 'analytical', roles: ['admin'] },
+  { name: 'grace', password: 'compiler', roles: [] },
+]
+
+export class FirstStart {
+  static inject = [Database, Gazetteer, LoadingReport]
+  readonly #database: Database
+  readonly #gazetteer: Gazetteer
+  readonly #report: LoadingReport
+
+  constructor(database: Database, gazetteer: Gazetteer, report: LoadingReport) {
+    this.#database = database
+    this.#gazetteer = gazetteer
+    this.#report = report
+  }
+
+  async onStart(): Promise<void> {
+    if (await this.#isLoaded()) return
+    try {
+      await this.#load()
+    } catch (error) {
+      // Another process may have been quicker on the same database.
+      if (!(await this.#isLoaded())) throw error
+    }
+  }
+
+  async #isLoaded(): Promise<boolean> {
+    const [country] = await this.#database.records(Country).list({ limit: 1 })
+    return country !== undefined
+  }
+
+  async #load(): Promise<void> {
+    const users = await Promise.all(
+      firstUsers.map(async ({ name, password, roles }) => {
+        return { name, roles, passwordHash: await hashPassword(password) }
+      }),
+    )
+    await this.#database.transaction(async (tx) => {
+      await tx.records(Country).insertMany(this.#gazetteer.countries())
+      await tx.records(User).insertMany(users)
+      await this.#loadCities(tx, this.#gazetteer.cities())
+    })
+  }
+
+  async #loadCities(tx: Transaction, known: readonly KnownCity[]): Promise<void> {
+    const countries = await tx.records(Country).list()
+    const ids = new Map(countries.map(({ code, id }) => [code, id]))
+    await tx.records(City).insertMany(toCities(known, ids), {
+      onProgress: ({ done }) => {
+        this.#report.show('Loading the cities', done, known.length)
+      },
+    })
+    if (this.#database.engineName === 'postgres') await countOnFrom(tx, known.length)
+  }
+}
+
+/** Ids are given, so that a load that was broken off, which uses up numbers on PostgreSQL, changes none of them. */
+function* toCities(
+  known: readonly KnownCity[],
+  countries: ReadonlyMap<string, number>,
+): Generator<Partial<City>> {
+  for (const [index, { name, lat, lng, country }] of known.entries()) {
+    const countryId = countries.get(country)
+    const searchable = toSearchable(name)
+    yield { id: index + 1, name, lat, lng, countryId, searchable }
+  }
+}
+
+/** PostgreSQL does not count ids that are given: the next city would get a taken one. */
+async function countOnFrom(tx: Transaction, last: number): Promise<void> {
+  await tx.kysely
+    .selectNoFrom((eb) => {
+      const sequence = eb.fn('pg_get_serial_sequence', [eb.val('city'), eb.val('id')])
+      return eb.fn('setval', [sequence, eb.val(last)]).as('last')
+    })
+    .execute()
+}

@@ -1,0 +1,60 @@
+/** What the atlas keeps in its database: each class is a table, and a type of GraphQL. */
+import { BelongsTo, Field, HasMany, Record, Secured, type Rel } from 'filigree'
+
+@Record
+export class Country {
+  @Field('id') id!: number
+  @Field('string', {
+    minLength: 2,
+    maxLength: 2,
+    unique: true,
+    description: 'ISO 3166-1 alpha-2',
+    example: 'IS',
+  })
+  code!: string
+  @Field('string', { index: true, example: 'Iceland' }) name!: string
+  @Field('string', { example: 'Iceland' }) officialName!: string
+  @Field('string', { nullable: true, example: 'Reykjavik' }) capital!: string | null
+  @Field('string', { index: true, example: 'Europe' }) region!: string
+  @Field('string', { example: 'Northern Europe' }) subregion!: string
+  @Field('numeric', { description: 'Square kilometres; -1 where nobody knows.' }) area!: number
+  @Field('numeric') lat!: number
+  @Field('numeric') lng!: number
+  @Field('string') flag!: string
+  @HasMany(() => City) cities!: Rel<City[]>
+}
+
+@Record
+export class City {
+  @Field('id') id!: number
+  @Field('string', { minLength: 1, maxLength: 120, example: 'Reykjavík' }) name!: string
+  // One index over both: it alone answers which cities lie between two latitudes and two longitudes.
+  @Field('numeric', { min: -90, max: 90, index: 'place', example: 64.13548 }) lat!: number
+  @Field('numeric', { min: -180, max: 180, index: 'place', example: -21.89541 }) lng!: number
+  @Field('integer') countryId!: number
+  @BelongsTo(() => Country) country!: Rel<Country>
+  /** The name without case and accents. `CitySearch` fills it in where it was not given. */
+  @Field('string', { hidden: true, optional: true, index: true }) searchable?: string
+}
+
+/** For administrators, over GraphQL too. */
+@Record
+@Secured('admin')
+export class User {
+  @Field('id') id!: number
+  @Field('string', { minLength: 1, maxLength: 80, unique: true }) name!: string
+  @Field('string', { list: true, default: [] }) roles!: string[]
+  /** Made by `hashPassword`. Nobody can log in without one. */
+  @Field('string', { hidden: true, optional: true }) passwordHash?: string
+}
+
+/** Which country has which file. */
+@Record({ timestamps: true })
+export class Picture {
+  @Field('id') id!: number
+  @Field('integer', { unique: true }) countryId!: number
+  @BelongsTo(() => Country, { onDelete: 'cascade' }) country!: Rel<Country>
+  @Field('string', { readOnly: true, description: "The file's name in the folder." }) file!: string
+  @Field('string', { readOnly: true, example: 'image/png' }) type!: string
+  @Field('integer', { readOnly: true, min: 0, description: 'Bytes.' }) size!: number
+}
