@@ -1,0 +1,142 @@
+/** Who is logged in: the form, the token's line, and the end of it, in this tab or another. */
+import { clearFaults, showFaults } from './faults.js'
+import { api } from './server.js'
+
+const key = 'app_token'
+const form = document.getElementById('login')
+const session = document.getElementById('session')
+const title = document.getElementById('session-title')
+const line = document.getElementById('token')
+const statistics = document.getElementById('statistics')
+const writers = document.querySelectorAll('[data-writers]')
+
+let renewals = 0
+let renewal = 0
+
+/** Takes up the login that the browser's storage still knows, if any. */
+export function startSession() {
+  form.addEventListener('submit', login)
+  document.getElementById('logout').addEventListener('click', () => {
+    logout()
+    title.focus()
+  })
+  // Of other tabs: the store is theirs too.
+  window.addEventListener('storage', (event) => {
+    if (event.key === key || event.key === null) void resume()
+  })
+  api.intercept('response', ({ status, headers }) => {
+    if (headers.get('FreshToken') !== null) {
+      renewals++
+      showToken()
+    }
+    // The login's own 401 is about the password.
+    if (status === 401 && !session.hidden) logout('Your login has ended. Log in again.')
+  })
+  void resume()
+}
+
+/** Counts what there is, for administrators. */
+export async function showStatistics() {
+  if (session.hidden || session.dataset.admin !== 'true') return
+  try {
+    const { countries, cities } = await api.get('/admin/statistics')
+    statistics.textContent = `${countries} countries, ${cities.toLocaleString('en')} cities.`
+    statistics.hidden = false
+  } catch {
+    statistics.hidden = true
+  }
+}
+
+async function login(event) {
+  event.preventDefault()
+  clearFaults(form)
+  const { name, password } = Object.fromEntries(new FormData(form))
+  try {
+    const user = await api.post('/login', { name, password })
+    form.reset()
+    renewals = 0
+    enter(user)
+    title.focus()
+  } catch (error) {
+    showFaults(form, error)
+  }
+}
+
+async function resume() {
+  if (readToken() === null) {
+    if (!session.hidden) logout()
+    return
+  }
+  try {
+    enter(await api.get('/me'))
+  } catch {
+    logout()
+  }
+}
+
+function enter({ name, roles }) {
+  title.textContent = `Logged in as ${name}`
+  session.dataset.admin = String(roles.includes('admin'))
+  show(true)
+  showToken()
+  void showStatistics()
+}
+
+/** The client reads the store for each request: with the token gone, it is logged out. */
+function logout(reason = '') {
+  try {
+    localStorage.removeItem(key)
+  } catch {
+    // A blocked store keeps no token either; the client's own ends with the page.
+  }
+  clearTimeout(renewal)
+  title.textContent = 'Log in'
+  form.querySelector('.fault').textContent = reason
+  show(false)
+}
+
+function show(inside) {
+  form.hidden = inside
+  session.hidden = !inside
+  for (const part of writers) part.hidden = !inside
+  if (!inside) statistics.hidden = true
+}
+
+function showToken() {
+  const token = readToken()
+  if (token === null) return
+  const { iat, exp } = readClaims(token)
+  const kind = renewals === 0 ? 'Token' : `Fresh token (${renewals})`
+  line.textContent = `${kind} of ${toTime(iat)}, good until ${toTime(exp)}.`
+  // Restarts the animation.
+  line.classList.remove('fresh')
+  void line.offsetWidth
+  line.classList.toggle('fresh', renewals > 0)
+  renewAt((iat + exp) / 2)
+}
+
+/** A secured answer brings a fresh token in the second half of a token's life: an open page asks for one. */
+function renewAt(seconds) {
+  clearTimeout(renewal)
+  const wait = Math.max(seconds * 1000 - Date.now(), 0) + 1000
+  renewal = setTimeout(() => {
+    // Its answer is seen by the interceptor; a failure is the next call's to tell.
+    api.get('/me').then(undefined, () => undefined)
+  }, wait)
+}
+
+function readToken() {
+  try {
+    return localStorage.getItem(key)
+  } catch {
+    return null
+  }
+}
+
+/** Only to tell the times: whether the token holds is the server's to say. */
+function readClaims(token) {
+  const [, payload] = token.split('.')
+  return JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
+}
+
+const toTime = (seconds) => new Date(seconds * 1000).toLocaleTimeString('en-GB')
