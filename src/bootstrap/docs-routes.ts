@@ -8,6 +8,7 @@ import { createDocument, type OpenApiDocument } from '../openapi/document.js'
 import { findNameCollisions } from '../openapi/name-collisions.js'
 import { parsePattern, type Pattern } from '../routing/pattern.js'
 import type { PlannedRoute } from './plan-routes.js'
+import { promiseOf } from './serve-route.js'
 import type { ServedRoute } from './served-route.js'
 
 /** @param docs `undefined` where the documentation is off: then names may collide */
@@ -52,14 +53,7 @@ export function docsRoutes(
     const served: ServedRoute = {
       name: `docs ${path}`,
       pathNames: pattern.names,
-      before: access.open
-        ? []
-        : [
-            (request) => {
-              const pending = gate.admit(request, access)
-              return pending instanceof Promise ? pending : undefined
-            },
-          ],
+      before: access.open ? [] : [(request) => promiseOf(gate.admit(request, access))],
       invoke: answer,
       shape: undefined,
       after: [],

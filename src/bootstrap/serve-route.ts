@@ -131,7 +131,8 @@ function rotateToken(gate: Gate): Step {
   return (request) => promiseOf(gate.rotate(request))
 }
 
-function promiseOf(pending: void | Promise<void>): Promise<void> | undefined {
+/** What has to be waited for, of what may have been done at once. */
+export function promiseOf(pending: void | Promise<void>): Promise<void> | undefined {
   return pending instanceof Promise ? pending : undefined
 }
 

@@ -1,4 +1,5 @@
 /** Serves folders as they are: `static: { '/assets': './public' }`. */
+import { statSync } from 'node:fs'
 import type { Problem } from '../errors/declaration-error.js'
 import { file } from '../http/file-reply.js'
 import type { HttpRequest } from '../http/request.js'
@@ -18,9 +19,16 @@ export function staticRoutes(
 ): StaticRoute[] {
   return Object.entries(folders).flatMap(([path, root]) => {
     const where = `bootstrap static ${path}`
-    const answer = (name: string, invoke: ServedRoute['invoke']): ServedRoute => ({
+    if (!isFolder(root)) {
+      problems.push({
+        code: 'STATIC_FOLDER',
+        message: `${where}: there is no folder ${root}.`,
+        remedy: `Make it, or name one relative to ${process.cwd()}.`,
+      })
+    }
+    const answer = (pathNames: readonly string[], invoke: ServedRoute['invoke']): ServedRoute => ({
       name: `static ${path}`,
-      pathNames: [name],
+      pathNames,
       before: [],
       invoke,
       shape: undefined,
@@ -32,13 +40,17 @@ export function staticRoutes(
     const rest = parsePattern(joinPaths(path, '/<path:path>'), where, problems)
     if (index === undefined || rest === undefined) return []
     return [
-      { pattern: index, served: answer('', () => file('index.html', { root })) },
+      { pattern: index, served: answer([], () => file('index.html', { root })) },
       {
         pattern: rest,
-        served: answer('path', ({ pathValues }: HttpRequest) =>
+        served: answer(rest.names, ({ pathValues }: HttpRequest) =>
           file(String(pathValues[0]), { root }),
         ),
       },
     ]
   })
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }

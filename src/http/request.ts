@@ -147,10 +147,12 @@ export class HttpRequest {
     return this.#cookies
   }
 
-  /** The client's address; the first of `X-Forwarded-For` where the application trusts its proxy. */
+  /** The client's address, IPv4 in its own form; the first of `X-Forwarded-For` where the application trusts its proxy. */
   get ip(): string {
     const forwarded = this.#forwarded('x-forwarded-for')
-    return forwarded ?? this.incoming.socket.remoteAddress ?? ''
+    return (
+      forwarded ?? (this.incoming.socket.remoteAddress ?? '').replace(/^::ffff:(?=[\d.]+$)/, '')
+    )
   }
 
   /** True over https, also behind a trusted proxy that says so. */

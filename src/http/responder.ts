@@ -233,6 +233,11 @@ function isPlainData(value: unknown): boolean {
 }
 
 function toJson(data: unknown): string {
+  if (data instanceof Response) {
+    throw new TypeError(
+      'A handler returned a web Response. Return its body, or reply(body, status).',
+    )
+  }
   // The types promise text; functions and symbols give none.
   const content = JSON.stringify(data) as string | undefined
   if (content !== undefined) return content

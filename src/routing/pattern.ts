@@ -92,7 +92,7 @@ function parseSegment(part: string, report: Report): Segment {
   const name = colon === -1 ? inner : inner.slice(0, colon)
   if (name === '') {
     report('EMPTY_PARAMETER_NAME', `parameter "${part}" has no name.`, 'Name it: <id>.')
-  } else if (!/^[A-Za-z_$][\w$]*$/.test(name)) {
+  } else if (!/^(?!__proto__$)[A-Za-z_$][\w$]*$/.test(name)) {
     report(
       'MALFORMED_PARAMETER_NAME',
       `"${name}" cannot be the name of an argument.`,

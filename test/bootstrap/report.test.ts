@@ -163,6 +163,12 @@ describe('the boot report', () => {
     ['an origin that is none', { cors: { origins: ['shop'] } }, 'INVALID_CORS', /scheme and host/],
     ['a static path that is relative', { static: { assets: '.' } }, 'RELATIVE_PATH', /slash/],
     [
+      'a static folder that is not there',
+      { static: { '/a': './nowhere' } },
+      'STATIC_FOLDER',
+      /Make it/,
+    ],
+    [
       'a misspelt session option',
       { sessions: { idel: 5 } as object },
       'UNKNOWN_OPTION',

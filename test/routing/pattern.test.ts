@@ -25,6 +25,7 @@ describe('parsePattern', () => {
     ['/a/<id}', 'MALFORMED_PATTERN', 'mixes', 'either text'],
     ['/a/<>', 'EMPTY_PARAMETER_NAME', 'has no name', 'Name it'],
     ['/a/<:int>', 'EMPTY_PARAMETER_NAME', 'has no name', 'Name it'],
+    ['/a/<__proto__>', 'MALFORMED_PARAMETER_NAME', '"__proto__"', 'letters'],
     ['/a/<1st>', 'MALFORMED_PARAMETER_NAME', '"1st"', 'letters'],
     ['/a/<id>/<id:int>', 'DUPLICATE_PARAMETER_NAME', 'two parameters are named "id"', 'Rename'],
     ['/a/<rest:path>/b', 'PATH_NOT_LAST', '<rest:path> takes the whole rest', 'last segment'],
