@@ -6,7 +6,8 @@ import { HttpError } from '../errors/http-error.js'
 import type { Claims } from '../http/request.js'
 import type { Database } from './database.js'
 import type { Where } from './filter-types.js'
-import type { Id, ListOptions, Repository } from './repository.js'
+import type { Id, ListOptions } from './list-options.js'
+import type { Repository } from './repository.js'
 
 export class ClientRecords<T extends object> {
   readonly #database: Database

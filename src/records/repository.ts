@@ -4,11 +4,18 @@ import { arrange, type Plan } from './builder.js'
 import type { TableCodec } from './codec.js'
 import type { Later, Row } from './engine.js'
 import { FilterReader, invalid, type Condition } from './filter.js'
-import type { OrderBy, Where } from './filter-types.js'
+import type { Where } from './filter-types.js'
 import { insertMany, type InsertManyOptions } from './insert-many.js'
 import { toKey } from './key.js'
 import { after, attempt, promise } from './later.js'
 import { link } from './link.js'
+import {
+  checkOptions,
+  readCount,
+  type FindOptions,
+  type Id,
+  type ListOptions,
+} from './list-options.js'
 import { readOrder } from './order.js'
 import { createRelationLoader } from './load-relations.js'
 import type { Selection, TablePlans } from './plans.js'
@@ -16,30 +23,6 @@ import type { Source } from './source.js'
 import type { Table } from './table.js'
 import { findBrokenRelation } from './broken-relation.js'
 import { toClientError, type Doing } from './write-faults.js'
-
-/** A record's key: a number, or a UUID. A number may come as its text. */
-export type Id = number | string
-
-export interface FindOptions {
-  /** Relations to load too, by dotted path: `['category', 'reviews.author']`. One statement a level. Default none. */
-  with?: readonly string[]
-}
-
-export interface ListOptions<T> extends FindOptions {
-  where?: Where<T>
-  /** Default: by the key. */
-  orderBy?: OrderBy<T>
-  /** Most rows. Default all. */
-  limit?: number
-  /** Rows to leave out first. Default 0. */
-  offset?: number
-  /** Rows that were softly deleted too. Default false. */
-  withDeleted?: boolean
-  /** Which rows at all, beside `where`: the filter of somebody's rights. Hidden fields may be named in it. Default all. */
-  rows?: object | boolean
-  /** Who asks: for a client hidden fields do not exist. Default `program`. */
-  from?: 'client' | 'program'
-}
 
 /**
  * Every method answers a promise. What a client can help is an `HttpError`: 400 `VALIDATION` with paths, 409 `CONFLICT`
@@ -289,29 +272,3 @@ const none = { or: [] }
 
 const all: Selection = { condition: undefined, key: '', count: 0, withDeleted: false }
 const deletedToo: Selection = { ...all, withDeleted: true }
-
-const listOptions: ReadonlySet<string> = new Set([
-  'where',
-  'orderBy',
-  'limit',
-  'offset',
-  'with',
-  'withDeleted',
-  'rows',
-  'from',
-])
-
-/** A misspelt filter would find every row. */
-function checkOptions(options: object): void {
-  for (const name in options) {
-    if (!listOptions.has(name)) {
-      const names = [...listOptions].join(', ')
-      throw new TypeError(`list: unknown option "${name}". Options: ${names}.`)
-    }
-  }
-}
-
-function readCount(name: string, value: unknown): number {
-  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
-  throw invalid(name, 'type', 'must be an integer from 0')
-}

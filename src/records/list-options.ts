@@ -1,0 +1,54 @@
+/** What `find` and `list` of a repository may be asked. Source: public face, Records. */
+import { invalid } from './filter.js'
+import type { OrderBy, Where } from './filter-types.js'
+
+/** A record's key: a number, or a UUID. A number may come as its text. */
+export type Id = number | string
+
+export interface FindOptions {
+  /** Relations to load too, by dotted path: `['category', 'reviews.author']`. One statement a level. Default none. */
+  with?: readonly string[]
+}
+
+export interface ListOptions<T> extends FindOptions {
+  where?: Where<T>
+  /** Default: by the key. */
+  orderBy?: OrderBy<T>
+  /** Most rows. Default all. */
+  limit?: number
+  /** Rows to leave out first. Default 0. */
+  offset?: number
+  /** Rows that were softly deleted too. Default false. */
+  withDeleted?: boolean
+  /** Which rows at all, beside `where`: the filter of somebody's rights. Hidden fields may be named in it. Default all. */
+  rows?: object | boolean
+  /** Who asks: for a client hidden fields do not exist. Default `program`. */
+  from?: 'client' | 'program'
+}
+
+const listOptions: ReadonlySet<string> = new Set([
+  'where',
+  'orderBy',
+  'limit',
+  'offset',
+  'with',
+  'withDeleted',
+  'rows',
+  'from',
+])
+
+/** @throws {TypeError} a misspelt option: a filter that nobody reads would find every row */
+export function checkOptions(options: object): void {
+  for (const name in options) {
+    if (!listOptions.has(name)) {
+      const names = [...listOptions].join(', ')
+      throw new TypeError(`list: unknown option "${name}". Options: ${names}.`)
+    }
+  }
+}
+
+/** @throws {HttpError} 400 for what is no whole number */
+export function readCount(name: string, value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
+  throw invalid(name, 'type', 'must be an integer from 0')
+}
