@@ -17,12 +17,17 @@ export interface Paged<T> {
   readonly offset: number
 }
 
-/** @param list reads the page's items; not asked where it can have none */
+/**
+ * Reads a page, then counts, which a page that is not full makes unnecessary: it tells the total itself.
+ *
+ * @param list reads the page's items
+ */
 export async function toPage<T>(
   { limit, offset }: PageQuery,
-  total: number,
   list: (page: { limit: number; offset: number }) => Promise<T[]>,
+  count: () => Promise<number> | number,
 ): Promise<Paged<T>> {
-  const items = offset < total ? await list({ limit, offset }) : []
-  return { items, total, limit, offset }
+  const items = await list({ limit, offset })
+  const isLast = items.length < limit && (items.length > 0 || offset === 0)
+  return { items, total: isLast ? offset + items.length : await count(), limit, offset }
 }

@@ -11,6 +11,12 @@ export interface CityAnswer extends KnownCity {
   readonly id: number
 }
 
+export interface Distant {
+  readonly id: number
+  /** Kilometres. */
+  readonly distance: number
+}
+
 export class World {
   static inject = [Database]
   readonly #database: Database
@@ -41,8 +47,11 @@ export class World {
       region: region === undefined ? undefined : { ilike: escapePattern(region) },
       name: text === undefined ? undefined : { ilike: containing(text) },
     }
-    const total = await this.#countries.count(where)
-    return toPage(page, total, (part) => this.#countries.list({ where, ...part }))
+    return toPage(
+      page,
+      (part) => this.#countries.list({ where, ...part }),
+      () => this.#countries.count(where),
+    )
   }
 
   async city(id: number): Promise<CityAnswer | null> {
@@ -62,7 +71,7 @@ export class World {
     const searchable = { like: containing(toSearchable(text)) }
     if (country === undefined) return this.#listCities({ searchable }, page)
     const within = await this.country(country)
-    if (within === undefined) return toPage(page, 0, () => Promise.resolve([]))
+    if (within === undefined) return { items: [], total: 0, limit: page.limit, offset: page.offset }
     return this.#listCities({ searchable, countryId: within.id }, page)
   }
 
@@ -71,7 +80,7 @@ export class World {
     here: Place,
     kilometres: number,
     page: PageQuery,
-  ): Promise<Paged<CityAnswer & { distance: number }>> {
+  ): Promise<Paged<CityAnswer & Distant>> {
     const near = (await this.#placesAround(here, kilometres))
       .map(({ id, lat, lng }) => ({
         id: Number(id),
@@ -79,18 +88,11 @@ export class World {
       }))
       .filter((place) => place.distance <= kilometres)
       .sort((a, b) => a.distance - b.distance || a.id - b.id)
-    return toPage(page, near.length, async ({ limit, offset }) => {
-      const part = near.slice(offset, offset + limit)
-      const where = { id: { in: part.map(({ id }) => id) } }
-      const cities = await this.#cities.list({ where, with: ['country'] })
-      const byId = new Map(cities.map((city) => [city.id, city]))
-      return part.flatMap((place) => {
-        const city = byId.get(place.id)
-        return city === undefined
-          ? []
-          : [{ ...toAnswer(city, city.country), distance: place.distance }]
-      })
-    })
+    return toPage(
+      page,
+      ({ limit, offset }) => this.#describe(near.slice(offset, offset + limit)),
+      () => near.length,
+    )
   }
 
   /** @throws {HttpError} 400 for a country that is not there */
@@ -134,15 +136,25 @@ export class World {
       .execute()
   }
 
-  async #listCities(
+  async #describe(places: readonly Distant[]): Promise<(CityAnswer & Distant)[]> {
+    const where = { id: { in: places.map(({ id }) => id) } }
+    const cities = await this.#cities.list({ where, with: ['country'] })
+    const byId = new Map(cities.map((city) => [city.id, city]))
+    return places.flatMap((place) => {
+      const city = byId.get(place.id)
+      return city === undefined ? [] : [{ ...toAnswer(city, city.country), ...place }]
+    })
+  }
+
+  #listCities(
     where: { countryId?: number; searchable?: { like: string } },
     page: PageQuery,
   ): Promise<Paged<CityAnswer>> {
-    const total = await this.#cities.count(where)
-    return toPage(page, total, async (part) => {
+    const list = async (part: { limit: number; offset: number }): Promise<CityAnswer[]> => {
       const cities = await this.#cities.list({ where, with: ['country'], ...part })
       return cities.map((city) => toAnswer(city, city.country))
-    })
+    }
+    return toPage(page, list, () => this.#cities.count(where))
   }
 
   async #existing(code: string): Promise<Country> {
