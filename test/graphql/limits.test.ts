@@ -1,0 +1,161 @@
+import { describe, expect, it } from '@jest/globals'
+import { GraphQL, type GraphQLOptions } from 'filigree'
+import { createLibrary } from './library.js'
+
+/** Milliseconds within which nonsense is answered. */
+const soon = 250
+
+async function run(
+  query: string,
+  limits: GraphQLOptions['limits'] = {},
+  variables: Record<string, unknown> = {},
+) {
+  const graphql = createLibrary({ limits })
+  graphql.schema.build()
+  const began = performance.now()
+  const { data, errors } = await graphql.execute(query, variables)
+  const took = performance.now() - began
+  return { data, codes: errors?.map(({ extensions }) => extensions.code), errors, took }
+}
+
+const deep = (levels: number): string =>
+  `{ book(id: 1) { author ${'{ self '.repeat(levels)} { name } ${'}'.repeat(levels)} } }`
+
+/** A bomb: each fragment has the next one twice. */
+const bomb = (fragments: number): string =>
+  `{ book(id: 1) { author { ...F0 } } } ${Array.from(
+    { length: fragments },
+    (_, index) =>
+      `fragment F${index} on Author { a: self { ...F${index + 1} } b: self { ...F${index + 1} } }`,
+  ).join(' ')} fragment F${fragments} on Author { name }`
+
+describe('limits', () => {
+  it.each<[string, string, string]>([
+    ['1 MiB of document', `{ echo(text: "${'a'.repeat(1_048_576)}") }`, 'DOCUMENT_TOO_LARGE'],
+    ['10 MB of document', `{ echo(text: "${'a'.repeat(10_000_000)}") }`, 'DOCUMENT_TOO_LARGE'],
+    ['2,001 tokens', `{ ${'echo '.repeat(1999)} }`, 'TOO_MANY_TOKENS'],
+    ['200,000 tokens', `{ ${'a '.repeat(200_000)} }`, 'TOO_MANY_TOKENS'],
+    ['13 levels', deep(10), 'TOO_DEEP'],
+    ['20,000 levels of fields', '{ a '.repeat(20_000), 'TOO_DEEP'],
+    ['20,000 levels of lists', `{ echo(text: ${'['.repeat(20_000)}`, 'TOO_DEEP'],
+    ['20,000 levels of types', `query ($a: ${'['.repeat(20_000)}`, 'TOO_DEEP'],
+    [
+      '31 aliases',
+      `{ ${Array.from({ length: 31 }, (_, i) => `a${i}: echo`).join(' ')} }`,
+      'TOO_MANY_ALIASES',
+    ],
+    [
+      '31 aliases of __typename',
+      `{ book(id: 1) { ${Array.from({ length: 31 }, (_, i) => `a${i}: __typename`).join(' ')} } }`,
+      'TOO_MANY_ALIASES',
+    ],
+    ['21 root fields', `{ ${'echo '.repeat(21)} }`, 'TOO_MANY_ROOT_FIELDS'],
+    [
+      '21 root fields in fragments',
+      `{ ...F ...F ... on Query { echo } } fragment F on Query { ${'echo '.repeat(10)} }`,
+      'TOO_MANY_ROOT_FIELDS',
+    ],
+    ['a cost of 5,001', '{ books(limit: 1000) { id title pages tags isbn } }', 'TOO_COSTLY'],
+    ['the largest limit', '{ books(limit: 2147483647) { id } }', 'TOO_COSTLY'],
+    [
+      'lists in lists',
+      `{ books(limit: 100) { author { books { id title } name } ${'id '.repeat(50)} } }`,
+      'TOO_COSTLY',
+    ],
+    ['a bomb of 5 fragments', bomb(5), 'TOO_MANY_ALIASES'],
+    ['a bomb of 60 fragments', bomb(60), 'TOO_DEEP'],
+  ])('refuse %s at once, nothing runs', async (_what, query, code) => {
+    const { data, codes, took } = await run(query)
+    expect(data).toBeNull()
+    expect(codes).toEqual([code])
+    expect(took).toBeLessThan(soon)
+  })
+
+  it.each<[string, string]>([
+    ['fragments that name themselves', '{ book(id: 1) { ...A } } fragment A on Book { ...A }'],
+    [
+      'a circle of fragments',
+      '{ book(id: 1) { ...A } } fragment A on Book { ...B } fragment B on Book { author { ...C } } fragment C on Author { books { ...A } }',
+    ],
+    ['a fragment that is not there', '{ book(id: 1) { ...constructor ...__proto__ } }'],
+    ['a flood of directives', `{ echo ${'@skip(if: false) '.repeat(150)} }`],
+    ['a flood of unknown directives', `{ echo ${'@a '.repeat(900)} }`],
+    ['a flood of unknown fields', `{ book(id: 1) { ${'x '.repeat(1900)} } }`],
+    [
+      'deep introspection',
+      '{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }',
+    ],
+  ])('leave to validation %s, at once', async (_what, query) => {
+    const { data, codes, took } = await run(query)
+    expect(data).toBeNull()
+    expect(new Set(codes)).toEqual(new Set(['GRAPHQL_VALIDATION_FAILED']))
+    expect(took).toBeLessThan(soon)
+  })
+
+  it.each<[string, string]>([
+    ['12 levels', deep(9)],
+    [
+      '30 aliases',
+      `{ ${Array.from({ length: 2 }, (_, i) => `a${i}: echo`).join(' ')} book(id: 1) { ${Array.from({ length: 28 }, (_, i) => `b${i}: id`).join(' ')} } }`,
+    ],
+    ['20 root fields', `{ ${'echo '.repeat(20)} }`],
+    ['a cost of 5,000', '{ books(limit: 833) { id title pages tags author { name } } }'],
+    ['an alias that says the same', `{ book(id: 1) { ${'id: id '.repeat(40)} } }`],
+  ])('allow %s', async (_what, query) => {
+    const { errors = [] } = await run(query)
+    expect(errors.filter(({ path }) => path === undefined)).toEqual([])
+  })
+
+  it('lets the introspection of tools through', async () => {
+    const { getIntrospectionQuery } = await import('graphql')
+    const { errors, data } = await run(getIntrospectionQuery())
+    expect(errors).toBeUndefined()
+    expect(data).toHaveProperty('__schema')
+  })
+
+  it('count a limit that is a variable with its value', async () => {
+    const query = 'query ($n: Int) { books(limit: $n) { id title pages tags author { name } } }'
+    expect((await run(query, {}, { n: 2 })).errors).toBeUndefined()
+    expect((await run(query, {}, {})).errors).toBeUndefined()
+    expect(await run(query, {}, { n: 5000 })).toMatchObject({ data: null, codes: ['TOO_COSTLY'] })
+  })
+
+  it.each<[GraphQLOptions['limits'], string]>([
+    [{ bytes: 10 }, 'DOCUMENT_TOO_LARGE'],
+    [{ tokens: 5 }, 'TOO_MANY_TOKENS'],
+    [{ depth: 1 }, 'TOO_DEEP'],
+    [{ aliases: 1 }, 'TOO_MANY_ALIASES'],
+    [{ rootFields: 1 }, 'TOO_MANY_ROOT_FIELDS'],
+    [{ cost: 3 }, 'TOO_COSTLY'],
+  ])('can be set: %j', async (limits, code) => {
+    const query = '{ a: book(id: 1) { id } b: book(id: 2) { id } }'
+    expect((await run(query)).errors).toBeUndefined()
+    expect(await run(query, limits)).toMatchObject({ data: null, codes: [code] })
+  })
+
+  it('turned off, still take no text that would exhaust the stack', async () => {
+    const off = Infinity
+    const limits = { bytes: off, tokens: off, depth: off, aliases: off, rootFields: off, cost: off }
+    const chain = Array.from(
+      { length: 20_000 },
+      (_, i) => `fragment F${i} on Query { ...F${i + 1} }`,
+    )
+    expect((await run('{ a '.repeat(20_000), limits)).codes).toEqual(['TOO_DEEP'])
+    expect((await run(`{ ...F0 } ${chain.join(' ')}`, limits)).data).toBeNull()
+  })
+
+  it('answer the same as long as documents are kept and after they were dropped', async () => {
+    const graphql = new GraphQL({ keep: 50_000 })
+    graphql.schema.addQuery('echo', {
+      type: 'String',
+      args: { text: 'String' },
+      resolve: (_root, { text }) => text,
+    })
+    for (let round = 0; round < 3; round++) {
+      for (let number = 0; number < 50; number++) {
+        const result = await graphql.execute(`{ echo(text: "${number}") }`)
+        expect(result).toEqual({ data: { echo: String(number) } })
+      }
+    }
+  })
+})
