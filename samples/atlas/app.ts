@@ -15,7 +15,10 @@ import { World } from './world.js'
 @Controller
 class IndexController {
   @Get
-  @Doc({ description: 'Where to begin: a page for browsers.', exampleResponse: { atlas: '…', try: ['/countries/IS'] } })
+  @Doc({
+    description: 'Where to begin: a page for browsers.',
+    exampleResponse: { atlas: '…', try: ['/countries/IS'] },
+  })
   index(headers: Readonly<Record<string, string>>) {
     if (wantsPage(headers.accept)) return startPage()
     const beginning = {
