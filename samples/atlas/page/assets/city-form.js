@@ -8,6 +8,8 @@ const title = document.getElementById('city-title')
 const save = document.getElementById('save')
 const leave = document.getElementById('leave')
 const done = form.querySelector('.done')
+/** The style's own bound. */
+const narrow = matchMedia('(max-width: 52rem)')
 
 /** The city that is being changed; undefined while one is added. */
 let edited
@@ -29,6 +31,11 @@ export function startCityForm(onSaved) {
 export function editCity(city) {
   done.textContent = ''
   fill(city)
+  // Below the list, where there is one column: out of sight.
+  if (narrow.matches && form.closest('[hidden]') === null) {
+    title.focus()
+    title.scrollIntoView()
+  }
 }
 
 /** @param {{ lat: number, lng: number }} place pointed at on the map */

@@ -9,12 +9,14 @@ const world = { left: -180, top: -84, width: 360, height: 144 }
 const closest = 6
 
 let points = []
+let others = []
 let chosen
 let view = world
 
 /** @param {(place: { lat: number, lng: number }) => void} onPlace called with the place that was pointed at */
 export function startMap(onPlace) {
   drawGround()
+  new ResizeObserver(look).observe(map)
   zoom.addEventListener('click', () => {
     zoom.setAttribute('aria-pressed', String(!isZoomed()))
     look()
@@ -26,9 +28,15 @@ export function startMap(onPlace) {
   look()
 }
 
-/** @param {{ id: number, name: string, lat: number, lng: number }[]} cities those of the page that is shown */
+/** @param {{ name: string, lat: number, lng: number }[]} cities those of the page that is shown */
 export function showCities(cities) {
   points = cities
+  look()
+}
+
+/** @param {{ name: string, lat: number, lng: number }[]} cities of other pages: fainter, below the page's own */
+export function showOthers(cities) {
+  others = cities
   look()
 }
 
@@ -39,7 +47,7 @@ export function markPlace(place) {
 }
 
 function look() {
-  const seen = chosen === undefined ? points : [...points, chosen]
+  const seen = [...points, ...others, ...(chosen === undefined ? [] : [chosen])]
   zoom.hidden = seen.length === 0
   zoom.textContent = isZoomed() ? 'Whole world' : 'Zoom in'
   view = isZoomed() && seen.length > 0 ? around(seen) : world
@@ -83,7 +91,9 @@ function drawGround() {
 }
 
 function drawGraticule() {
-  const step = [30, 15, 10, 5, 2, 1].find((degrees) => view.width / degrees >= 8) ?? 1
+  // Narrow screens have room for half as many labels.
+  const least = map.clientWidth < 500 ? 4 : 8
+  const step = [60, 30, 15, 10, 5, 2, 1].find((degrees) => view.width / degrees >= least) ?? 1
   const right = view.left + view.width
   const bottom = view.top + view.height
   const size = view.width / world.width
@@ -103,14 +113,13 @@ function drawGraticule() {
 
 /** Lines of no length with round ends: they keep their size in pixels whatever the view. */
 function drawPoints() {
-  const parts = points.map(({ name, lat, lng }) => draw('path', { d: `M${lng} ${-lat}h0` }, name))
-  if (chosen !== undefined) {
-    const d = `M${chosen.lng} ${-chosen.lat}h0`
-    parts.push(
-      draw('path', { d, class: 'ring' }),
-      draw('path', { d, class: 'chosen' }, chosen.name),
-    )
-  }
+  const toPoint = ({ name, lat, lng }, kind) =>
+    draw('path', { d: `M${lng} ${-lat}h0`, class: kind }, name)
+  const parts = [
+    ...others.map((city) => toPoint(city, 'other')),
+    ...points.map((city) => toPoint(city, 'shown')),
+  ]
+  if (chosen !== undefined) parts.push(toPoint(chosen, 'ring'), toPoint(chosen, 'chosen'))
   map.querySelector('.points').replaceChildren(...parts)
 }
 

@@ -1,10 +1,12 @@
 /** Live search: it waits until the typing rests, drops answers that come too late, and turns pages. */
 import { messageOf } from './faults.js'
-import { markPlace, showCities } from './map.js'
+import { markPlace, showCities, showOthers } from './map.js'
 import { api } from './server.js'
 
 /** Cities on a page. */
 const limit = 20
+/** Cities on the map, beside the page's own: as many as the server gives at once. */
+const most = 100
 /** Milliseconds without a key until the search goes out. */
 const rest = 200
 
@@ -18,6 +20,8 @@ const [previous, next] = [document.getElementById('previous'), document.getEleme
 let offset = 0
 let timer = 0
 let running = new AbortController()
+/** The search whose others are on the map. */
+let mapped
 let names = new Map()
 let choose = () => undefined
 
@@ -57,27 +61,43 @@ async function searchFrom(start) {
   running = new AbortController()
   const { signal } = running
   offset = start
-  keepAddress()
+  const wish = wanted()
+  keepAddress(wish)
   try {
     const began = performance.now()
-    const page = await read(signal)
-    if (!signal.aborted) show(page, Math.round(performance.now() - began))
+    const page = await read(wish, { limit, offset }, signal)
+    if (signal.aborted) return
+    show(page, Math.round(performance.now() - began))
+    await mapOthers(wish, page, signal)
   } catch (error) {
     if (signal.aborted) return
     show(undefined)
+    showOthers([])
     fault.textContent = messageOf(error)
   }
 }
 
 /** @returns {Promise<object | undefined>} nothing where too little was typed to search for */
-async function read(signal) {
-  const { q, country } = wanted()
-  const params = { limit, offset }
+async function read({ q, country }, part, signal) {
   if (q.length > 1) {
-    return api.get('/cities', { params: { q, country: country || null, ...params }, signal })
+    return api.get('/cities', { params: { q, country: country || null, ...part }, signal })
   }
   if (q !== '' || country === '') return undefined
-  return api.get('/countries/<code:slug>/cities', { path: { code: country }, params, signal })
+  return api.get('/countries/<code:slug>/cities', { path: { code: country }, params: part, signal })
+}
+
+/** The beginning of the whole result, which is the same for all its pages. */
+async function mapOthers(wish, page, signal) {
+  const name = JSON.stringify(wish)
+  if (name === mapped) return
+  mapped = undefined
+  showOthers([])
+  if (page?.total > limit) {
+    const { items } = await read(wish, { limit: most, offset: 0 }, signal)
+    if (signal.aborted) return
+    showOthers(items)
+  }
+  mapped = name
 }
 
 function wanted() {
@@ -130,8 +150,7 @@ function part(name, text) {
 }
 
 /** The search lies in the address, so that it can be kept and sent. */
-function keepAddress() {
-  const { q, country } = wanted()
+function keepAddress({ q, country }) {
   const address = new URL(location.href)
   for (const [name, value] of Object.entries({ q, country, offset: offset || '' })) {
     if (value === '') address.searchParams.delete(name)
