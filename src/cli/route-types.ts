@@ -163,8 +163,9 @@ function listOf(type: string): string {
   return `${type}[]`
 }
 
-/** A literal of a key or a member, as prettier writes it. */
+/** A literal of a key or a member, in the quotes that prettier would take. */
 export function quote(text: string): string {
-  const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
-  return `'${escaped.replaceAll("'", "\\'")}'`
+  const double = JSON.stringify(text)
+  if (text.includes("'") && !text.includes('"')) return double
+  return `'${double.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }

@@ -1,0 +1,1 @@
+throw new Error('A comment was taken for an import.')

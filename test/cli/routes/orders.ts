@@ -1,0 +1,45 @@
+/** A record's routes, beside one that somebody wrote; and a class that has the name of another one. */
+import { BelongsTo, Controller, Field, Get, NoAuth, Record, type Rel } from 'filigree'
+
+@Record
+export class Customer {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('string', { hidden: true, default: '' }) secret!: string
+}
+
+@Record({ timestamps: true })
+export class Order {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('integer', { default: 1 }) count!: number
+  @Field('string', { optional: true, nullable: true }) note?: string | null
+  @Field('integer', { optional: true, nullable: true }) customerId?: number | null
+  @BelongsTo(() => Customer) customer!: Rel<Customer>
+  createdAt!: string
+}
+
+@Controller('/orders', { crud: Order })
+@NoAuth
+export class OrderController {
+  @Get('/count')
+  count(): number {
+    return 2
+  }
+}
+
+/** Has no handler of its own, so that nothing refers to it. */
+@Controller('/customers', { crud: Customer, only: ['list'] })
+@NoAuth
+class CustomerController {}
+
+@Controller('/old')
+@NoAuth
+class OldController {
+  @Get("/it's")
+  show(): { old: true } {
+    return { old: true }
+  }
+}
+
+export { OldController as ItemController, CustomerController as 'customer controller' }

@@ -1,0 +1,67 @@
+// Written by `filigree types test/cli/routes/app.ts --out test/cli/routes/routes.d.ts`. Changes are lost: run it again.
+import type { ItemController, NewItem } from './controllers.js'
+import type {
+  OrderController,
+  Order,
+  ItemController as ItemController2,
+  Customer,
+} from './orders.js'
+import type { default as PingController } from './ping.js'
+
+export interface Routes {
+  'GET /items': {
+    params: Defaulted<Parameters<ItemController['list']>[0], 'limit'>
+    result: NonNullable<Awaited<ReturnType<ItemController['list']>>>
+  }
+  'GET /items/{id:int}': { result: NonNullable<Awaited<ReturnType<ItemController['show']>>> }
+  'GET /items/tagged/<tag>': {
+    params: Parameters<ItemController['tagged']>[1]
+    result: ReturnType<ItemController['tagged']>
+  }
+  'POST /items': {
+    body: Defaulted<Without<NewItem, 'addedBy'>, 'count'>
+    result: ReturnType<ItemController['create']>
+  }
+  'POST /items/many': {
+    body: Defaulted<Without<NewItem, 'addedBy'>, 'count'>[]
+    result: ReturnType<ItemController['createMany']>
+  }
+  'PUT /items/<id:int>/name': {
+    body: Parameters<ItemController['rename']>[1]
+    result: ReturnType<ItemController['rename']>
+  }
+  'PATCH /items/<id:int>': {
+    body: Parameters<ItemController['change']>[1]
+    result: ReturnType<ItemController['change']>
+  }
+  'DELETE /items/<id:int>': { result: ReturnType<ItemController['remove']> }
+  'POST /items/photo': { body: FormData; result: ReturnType<ItemController['photo']> }
+  'POST /items/raw': { body: unknown; result: ReturnType<ItemController['raw']> }
+  'GET /orders/count': { result: ReturnType<OrderController['count']> }
+  'GET /orders': { result: Without<Order, 'customer'>[] }
+  'GET /orders/<id:int>': { result: Without<Order, 'customer'> }
+  'POST /orders': {
+    body: Defaulted<Without<Order, 'id' | 'customer' | 'createdAt' | 'updatedAt'>, 'count'>
+    result: Without<Order, 'customer'>
+  }
+  'PATCH /orders/<id:int>': {
+    body: Partial<Defaulted<Without<Order, 'id' | 'customer' | 'createdAt' | 'updatedAt'>, 'count'>>
+    result: Without<Order, 'customer'>
+  }
+  'PUT /orders/<id:int>': {
+    body: Defaulted<Without<Order, 'id' | 'customer' | 'createdAt' | 'updatedAt'>, 'count'>
+    result: Without<Order, 'customer'>
+  }
+  'DELETE /orders/<id:int>': { result: null }
+  "GET /old/it's": { result: ReturnType<ItemController2['show']> }
+  'GET /ping': { result: ReturnType<PingController['ping']> }
+  'GET /customers': { result: Without<Customer, 'secret'>[] }
+}
+
+/** No client sends these fields, or sees them. */
+type Without<T, Names extends PropertyKey> = unknown extends T ? T : Omit<T, Names>
+
+/** These fields may be left out: the server has defaults. */
+type Defaulted<T, Names extends PropertyKey> = unknown extends T
+  ? T
+  : Omit<T, Names> & Partial<Pick<T, Names & keyof T>>

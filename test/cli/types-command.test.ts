@@ -1,0 +1,210 @@
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { bootstrap } from 'filigree'
+import { createClient } from 'filigree/client'
+import { runCommand } from '../../src/cli/run-command.js'
+import { root, runNode } from '../openapi/command.js'
+import { AppModule } from './routes/app.js'
+import { callItems, callOrders } from './routes/calls.js'
+import type { Routes } from './routes/routes.js'
+
+const shop = 'test/cli/routes/app.ts'
+let folder: string
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'filigree-')))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+interface Run {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+async function runIn(cwd: string, ...args: string[]): Promise<Run> {
+  let out = ''
+  let err = ''
+  const code = await runCommand(['types', ...args], {
+    out: async (text) => void (out += text),
+    err: async (text) => void (err += text),
+    cwd,
+  })
+  return { code, out, err }
+}
+
+async function write(files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true })
+    await writeFile(join(folder, name), text)
+  }
+}
+
+/** A controller as a compiler writes it, with one route that answers nothing. */
+function controller(name: string, path: string): string {
+  return `class ${name} { show() {} }
+Get('/')(${name}.prototype, 'show', Object.getOwnPropertyDescriptor(${name}.prototype, 'show'))
+Controller('${path}')(${name})
+`
+}
+
+const head = "import { Controller, Get, Module } from 'filigree'\n"
+
+function moduleOf(...controllers: string[]): string {
+  return `export class AppModule {}\nModule({ controllers: [${controllers.join(', ')}] })(AppModule)\n`
+}
+
+describe('filigree types', () => {
+  it('writes the routes as the committed file holds them', async () => {
+    const out = 'test/cli/routes/routes.d.ts'
+    expect(await runIn(root, shop, '--out', out, '--check')).toEqual({ code: 0, out: '', err: '' })
+    const text = await readFile(join(root, out), 'utf8')
+    expect(text.split('\n').slice(0, 1)).toEqual([
+      `// Written by \`filigree types ${shop} --out ${out}\`. Changes are lost: run it again.`,
+    ])
+    expect(text.endsWith('\n')).toBe(true)
+  })
+
+  // TypeScript 6 sees the same file whenever the repository is type-checked.
+  it('writes types that take right calls and refuse wrong ones', async () => {
+    const compiler = 'node_modules/typescript7/bin/tsc'
+    const checked = await runNode(compiler, '--noEmit', '-p', 'test/cli/routes')
+    expect(checked).toEqual({ code: 0, output: '' })
+  })
+
+  it('writes types that say what the application answers', async () => {
+    await using app = await bootstrap(AppModule, {
+      port: 0,
+      host: '127.0.0.1',
+      logger: false,
+      database: `sqlite:${join(folder, 'app.db')}`,
+      env: {},
+    })
+    const client = createClient<Routes>({ baseUrl: app.url })
+    const soldAt = '1970-01-01T00:00:00.000Z'
+    expect(await callItems(client)).toEqual({
+      list: [{ id: 1, name: 'desk 20', soldAt }],
+      item: { id: 7, name: 'Lamp', soldAt },
+      tagged: { tag: 'red', page: null },
+      made: { name: 'Lamp', count: 1 },
+      many: { names: ['Lamp'] },
+      renamed: { id: 7, name: 'Desk' },
+      changed: { id: 7, body: ['anything'] },
+      gone: null,
+      photo: { names: ['lamp'] },
+      raw: {},
+      old: true,
+      ping: 'pong',
+    })
+    expect(await callOrders(client)).toEqual({
+      made: 1,
+      put: 'Second',
+      found: null,
+      list: 1,
+      gone: null,
+      count: 2,
+      customers: [],
+    })
+  })
+
+  it('writes to standard output, relative to the working folder', async () => {
+    const { code, out } = await runIn(root, shop)
+    expect(code).toBe(0)
+    expect(out).toMatch(/^\/\/ Written by `filigree types test\/cli\/routes\/app\.ts`\. /)
+    expect(out).toContain("from './test/cli/routes/controllers.js'\n")
+  })
+
+  it('exits with 1 for --check where the file is old or not there, and writes nothing', async () => {
+    await write({ 'app.js': head + `export ${controller('A', '/a')}` + moduleOf('A') })
+    const check = ['app.js', '--out', 'web/routes.d.ts', '--check']
+    expect(await runIn(folder, ...check)).toEqual({
+      code: 1,
+      out: '',
+      err: 'filigree types: web/routes.d.ts is not there. Run the command without --check.\n',
+    })
+    await runIn(folder, 'app.js', '--out', './web/routes.d.ts')
+    expect(await runIn(folder, ...check)).toEqual({ code: 0, out: '', err: '' })
+    const path = join(folder, 'web/routes.d.ts')
+    const text = await readFile(path, 'utf8')
+    await writeFile(path, text.replaceAll('\n', '\r\n'))
+    expect((await runIn(folder, ...check)).code).toBe(0)
+    await writeFile(path, `${text}// mine\n`)
+    const old = await runIn(folder, ...check)
+    expect(old.code).toBe(1)
+    expect(old.err).toContain('web/routes.d.ts is out of date.')
+    expect(await readFile(path, 'utf8')).toBe(`${text}// mine\n`)
+  })
+
+  it('imports built files from where the file is written, or their sources', async () => {
+    await write({
+      'dist/app.js': head + `import{A}from"./shop/a.js"\n` + moduleOf('A'),
+      'dist/shop/a.js': head + `export ${controller('A', '/a')}`,
+    })
+    await runIn(folder, 'dist/app.js', '--out', 'web/types/routes.d.ts')
+    expect(await readFile(join(folder, 'web/types/routes.d.ts'), 'utf8')).toContain(
+      "import type { A } from '../../dist/shop/a.js'\n",
+    )
+    const { out } = await runIn(folder, 'dist/app.js', '--source', 'src/', '--built', './dist')
+    expect(out.split('\n').slice(0, 2)).toEqual([
+      '// Written by `filigree types dist/app.js --source src --built dist`. Changes are lost: run it again.',
+      "import type { A } from './src/shop/a.js'",
+    ])
+  })
+
+  it('finds controllers in packages', async () => {
+    await write({
+      'app.js': head + "import { Health } from '@acme/health'\n" + moduleOf('Health'),
+      'node_modules/@acme/health/package.json': '{ "type": "module", "main": "index.js" }',
+      'node_modules/@acme/health/index.js': head + `export ${controller('Health', '/health')}`,
+    })
+    const { code, out } = await runIn(folder, 'app.js')
+    expect(code).toBe(0)
+    expect(out).toContain("import type { Health } from '@acme/health'\n")
+    expect(out).toContain("'GET /health': { result: ReturnType<Health['show']> }\n")
+  })
+
+  it('names a class anew that has the name of a type of its own', async () => {
+    await write({ 'app.js': head + `export ${controller('Routes', '/a')}` + moduleOf('Routes') })
+    const { out } = await runIn(folder, 'app.js')
+    expect(out).toContain("import type { Routes as Routes2 } from './app.js'\n")
+    expect(out).toContain("ReturnType<Routes2['show']>")
+  })
+
+  it('names every controller that is not exported', async () => {
+    const both = controller('A', '/a') + controller('B', '/b')
+    await write({ 'app.js': head + both + moduleOf('A', 'B') })
+    expect(await runIn(folder, 'app.js', '--out', 'routes.d.ts')).toEqual({
+      code: 1,
+      out: '',
+      err: [
+        'filigree types: 2 problems',
+        '  GET /a: class A is exported by no module that app.js imports. Write "export" before it.',
+        '  GET /b: class B is exported by no module that app.js imports. Write "export" before it.',
+        '',
+      ].join('\n'),
+    })
+    await expect(readFile(join(folder, 'routes.d.ts'))).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it.each([
+    ['two modules', ['a.js', 'b.js'], 'it takes one module.'],
+    ['an unknown option', ['--outt', 'x'], "Unknown option '--outt'"],
+    ['--check without a file', ['--check'], '--check needs --out'],
+    ['--source alone', ['--source', 'src'], '--source and --built go together'],
+    ['no module', [], 'which application?'],
+  ])('exits with 2 and its usage for %s', async (_, args, message) => {
+    const { code, err } = await runIn(folder, ...args)
+    expect(code).toBe(2)
+    expect(err).toContain(message)
+    expect(err).toContain('filigree types [module.js]')
+  })
+
+  it('runs as a process', async () => {
+    const out = 'test/cli/routes/routes.d.ts'
+    const main = 'src/cli/main.ts'
+    const args = ['--import', 'tsx', main, 'types', shop, '--out', out, '--check']
+    expect(await runNode(...args)).toEqual({ code: 0, output: '' })
+  })
+})
