@@ -6,7 +6,7 @@ const zoom = document.getElementById('zoom')
 /** Without the Antarctic, which has no cities. */
 const world = { left: -180, top: -84, width: 360, height: 144 }
 /** Degrees that the closest view is wide. */
-const closest = 6
+const closest = 24
 
 let points = []
 let others = []
@@ -47,7 +47,7 @@ export function markPlace(place) {
 }
 
 function look() {
-  const seen = [...points, ...others, ...(chosen === undefined ? [] : [chosen])]
+  const seen = chosen === undefined ? [...points, ...others] : [chosen]
   zoom.hidden = seen.length === 0
   zoom.textContent = isZoomed() ? 'Whole world' : 'Zoom in'
   view = isZoomed() && seen.length > 0 ? around(seen) : world

@@ -1,0 +1,404 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Database, type Application } from '../../src/index.js'
+import { City } from '../../samples/atlas/records.js'
+import { World } from '../../samples/atlas/world.js'
+import { startPostgres } from '../records/postgres-server.js'
+import { logIn, startAtlas } from './small-world.js'
+
+interface Ground {
+  readonly url: string
+  /** How many atlases start on it at once. */
+  readonly starts: number
+  close(): Promise<void>
+}
+
+const grounds: readonly (readonly [string, (folder: string) => Promise<Ground>])[] = [
+  [
+    'SQLite',
+    async (folder) => ({
+      url: `sqlite:${join(folder, 'atlas.db')}`,
+      starts: 1,
+      close: async () => undefined,
+    }),
+  ],
+  [
+    'PostgreSQL',
+    async () => {
+      const server = await startPostgres()
+      return { url: await server.createDatabase(), starts: 2, close: () => server.close() }
+    },
+  ],
+]
+
+const png = new File([new Uint8Array([0x89, 0x50, 0x4e, 0x47])], 'flag.png', { type: 'image/png' })
+const webp = new File([new Uint8Array([1, 2, 3])], 'flag.html', { type: 'image/webp' })
+const text = new File(['text'], 'flag.txt', { type: 'text/plain' })
+const reykjavik = { id: 1, name: 'Reykjavík', lat: 64.13548, lng: -21.89541, country: 'IS' }
+
+describe.each(grounds)('the atlas on %s', (_, open) => {
+  let folder: string
+  let ground: Ground
+  let apps: Application[]
+  let app: Application
+  let token: string
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'filigree-atlas-'))
+    ground = await open(folder)
+    const { url, starts } = ground
+    apps = await Promise.all(Array.from({ length: starts }, () => startAtlas({ url, folder })))
+    app = apps[0]!
+    token = await logIn(app)
+  })
+
+  afterAll(async () => {
+    for (const each of apps) await each.close()
+    await ground.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const get = async (url: string): Promise<any> => (await app.inject(url)).json()
+  const names = async (url: string): Promise<string[]> =>
+    (await get(url)).items.map(({ name }: { name: string }) => name)
+  const write = async (method: string, url: string, json: unknown): Promise<any> => {
+    const { status, headers, body } = await app.inject({ method, url, json, token })
+    return { status, location: headers.location, body: JSON.parse(body) }
+  }
+
+  it('is loaded once, however many start together', async () => {
+    for (const each of apps) {
+      expect(await each.get(World).statistics()).toEqual({ countries: 5, cities: 10 })
+    }
+  })
+
+  describe('countries', () => {
+    it('shows one by its code in either case, without its key', async () => {
+      expect(await get('/countries/is')).toEqual({
+        code: 'IS',
+        name: 'Iceland',
+        officialName: 'The Land of Iceland',
+        capital: 'Capital',
+        region: 'Europe',
+        subregion: 'Northern Europe',
+        area: 1000,
+        lat: 1,
+        lng: 2,
+        flag: '⚑',
+      })
+      expect((await get('/countries/AQ')).capital).toBeNull()
+    })
+
+    it.each([
+      [
+        'all, as they were loaded',
+        '',
+        ['Iceland', 'Denmark', 'Fiji', 'Antarctica', "Côte d'Ivoire"],
+      ],
+      ['those of a region, whatever its case', '?region=EUROPE', ['Iceland', 'Denmark']],
+      ['those whose name holds a text', '?q=I&region=europe', ['Iceland']],
+      ['letters beyond ASCII in either case', '?q=CÔTE', ["Côte d'Ivoire"]],
+      ['none for a wildcard', '?q=%25', []],
+      ['none for part of a region', '?region=Euro', []],
+    ])('lists %s', async (_case, query, expected) => {
+      expect(await names(`/countries${query}`)).toEqual(expected)
+    })
+
+    it('pages, with the total of all pages', async () => {
+      const page = await get('/countries?limit=2&offset=1')
+      expect(page).toMatchObject({ total: 5, limit: 2, offset: 1 })
+      expect(page.items).toHaveLength(2)
+      expect(await get('/countries?offset=7')).toEqual({
+        items: [],
+        total: 5,
+        limit: 20,
+        offset: 7,
+      })
+    })
+
+    it('lists the cities of one', async () => {
+      const page = await get('/countries/is/cities?limit=1')
+      expect(page).toEqual({ items: [reykjavik], total: 3, limit: 1, offset: 0 })
+    })
+
+    it.each(['/countries/XX', '/countries/XX/cities', '/countries/XX/picture'])(
+      'answers 404 for %s',
+      async (url) => {
+        expect((await app.inject(url)).status).toBe(404)
+      },
+    )
+  })
+
+  describe('the search for cities', () => {
+    it.each([
+      ['part of a name', 'q=kjav', ['Reykjavík']],
+      ['no accents and other case', 'q=REYKJA', ['Reykjavík', 'Reykjanesbær']],
+      ['accents where the name has none', 'q=tówn', ['100% Town', '100_Town']],
+      ['a country in lower case', 'q=aa&country=is', []],
+      ['a country', 'q=arhus&country=DK', ['Århus']],
+      ['an unknown country', 'q=arhus&country=XX', []],
+      ['a percent sign as itself', 'q=0%25', ['100% Town']],
+      ['an underscore as itself', 'q=0_', ['100_Town']],
+      ['a backslash as itself', 'q=%5C%5C', []],
+      ['quotes of SQL as themselves', "q=';--", []],
+    ])('takes %s', async (_case, query, expected) => {
+      expect(await names(`/cities?${query}`)).toEqual(expected)
+    })
+
+    it('pages, with the total of all pages', async () => {
+      const first = await get('/cities?q=town&limit=1')
+      expect(first).toMatchObject({ total: 2, limit: 1, offset: 0, items: [{ id: 5 }] })
+      const second = await get('/cities?q=town&limit=1&offset=1')
+      expect(second).toMatchObject({ total: 2, items: [{ id: 6 }] })
+      expect(await get('/cities?q=town&offset=2')).toMatchObject({ total: 2, items: [] })
+    })
+
+    it.each([
+      ['no text', '', 'q'],
+      ['one letter', 'q=a', 'q'],
+      ['a NUL', 'q=a%00', 'q'],
+      ['endless text', `q=${'a'.repeat(121)}`, 'q'],
+      ['a limit over 100', 'q=aa&limit=101', 'limit'],
+      ['a negative offset', 'q=aa&offset=-1', 'offset'],
+      ['no country code', 'q=aa&country=Iceland', 'country'],
+    ])('refuses %s', async (_case, query, path) => {
+      const answer = await app.inject(`/cities?${query}`)
+      expect(answer.status).toBe(400)
+      expect(answer.json()).toMatchObject({ errors: [{ path }] })
+    })
+  })
+
+  describe('one city', () => {
+    it('is shown by its id', async () => {
+      expect(await get('/cities/1')).toEqual(reykjavik)
+    })
+
+    it.each([['0'], ['-1'], ['999'], ['9007199254740991'], ['one']])(
+      'is 404 for %s',
+      async (id) => {
+        expect((await app.inject(`/cities/${id}`)).status).toBe(404)
+      },
+    )
+  })
+
+  describe('cities near a point', () => {
+    it('come with their distance, the nearest first', async () => {
+      expect(await get('/cities/near/64.14/-21.9?radius=40')).toEqual({
+        items: [
+          { ...reykjavik, distance: 0.5 },
+          { id: 2, name: 'Kópavogur', lat: 64.11234, lng: -21.91298, country: 'IS', distance: 3.1 },
+          expect.objectContaining({ id: 3, distance: 35.8 }),
+        ],
+        total: 3,
+        limit: 20,
+        offset: 0,
+      })
+    })
+
+    it('are those within the radius, 50 km when none is given', async () => {
+      expect(await get('/cities/near/64.14/-21.9?radius=3.1')).toMatchObject({ total: 2 })
+      expect(await get('/cities/near/64.14/-21.9?radius=3')).toMatchObject({ total: 1 })
+      expect(await get('/cities/near/64.14/-21.9')).toMatchObject({ total: 3 })
+    })
+
+    it('are paged', async () => {
+      const page = await get('/cities/near/64.14/-21.9?limit=1&offset=1')
+      expect(page).toMatchObject({ total: 3, limit: 1, offset: 1, items: [{ id: 2 }] })
+    })
+
+    it.each([
+      [
+        'across the date line from the west',
+        '-16.8/179.99',
+        ['West of the Line', 'East of the Line'],
+      ],
+      [
+        'across the date line from the east',
+        '-16.8/-179.99',
+        ['East of the Line', 'West of the Line'],
+      ],
+      ['around the pole', '-90/90', ['Pole Station', 'Across the Pole']],
+    ])('are found %s', async (_case, point, expected) => {
+      expect(await names(`/cities/near/${point}`)).toEqual(expected)
+    })
+
+    it.each([
+      ['91/0', 400],
+      ['0/-181', 400],
+      ['0/0?radius=501', 400],
+      ['0/0?radius=0', 400],
+      ['north/0', 404],
+    ])('answer %s with %i', async (point, status) => {
+      expect((await app.inject(`/cities/near/${point}`)).status).toBe(status)
+    })
+  })
+
+  describe('writing cities', () => {
+    const nyborg = { name: 'Nýborg', lat: 64.2, lng: -21.7, country: 'IS' }
+
+    it('needs a token', async () => {
+      expect((await app.inject({ url: '/cities', json: nyborg })).status).toBe(401)
+      const change = { method: 'PATCH', url: '/cities/1', json: { name: 'Vík' } }
+      expect((await app.inject(change)).status).toBe(401)
+      expect(await get('/cities/1')).toEqual(reykjavik)
+    })
+
+    it('adds one, which is then found', async () => {
+      const { status, location, body } = await write('POST', '/cities', nyborg)
+      expect({ status, location, body }).toEqual({
+        status: 201,
+        location: '/cities/11',
+        body: { id: 11, ...nyborg },
+      })
+      expect(await get(location)).toEqual(body)
+      expect(await names('/cities?q=nyborg')).toEqual(['Nýborg'])
+      expect(await names('/cities/near/64.2/-21.7?radius=1')).toEqual(['Nýborg'])
+    })
+
+    it('changes what is named and leaves the rest', async () => {
+      expect(await write('PATCH', '/cities/4', { name: 'Smilets By' })).toMatchObject({
+        status: 200,
+        body: { id: 4, name: 'Smilets By', lat: 56.15674, lng: 10.21076, country: 'DK' },
+      })
+      expect(await names('/cities?q=århus')).toEqual([])
+      expect(await names('/cities?q=smilets')).toEqual(['Smilets By'])
+      const moved = { lat: 0.5, lng: 0.25, country: 'FJ' }
+      expect((await write('PATCH', '/cities/4', moved)).body).toEqual({
+        id: 4,
+        name: 'Smilets By',
+        ...moved,
+      })
+      expect(await names('/cities/near/0.5/0.25?radius=1')).toEqual(['Smilets By'])
+      expect((await write('PATCH', '/cities/4', {})).body).toMatchObject({
+        name: 'Smilets By',
+        lat: 0.5,
+      })
+    })
+
+    it('answers 404 for changes of an unknown city', async () => {
+      expect(await write('PATCH', '/cities/999', { name: 'Vík' })).toMatchObject({ status: 404 })
+    })
+
+    it.each([
+      ['an empty name', { name: '' }, ['name']],
+      ['a name over 120', { name: 'a'.repeat(121) }, ['name']],
+      ['a name with a NUL', { name: 'a\0b' }, ['name']],
+      ['text for a number', { lat: '64' }, ['lat']],
+      ['a latitude over 90', { lat: 90.1, lng: -181 }, ['lat', 'lng']],
+      ['null', { name: null }, ['name']],
+      ['an id', { id: 7 }, ['id']],
+      ['hidden and unknown keys', { searchable: 'x', countryId: 1 }, ['searchable', 'countryId']],
+    ])('refuses %s, new and in changes', async (_case, wrong, paths) => {
+      const { body: created, status } = await write('POST', '/cities', { ...nyborg, ...wrong })
+      const { body: changed, status: again } = await write('PATCH', '/cities/1', wrong)
+      expect([status, again]).toEqual([400, 400])
+      expect(created.errors.map(({ path }: { path: string }) => path)).toEqual(paths)
+      expect(changed.errors.map(({ path }: { path: string }) => path)).toEqual(paths)
+    })
+
+    it('names everything that is wrong at once', async () => {
+      const wrong = { name: '', lat: '64', country: 'IS', mayor: 'x' }
+      expect((await write('POST', '/cities', wrong)).body.error).toBe(
+        'name must have at least 1 character; lat must be a number; lng is required; mayor is unknown',
+      )
+    })
+
+    it('refuses a country that is not there', async () => {
+      const refusal = { status: 400, body: { error: 'There is no country XX.' } }
+      expect(await write('POST', '/cities', { ...nyborg, country: 'XX' })).toMatchObject(refusal)
+      expect(await write('PATCH', '/cities/1', { country: 'XX' })).toMatchObject(refusal)
+      expect(await get('/cities/1')).toEqual(reykjavik)
+    })
+
+    it('finds a city that was written past the REST routes', async () => {
+      const cities = app.get(Database).records(City)
+      const { id } = await cities.create({ name: 'Göteborg', lat: 1, lng: 1, countryId: 2 })
+      while ((await cities.find(id))?.searchable === undefined) await setImmediate()
+      expect(await names('/cities?q=goteborg')).toEqual(['Göteborg'])
+    })
+  })
+
+  describe('pictures', () => {
+    const url = '/countries/is/picture'
+    const put = (multipart: Record<string, string | Blob>, to = url) =>
+      app.inject({ method: 'PUT', url: to, multipart, token })
+
+    it('go up with a token and come down to everybody, one for a country', async () => {
+      const none = await app.inject(url)
+      expect([none.status, none.json()]).toEqual([404, { error: 'IS has no picture yet.' }])
+      expect((await app.inject({ method: 'PUT', url, multipart: { picture: png } })).status).toBe(
+        401,
+      )
+      const kept = await put({ picture: png })
+      expect([kept.status, kept.json()]).toEqual([
+        201,
+        { country: 'IS', type: 'image/png', size: 4 },
+      ])
+      const shown = await app.inject(url)
+      expect([shown.status, shown.headers['content-type']]).toEqual([200, 'image/png'])
+      expect([...shown.bytes]).toEqual([0x89, 0x50, 0x4e, 0x47])
+      const headers = { 'if-none-match': shown.headers.etag ?? '' }
+      expect((await app.inject({ url, headers })).status).toBe(304)
+    })
+
+    it('take the place of the one before, by their type, whatever their name', async () => {
+      await put({ picture: png })
+      expect((await put({ picture: webp })).status).toBe(201)
+      const shown = await app.inject(url)
+      expect(shown.headers['content-type']).toBe('image/webp')
+      expect(readdirSync(join(folder, 'pictures'))).toEqual([expect.stringMatching(/\.webp$/)])
+    })
+
+    it.each([
+      ['another type', { picture: text }, 415],
+      ['another name', { flag: png }, 400],
+      ['text in place of a file', { picture: 'x' }, 400],
+    ])('refuses %s and keeps the old one', async (_case, multipart, status) => {
+      await put({ picture: webp })
+      expect((await put(multipart as Record<string, string | Blob>)).status).toBe(status)
+      expect((await app.inject(url)).headers['content-type']).toBe('image/webp')
+    })
+
+    it('belong to a country', async () => {
+      expect((await put({ picture: png }, '/countries/XX/picture')).status).toBe(404)
+    })
+  })
+
+  describe('users', () => {
+    const login = (name: string, password: string) =>
+      app.inject({ url: '/login', json: { name, password } })
+
+    it('log in with name and password and get a token', async () => {
+      const answer = await login('ada', 'analytical')
+      expect([answer.status, answer.json()]).toEqual([200, { name: 'ada', roles: ['admin'] }])
+      const me = await app.inject({ url: '/me', token: await logIn(app, 'ada', 'analytical') })
+      expect(me.json()).toEqual({ name: 'ada', roles: ['admin'] })
+      expect((await app.inject('/me')).status).toBe(401)
+    })
+
+    it.each([
+      ['ada', 'wrong', 401],
+      ['nobody', 'analytical', 401],
+      ['', '', 401],
+      ["' or 1=1 --", 'x', 401],
+      ['ada\0', 'analytical', 400],
+      ['a'.repeat(81), 'x', 400],
+    ])('%j with %j: %i', async (name, password, status) => {
+      const answer = await login(name, password)
+      expect(answer.status).toBe(status)
+      expect(answer.headers.freshtoken).toBeUndefined()
+    })
+
+    it('see the statistics as administrators only', async () => {
+      const url = '/admin/statistics'
+      expect((await app.inject(url)).status).toBe(401)
+      expect((await app.inject({ url, token })).status).toBe(403)
+      const admin = await logIn(app, 'ada', 'analytical')
+      const cities = await app.get(Database).records(City).count()
+      expect((await app.inject({ url, token: admin })).json()).toEqual({ countries: 5, cities })
+    })
+  })
+})

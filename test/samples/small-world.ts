@@ -1,0 +1,107 @@
+/** An atlas of a few cities, for tests. */
+import { generateKeyPairSync } from 'node:crypto'
+import { join } from 'node:path'
+import { bootstrap, type Application, type BootstrapOptions } from '../../src/index.js'
+import { AtlasModule } from '../../samples/atlas/app.js'
+import { Gazetteer, type KnownCity, type KnownCountry } from '../../samples/atlas/gazetteer.js'
+import { LoadingReport } from '../../samples/atlas/loading-report.js'
+import { PictureFolder } from '../../samples/atlas/pictures.js'
+
+export interface SmallGazetteer {
+  countries(): readonly KnownCountry[]
+  cities(): readonly KnownCity[]
+}
+
+export function country(code: string, name: string, region: string): KnownCountry {
+  return {
+    code,
+    name,
+    officialName: `The Land of ${name}`,
+    capital: code === 'AQ' ? null : 'Capital',
+    region,
+    subregion: `Northern ${region}`,
+    area: 1000,
+    lat: 1,
+    lng: 2,
+    flag: '⚑',
+  }
+}
+
+function city(name: string, lat: number, lng: number, code: string): KnownCity {
+  return { name, lat, lng, country: code }
+}
+
+/** The ids are the places in these lists, from 1. */
+export const smallWorld: SmallGazetteer = {
+  countries: () => [
+    country('IS', 'Iceland', 'Europe'),
+    country('DK', 'Denmark', 'Europe'),
+    country('FJ', 'Fiji', 'Oceania'),
+    country('AQ', 'Antarctica', 'Antarctic'),
+    country('CI', "Côte d'Ivoire", 'Africa'),
+  ],
+  cities: () => [
+    city('Reykjavík', 64.13548, -21.89541, 'IS'),
+    city('Kópavogur', 64.11234, -21.91298, 'IS'),
+    city('Reykjanesbær', 63.99813, -22.56111, 'IS'),
+    city('Århus', 56.15674, 10.21076, 'DK'),
+    city('100% Town', 56, 10, 'DK'),
+    city('100_Town', 56, 10.1, 'DK'),
+    city('West of the Line', -16.8, 179.95, 'FJ'),
+    city('East of the Line', -16.8, -179.95, 'FJ'),
+    city('Pole Station', -89.99, 0, 'AQ'),
+    city('Across the Pole', -89.99, 180, 'AQ'),
+  ],
+}
+
+export class Collected {
+  isTTY = false
+  text = ''
+  write(text: string): void {
+    this.text += text
+  }
+}
+
+const pair = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+})
+
+export interface AtlasStart {
+  /** The database's address. */
+  readonly url: string
+  /** For pictures. */
+  readonly folder: string
+  readonly gazetteer?: SmallGazetteer
+  readonly out?: Collected
+  readonly options?: BootstrapOptions
+}
+
+/** The atlas without a port, on a database of the test's. */
+export function startAtlas({ url, folder, ...rest }: AtlasStart): Promise<Application> {
+  const { gazetteer = smallWorld, out = new Collected(), options } = rest
+  return bootstrap(AtlasModule, {
+    listen: false,
+    logger: false,
+    database: url,
+    env: {},
+    auth: { keys: { private: pair.privateKey, public: pair.publicKey } },
+    override: [
+      [Gazetteer, gazetteer],
+      [LoadingReport, new LoadingReport(out)],
+      [PictureFolder, new PictureFolder(join(folder, 'pictures'))],
+    ],
+    ...options,
+  })
+}
+
+/** @returns the token of one of the first users */
+export async function logIn(
+  app: Application,
+  name = 'grace',
+  password = 'compiler',
+): Promise<string> {
+  const answer = await app.inject({ url: '/login', json: { name, password } })
+  return answer.headers.freshtoken ?? ''
+}
