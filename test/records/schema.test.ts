@@ -131,9 +131,10 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     const database = await open(Tied)
     await database.sync()
     expect(await database.differences()).toStrictEqual([])
-    await expect(
-      database.records(Tied).create({ name: 'x', ownerId: 9 }),
-    ).rejects.toMatchObject({ status: 409, message: 'ownerId names no Owner' })
+    await expect(database.records(Tied).create({ name: 'x', ownerId: 9 })).rejects.toMatchObject({
+      status: 409,
+      message: 'ownerId names no Owner',
+    })
     expect(await rows(database)).toHaveLength(1)
   })
 

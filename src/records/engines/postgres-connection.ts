@@ -31,6 +31,8 @@ export interface Pool extends Queryable {
 export interface Client extends Queryable {
   /** @param broken the connection is not used again */
   release(broken?: boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
 }
 export interface Query {
   readonly name?: string | undefined
@@ -150,7 +152,8 @@ export async function loadDriver(): Promise<Driver> {
 
 /** The address without its password, which no report may show. */
 export function toBootFault(url: string, cause: unknown): DeclarationError {
-  const reason = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)
+  const { message } = (cause ?? {}) as { message?: unknown }
+  const reason = typeof message === 'string' && message !== '' ? message : String(cause)
   const where = URL.canParse(url) ? new URL(url) : undefined
   const error = new DeclarationError([
     {

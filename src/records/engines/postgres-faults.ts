@@ -3,13 +3,15 @@ import { EngineFault, type FaultKind } from '../engine.js'
 
 /** @returns an `EngineFault`; an error that neither the server nor its connection made as it is */
 export function toPostgresFault(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof EngineFault) return error
-  const { code, constraint } = error as { code?: unknown; constraint?: unknown }
-  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
+  if (error instanceof EngineFault) return error
+  // By their looks, not by their class: errors of sockets may come from another realm.
+  const { code, message, constraint } = (error ?? {}) as Partial<Record<string, unknown>>
+  if (typeof message !== 'string') return error
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')) {
     const details = typeof constraint === 'string' ? { constraint } : {}
-    return new EngineFault(kindOf(code), error.message, error, details)
+    return new EngineFault(kindOf(code), message, error, details)
   }
-  return isLost(error) ? new EngineFault('unavailable', error.message, error) : error
+  return isLost(code, message) ? new EngineFault('unavailable', message, error) : error
 }
 
 function kindOf(code: string): FaultKind {
@@ -39,8 +41,7 @@ const classes: Readonly<Record<string, FaultKind>> = {
 }
 
 /** Errors of the socket and of the driver about it; programming errors are none of them. */
-function isLost(error: Error): boolean {
-  const code: unknown = (error as { code?: unknown }).code
+function isLost(code: unknown, message: string): boolean {
   if (typeof code === 'string' && /^(E[A-Z]+|CERT_|ERR_TLS)/.test(code)) return code !== 'EINVAL'
-  return /connection|timeout exceeded|terminat|not queryable|after calling end/i.test(error.message)
+  return /connection|timeout exceeded|terminat|not queryable|after calling end/i.test(message)
 }

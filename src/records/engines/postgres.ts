@@ -84,6 +84,10 @@ class PostgresEngine implements Engine {
   }
 
   async begin({ isolation, schema }: SchemaOptions = {}): Promise<TransactionRunner> {
+    if (isolation !== undefined && !levels.has(isolation))
+      throw new TypeError(
+        `transaction: no isolation "${isolation}". Levels: ${[...levels].join(', ')}.`,
+      )
     const client = await this.#connect()
     const connection = new Connection(client, this.#names)
     try {
@@ -93,7 +97,7 @@ class PostgresEngine implements Engine {
       if (schema === true) await connection.script(`select pg_advisory_xact_lock(${schemaLock})`)
       return new PostgresTransaction(client, connection)
     } catch (error) {
-      client.release(true)
+      letGo(client, true)
       throw error
     }
   }
@@ -121,12 +125,26 @@ class PostgresEngine implements Engine {
 
   async #connect(): Promise<Client> {
     try {
-      return await this.#pool.connect()
+      const client = await this.#pool.connect()
+      client.on('error', onLoss)
+      return client
     } catch (error) {
       throw toPostgresFault(error)
     }
   }
 }
+
+/** Between two statements of a transaction nobody listens, and the loss would end the process; the next statement tells. */
+function onLoss(): void {
+  return undefined
+}
+
+function letGo(client: Client, isBroken: boolean): void {
+  client.off('error', onLoss)
+  client.release(isBroken)
+}
+
+const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read', 'serializable'])
 
 class PostgresTransaction implements TransactionRunner {
   readonly #client: Client
@@ -172,9 +190,9 @@ class PostgresTransaction implements TransactionRunner {
     this.#isOver = true
     try {
       await this.#connection.script(sql)
-      this.#client.release()
+      letGo(this.#client, false)
     } catch (error) {
-      this.#client.release(true)
+      letGo(this.#client, true)
       throw error
     }
   }

@@ -1,0 +1,21 @@
+/** Creates rows until it is killed, and writes a line for each that was answered. Run by `durability.test.ts`. */
+import { Field } from '../../src/fields/field.js'
+import { connect } from '../../src/records/database.js'
+import { Record } from '../../src/records/record.js'
+
+class Entry {
+  declare id: number
+  declare number: number
+}
+Field('id')(Entry.prototype, 'id')
+Field('integer', { unique: true })(Entry.prototype, 'number')
+Record()(Entry)
+
+const [, , url = '', first = '0'] = process.argv
+const database = await connect(url, { records: [Entry] })
+await database.sync()
+const entries = database.records(Entry)
+for (let number = Number(first); ; number++) {
+  await entries.create({ number })
+  process.stdout.write(`${number}\n`)
+}

@@ -1,0 +1,315 @@
+/** What happens when the database is not well. Source: issue, records, Bad input and faults. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import type { DeclarationError } from '../../src/errors/declaration-error.js'
+import { Field } from '../../src/fields/field.js'
+import { silentLog } from '../../src/http/log.js'
+import { connect, type Database } from '../../src/records/database.js'
+import type { Repository } from '../../src/records/repository.js'
+import { Record } from '../../src/records/record.js'
+import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
+
+@Record
+class Entry {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) name!: string
+}
+
+const unavailable = {
+  status: 503,
+  code: 'DATABASE_UNAVAILABLE',
+  message: 'The database is not available at the moment.',
+  headers: { 'retry-after': '1' },
+}
+
+describe('a SQLite file', () => {
+  let folder: string
+  let file: string
+  const opened: Database[] = []
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'filigree-faults-'))
+    file = join(folder, 'app.db')
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((database) => database.close()))
+    await rm(folder, { recursive: true })
+  })
+
+  const open = async (parameters = ''): Promise<Repository<Entry> & { database: Database }> => {
+    const database = await connect(`sqlite:${file}${parameters}`, { records: [Entry] })
+    opened.push(database)
+    if (!parameters.includes('mode=ro')) await database.sync()
+    return Object.assign(database.records(Entry), { database })
+  }
+
+  it('is made, with its folders', async () => {
+    file = join(folder, 'a', 'b', 'app.db')
+    const entries = await open()
+    expect((await entries.create({ name: 'a' })).id).toBe(1)
+  })
+
+  it('that is no database is a boot fault, and is left as it is', async () => {
+    await writeFile(file, 'This is a text and no database. '.repeat(100))
+    const error = await failure(open())
+    expect(error.problems[0]).toMatchObject({ code: 'DATABASE_UNREADABLE' })
+    expect(error.message).toContain(
+      `The database ${file} cannot be opened: file is not a database.`,
+    )
+  })
+
+  it('that is a folder is a boot fault', async () => {
+    file = folder
+    const error = await failure(open())
+    expect(error.problems[0]?.code).toBe('DATABASE_UNREADABLE')
+  })
+
+  it('below a file is a boot fault', async () => {
+    await writeFile(file, '')
+    file = join(file, 'app.db')
+    expect((await failure(open())).problems[0]?.code).toBe('DATABASE_UNREADABLE')
+  })
+
+  it('that is read-only answers reads, and writes with 503', async () => {
+    await (await open()).create({ name: 'a' })
+    const entries = await open('?mode=ro')
+    expect(await entries.count()).toBe(1)
+    await expect(entries.create({ name: 'b' })).rejects.toMatchObject(unavailable)
+  })
+
+  it('that is locked answers writes with 503 after a while, reads at once, and works again', async () => {
+    const entries = await open('?busyTimeout=50')
+    const other = await open()
+    await entries.create({ name: 'a' })
+    const lock = await other.database.context.engine.begin()
+    await expect(entries.create({ name: 'b' })).rejects.toMatchObject(unavailable)
+    await expect(
+      entries.database.transaction(async (tx) => tx.records(Entry).create({ name: 'c' })),
+    ).rejects.toMatchObject(unavailable)
+    expect(await entries.count()).toBe(1)
+    await lock.rollback()
+    await entries.create({ name: 'b' })
+    expect(await other.count()).toBe(2)
+  })
+
+  it('that is locked for a moment only is waited for, without blocking the process', async () => {
+    const entries = await open()
+    const other = await open()
+    const lock = await other.database.context.engine.begin()
+    const creating = entries.create({ name: 'a' })
+    await lock.commit()
+    expect((await creating).name).toBe('a')
+  })
+
+  it('on a full disk answers writes with 503, keeps what was there, and works again', async () => {
+    const entries = await open()
+    await entries.create({ name: 'a' })
+    const { engine } = entries.database.context
+    await engine.script('pragma max_page_count = 1')
+    const rows = Array.from({ length: 50 }, (_, index) => ({
+      name: `${index}`.padEnd(4000, 'x'),
+    }))
+    const filling = (async () => {
+      for (const row of rows) await entries.create(row)
+    })()
+    await expect(filling).rejects.toMatchObject(unavailable)
+    expect(await entries.list({ where: { name: 'a' } })).toHaveLength(1)
+    await engine.script('pragma max_page_count = 1000000')
+    await entries.create({ name: 'b' })
+    const check = { sql: 'pragma integrity_check', writes: false }
+    expect((await engine.query(check, [])).rows).toStrictEqual([['ok']])
+  })
+
+  it('on which a transaction fails in the middle keeps none of it', async () => {
+    const entries = await open()
+    const work = entries.database.transaction(async (tx) => {
+      await tx.records(Entry).create({ name: 'a' })
+      await tx.kysely.insertInto('nowhere').values({ x: 1 }).execute()
+    })
+    await expect(work).rejects.toThrow('no such table')
+    expect(await entries.count()).toBe(0)
+    expect((await entries.create({ name: 'a' })).name).toBe('a')
+  })
+
+  it('answers nothing once it is closed', async () => {
+    const entries = await open()
+    await entries.database.close()
+    await entries.database.close()
+    await expect(entries.count()).rejects.toThrow('not open')
+  })
+
+  it('lets whoever waits too long for a transaction go with 503', async () => {
+    const entries = await open('?busyTimeout=30')
+    let done: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      done = resolve
+    })
+    const long = entries.database.transaction(() => held)
+    await expect(Promise.resolve().then(() => entries.create({ name: 'a' }))).rejects.toMatchObject(
+      unavailable,
+    )
+    done()
+    await long
+    expect((await entries.create({ name: 'a' })).name).toBe('a')
+  })
+})
+
+describe('an address', () => {
+  it.each([
+    ['mysql://host/name', 'begins with "mysql:", which no engine has.'],
+    ['sqlit:./x.db', 'Did you mean "sqlite"?'],
+    ['', 'names no engine.'],
+    ['./data/app.db', 'names no engine.'],
+    ['constructor:x', 'begins with "constructor:", which no engine has.'],
+    ['postgres://host:port/name', 'is no URL.'],
+    ['sqlite::memory:?busyTimeout=soon', 'parameter busyTimeout is "soon"'],
+  ])('%p is a boot fault', async (url, text) => {
+    const error = await failure(connect(url))
+    expect(error.problems[0]?.code).toBe('DATABASE_URL')
+    expect(error.message).toContain(text)
+  })
+
+  it('of nobody is a boot fault that does not show the password', async () => {
+    const error = await failure(connect('postgres://me:s3cret@127.0.0.1:1/app'))
+    expect(error.problems[0]?.code).toBe('DATABASE_UNREACHABLE')
+    expect(error.message).toContain('The database 127.0.0.1:1/app cannot be reached')
+    expect(error.message).not.toContain('s3cret')
+  })
+})
+
+describe('a PostgreSQL', () => {
+  let server: PostgresServer
+  let database: Database
+  let entries: Repository<Entry>
+  const lost: unknown[] = []
+
+  beforeAll(async () => {
+    server = await startOwnPostgres()
+    const url = `${await server.createDatabase()}?connections=4`
+    const log = { ...silentLog, warn: (details: object) => lost.push(details) }
+    database = await connect(url, { records: [Entry], log })
+    await database.sync()
+    entries = database.records(Entry)
+  })
+  afterAll(async () => {
+    await database.close()
+    await server.close()
+  })
+  beforeEach(async () => {
+    await database.kysely.deleteFrom('entry').execute()
+  })
+
+  it('whose connections are cut is reconnected to, and readers notice nothing', async () => {
+    await entries.create({ name: 'a' })
+    await Promise.all(Array.from({ length: 4 }, () => entries.count()))
+    await server.cutConnections()
+    expect(await entries.count()).toBe(1)
+    expect((await entries.create({ name: 'b' })).name).toBe('b')
+  })
+
+  it('that is cut in the middle of a transaction keeps none of it, and answers 503', async () => {
+    const work = database.transaction(async (tx) => {
+      await tx.records(Entry).create({ name: 'a' })
+      await server.cutConnections()
+      await tx.records(Entry).create({ name: 'b' })
+    })
+    await expect(work).rejects.toMatchObject(unavailable)
+    expect(await entries.count()).toBe(0)
+  })
+
+  it('that is stopped under load answers 503, and serves again when it is back', async () => {
+    const answered: string[] = []
+    const failed: unknown[] = []
+    let stopped = false
+    const write = async (worker: number): Promise<void> => {
+      for (let number = 0; !stopped || number < 20; number++) {
+        const name = `${worker}-${number}`
+        try {
+          await entries.create({ name })
+          answered.push(name)
+        } catch (error) {
+          failed.push(error)
+          if (stopped) return
+        }
+      }
+    }
+    const writing = [0, 1, 2, 3].map(write)
+    await entries.count()
+    await server.stop()
+    stopped = true
+    await Promise.all(writing)
+    await expect(entries.count()).rejects.toMatchObject(unavailable)
+    for (const error of failed) expect(error).toMatchObject(unavailable)
+    await server.start()
+    const stored = new Set((await entries.list()).map(({ name }) => name))
+    expect(answered.filter((name) => !stored.has(name))).toStrictEqual([])
+    expect(answered.length).toBeGreaterThan(0)
+    expect((await entries.create({ name: 'after' })).name).toBe('after')
+  }, 60_000)
+
+  it('that cannot fit two transactions between each other has one tried again', async () => {
+    await entries.create({ name: 'a' })
+    let runs = 0
+    const both = gate(2)
+    const bump = (suffix: string): Promise<void> =>
+      database.transaction(
+        async (tx) => {
+          runs++
+          const count = await tx.records(Entry).count()
+          if (runs <= 2) await both()
+          await tx.records(Entry).create({ name: `${suffix}${count}` })
+        },
+        { isolation: 'serializable' },
+      )
+    await Promise.all([bump('x'), bump('y')])
+    expect(runs).toBe(3)
+    const names = (await entries.list()).map(({ name }) => name)
+    expect(names.filter((name) => name.endsWith('1'))).toHaveLength(1)
+    expect(names.filter((name) => name.endsWith('2'))).toHaveLength(1)
+  })
+
+  it('gives up on a transaction that never fits, with 503', async () => {
+    let runs = 0
+    const work = database.transaction(async (tx) => {
+      runs++
+      const sql = `do $$ begin raise exception 'no' using errcode = '40001'; end $$`
+      await tx.records(Entry).count()
+      await database.context.engine.script('select 1')
+      await database.runner().script(sql)
+    })
+    await expect(work).rejects.toMatchObject(unavailable)
+    expect(runs).toBe(4)
+  })
+
+  it('whose table was changed under a prepared statement goes on', async () => {
+    await entries.create({ name: 'a' })
+    const [first] = await entries.list()
+    await database.context.engine.script('alter table entry alter column name type varchar(50)')
+    expect(await entries.find(first!.id)).toMatchObject({ name: 'a' })
+    expect(await entries.list()).toHaveLength(1)
+  })
+})
+
+/** Lets all go when as many have come. */
+function gate(count: number): () => Promise<void> {
+  let open: () => void = () => undefined
+  let come = 0
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return () => {
+    if (++come === count) open()
+    return opened
+  }
+}
+
+async function failure(work: Promise<unknown>): Promise<DeclarationError> {
+  try {
+    await work
+  } catch (error) {
+    return error as DeclarationError
+  }
+  throw new Error('It did not fail.')
+}
