@@ -11,7 +11,7 @@ import { keyCondition } from '../records/read-rows.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import { writePage } from './page-statement.js'
 import { PlannedMutation } from './planned-mutation.js'
-import { PlannedQuery, Preparation, isBound, type ReadRoot } from './planned-query.js'
+import { PlannedQuery, Preparation, type ReadRoot } from './planned-query.js'
 import { objectOf, SelectionCompiler, type PageEntry } from './selection.js'
 
 export function createPlanner(services: RecordServices): Planner {
@@ -42,7 +42,7 @@ function planRoot(
   const args = compiler.args(field, node)
   const preparation = new Preparation(compiler, services)
   if (!isMutation && read !== undefined) {
-    return new PlannedQuery({ args, read, bound: isBound(model.table), preparation, services })
+    return new PlannedQuery({ args, read, preparation, services })
   }
   if (!isMutation || (object === undefined && kind !== 'delete')) return undefined
   return new PlannedMutation({ kind, model, args, object, preparation, services })

@@ -43,21 +43,18 @@ const mostStatements = 20
 export class Preparation {
   readonly #compiler: SelectionCompiler
   readonly #services: RecordServices
-  readonly #bound: boolean
   readonly #kept = new WeakMap<RecordsContext, Kept<Plan>>()
 
   constructor(compiler: SelectionCompiler, services: RecordServices) {
     this.#compiler = compiler
     this.#services = services
-    this.#bound = compiler.questions.some(({ relation }) => isBound(relation.target.table))
   }
 
-  /** The same statement and values for every run. */
-  get isStatic(): boolean {
-    const waits = this.#compiler.questions.some(
-      (entry) => entry.kind === 'list' && entry.args.constant === undefined,
+  /** No question waits for variables. */
+  get isConstant(): boolean {
+    return this.#compiler.questions.every(
+      (entry) => entry.kind === 'owner' || entry.args.constant !== undefined,
     )
-    return !waits && !this.#bound
   }
 
   /** True where everything selected may be shown, and that can be said at once. */
@@ -107,14 +104,12 @@ export class PlannedQuery implements RootPlan {
   readonly #read: ReadRoot
   readonly #preparation: Preparation
   readonly #services: RecordServices
-  readonly #isStatic: boolean
+  readonly #isConstant: boolean
   readonly #ready = new WeakMap<RecordsContext, Prepared>()
 
   constructor(parts: {
     readonly args: ArgumentSource
     readonly read: ReadRoot
-    /** The root's own rows depend on the caller. */
-    readonly bound: boolean
     readonly preparation: Preparation
     readonly services: RecordServices
   }) {
@@ -122,7 +117,7 @@ export class PlannedQuery implements RootPlan {
     this.#read = parts.read
     this.#preparation = parts.preparation
     this.#services = parts.services
-    this.#isStatic = !parts.bound && parts.args.constant !== undefined && parts.preparation.isStatic
+    this.#isConstant = parts.args.constant !== undefined && parts.preparation.isConstant
   }
 
   run(context: unknown, variables: Variables): Later<string | undefined> {
@@ -152,21 +147,19 @@ export class PlannedQuery implements RootPlan {
       root.write(writer),
     )
     const prepared = { plan, values: arrange(plan, reader.values) }
-    if (this.#isStatic) this.#ready.set(context, prepared)
+    // Never what depends on the caller: the next one would get this one's rows.
+    if (this.#isConstant && !reader.isPersonal) this.#ready.set(context, prepared)
     return prepared
   }
 }
 
 export function toText(row: Row | undefined): string {
   const value = row?.[0]
-  if (value === undefined || value === null) return 'null'
-  return typeof value === 'string' ? value : String(value)
+  // Counts are numbers on one engine; on the other they come as text, like JSON.
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' ? value : 'null'
 }
 
 export function readArguments(source: ArgumentSource, variables: Variables): Arguments {
   return source.constant ?? graphqlLibrary().getArgumentValues(source.field, source.node, variables)
-}
-
-export function isBound({ options }: { readonly options: { readonly rows?: unknown } }): boolean {
-  return options.rows !== undefined
 }

@@ -3,6 +3,7 @@
  * placeholders, and adds what the caller may see of the rows. Resolvers and planner read questions here alone.
  * Source: decisions, Small print: GraphQL.
  */
+import type { AccessRule } from '../../auth/access.js'
 import { HttpError } from '../../errors/http-error.js'
 import { FilterReader, invalid, isPlainObject, type Condition } from '../../records/filter.js'
 import { readOrder, type Order } from '../../records/order.js'
@@ -39,6 +40,8 @@ export class QuestionReader {
   readonly values: unknown[] = []
   /** The same for questions that differ in values only. */
   key = ''
+  /** What was read depends on who asks: another caller's values are others, or refused. */
+  isPersonal = false
   readonly #settings: QuestionSettings
 
   constructor(settings: QuestionSettings) {
@@ -82,7 +85,9 @@ export class QuestionReader {
   rows(table: Table): Condition | undefined {
     const { caller, context } = this.#settings
     const { rows } = table.options
-    if (rows === undefined || caller.trusted) return undefined
+    if (rows === undefined) return undefined
+    this.isPersonal = true
+    if (caller.trusted) return undefined
     const answer = rows(caller.user)
     if (answer === true) {
       this.key += 'T'
@@ -144,8 +149,8 @@ export class QuestionReader {
         translated[field.column.property] = field.form === 'id' ? toIds(field, value) : value
         continue
       }
-      demand(relation.access, this.#settings.caller)
-      demand(relation.target.access, this.#settings.caller)
+      this.#demand(relation.access)
+      this.#demand(relation.target.access)
       translated[relation.relation.name] = this.#translate(relation.target, value, at)
     }
     return translated
@@ -163,8 +168,14 @@ export class QuestionReader {
   #field(model: RecordModel, name: string): FieldModel {
     const field = model.fields.get(name)
     if (field === undefined) throw new HttpError(400, `${name} is unknown`, { code: 'VALIDATION' })
-    demand(field.access, this.#settings.caller)
+    this.#demand(field.access)
     return field
+  }
+
+  #demand(rule: AccessRule | undefined): void {
+    if (rule === undefined || rule.open) return
+    this.isPersonal = true
+    demand(rule, this.#settings.caller)
   }
 
   #count(name: string, given: unknown): number {

@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { GraphQL } from '../../../src/graphql/graphql.js'
 import { graphqlLibrary } from '../../../src/graphql/library.js'
-import { connect, type Database } from '../../../src/records/database.js'
+import { connect } from '../../../src/records/database.js'
 import { startPostgres, type PostgresServer } from '../../records/postgres-server.js'
+import { countStatements } from './count-statements.js'
 import { plainSchema } from './plain-resolvers.js'
 import { drawOperation, type RandomOperation } from './random-operations.js'
 import { drawRecords, drawRows } from './random-records.js'
@@ -130,27 +131,4 @@ function isRefusable({ text }: RandomOperation): boolean {
 
 function rootsOf({ text }: RandomOperation): number {
   return (text.match(/\br\d: /g) ?? []).length
-}
-
-async function countStatements<T>(
-  database: Database,
-  work: () => Promise<T>,
-): Promise<{ result: T; count: number }> {
-  const { engine } = database.context
-  let count = 0
-  const { first, rows } = engine
-  engine.first = (...given) => {
-    count++
-    return first.apply(engine, given)
-  }
-  engine.rows = (...given) => {
-    count++
-    return rows.apply(engine, given)
-  }
-  try {
-    return { result: await work(), count }
-  } finally {
-    engine.first = first
-    engine.rows = rows
-  }
 }

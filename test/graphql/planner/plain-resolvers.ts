@@ -119,7 +119,7 @@ function set(field: Field | undefined, resolve: (row: unknown, args: Args) => un
 
 function toOutput({ kind, rules }: RandomField, value: unknown): unknown {
   if (value === undefined || value === null) return null
-  if (rules.oneOf !== undefined) return String(value).replace(/\W/g, '_').replace(/^\d/, '_$&')
+  if (rules.oneOf !== undefined) return (value as string).replace(/\W/g, '_').replace(/^\d/, '_$&')
   if (kind === 'json') return JSON.stringify(value)
   return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value
 }

@@ -85,9 +85,9 @@ class OperationDrawer {
     const chosen = this.#draw(fc.subarray(fields, { minLength: 1 })).map((name) => this.#key(name))
     if (depth > 0) {
       for (const { name, target } of record.owners)
-        if (this.#chance(2)) chosen.push(`${this.#key(name)} ${this.#object(target, depth - 1)}`)
+        if (this.#chance(3)) chosen.push(`${this.#key(name)} ${this.#object(target, depth - 1)}`)
       for (const { name, target } of [...record.lists, ...record.pairs])
-        if (this.#chance(2)) chosen.push(this.#related(name, target, depth))
+        if (this.#chance(3)) chosen.push(this.#related(name, target, depth))
     }
     const body = this.#draw(fc.shuffledSubarray(chosen, { minLength: chosen.length })).join(' ')
     if (this.#chance(6)) return `{ ... on ${record.name} { ${body} } id }`

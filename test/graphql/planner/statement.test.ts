@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Field } from '../../../src/fields/field.js'
+import { GraphQL } from '../../../src/graphql/graphql.js'
+import type { Class } from '../../../src/metadata/note.js'
+import type { Database } from '../../../src/records/database.js'
+import { Record as RecordOf } from '../../../src/records/record.js'
+import { startPostgres } from '../../records/postgres-server.js'
+import { Category, openShop, Product, Review, shopGraphql, shopRecords } from '../records/shop.js'
+import { countStatements } from './count-statements.js'
+
+const columns = Array.from({ length: 200 }, (_, index) => `column${index}`)
+const Wide = { Wide: class {} }.Wide as Class
+RecordOf(Wide)
+Field('id')(Wide.prototype as object, 'id')
+for (const column of columns) Field('integer', { default: 1 })(Wide.prototype as object, column)
+
+const server = await startPostgres()
+afterAll(() => server.close(), 30_000)
+
+const engines: [string, () => Promise<string>][] = [
+  ['SQLite', () => Promise.resolve('sqlite::memory:')],
+  ['PostgreSQL', () => server.createDatabase()],
+]
+
+describe.each(engines)('planner on %s', (_name, open) => {
+  let database: Database
+  let graphql: GraphQL
+  beforeAll(async () => {
+    database = await openShop(await open(), [...shopRecords, Wide])
+    graphql = shopGraphql(database, [...shopRecords, Wide])
+    for (let id = 1; id <= 4; id++) {
+      await database.records(Category).create({ name: `C${id}` })
+      for (let place = 1; place <= 12; place++) {
+        const name = `P${String(place).padStart(2, '0')}`
+        const stock = place % 3 === 0 ? null : place
+        const product = await database
+          .records(Product)
+          .create({ name, price: place / 2, stock, categoryId: id, secret: 's' })
+        await database
+          .records(Review)
+          .insertMany([{ stars: 1 + (place % 5), review_text: 'ok', productId: product.id }])
+      }
+    }
+    await database.records(Wide as Class<object>).create({})
+  })
+  afterAll(() => database.close())
+
+  const run = async (text: string, variables: Record<string, unknown> = {}) => {
+    const { result, count, statements } = await countStatements(database, () =>
+      Promise.resolve(graphql.execute(text, variables)),
+    )
+    const { data, errors } = JSON.parse(JSON.stringify(result)) as {
+      data: Record<string, never> | null
+      errors?: { message: string; path?: unknown[] }[]
+    }
+    return { data, errors, count, statements }
+  }
+
+  it.each([
+    ['{ category(id: 1) { name } }'],
+    ['{ categories(limit: 1) { name } }'],
+    ['{ categories(limit: 1000) { name products(limit: 1000) { name } } }'],
+    [
+      '{ categories { products { reviews { product { category { products { reviews { stars } } } } } } } }',
+    ],
+    ['{ productCount(where: { reviews: { stars: { gt: 3 } } }) }'],
+    [
+      '{ productsPage(first: 5) { totalCount pageInfo { hasNextPage endCursor } edges { cursor node { name category { name } } } } }',
+    ],
+  ])('answers %s by one statement', async (text) => {
+    const { count, errors } = await run(text)
+    expect([errors, count]).toEqual([undefined, 1])
+  })
+
+  it('limits the rows of every list before anything is gathered', async () => {
+    const { statements } = await run('{ categories(limit: 2) { products(limit: 3) { name } } }')
+    expect(statements[0]?.sql.match(/ limit (\?|\$\d+) offset (\?|\$\d+)\) as/g)).toHaveLength(2)
+  })
+
+  it('keeps one statement for questions that differ in values only', async () => {
+    const text =
+      'query Q($where: ProductWhere, $limit: Int) { products(where: $where, limit: $limit) { name } }'
+    const one = await run(text, { where: { name: { eq: 'P01' } }, limit: 2 })
+    const other = await run(text, { where: { name: { eq: 'P02' } }, limit: 3 })
+    expect(other.statements[0]).toBe(one.statements[0])
+    expect([one.data, other.data]).toEqual([
+      { products: [{ name: 'P01' }, { name: 'P01' }] },
+      { products: [{ name: 'P02' }, { name: 'P02' }, { name: 'P02' }] },
+    ])
+  })
+
+  it('runs no statement for a key that is none', async () => {
+    expect(await run('{ product(id: "x") { name } none: product { name } }')).toMatchObject({
+      data: { product: null, none: null },
+      count: 0,
+    })
+  })
+
+  it('answers objects wider than functions take arguments', async () => {
+    const { data, count } = await run(`{ wides { ${columns.join(' ')} id } }`)
+    const [wide = {}] = data?.wides ?? ([] as Record<string, unknown>[])
+    expect(count).toBe(1)
+    expect(Object.keys(wide)).toEqual([...columns, 'id'])
+    expect(new Set(Object.values(wide))).toEqual(new Set([1, '1']))
+  })
+
+  it('decides @skip and @include once for each combination', async () => {
+    const text =
+      'query Q($a: Boolean!) { category(id: 1) { name @skip(if: $a) id @include(if: $a) } }'
+    expect((await run(text, { a: true })).data).toEqual({ category: { id: '1' } })
+    expect((await run(text, { a: false })).data).toEqual({ category: { name: 'C1' } })
+    expect((await run(text, { a: true })).data).toEqual({ category: { id: '1' } })
+  })
+
+  it('writes keys as they were asked for, whatever they are called', async () => {
+    const text = '{ category(id: 1) { z: name a: id __proto__: name constructor: id __typename } }'
+    const result = await graphql.execute(text)
+    expect(JSON.stringify(result)).toBe(
+      '{"data":{"category":{"z":"C1","a":"1","__proto__":"C1","constructor":"1","__typename":"Category"}}}',
+    )
+  })
+
+  it('leaves an Int beyond 32 bits to graphql-js, which says where', async () => {
+    const product = await database.records(Product).create({
+      name: 'Large',
+      price: 1,
+      stock: 2147483648,
+      categoryId: 4,
+    })
+    const text = '{ products(where: { name: { eq: "Large" } }) { name stock } }'
+    expect(await run(text)).toMatchObject({
+      data: { products: [{ name: 'Large', stock: null }] },
+      errors: [
+        {
+          path: ['products', 0, 'stock'],
+          message: 'Int cannot represent non 32-bit signed integer value: 2147483648',
+        },
+      ],
+    })
+    await database.records(Product).delete(product.id)
+  })
+
+  it.each([
+    ['{ products(limit: 1001) { id } }', 'limit must be at most 1000'],
+    ['{ products(limit: -1) { id } }', 'limit must be an integer from 0'],
+    ['{ products(offset: -1) { id } }', 'offset must be an integer from 0'],
+    ['{ productsPage(first: 2000) { totalCount } }', 'first must be at most 1000'],
+    [
+      '{ productsPage(after: "nonsense") { totalCount } }',
+      'after is no cursor of this list in this order',
+    ],
+    ['{ products(orderBy: [{ name: asc, price: desc }]) { id } }', 'orderBy.0 must name one field'],
+    [
+      '{ products(where: { name: { like: "\\\\" } }) { id } }',
+      'where.name.like must not end in a single backslash',
+    ],
+  ])('refuses %s', async (text, message) => {
+    const { data, errors } = await run(text)
+    expect(Object.values(data ?? {})).toEqual([null])
+    expect(errors).toMatchObject([{ message }])
+  })
+
+  it.each([
+    ['{ products(where: { secret: { eq: "s" } }) { id } }'],
+    ['{ products(orderBy: [{ secret: asc }]) { id } }'],
+    ['{ products { secret } }'],
+  ])('does not know the hidden field in %s', async (text) => {
+    const { data, errors, count } = await run(text)
+    expect([data, count]).toEqual([null, 0])
+    expect(errors?.[0]?.message).toMatch(/secret/)
+  })
+
+  it.each([
+    ['[]'],
+    ['[{ stock: asc }]'],
+    ['[{ stock: desc_nulls_first }, { name: desc }]'],
+    ['[{ stock: desc }]'],
+    ['[{ active: desc }, { price: asc }]'],
+  ])('walks pages in the order %s without losing or repeating a row', async (order) => {
+    const whole = await run(`{ products(limit: 1000, orderBy: ${order}) { id } }`)
+    const wanted = (whole.data?.products as { id: string }[] | undefined)?.map(({ id }) => id)
+    const text = `query Q($after: String) { productsPage(first: 7, after: $after, orderBy: ${order}) {
+        edges { node { id } } pageInfo { hasNextPage hasPreviousPage endCursor } totalCount } }`
+    const found: string[] = []
+    let cursor: string | undefined
+    for (let hasNext = true; hasNext;) {
+      const { data, count } = await run(text, { after: cursor })
+      const page = data?.productsPage as unknown as Page
+      expect([count, page.totalCount, page.pageInfo.hasPreviousPage]).toEqual([
+        1,
+        48,
+        cursor !== undefined,
+      ])
+      found.push(...page.edges.map(({ node }) => node.id))
+      cursor = page.pageInfo.endCursor
+      hasNext = page.pageInfo.hasNextPage
+    }
+    expect(found).toEqual(wanted)
+  })
+
+  it('reads relations in batches beside fields with resolvers of their own', async () => {
+    const text =
+      '{ categories { name products(limit: 3) { withTax(rate: 1) category { name } reviews { stars product { name } } } } }'
+    const { data, errors, count } = await run(text)
+    expect(errors).toBeUndefined()
+    expect((data?.categories as unknown[] | undefined)?.length).toBe(4)
+    // The list, and one statement for each of the four relations.
+    expect(count).toBe(5)
+  })
+})
+
+interface Page {
+  readonly edges: { readonly node: { readonly id: string } }[]
+  readonly pageInfo: {
+    readonly hasNextPage: boolean
+    readonly hasPreviousPage: boolean
+    readonly endCursor: string
+  }
+  readonly totalCount: number
+}

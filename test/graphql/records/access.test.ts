@@ -1,0 +1,204 @@
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { NoAuth, Secured } from '../../../src/auth/decorators.js'
+import { Field } from '../../../src/fields/field.js'
+import { GraphQL } from '../../../src/graphql/graphql.js'
+import { connect, type Database } from '../../../src/records/database.js'
+import { Record } from '../../../src/records/record.js'
+import { BelongsTo, HasMany, type Rel } from '../../../src/records/relations.js'
+import { startPostgres } from '../../records/postgres-server.js'
+
+@Record({
+  rows: (user) =>
+    user === null ? { open: true } : user.sub === 'root' ? true : { ownerName: user.sub },
+})
+class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('string', { hidden: true, default: 'ann' }) ownerName!: string
+  @Field('boolean', { default: false }) open!: boolean
+  @Field('integer') folderId!: number
+  @BelongsTo(() => Folder) folder!: Rel<Folder>
+}
+
+@Record
+@NoAuth
+class Folder {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @HasMany(() => Note) notes!: Rel<Note[]>
+  @HasMany(() => Secret) secrets!: Rel<Secret[]>
+  @Secured('admin')
+  @Field('string', { optional: true, nullable: true })
+  remark?: string | null
+}
+
+@Record
+@Secured('admin')
+class Secret {
+  @Field('id') id!: number
+  @Field('string') word!: string
+  @Field('integer') folderId!: number
+}
+
+const server = await startPostgres()
+afterAll(() => server.close(), 30_000)
+
+const engines: [string, () => Promise<string>][] = [
+  ['SQLite', () => Promise.resolve('sqlite::memory:')],
+  ['PostgreSQL', () => server.createDatabase()],
+]
+
+const visitor = { user: null }
+const ann = { user: { sub: 'ann' } }
+const bob = { user: { sub: 'bob' } }
+const admin = { user: { sub: 'root', roles: ['admin'] } }
+
+describe.each(engines)('access to records on %s', (_name, open) => {
+  let database: Database
+  let graphql: GraphQL
+  beforeEach(async () => {
+    await (database as Database | undefined)?.close()
+    database = await connect(await open(), { records: [Folder, Note, Secret] })
+    await database.sync()
+    await database.records(Folder).create({ name: 'F', remark: 'r' })
+    await database.records(Note).insertMany([
+      { text: 'a1', folderId: 1, ownerName: 'ann' },
+      { text: 'a2', folderId: 1, ownerName: 'ann', open: true },
+      { text: 'b1', folderId: 1, ownerName: 'bob' },
+    ])
+    await database.records(Secret).create({ word: 'w', folderId: 1 })
+    graphql = new GraphQL({ database, maskErrors: false })
+    graphql.schema.fromOrm(Folder)
+  })
+  afterAll(() => database.close())
+
+  const run = async (text: string, context?: unknown) =>
+    JSON.parse(JSON.stringify(await graphql.execute(text, {}, context))) as {
+      data: Record<string, unknown> | null
+      errors?: { path: unknown[]; message: string; extensions: Record<string, unknown> }[]
+    }
+  const codes = async (text: string, context: unknown) => {
+    const { data, errors = [] } = await run(text, context)
+    return { data, errors: errors.map(({ path, extensions }) => [path, extensions.code]) }
+  }
+
+  it.each([
+    ['the program', undefined, ['a1', 'a2', 'b1']],
+    ['a visitor', visitor, ['a2']],
+    ['ann', ann, ['a1', 'a2']],
+    ['an administrator', admin, ['a1', 'a2', 'b1']],
+  ])(
+    'shows %s the rows that are theirs, in lists, counts, pages and relations',
+    async (_who, context, texts) => {
+      const text = `{ notes { text } noteCount notesPage { totalCount edges { node { text } } }
+      folders { notes { text } } }`
+      const rows = texts.map((one) => ({ text: one }))
+      expect(await run(text, context)).toEqual({
+        data: {
+          notes: rows,
+          noteCount: rows.length,
+          notesPage: { totalCount: rows.length, edges: rows.map((node) => ({ node })) },
+          folders: [{ notes: rows }],
+        },
+      })
+    },
+  )
+
+  it('binds filters through relations: rows of others cannot be guessed at', async () => {
+    const text = '{ folders(where: { notes: { text: { eq: "b1" } } }) { name } }'
+    expect((await run(text, ann)).data).toEqual({ folders: [] })
+    expect((await run(text, bob)).data).toEqual({ folders: [{ name: 'F' }] })
+    const other = '{ folders(where: { not: { notes: { text: { eq: "b1" } } } }) { name } }'
+    expect((await run(other, ann)).data).toEqual({ folders: [{ name: 'F' }] })
+  })
+
+  it('binds single records, beside resolvers of their own too', async () => {
+    graphql.schema.addField('Note', 'shout', {
+      type: 'String',
+      needs: ['text'],
+      resolve: (note) => (note as Note).text.toUpperCase(),
+    })
+    expect((await run('{ a: note(id: 1) { text } b: note(id: 3) { text } }', ann)).data).toEqual({
+      a: { text: 'a1' },
+      b: null,
+    })
+    const text = '{ a: note(id: 3) { shout } notes { shout } folders { notes { shout } } }'
+    expect((await run(text, ann)).data).toEqual({
+      a: null,
+      notes: [{ shout: 'A1' }, { shout: 'A2' }],
+      folders: [{ notes: [{ shout: 'A1' }, { shout: 'A2' }] }],
+    })
+  })
+
+  it('refuses writes outside the rows, before and after, and changes nothing', async () => {
+    const before = await database.records(Note).list()
+    expect(await codes('mutation { updateNote(id: 3, input: { text: "x" }) { id } }', ann)).toEqual(
+      {
+        data: { updateNote: null },
+        errors: [[['updateNote'], 'FORBIDDEN']],
+      },
+    )
+    expect(await codes('mutation { deleteNote(id: 3) }', ann)).toEqual({
+      data: { deleteNote: null },
+      errors: [[['deleteNote'], 'FORBIDDEN']],
+    })
+    // The default owner is ann: bob would write a row that is not his.
+    expect(
+      await codes('mutation { createNote(input: { text: "x", folderId: 1 }) { id } }', bob),
+    ).toEqual({ data: { createNote: null }, errors: [[['createNote'], 'FORBIDDEN']] })
+    expect(await database.records(Note).list()).toEqual(before)
+    const own = await run('mutation { updateNote(id: 1, input: { text: "mine" }) { text } }', ann)
+    expect(own.data).toEqual({ updateNote: { text: 'mine' } })
+    expect(await codes('mutation { updateNote(id: 77, input: {}) { id } }', ann)).toEqual({
+      data: { updateNote: null },
+      errors: [[['updateNote'], 'NOT_FOUND']],
+    })
+  })
+
+  it('gives null and an entry for a secured record behind a public one', async () => {
+    const text = '{ folders { name secrets { word } } }'
+    expect(await codes(text, visitor)).toEqual({
+      data: { folders: [{ name: 'F', secrets: null }] },
+      errors: [[['folders', 0, 'secrets'], 'UNAUTHENTICATED']],
+    })
+    expect(await codes(text, ann)).toEqual({
+      data: { folders: [{ name: 'F', secrets: null }] },
+      errors: [[['folders', 0, 'secrets'], 'FORBIDDEN']],
+    })
+    expect((await run(text, admin)).data).toEqual({
+      folders: [{ name: 'F', secrets: [{ word: 'w' }] }],
+    })
+  })
+
+  it('gives null and an entry for a secured field, also to filters, orders and inputs', async () => {
+    expect(await codes('{ folders { name remark } }', ann)).toEqual({
+      data: { folders: [{ name: 'F', remark: null }] },
+      errors: [[['folders', 0, 'remark'], 'FORBIDDEN']],
+    })
+    expect((await run('{ folders { remark } }', admin)).data).toEqual({
+      folders: [{ remark: 'r' }],
+    })
+    const faulty = { data: { folders: null }, errors: [[['folders'], 'FORBIDDEN']] }
+    expect(await codes('{ folders(where: { remark: { eq: "r" } }) { name } }', ann)).toEqual(faulty)
+    expect(await codes('{ folders(orderBy: { remark: asc }) { name } }', ann)).toEqual(faulty)
+    expect(
+      await codes('{ folders(where: { secrets: { word: { eq: "w" } } }) { name } }', ann),
+    ).toEqual(faulty)
+    expect(
+      await codes('mutation { updateFolder(id: 1, input: { remark: "x" }) { id } }', ann),
+    ).toEqual({
+      data: { updateFolder: null },
+      errors: [[['updateFolder'], 'FORBIDDEN']],
+    })
+  })
+
+  it('asks for a token for what a public mutation creates besides', async () => {
+    const text = 'mutation { createFolder(input: { name: "G", notes: [{ text: "x" }] }) { id } }'
+    expect(await codes(text, visitor)).toEqual({
+      data: { createFolder: null },
+      errors: [[['createFolder'], 'UNAUTHENTICATED']],
+    })
+    expect(await database.records(Folder).count()).toBe(1)
+    expect((await run(text, ann)).data).toEqual({ createFolder: { id: expect.any(String) } })
+  })
+})

@@ -1,0 +1,193 @@
+import { describe, expect, it } from '@jest/globals'
+import { DeclarationError } from '../../../src/errors/declaration-error.js'
+import { Field } from '../../../src/fields/field.js'
+import { GraphQL } from '../../../src/graphql/graphql.js'
+import { graphqlLibrary } from '../../../src/graphql/library.js'
+import { queryNames, toCamelCase } from '../../../src/graphql/records/names.js'
+import { Resolve } from '../../../src/graphql/records/resolve-note.js'
+import type { Class } from '../../../src/metadata/note.js'
+import { Record } from '../../../src/records/record.js'
+import { openShop, shopGraphql } from './shop.js'
+
+const database = await openShop()
+const graphql = shopGraphql(database)
+const sdl = graphqlLibrary().printSchema(graphql.schema.build().schema)
+
+function typeText(name: string): string {
+  return new RegExp(`^(type|input|enum) ${name} \\{[^}]*\\}`, 'm').exec(sdl)?.[0] ?? ''
+}
+
+function problemsOf(...classes: Class[]): string[] {
+  const faulty = new GraphQL({ database })
+  for (const type of classes) faulty.schema.fromOrm(type)
+  try {
+    faulty.schema.build()
+  } catch (error) {
+    return (error as DeclarationError).problems.map(({ code, message }) => `${code} ${message}`)
+  }
+  return []
+}
+
+describe('queryNames', () => {
+  it.each([
+    ['Category', {}, 'category', 'categories', 'categorys'],
+    ['OrderItem', {}, 'orderitem', 'orderitems', undefined],
+    ['Person', {}, 'person', 'people', 'persons'],
+    ['Sheep', {}, 'sheep', 'sheepList', 'sheeps'],
+    ['Product', { name: 'item' }, 'item', 'items', undefined],
+    ['Product', { plural: 'goods' }, 'product', 'goods', undefined],
+  ])('names the queries of %s with %j', (type, given, one, many, naive) => {
+    expect(queryNames(type, given)).toEqual({ one, many, naive })
+  })
+})
+
+describe('toCamelCase', () => {
+  it.each([
+    ['category_id', 'categoryId'],
+    ['categoryId', 'categoryId'],
+    ['CategoryName', 'categoryName'],
+    ['ID', 'id'],
+    ['_private_note', '_privateNote'],
+    ['a__b', 'aB'],
+  ])('writes %s as %s', (given, wanted) => {
+    expect(toCamelCase(given)).toBe(wanted)
+  })
+})
+
+describe('generateRecords', () => {
+  it('makes an object type of the fields, their kinds, relations and methods', () => {
+    expect(typeText('Product')).toBe(`type Product {
+  id: ID!
+  name: String
+  price: Float
+  stock: Int
+  active: Boolean
+  categoryId: Int
+  createdAt: String
+  photo: String
+  meta: String
+  color: Color
+  labels: [String!]
+  category: Category
+  reviews(limit: Int = 10, offset: Int = 0, where: ReviewWhere, orderBy: [ReviewOrder!]): [Review!]
+  tags(limit: Int = 10, offset: Int = 0, where: TagWhere, orderBy: [TagOrder!]): [Tag!]
+  withTax(rate: Float!): Float
+}`)
+  })
+
+  it('leaves keys, hidden and read-only fields out of inputs, and takes nested records and keys of ties', () => {
+    expect(typeText('ProductInput')).toBe(`input ProductInput {
+  name: String
+  price: Float
+  stock: Int
+  active: Boolean
+  categoryId: Int
+  photo: String
+  meta: String
+  color: Color
+  labels: [String!]
+  category: CategoryInput
+  reviews: [ReviewInput!]
+  tagIds: [ID!]
+}`)
+  })
+
+  it('knows hidden fields in no filter and no order', () => {
+    expect(sdl).not.toContain('secret')
+    expect(sdl).not.toContain('deletedAt')
+  })
+
+  it('makes an enum of oneOf with enum, its names fit for GraphQL', () => {
+    expect(typeText('Color')).toBe('enum Color {\n  red\n  light_blue\n}')
+  })
+
+  it('declares the queries with a deprecated second plural', () => {
+    const queries = typeText('Query')
+    expect(queries).toContain('  category(id: ID): Category\n')
+    expect(queries).toMatch(/ {2}categories\(limit: Int = 10, .*\): \[Category!\]\n/)
+    expect(queries).toMatch(
+      / {2}categorys\(.*\): \[Category!\] @deprecated\(reason: "Use categories."\)/,
+    )
+    expect(queries).toContain('  categoryCount(where: CategoryWhere): Int\n')
+    expect(queries).toContain(
+      '  categoriesPage(first: Int = 10, after: String, where: CategoryWhere',
+    )
+  })
+
+  it('declares the mutations as the specification names them', () => {
+    const mutations = typeText('Mutation')
+    expect(mutations).toContain('  createProduct(input: ProductInput): Product\n')
+    expect(mutations).toContain('  updateProduct(id: ID!, input: ProductInput): Product\n')
+    expect(mutations).toContain('  deleteProduct(id: ID!): Boolean\n')
+  })
+
+  it('refuses two records of one query name, naming both', () => {
+    @Record({ name: 'thing' })
+    class One {
+      @Field('id') id!: number
+    }
+    @Record({ name: 'thing' })
+    class Two {
+      @Field('id') id!: number
+    }
+    expect(problemsOf(One, Two)).toContain(
+      'GRAPHQL_NAME_TAKEN Two and One both make the GraphQL query "thing".',
+    )
+  })
+
+  it('refuses a record whose type is another one made already', () => {
+    @Record
+    class Thing {
+      @Field('id') id!: number
+    }
+    @Record
+    class ThingWhere {
+      @Field('id') id!: number
+    }
+    expect(problemsOf(Thing, ThingWhere)).toContain(
+      'GRAPHQL_NAME_TAKEN ThingWhere and Thing both make the GraphQL type "ThingWhere".',
+    )
+  })
+
+  it('refuses two properties of one name in GraphQL, and methods that need what is not there', () => {
+    @Record
+    class Twice {
+      @Field('id') id!: number
+      @Field('string', { column: 'a' }) first_name!: string
+      @Field('string', { column: 'b' }) firstName!: string
+      @Resolve('String', { needs: ['name'] })
+      shout(): string {
+        return this.firstName.toUpperCase()
+      }
+    }
+    expect(problemsOf(Twice)).toEqual([
+      'GRAPHQL_NAME_TAKEN Twice.firstName would be the second field "firstName" of its GraphQL type.',
+      'GRAPHQL_NEEDS Twice.shout needs "name", which is no field of Twice.',
+    ])
+  })
+
+  it('refuses an enum whose values make the same name', () => {
+    @Record
+    class Paint {
+      @Field('id') id!: number
+      @Field('string', { oneOf: ['a-b', 'a_b'], enum: 'Tone' }) tone!: string
+    }
+    expect(problemsOf(Paint)[0]).toBe(
+      'GRAPHQL_ENUM Paint.tone: the values of the enum Tone do not make different names.',
+    )
+  })
+
+  it('gives a record that clients can give nothing mutations without input', async () => {
+    @Record
+    class Visit {
+      @Field('id') id!: number
+      @Field('datetime', { default: 'now', readOnly: true }) at!: string
+    }
+    const visits = await openShop('sqlite::memory:', [Visit])
+    const own = new GraphQL({ database: visits })
+    own.schema.fromOrm(Visit)
+    const result = await own.execute('mutation { createVisit { id } }')
+    expect(result).toEqual({ data: { createVisit: { id: '1' } } })
+    await visits.close()
+  })
+})
