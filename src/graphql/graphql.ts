@@ -181,12 +181,13 @@ export class GraphQL {
 
   /** Builds the schema and reads the persisted documents, and tells what is wrong with them. */
   prepare(problems: Problem[]): void {
-    try {
-      this.executor()
-      this.documents()
-    } catch (error) {
-      if (!(error instanceof DeclarationError)) throw error
-      problems.push(...error.problems)
+    for (const read of [() => this.executor(), () => this.documents()]) {
+      try {
+        read()
+      } catch (error) {
+        if (!(error instanceof DeclarationError)) throw error
+        problems.push(...error.problems)
+      }
     }
   }
 
