@@ -68,7 +68,7 @@ export async function openShop(
 
 /** GraphQL of the shop's records. */
 export function shopGraphql(database: Database, classes: readonly Class[] = shopRecords): GraphQL {
-  const graphql = new GraphQL({ database, maskErrors: false })
+  const graphql = new GraphQL({ database, maskErrors: false, limits: { cost: 10_000_000 } })
   for (const type of classes) graphql.schema.fromOrm(type)
   return graphql
 }
