@@ -67,6 +67,7 @@ export class Database implements Source {
   /** Every table known so far. */
   readonly tables = new Set<Table>()
   readonly #repositories = new WeakMap<Class, Repository>()
+  readonly #byType = new WeakMap<Class, Table>()
   readonly #transactions: Transactions
   readonly #listeners = new Set<(change: Change) => void>()
   #closing: Promise<void> | undefined
@@ -106,12 +107,20 @@ export class Database implements Source {
     return repository as Repository<T>
   }
 
-  /** @throws {DeclarationError} the class is no record, or a faulty one */
+  /**
+   * The table of a record class, known to `sync` from now on with all that its relations lead to.
+   *
+   * @throws {DeclarationError} the class is no record, or a faulty one
+   */
   table<T extends object>(type: Class<T>): Table<T> {
+    const known = this.#byType.get(type)
+    if (known !== undefined) return known as Table<T>
     const problems: Problem[] = []
+    const tables = readTables([type], problems)
     const table = readTable(type, problems)
     if (table === undefined || problems.length > 0) throw new DeclarationError(problems)
-    this.tables.add(table)
+    for (const one of tables) this.tables.add(one)
+    this.#byType.set(type, table)
     return table
   }
 

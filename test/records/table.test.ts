@@ -1,0 +1,273 @@
+import { IsEmail } from 'class-validator'
+import { describe, expect, it } from '@jest/globals'
+import type { Problem } from '../../src/errors/declaration-error.js'
+import { Field } from '../../src/fields/field.js'
+import type { Class } from '../../src/metadata/note.js'
+import { toIndexName, toSnakeCase } from '../../src/records/column-names.js'
+import { connect } from '../../src/records/database.js'
+import { Record } from '../../src/records/record.js'
+import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/relations.js'
+import { readTable, readTables } from '../../src/records/table.js'
+import { Author, Category, Person, Product, Review, shop, Tag } from './shop.js'
+
+function faults(...types: Class[]): string[] {
+  const problems: Problem[] = []
+  readTables(types, problems)
+  return problems.map(({ code, message, remedy }) => `${code} ${message} ${remedy}`.trim())
+}
+
+describe('toSnakeCase', () => {
+  it.each([
+    ['categoryId', 'category_id'],
+    ['OrderItem', 'order_item'],
+    ['HTTPServer', 'http_server'],
+    ['address2', 'address2'],
+    ['snake_case', 'snake_case'],
+    ['ID', 'id'],
+  ])('makes %s %s', (name, expected) => {
+    expect(toSnakeCase(name)).toBe(expected)
+  })
+})
+
+describe('toIndexName', () => {
+  it('names an index for its table and columns', () => {
+    expect(toIndexName('product', ['name'], true)).toBe('product_name_key')
+    expect(toIndexName('product', ['a', 'b'], false)).toBe('product_a_b_index')
+  })
+
+  it('keeps long names within 63 bytes and apart', () => {
+    const [a, b] = [
+      toIndexName('x'.repeat(60), ['a'], false),
+      toIndexName('x'.repeat(60), ['b'], false),
+    ]
+    expect([a.length, b.length]).toStrictEqual([63, 63])
+    expect(a).not.toBe(b)
+  })
+})
+
+describe('readTable', () => {
+  const read = <T extends object>(type: Class<T>) => readTable(type, [])!
+
+  it('makes columns of the fields, and none of relations', () => {
+    const table = read(Product)
+    expect(table.name).toBe('product')
+    expect(table.key.name).toBe('id')
+    const columns = table.columns.map(
+      ({ name, storage, nullable }) => `${name} ${storage}${nullable ? '' : ' not null'}`,
+    )
+    expect(columns).toStrictEqual([
+      'id integer not null',
+      'name text not null',
+      'price real not null',
+      'category_id integer not null',
+      'stock integer',
+      'description text',
+      'active integer not null',
+      'created_at moment not null',
+      'sold_at moment',
+      'picture bytes',
+      'extra json',
+      'colors json not null',
+      'sizes json',
+      'secret text',
+    ])
+  })
+
+  it('makes indexes where they are asked for, and for foreign keys', () => {
+    const names = (type: Class): string[] => read(type).indexes.map(({ name }) => name)
+    expect(names(Product)).toStrictEqual(['product_name_index', 'product_category_id_index'])
+    expect(names(Category)).toStrictEqual(['category_name_key'])
+    expect(names(Person)).toStrictEqual(['person_city_street_key'])
+  })
+
+  it('ties both sides of a relation to the same columns', () => {
+    const category = read(Product).relations.get('category')
+    expect(category).toMatchObject({ kind: 'belongsTo', onDelete: 'restrict' })
+    expect(category?.target).toBe(read(Category))
+    expect([category?.local.property, category?.foreign.property]).toStrictEqual([
+      'categoryId',
+      'id',
+    ])
+    const products = read(Category).relations.get('products')
+    expect(products?.target).toBe(read(Product))
+    expect([products?.local.property, products?.foreign.property]).toStrictEqual([
+      'id',
+      'categoryId',
+    ])
+    expect(read(Author).relations.get('reviews')?.foreign.property).toBe('authorKey')
+  })
+
+  it('finds one join table from both sides', () => {
+    const join = { name: 'product_tag', from: 'product_id', to: 'tag_id' }
+    expect(read(Product).relations.get('tags')?.join).toStrictEqual(join)
+    expect(read(Tag).relations.get('products')?.join).toStrictEqual({
+      name: 'product_tag',
+      from: 'tag_id',
+      to: 'product_id',
+    })
+    expect(read(Person).relations.get('follows')?.join).toStrictEqual({
+      name: 'following',
+      from: 'follower_id',
+      to: 'followed_id',
+    })
+  })
+
+  it('knows fields that hold a UUID', () => {
+    expect(read(Author).key).toMatchObject({ generated: 'uuid', isUuid: true, storage: 'text' })
+    expect(read(Review).byProperty.get('authorKey')?.isUuid).toBe(true)
+  })
+
+  it('is read once, and frozen', () => {
+    expect(read(Product)).toBe(read(Product))
+    expect(Object.isFrozen(read(Product))).toBe(true)
+    expect(Object.isFrozen(read(Product).columns)).toBe(true)
+  })
+
+  it('finds every table that relations lead to', () => {
+    const problems: Problem[] = []
+    const found = readTables([Category], problems).map(({ type }) => type)
+    expect(new Set(found)).toStrictEqual(new Set(shop.filter((type) => type !== Person)))
+    expect(problems).toStrictEqual([])
+  })
+
+  it('adds fields for timestamps and soft deletion, once', () => {
+    expect(read(Author).columns.map(({ name }) => name)).toStrictEqual([
+      'id',
+      'name',
+      'created_at',
+      'updated_at',
+    ])
+    expect(read(Tag).deletedAt).toMatchObject({ name: 'deleted_at', nullable: true })
+    expect(read(Tag).deletedAt?.field.hidden).toBe(true)
+  })
+})
+
+describe('a faulty record', () => {
+  it('without @Record, also one that only its base has', () => {
+    class Plain {}
+    class Special extends Category {}
+    expect(faults(Plain)).toStrictEqual([
+      'NOT_A_RECORD Plain is used as a record and carries no @Record. Write @Record before class Plain.',
+    ])
+    expect(faults(Special)[0]).toContain('NOT_A_RECORD Special')
+  })
+
+  it('without a key, or with two', () => {
+    @Record
+    class None {
+      @Field('string') name!: string
+    }
+    @Record
+    class Two {
+      @Field('id') a!: number
+      @Field('id') b!: number
+    }
+    expect(faults(None)).toStrictEqual([
+      "RECORD_KEY_MISSING None has no primary key. Add @Field('id') id!: number to None.",
+    ])
+    expect(faults(Two)).toStrictEqual([
+      "RECORD_KEY_TWICE Two has two primary keys, a and b. Keep one @Field('id').",
+    ])
+  })
+
+  it('with names that collide or cannot be', () => {
+    @Record({ table: 'a b' })
+    class Named {
+      @Field('id') id!: number
+      @Field('string') userId!: string
+      @Field('string') user_id!: string
+      @Field('string', { column: 'x"y' }) quoted!: string
+      @Field('string') or!: string
+    }
+    expect(faults(Named).map((text) => text.split('. ')[0])).toStrictEqual([
+      'RECORD_NAME Named: table cannot be called "a b"',
+      'RECORD_NAME Named.quoted: column cannot be called "x"y"',
+      'RECORD_FIELD_NAME Named.or: "or" is a word of filters and no field\'s name',
+      'RECORD_COLUMN_TWICE Named: userId and user_id are both kept in the column "user_id"',
+    ])
+  })
+
+  it('whose table another has', () => {
+    @Record({ table: 'Product' })
+    class Other {
+      @Field('id') id!: number
+    }
+    expect(faults(Product, Other)).toContain(
+      `RECORD_TABLE_TWICE Other and Product are both kept in the table "Product". Name another: @Record({ table: '…' }) before class Other.`,
+    )
+  })
+
+  it('with a misspelt option, a field without a kind, an index over JSON', () => {
+    @Record({ tabel: 'x' } as object)
+    class Odd {
+      @Field('id') id!: number
+      @IsEmail() email!: string
+      @Field('json', { index: true }) data!: unknown
+    }
+    expect(faults(Odd)).toStrictEqual([
+      'UNKNOWN_OPTION @Record of Odd: unknown option "tabel". Did you mean "table"? Options: name, plural, rows, softDelete, table, timestamps.',
+      "RECORD_FIELD_UNDECLARED Odd.email has rules of class-validator and no @Field, so its column has no kind. Add @Field('string') or the kind that fits.",
+      'RECORD_INDEX Odd.data: a list or JSON value cannot be indexed. Remove the rule.',
+    ])
+  })
+
+  it('whose relations lead nowhere', () => {
+    class Plain {}
+    @Record
+    class Lost {
+      @Field('id') id!: number
+      @Field('string') nameId!: string
+      @BelongsTo(() => Plain) plain!: Rel<Plain>
+      @BelongsTo(() => undefined as never) nothing!: Rel<Plain>
+      @BelongsTo(() => Category) categry!: Rel<Category>
+      @BelongsTo(() => Category, { by: 'nameId' }) name!: Rel<Category>
+      @HasMany(() => Category) categories!: Rel<Category[]>
+      @ManyToMany(() => Category, { through: 'a b' }) all!: Rel<Category[]>
+      @BelongsTo(() => Category, { onDelet: 'x' } as object) other!: Rel<Category>
+    }
+    const found = faults(Lost)
+    for (const text of [
+      'RELATION_TARGET Lost.plain: Plain is no record.',
+      'RELATION_TARGET Lost.nothing names no class.',
+      'RELATION_FIELD Lost.categry: Lost has no field "categryId".',
+      'RELATION_KIND Lost.name: Lost.nameId is of kind "string" and cannot hold a key of kind "integer".',
+      'RELATION_FIELD Lost.categories: Category has no field "lostId".',
+      'RELATION_JOIN Lost.all: the join table cannot be a b',
+      'UNKNOWN_OPTION Lost.other: unknown option "onDelet". Did you mean "onDelete"?',
+    ]) {
+      expect(found.some((one) => one.includes(text))).toBe(true)
+    }
+  })
+
+  it('that would be emptied where null is impossible', () => {
+    @Record
+    class Strict {
+      @Field('id') id!: number
+      @Field('integer') categoryId!: number
+      @BelongsTo(() => Category, { onDelete: 'setNull' }) category!: Rel<Category>
+    }
+    expect(faults(Strict)).toStrictEqual([
+      "RELATION_ON_DELETE Strict.category: onDelete 'setNull' needs a field that can be null, and categoryId cannot. Add nullable: true to categoryId.",
+    ])
+  })
+
+  it('is refused by connect and by database.records, all faults at once', async () => {
+    class Plain {}
+    @Record
+    class None {}
+    await expect(connect('sqlite::memory:', { records: [Plain, None] })).rejects.toMatchObject({
+      problems: [{ code: 'NOT_A_RECORD' }, { code: 'RECORD_KEY_MISSING' }],
+    })
+    await using database = await connect('sqlite::memory:')
+    expect(() => database.records(Plain)).toThrow('Plain is used as a record')
+  })
+
+  it('is no fault of the decorators: they belong where they stand', () => {
+    expect(() => {
+      BelongsTo(() => Category)(class {})
+    }).toThrow('it belongs before a property of instances')
+    expect(() => {
+      Record({})(Category.prototype, 'name')
+    }).toThrow('it belongs before a class')
+  })
+})
