@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { bootstrap, type Application, type BootstrapOptions } from '../../src/index.js'
 import { AtlasModule } from '../../samples/atlas/app.js'
 import { Gazetteer, type KnownCity, type KnownCountry } from '../../samples/atlas/gazetteer.js'
-import { LoadingReport } from '../../samples/atlas/loading-report.js'
+import { LoadingReport, type Output } from '../../samples/atlas/loading-report.js'
 import { PictureFolder } from '../../samples/atlas/pictures.js'
 
 export interface SmallGazetteer {
-  countries(): readonly KnownCountry[]
-  cities(): readonly KnownCity[]
+  readonly countries: () => readonly KnownCountry[]
+  readonly cities: () => readonly KnownCity[]
 }
 
 export function country(code: string, name: string, region: string): KnownCountry {
@@ -54,7 +54,8 @@ export const smallWorld: SmallGazetteer = {
   ],
 }
 
-export class Collected {
+/** Keeps what is written to it. */
+export class Collected implements Output {
   isTTY = false
   text = ''
   write(text: string): void {
@@ -74,7 +75,8 @@ export interface AtlasStart {
   /** For pictures. */
   readonly folder: string
   readonly gazetteer?: SmallGazetteer
-  readonly out?: Collected
+  /** Where the loading is told. Default: nowhere. */
+  readonly out?: Output
   readonly options?: BootstrapOptions
 }
 
