@@ -10,13 +10,28 @@ import { formatRow } from './harness/table.mjs'
 import { row as bootstrap } from './rows/bootstrap.mjs'
 import { row as firstResponse } from './rows/first-response.mjs'
 import { row as get } from './rows/get.mjs'
+import { row as graphqlDeep } from './rows/graphql-deep.mjs'
+import { row as graphqlOne } from './rows/graphql-one.mjs'
+import { row as graphql } from './rows/graphql.mjs'
 import { row as memory } from './rows/memory.mjs'
 import { row as post } from './rows/post.mjs'
 import { row as routes } from './rows/routes.mjs'
 import { row as secured } from './rows/secured.mjs'
 import { row as upload } from './rows/upload.mjs'
 
-const all = [get, post, secured, routes, bootstrap, firstResponse, upload, memory]
+const all = [
+  get,
+  post,
+  secured,
+  graphql,
+  graphqlDeep,
+  graphqlOne,
+  routes,
+  bootstrap,
+  firstResponse,
+  upload,
+  memory,
+]
 
 function selectRows(names) {
   const known = all.map(({ name }) => name)

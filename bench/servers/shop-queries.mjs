@@ -1,0 +1,18 @@
+/** The operations of the GraphQL rows, as the request bodies of all contenders. */
+
+export const listQuery = '{ items(limit: 50) { id name price category { id name } } }'
+
+export const deepQuery = `{ categories(limit: 10) { id name items(limit: 10) { id name price reviews(limit: 5) { id stars text } } } }`
+
+export const oneQuery = 'query ($id: ID!) { item(id: $id) { id name price category { id name } } }'
+
+export const updateMutation =
+  'mutation ($id: ID!, $input: ItemInput!) { updateItem(id: $id, input: $input) { id name price } }'
+
+/** The request that runs an operation. */
+export const ask = (query, variables) => ({
+  method: 'POST',
+  path: '/graphql',
+  headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
+  body: JSON.stringify({ query, variables }),
+})
