@@ -10,6 +10,7 @@ const app = await bootstrap(AtlasModule, {
   port: 0,
   host: '127.0.0.1',
   logger: false,
+  database: 'sqlite::memory:',
   docs: { title: 'Atlas', description: 'The countries and cities of the world.' },
 })
 await withPage(app.url, async ({ page }) => {
