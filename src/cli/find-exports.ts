@@ -65,6 +65,8 @@ function takeExports(
   places: Map<Class, ExportPlace>,
 ): void {
   for (const [name, value] of Object.entries(exported)) {
+    // `export { A as 'an a' }`: compilers write no declarations that could say it.
+    if (!/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name)) continue
     if (wanted.delete(value)) places.set(value as Class, { ...place, name })
   }
 }

@@ -45,8 +45,9 @@ type Defaulted<T, Names extends PropertyKey> = unknown extends T
   },
 ]
 
-/** Names that the file uses itself. A class of such a name gets another here. */
+/** Names that the file uses itself, and what a class without a name is called. A class of such a name gets another here. */
 const taken = [
+  'default',
   ...['Routes', 'Without', 'Defaulted', 'Parameters', 'ReturnType', 'NonNullable', 'Awaited'],
   ...['Partial', 'Pick', 'Omit', 'PropertyKey', 'FormData'],
 ]
@@ -66,12 +67,10 @@ class Names {
     const place = this.#imports.get(type)
     const known = this.#names.get(type)
     if (place === undefined || known !== undefined) return known
-    const name = this.#free(identifier.test(place.name) ? place.name : type.name)
+    const name = this.#free(place.name === 'default' ? type.name : place.name)
     this.#names.set(type, name)
     const list = this.#files.get(place.from) ?? []
-    const exported = place.name === 'default' || identifier.test(place.name)
-    const from = exported ? place.name : quote(place.name)
-    list.push(from === name ? name : `${from} as ${name}`)
+    list.push(place.name === name ? name : `${place.name} as ${name}`)
     this.#files.set(place.from, list)
     return name
   }
@@ -87,16 +86,12 @@ class Names {
   }
 
   #free(wanted: string): string {
-    const base = identifier.test(wanted) ? wanted : 'Exported'
-    let name = base
-    for (let count = 2; this.#taken.has(name); count++) name = `${base}${count}`
+    let name = wanted
+    for (let count = 2; this.#taken.has(name); count++) name = `${wanted}${count}`
     this.#taken.add(name)
     return name
   }
 }
-
-/** `default` is a word of the language, so that it names no type. */
-const identifier = /^(?!default$)[A-Za-z_$][\w$]*$/
 
 const width = 100
 

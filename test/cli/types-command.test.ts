@@ -172,6 +172,20 @@ describe('filigree types', () => {
     expect(out).toContain("ReturnType<Routes2['show']>")
   })
 
+  it('names a class that has no name', async () => {
+    await write({
+      'app.js': head + "import A from './a.js'\n" + moduleOf('A'),
+      'a.js':
+        head +
+        controller('A', '/a')
+          .replace('class A', 'export default class')
+          .replace('Get(', "import A from './a.js'\nGet("),
+    })
+    const { out } = await runIn(folder, 'app.js')
+    expect(out).toContain("import type { default as default2 } from './a.js'\n")
+    expect(out).toContain("ReturnType<default2['show']>")
+  })
+
   it('names every controller that is not exported', async () => {
     const both = controller('A', '/a') + controller('B', '/b')
     await write({ 'app.js': head + both + moduleOf('A', 'B') })

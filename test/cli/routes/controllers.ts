@@ -6,5 +6,4 @@ import {
   default as Ping,
 } from './ping.js'
 
-export const others = [orders.OrderController, orders.ItemController, Ping]
-export const customers = orders['customer controller']
+export const others = [...orders.controllers, Ping]

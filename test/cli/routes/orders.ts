@@ -42,4 +42,6 @@ class OldController {
   }
 }
 
-export { OldController as ItemController, CustomerController as 'customer controller' }
+export { OldController as ItemController }
+
+export const controllers = [OrderController, OldController, CustomerController]

@@ -54,8 +54,8 @@ export interface Routes {
   }
   'DELETE /orders/<id:int>': { result: null }
   "GET /old/it's": { result: ReturnType<ItemController2['show']> }
-  'GET /ping': { result: ReturnType<PingController['ping']> }
   'GET /customers': { result: Without<Customer, 'secret'>[] }
+  'GET /ping': { result: ReturnType<PingController['ping']> }
 }
 
 /** No client sends these fields, or sees them. */
