@@ -49,9 +49,10 @@ abstract class AnyJson {
     return sql.join(pairs.map(([key, value]) => sql`${this.text(key)}, ${value}`))
   }
 
-  /** Null or in range, else a failure. */
+  /** Null or in range, else a failure. What most rows are is asked first. */
   checked(column: Fragment, isGood: Fragment, fault: Fragment): Fragment {
-    return this.sql`case when ${column} is null or ${isGood} then ${column} else ${fault} end`
+    return this
+      .sql`case when ${isGood} then ${column} when ${column} is null then null else ${fault} end`
   }
 
   isInt(value: Fragment): Fragment {
@@ -70,6 +71,9 @@ abstract class AnyJson {
     return sql`case when ${column} is null then null else case ${column} ${sql.raw(cases.join(' '))} else ${fault} end end`
   }
 }
+
+/** What SQLite writes for an infinite number. Cheaper to look for in the answer than to ask of every value. */
+export const sqliteInfinity = 'e+999'
 
 class SqliteJson extends AnyJson implements JsonSql {
   object(pairs: readonly (readonly [string, Fragment])[]): Fragment {
@@ -108,12 +112,6 @@ class SqliteJson extends AnyJson implements JsonSql {
         return field.column.storage === 'text' ? column : sql`cast(${column} as text)`
       case 'int':
         return this.checked(column, this.isInt(column), fault)
-      case 'float':
-        return this.checked(
-          column,
-          sql`${column} between ${sql.raw(`-${largestFloat} and ${largestFloat}`)}`,
-          fault,
-        )
       case 'boolean':
         return sql`json(case ${column} when 1 then 'true' when 0 then 'false' end)`
       case 'enum':

@@ -1,8 +1,8 @@
 /** The plan of a generated mutation: what is answered is settled before anything is written. */
 import { arrange } from '../../records/builder.js'
 import type { Condition } from '../../records/filter.js'
-import { isThenable } from '../../http/thenable.js'
 import type { Later } from '../../records/engine.js'
+import { after } from '../../records/later.js'
 import { callerOf } from '../caller.js'
 import type { RootPlan } from '../planner-contract.js'
 import { outputOf } from '../records/output.js'
@@ -11,7 +11,7 @@ import type { RecordModel } from '../records/model.js'
 import type { Instance } from '../records/read-rows.js'
 import { RecordWriter } from '../records/write-records.js'
 import { graphqlLibrary } from '../library.js'
-import { readArguments, toText, type Preparation, type Variables } from './planned-query.js'
+import { readArguments, type Preparation, type Variables } from './planned-query.js'
 import type { ArgumentSource, Entry, ObjectSelection } from './selection.js'
 
 interface Parts {
@@ -72,7 +72,7 @@ export class PlannedMutation implements RootPlan {
         const values = [...reader.values]
         values[slot] = codec.encode(record[model.table.key.property])
         const row = source.runner().first(plan.statement, arrange(plan, values))
-        return isThenable(row) ? row.then(toText) : toText(row)
+        return after(row, (read) => preparation.textOf(read) ?? failInfinite())
       }
     } catch {
       return undefined
@@ -121,4 +121,11 @@ function toInts(value: unknown): unknown {
     throw new GraphQLError(message)
   }
   return value
+}
+
+function failInfinite(): never {
+  const { GraphQLError } = graphqlLibrary()
+  throw new GraphQLError(
+    'Float cannot represent non numeric value: Infinity. The record was written.',
+  )
 }

@@ -13,7 +13,7 @@ import { QuestionReader } from '../records/question.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import type { ArgumentSource, SelectionCompiler } from './selection.js'
 import { StatementWriter, type Answers } from './statement-writer.js'
-import type { Fragment } from './json-sql.js'
+import { sqliteInfinity, type Fragment } from './json-sql.js'
 
 export type Variables = Readonly<Record<string, unknown>>
 
@@ -63,6 +63,12 @@ export class Preparation {
     return true
   }
 
+  /** The answer of a statement; `undefined` where it holds a number that JSON has no word for. */
+  textOf(row: Row | undefined): string | undefined {
+    const text = toText(row)
+    return this.#compiler.hasFloats && text.includes(sqliteInfinity) ? undefined : text
+  }
+
   reader(context: RecordsContext, caller: Caller): QuestionReader {
     return new QuestionReader({ context, caller, listMax: this.#services.listMax })
   }
@@ -106,6 +112,7 @@ export class PlannedQuery implements RootPlan {
   readonly #services: RecordServices
   readonly #isConstant: boolean
   readonly #ready = new WeakMap<RecordsContext, Prepared>()
+  readonly #toText = (row: Row | undefined): string | undefined => this.#preparation.textOf(row)
 
   constructor(parts: {
     readonly args: ArgumentSource
@@ -129,7 +136,7 @@ export class PlannedQuery implements RootPlan {
         const prepared = this.#prepare(source.context, caller, variables)
         if (prepared === undefined) return 'null'
         const { plan, values } = prepared
-        return after(source.runner().first(plan.statement, values), toText)
+        return after(source.runner().first(plan.statement, values), this.#toText)
       },
       // Whatever is wrong, graphql-js finds it again and says where.
       () => undefined,
@@ -153,7 +160,7 @@ export class PlannedQuery implements RootPlan {
   }
 }
 
-export function toText(row: Row | undefined): string {
+function toText(row: Row | undefined): string {
   const value = row?.[0]
   // Counts are numbers on one engine; on the other they come as text, like JSON.
   if (typeof value === 'number') return String(value)

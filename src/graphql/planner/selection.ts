@@ -73,6 +73,8 @@ export class SelectionCompiler {
   readonly questions: (OwnerEntry | ListEntry)[] = []
   /** What must let the caller in before the statement may run. */
   readonly rules = new Set<AccessRule>()
+  /** A number with a fraction is among the values. */
+  hasFloats = false
   readonly #collecting: Collecting
 
   constructor(collecting: Collecting) {
@@ -138,6 +140,7 @@ export class SelectionCompiler {
 
   #column(key: string, field: FieldModel): Entry | undefined {
     this.#demand(field.access)
+    if (field.form === 'float') this.hasFloats = true
     return isWritable(field) ? { kind: 'column', key, field } : undefined
   }
 

@@ -66,13 +66,13 @@ export class StatementWriter {
     const alias = this.alias()
     const { table } = object.model
     const written = this.object(object, alias)
-    return sql`select ${written} from ${this.#table(table, alias)} where ${this.#tests(table, condition, alias)}`
+    return sql`select ${written} from ${this.#table(table, alias)}${this.#tests('where', table, condition, alias)}`
   }
 
   count(table: Table, condition: Condition | undefined): Fragment {
     const { sql } = this.filters
     const alias = this.alias()
-    return sql`select count(*) from ${this.#table(table, alias)} where ${this.#tests(table, condition, alias)}`
+    return sql`select count(*) from ${this.#table(table, alias)}${this.#tests('where', table, condition, alias)}`
   }
 
   /** `{"id": …, "category": (select …)}` of the row that the alias stands for. */
@@ -103,7 +103,7 @@ export class StatementWriter {
     alias: string,
   ): Fragment {
     const { sql } = this.filters
-    return sql`select ${this.#columns(table, columns, alias)} from ${this.#table(table, alias)} where ${this.#tests(table, question.condition, alias)}${this.#range(question, alias)}`
+    return sql`select ${this.#columns(table, columns, alias)} from ${this.#table(table, alias)}${this.#tests('where', table, question.condition, alias)}${this.#range(question, alias)}`
   }
 
   #owner({ relation, object, index }: OwnerEntry, outer: string): Fragment {
@@ -111,8 +111,8 @@ export class StatementWriter {
     const { local, foreign, target } = relation.relation
     const alias = this.alias()
     const written = this.object(object, alias)
-    const tests = this.#tests(target, this.#answers.rows[index], alias)
-    return sql`(select ${written} from ${this.#table(target, alias)} where ${this.filters.ref(alias, foreign)} = ${this.filters.ref(outer, local)} and ${tests})`
+    const tests = this.#tests('and', target, this.#answers.rows[index], alias)
+    return sql`(select ${written} from ${this.#table(target, alias)} where ${this.filters.ref(alias, foreign)} = ${this.filters.ref(outer, local)}${tests})`
   }
 
   #related({ relation, object, index }: ListEntry, outer: string): Fragment {
@@ -123,8 +123,8 @@ export class StatementWriter {
     const written = this.object(object, alias)
     const from = this.#behind(relation.relation, alias, outer)
     const columns = this.#columns(target, neededColumns(object), alias)
-    const tests = this.#tests(target, question.condition, alias)
-    const rows = sql`select ${columns} from ${from} and ${tests}${this.#range(question, alias)}`
+    const tests = this.#tests('and', target, question.condition, alias)
+    const rows = sql`select ${columns} from ${from}${tests}${this.#range(question, alias)}`
     return sql`(select ${this.json.aggregate(written)} from (${rows}) as ${sql.id(alias)})`
   }
 
@@ -149,13 +149,19 @@ export class StatementWriter {
     return this.filters.sql.join(chosen.map((column) => this.filters.ref(alias, column)))
   }
 
-  #tests({ deletedAt }: Table, condition: Condition | undefined, alias: string): Fragment {
+  /** Begins with `where` or `and`; nothing where every row counts. */
+  #tests(
+    word: 'where' | 'and',
+    { deletedAt }: Table,
+    condition: Condition | undefined,
+    alias: string,
+  ): Fragment {
     const { sql } = this.filters
     const tests = [
       ...(condition === undefined ? [] : [this.filters.write(condition, alias)]),
       ...(deletedAt === undefined ? [] : [sql`${this.filters.ref(alias, deletedAt)} is null`]),
     ]
-    return tests.length === 0 ? sql`1 = 1` : sql.join(tests, sql` and `)
+    return tests.length === 0 ? sql`` : sql` ${sql.raw(word)} ${sql.join(tests, sql` and `)}`
   }
 
   #range({ order, limit, offset }: RowsQuestion, alias: string): Fragment {
