@@ -10,9 +10,9 @@ const prepare = (sql) => {
 const category = `json_object('id', cast(c.id as text), 'name', c.name)`
 const itemFields = `'id', cast(i.id as text), 'name', i.name, 'price', i.price`
 const reviews = `(select json_group_array(json_object('id', cast(r.id as text), 'stars', r.stars, 'text', r.text))
-  from (select id, stars, text from review where item_id = i.id order by id limit ?3) r)`
+  from (select id, stars, text from review where item_id = i.id order by id limit ?) r)`
 const items = `(select json_group_array(json_object(${itemFields}, 'reviews', ${reviews}))
-  from (select id, name, price from item where category_id = c.id order by id limit ?2) i)`
+  from (select id, name, price from item where category_id = c.id order by id limit ?) i)`
 
 const updated = database
   .prepare(
@@ -21,12 +21,15 @@ const updated = database
   )
   .raw()
 
+/** Its limits stand in the order of the text, the innermost first. */
+const tree =
+  prepare(`select '{"data":{"categories":' || json_group_array(json_object('id', cast(c.id as text), 'name', c.name, 'items', ${items})) || '}}'
+    from (select id, name from category order by id limit ?) c`)
 export const statements = {
   list: prepare(`select '{"data":{"items":' || json_group_array(json_object(${itemFields}, 'category', ${category})) || '}}'
-    from (select * from item order by id limit ?1) i cross join category c on c.id = i.category_id`),
-  deep: prepare(`select '{"data":{"categories":' || json_group_array(json_object('id', cast(c.id as text), 'name', c.name, 'items', ${items})) || '}}'
-    from (select id, name from category order by id limit ?1) c`),
+    from (select * from item order by id limit ?) i cross join category c on c.id = i.category_id`),
+  deep: (categoryLimit, itemLimit, reviewLimit) => tree(reviewLimit, itemLimit, categoryLimit),
   one: prepare(`select '{"data":{"item":' || coalesce((select json_object(${itemFields}, 'category', ${category})
-    from item i join category c on c.id = i.category_id where i.id = ?1), 'null') || '}}'`),
+    from item i join category c on c.id = i.category_id where i.id = ?), 'null') || '}}'`),
   update: (price, id) => updated.get(price, id)?.[0] ?? '{"data":{"updateItem":null}}',
 }
