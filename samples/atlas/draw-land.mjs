@@ -2,14 +2,14 @@
  * Draws the land of the map out of the package `world-countries` (its outlines are under the ODbL):
  * `node samples/atlas/draw-land.mjs > samples/atlas/page/assets/land.svg`
  *
- * The unit is a tenth of a degree, y grows southwards. Points that move an outline by less than 0.3° are left out, and
+ * The unit is a tenth of a degree, y grows southwards. Points that move an outline by less than 0.2° are left out, and
  * so are islands smaller than a twelfth of a square degree.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-const tolerance = 0.3
+const tolerance = 0.2
 const leastArea = 0.08
 
 const folder = join(dirname(createRequire(import.meta.url).resolve('world-countries')), 'data')

@@ -149,7 +149,7 @@ describe('the search', () => {
       expect(await page.locator('#map .shown').count()).toBe(20)
       await page.locator('#cities button').first().click()
       await button(page, 'Zoom in').click()
-      expect(await page.locator('#map').getAttribute('viewBox')).toMatch(/ 24 9\.6$/)
+      expect(await page.locator('#map').getAttribute('viewBox')).toMatch(/ 36 14\.4$/)
       expect(await page.locator('#map .ring').count()).toBe(1)
     }))
 
@@ -223,21 +223,30 @@ describe('the login', () => {
       await page.locator('#token', { hasText: 'Fresh token (2)' }).waitFor()
     }))
 
-  it('ends where the server says so, and in other tabs too', () =>
+  it('ends where the server says so', () =>
     visit(async (page) => {
       await enter(page)
-      const opened = page.waitForEvent('popup')
-      await page.evaluate(() => {
-        window.open('/')
-      })
-      const other = await opened
-      await other.getByRole('heading', { name: 'Logged in as ada' }).waitFor()
       await page.evaluate(() => {
         localStorage.setItem('app_token', 'x.y.z')
       })
       await button(page, 'Add').click()
       await page.locator('#login .fault', { hasText: 'Your login has ended.' }).waitFor()
-      await other.getByRole('heading', { name: 'Log in', exact: true }).waitFor()
+      expect(await readToken(page)).toBeNull()
+    }))
+
+  it('and the logout hold in other tabs too', () =>
+    visit(async (page) => {
+      const opened = page.waitForEvent('popup')
+      await page.evaluate(() => {
+        window.open('/')
+      })
+      const other = await opened
+      await button(other, 'Log in').waitFor()
+      await enter(page)
+      await other.getByRole('heading', { name: 'Logged in as ada' }).waitFor()
+      await button(other, 'Log out').click()
+      await button(page, 'Log in').waitFor()
+      expect(await page.getByLabel('City', { exact: true }).isVisible()).toBe(false)
     }))
 })
 

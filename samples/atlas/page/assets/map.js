@@ -6,7 +6,7 @@ const zoom = document.getElementById('zoom')
 /** Without the Antarctic, which has no cities. */
 const world = { left: -180, top: -84, width: 360, height: 144 }
 /** Degrees that the closest view is wide. */
-const closest = 24
+const closest = 36
 
 let points = []
 let others = []

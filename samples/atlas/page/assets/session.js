@@ -69,8 +69,9 @@ async function resume() {
   }
   try {
     enter(await api.get('/me'))
-  } catch {
-    logout()
+  } catch (error) {
+    // Where the server cannot be reached the token may still be good.
+    if (error.status === 401 && readToken() !== null) logout()
   }
 }
 
