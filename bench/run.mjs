@@ -13,8 +13,10 @@ import { row as get } from './rows/get.mjs'
 import { row as graphqlDeep } from './rows/graphql-deep.mjs'
 import { row as graphqlOne } from './rows/graphql-one.mjs'
 import { row as graphql } from './rows/graphql.mjs'
+import { row as list } from './rows/list.mjs'
 import { row as memory } from './rows/memory.mjs'
 import { row as post } from './rows/post.mjs'
+import { row as records } from './rows/records.mjs'
 import { row as routes } from './rows/routes.mjs'
 import { row as secured } from './rows/secured.mjs'
 import { row as upload } from './rows/upload.mjs'
@@ -23,6 +25,8 @@ const all = [
   get,
   post,
   secured,
+  list,
+  records,
   graphql,
   graphqlDeep,
   graphqlOne,
