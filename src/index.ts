@@ -41,6 +41,7 @@ export type { RequestContext } from './graphql/caller.js'
 export type { GraphqlLimits } from './graphql/limits.js'
 export type { GraphQLResult } from './graphql/result.js'
 export type { AddedFieldDefinition, RootDefinition } from './graphql/schema.js'
+export { Resolve, type ResolveOptions } from './graphql/records/resolve-note.js'
 
 export { bootstrap } from './bootstrap/bootstrap.js'
 export type { Application, RouteSummary } from './bootstrap/application.js'
