@@ -2,7 +2,7 @@
 import { formatNumber } from './table.mjs'
 
 const width = 760
-const labelWidth = 190
+const labelWidth = 260
 const valueWidth = 150
 const barRoom = width - labelWidth - valueWidth
 const barHeight = 16
