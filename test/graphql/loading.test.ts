@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from '@jest/globals'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
+const run = promisify(execFile)
+
+/** Names of the packages of this floor that a program has loaded. */
+async function loadedBy(program: string): Promise<string[]> {
+  const end = `
+    const { createRequire } = await import('node:module')
+    const files = Object.keys(createRequire(import.meta.url).cache)
+    const names = ['graphql', 'graphql-http', 'altair-static']
+    console.log(JSON.stringify(names.filter((name) => files.some((file) => file.includes('/node_modules/' + name + '/')))))`
+  const source = `import { bootstrap, GraphQL, Module } from './src/index.ts'\n${program}\n${end}`
+  const { stdout } = await run(
+    process.execPath,
+    ['--import', 'tsx', '--input-type=module', '--eval', source],
+    { cwd: root, env: { ...process.env, TSX_TSCONFIG_PATH: 'test/tsconfig.json' } },
+  )
+  return JSON.parse(stdout) as string[]
+}
+
+const start = 'const app = await bootstrap(App, { listen: false, logger: false, env: {} })'
+const instance = `const graphql = new GraphQL()
+  graphql.schema.addQuery('a', { type: 'Int', resolve: () => 1 })
+  graphql.registerRoute()`
+
+describe('an application', () => {
+  it.each<[string, string, string[]]>([
+    ['without GraphQL loads nothing of it', `class App {}; Module()(App); ${start}`, []],
+    [
+      'with GraphQL loads what runs it',
+      `${instance}; class App {}; Module({ graphql: [graphql] })(App); ${start}`,
+      ['graphql'],
+    ],
+    [
+      'loads the endpoint with the first operation',
+      `${instance}; class App {}; Module({ graphql: [graphql] })(App); ${start}
+       await app.inject({ url: '/graphql', json: { query: '{ a }' } })`,
+      ['graphql', 'graphql-http'],
+    ],
+    [
+      'loads the IDE with its page',
+      `${instance}; class App {}; Module({ graphql: [graphql] })(App); ${start}
+       await app.inject('/graphql')`,
+      ['graphql', 'altair-static'],
+    ],
+  ])('%s', async (_what, program, names) => {
+    expect(await loadedBy(program)).toEqual(names)
+  })
+})
