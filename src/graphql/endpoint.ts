@@ -197,15 +197,20 @@ function addCacheHeaders(
 function toReply([body, { status, headers = {} }]: HandlerResponse, exchange: Exchange): Reply {
   // graphql-http answers some requests with a status alone; every error of the house has a text.
   if (body === null) throw new HttpError(status, undefined, { headers: withoutType(headers) })
-  const isKnown =
-    headers.etag !== undefined &&
-    exchange.request.incoming.headers['if-none-match']?.includes(headers.etag) === true
-  const answer: Reply = isKnown ? reply(null, 304) : reply(body, status)
-  for (const [name, value] of Object.entries(headers)) {
-    if (!isKnown || name !== 'content-type') answer.header(name, value)
-  }
+  const { 'content-type': type, etag, ...rest } = headers
+  const known = etag !== undefined && isKnown(exchange.request, etag)
+  const answer: Reply = known ? reply(null, 304) : reply(body, status)
+  // Straight into the list: these are constants of ours, and every answer has them.
+  if (!known) answer.mediaType = type
   // What a cache may keep depends on both; an answer to POST is not kept anyway.
-  return answer.header('Vary', headers.etag === undefined ? 'Accept' : 'Accept, Authorization')
+  answer.headers.push('Vary', etag === undefined ? 'Accept' : 'Accept, Authorization')
+  if (etag !== undefined) answer.headers.push('ETag', etag)
+  for (const [name, value] of Object.entries(rest)) answer.headers.push(name, value)
+  return answer
+}
+
+function isKnown({ incoming }: HttpRequest, etag: string): boolean {
+  return incoming.headers['if-none-match']?.includes(etag) === true
 }
 
 function withoutType(headers: Readonly<Record<string, string>>): Record<string, string> {

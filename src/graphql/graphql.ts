@@ -72,6 +72,7 @@ export class GraphQL {
   #host: GraphQLHost | undefined
   #executor: Executor | undefined
   #documents: PersistedDocuments | undefined
+  #entryOptions: EntryOptions | undefined
   #readDocuments = false
 
   constructor(options: GraphQLOptions = {}) {
@@ -177,6 +178,7 @@ export class GraphQL {
   /** Gives the instance what the application has; its own options win. */
   bind(host: GraphQLHost): void {
     this.#host = host
+    this.#entryOptions = undefined
   }
 
   /** Builds the schema and reads the persisted documents, and tells what is wrong with them. */
@@ -193,7 +195,12 @@ export class GraphQL {
 
   /** How failures are written and logged. */
   get entryOptions(): EntryOptions {
-    return { mask: this.#masks, log: this.#options.log ?? this.#host?.log ?? silentLog }
+    const { log, maskErrors } = this.#options
+    this.#entryOptions ??= Object.freeze({
+      mask: maskErrors ?? this.#host?.production ?? isProduction(),
+      log: log ?? this.#host?.log ?? silentLog,
+    })
+    return this.#entryOptions
   }
 
   /** What runs operations; a new one after something was added to the schema. */
@@ -236,10 +243,6 @@ export class GraphQL {
     throw new Error(
       'GraphQL: this instance has no database. Give new GraphQL({ database }), or put it into a module.',
     )
-  }
-
-  get #masks(): boolean {
-    return this.#options.maskErrors ?? this.#host?.production ?? isProduction()
   }
 }
 

@@ -379,6 +379,21 @@ describe('the rest', () => {
     )
   })
 
+  it('a formToken counts where the application says so', async () => {
+    @Module({ graphql: [createLibrary().registerRoute()] })
+    class Forms {}
+    await using forms = await bootstrap(Forms, {
+      listen: false,
+      logger: false,
+      auth: { formToken: true },
+      env: { APP_API_KEY: key },
+    })
+    const query = 'mutation { addBook(input: { title: "x" }) { title } }'
+    const statusWith = async (formToken: string) =>
+      (await forms.inject({ url: '/graphql', json: { query, formToken } })).status
+    expect([await statusWith(key), await statusWith('forged')]).toEqual([200, 401])
+  })
+
   it('an application shows its first instance', () => {
     expect(app.graphql).toBe(graphql)
     expect(app.graphql.sdl).toContain('type Book {')
