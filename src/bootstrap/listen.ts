@@ -1,4 +1,5 @@
 /** Opens the port: a server of this process, or workers with one each. */
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Log } from '../http/log.js'
 import { createNodeServer } from '../http/server.js'
@@ -19,7 +20,10 @@ export interface ListenOptions {
   readonly log: Log
 }
 
-/** @returns `undefined` for an application that opens no port; rejects when the port is taken */
+/**
+ * @returns `undefined` for an application that opens no port
+ * @throws {DeclarationError} when the port is taken or not allowed, or the host is none of this machine
+ */
 export async function listen(options: ListenOptions): Promise<Listener | undefined> {
   const { settings, dispatcher, faultHeaders, log } = options
   if (!settings.listen) return undefined
@@ -35,6 +39,37 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
       dispatcher.refuse(incoming, outgoing, refusal)
     },
   })
-  const url = await server.listen(settings.port, settings.host)
-  return { url, close: () => server.close() }
+  try {
+    const url = await server.listen(settings.port, settings.host)
+    return { url, close: () => server.close() }
+  } catch (cause) {
+    const problem = toProblem((cause as NodeJS.ErrnoException).code, settings)
+    throw problem === undefined ? cause : new DeclarationError([problem], { cause })
+  }
+}
+
+function toProblem(code: string | undefined, { port, host }: Settings): Problem | undefined {
+  switch (code) {
+    case 'EADDRINUSE':
+      return {
+        code: 'PORT_TAKEN',
+        message: `bootstrap: port ${port} is taken by another program.`,
+        remedy: `End that one, or choose another: PORT=${port + 1}, or the option port.`,
+      }
+    case 'EACCES':
+      return {
+        code: 'PORT_REFUSED',
+        message: `bootstrap: this user may not listen at port ${port}.`,
+        remedy: 'Choose one from 1024 on: PORT=8080, or the option port.',
+      }
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return {
+        code: 'HOST_UNKNOWN',
+        message: `bootstrap: host ${host} is no address of this machine.`,
+        remedy: 'Give 127.0.0.1 for this machine alone, or leave HOST and the option host away.',
+      }
+    default:
+      return undefined
+  }
 }

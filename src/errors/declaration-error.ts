@@ -10,23 +10,35 @@ export interface Problem {
   readonly remedy: string
 }
 
-/** Stops bootstrap. Its message is the whole report; `problems` are the single mistakes. */
+/** Stops bootstrap. Its message is the whole report; `problems` are the single mistakes, each once. */
 export class DeclarationError extends Error {
   readonly code = 'DECLARATION'
-  readonly problems: readonly Problem[]
+  declare readonly problems: readonly Problem[]
 
-  constructor(problems: readonly Problem[]) {
-    super(toReport(problems))
+  constructor(found: readonly Problem[], options?: ErrorOptions) {
+    const problems = withoutRepetition(found)
+    super(toReport(problems), options)
     this.name = 'DeclarationError'
-    this.problems = problems
+    // Node prints the enumerable properties of an error nobody catches: the report would be there twice.
+    Object.defineProperty(this, 'problems', { value: problems, enumerable: false })
   }
+}
+
+/** A record that several parts of the application read is found faulty by each of them. */
+function withoutRepetition(problems: readonly Problem[]): Problem[] {
+  const bySentence = new Map(problems.map((problem) => [toLine(problem), problem]))
+  return [...bySentence.values()]
+}
+
+function toLine({ message, remedy }: Problem): string {
+  return `${message}  ${remedy}`.trimEnd()
 }
 
 function toReport(problems: readonly Problem[]): string {
   const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
   const width = String(problems.length).length + 1
-  const lines = problems.map(({ message, remedy }, index) =>
-    `${String(index + 1).padStart(width)} ${message}  ${remedy}`.trimEnd(),
+  const lines = problems.map(
+    (problem, index) => `${String(index + 1).padStart(width)} ${toLine(problem)}`,
   )
   return [`Filigree cannot start: ${count}`, ...lines].join('\n')
 }

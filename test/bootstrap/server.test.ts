@@ -226,7 +226,15 @@ describe('close', () => {
   it('tells a port that is taken, and leaves nothing open', async () => {
     await using app = await bootstrap(TestModule, options)
     const port = Number(new URL(app.url).port)
-    await expect(bootstrap(TestModule, { ...options, port })).rejects.toThrow('EADDRINUSE')
+    const second = bootstrap(TestModule, { ...options, port })
+    await expect(second).rejects.toMatchObject({ problems: [{ code: 'PORT_TAKEN' }] })
+    await expect(second).rejects.toThrow(`port ${port} is taken`)
+  })
+
+  it('tells a host that is none of this machine', async () => {
+    const elsewhere = bootstrap(TestModule, { ...options, host: '192.0.2.1' })
+    await expect(elsewhere).rejects.toMatchObject({ problems: [{ code: 'HOST_UNKNOWN' }] })
+    await expect(elsewhere).rejects.toThrow('host 192.0.2.1 is no address of this machine')
   })
 })
 
