@@ -3,7 +3,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { GraphQL } from '../graphql/graphql.js'
 import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
-import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import { isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, type Class } from '../metadata/note.js'
 import type { ProviderDeclaration } from './provider.js'
 
@@ -83,13 +83,24 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
       controllers.add(controller)
     }
   }
-  visit(root)
+  // Programs without types, and import cycles, bring what is no class.
+  const given: unknown = root
+  if (isClass(given)) visit(given)
+  else problems.push(noModule(given))
   return {
-    name: root.name,
+    name: isClass(given) ? given.name : 'AppModule',
     controllers: [...controllers],
     records: [...records],
     providers: [...providers],
     graphql: [...graphql],
+  }
+}
+
+function noModule(given: unknown): Problem {
+  return {
+    code: 'NOT_A_CLASS',
+    message: `bootstrap was given ${given === undefined ? 'undefined' : `a value of type ${typeof given}`} for a module.`,
+    remedy: 'Give the class with @Module; in an import cycle it is not defined yet.',
   }
 }
 

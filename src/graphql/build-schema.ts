@@ -114,7 +114,8 @@ class SchemaBuilder {
     const { types, queries, mutations, subscriptions, added } = this.#parts
     for (const [name, declared] of types) this.#named.set(name, this.#toNamed(name, declared))
     for (const type of added.keys()) this.#checkAdded(type)
-    if (queries.size === 0) {
+    // Records that were refused have left no query behind.
+    if (queries.size === 0 && this.#problems.length === 0) {
       this.#report('NO_QUERIES', 'GraphQL: the schema has no query.', 'Add one: schema.addQuery.')
     }
     return new this.#library.GraphQLSchema({

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -58,6 +59,27 @@ describe('the boot report', () => {
         ' 3 ItemController needs ItemStore, which no module provides.  Add ItemStore to AppModule.providers.',
       ].join('\n'),
     )
+  })
+
+  it('says so where an import cycle left no module yet', async () => {
+    const { problems } = await report(undefined as unknown as Class)
+    expect(problems.map(({ code, message }) => [code, message])).toEqual([
+      ['NOT_A_CLASS', 'bootstrap was given undefined for a module.'],
+    ])
+  })
+
+  it('is printed once where nobody catches it', async () => {
+    @Controller
+    class Lost {
+      @Get('/<id:integer>')
+      show(id: number) {
+        return id
+      }
+    }
+    @Module({ controllers: [Lost] })
+    class AppModule {}
+    const error = await report(AppModule)
+    expect(inspect(error).split('unknown type "integer"')).toHaveLength(2)
   })
 
   it('names both handlers of requests that two routes match', async () => {
