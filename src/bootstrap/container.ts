@@ -176,6 +176,9 @@ function applyOverrides(
   }
 }
 
+const emitTypes =
+  ' Or set "emitDecoratorMetadata": true in tsconfig.json (tsx and esbuild emit none) and put a decorator before the class, @Injectable where it has no other.'
+
 function checkDependencies(
   provider: Provider,
   providers: ReadonlyMap<Token, Provider>,
@@ -187,7 +190,7 @@ function checkDependencies(
     problems.push({
       code: 'UNREADABLE_DEPENDENCIES',
       message: `${name} ${provider.fault}.`,
-      remedy: `Add to ${name}: static inject = [ … ], the classes or tokens in order${provider.fault.includes('emit') ? ', or @Injectable where the compiler emits types' : ''}.`,
+      remedy: `Add to ${name}: static inject = [ … ], the classes or tokens in order.${provider.fault.includes('emit') ? emitTypes : ''}`,
     })
   }
   for (const needed of provider.dependencies) {
