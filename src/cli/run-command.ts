@@ -27,7 +27,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   const command = commands.get(name)
   if (command === undefined) {
     const hint = didYouMean(name, commands.keys())
-    await terminal.err(`filigree: unknown command "${name}". ${hint}\n\n${usage()}`)
+    await terminal.err(`${`filigree: unknown command "${name}". ${hint}`.trimEnd()}\n\n${usage()}`)
     return exitCodes.usage
   }
   if (rest.includes('--help') || rest.includes('-h')) {
