@@ -1,6 +1,7 @@
 /** Finds the command that was meant, runs it and turns what it throws into a message and an exit code. */
 import { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
+import { migrateCommand } from './migrate-command.js'
 import { openapiCommand } from './openapi-command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 import { typesCommand } from './types-command.js'
@@ -13,6 +14,7 @@ export interface Command {
 }
 
 const commands: ReadonlyMap<string, Command> = new Map([
+  ['migrate', migrateCommand],
   ['openapi', openapiCommand],
   ['types', typesCommand],
 ])

@@ -1,0 +1,77 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { runCommand } from '../../src/cli/run-command.js'
+import { root } from '../openapi/command.js'
+
+const shop = join(root, 'test/cli/migrate/shop.ts')
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-'))
+  process.env.SHOP_DATABASE = `sqlite:${join(folder, 'shop.db')}`
+})
+
+afterAll(async () => {
+  delete process.env.SHOP_DATABASE
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  let out = ''
+  let err = ''
+  const code = await runCommand(['migrate', ...args], {
+    out: async (text) => void (out += text),
+    err: async (text) => void (err += text),
+    cwd: folder,
+  })
+  return { code, out, err }
+}
+
+describe('filigree migrate', () => {
+  it('makes a migration, runs it, lists it and takes it back', async () => {
+    const made = await run('make', 'first lamps', '--module', shop)
+    expect(made).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^migrations\/\d{14}_.*\.sqlite\.sql\n$/),
+      err: '',
+    })
+    const [file = ''] = await readdir(join(folder, 'migrations'))
+    expect(await readFile(join(folder, 'migrations', file), 'utf8')).toMatch(
+      /create table "?lamp"?/i,
+    )
+
+    const name = file.replace('.sqlite.sql', '')
+    expect(await run('status', '--module', shop)).toEqual({
+      code: 1,
+      out: `pending ${name}\n`,
+      err: '',
+    })
+    expect((await run('up', '--module', shop)).out).toBe(`ran: ${name}\n`)
+    expect((await run('up', '--module', shop)).out).toBe('Nothing to do.\n')
+    expect(await run('status', '--module', shop)).toEqual({
+      code: 0,
+      out: `applied ${name}\n`,
+      err: '',
+    })
+    expect((await run('make', 'again', '--module', shop)).out).toBe(
+      'Nothing differs: no migration is needed.\n',
+    )
+    expect((await run('down', '--module', shop)).out).toBe(`taken back: ${name}\n`)
+    expect((await run('status', '--module', shop)).code).toBe(1)
+  })
+
+  it.each([
+    [[], 'say what: make, up, down, status.'],
+    [['make'], 'make needs a name'],
+    [['up', 'twice'], 'it takes no more words.'],
+    [['down', '--steps', 'x'], '--steps is a number from 1.'],
+    [['up', '--fodler', 'x'], "Unknown option '--fodler'"],
+  ])('refuses %j with its usage', async (args, message) => {
+    const { code, err } = await run(...args)
+    expect(code).toBe(2)
+    expect(err).toContain(message)
+    expect(err).toContain('filigree migrate make <name> | up | down | status')
+  })
+})
