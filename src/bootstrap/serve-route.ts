@@ -3,6 +3,7 @@
  * A step that a route has no use for is left out, so that its requests do not pay for it.
  */
 import type { Gate } from '../auth/gate.js'
+import { HttpError } from '../errors/http-error.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
 import type { Times } from '../http/server.js'
 import type { Database } from '../records/database.js'
@@ -61,10 +62,16 @@ export function serveRoute(
   })
 }
 
-/** What the handler throws takes back all that it did; so does a promise of it that rejects. */
+/** What the handler throws takes back all that it did; so does a promise of it that rejects, or comes too late. */
 function inTransaction(invoke: Invoker, route: Route, database: Database | undefined): Invoker {
   if (route.options.transaction !== true || database === undefined) return invoke
-  return (request) => database.transaction(async () => await invoke(request))
+  return (request) =>
+    database.transaction(async () => {
+      const result = await invoke(request)
+      // The client was told 503 meanwhile: what came too late must not be there.
+      if (request.answered) throw new HttpError(503)
+      return result
+    })
 }
 
 /** A body is read only for handlers that can see it. */

@@ -48,12 +48,23 @@ class LampController {
     return this.#database.records(Lamp).create({ name: 'Right', price: 2 })
   }
 
+  @Post('/slow', { transaction: true, timeout: 20 })
+  @NoAuth
+  async slow() {
+    await this.#database.records(Lamp).create({ name: 'Late', price: 1 })
+    await new Promise<void>((resolve) => {
+      release = resolve
+    })
+  }
+
   @Get('/visits')
   visits(session: Session) {
     session.visits = Number(session.visits ?? 0) + 1
     return { visits: session.visits }
   }
 }
+
+let release: () => void = () => undefined
 
 @Module({ controllers: [LampController], records: [Lamp] })
 class LampModule {}
@@ -109,6 +120,14 @@ describe('an application with records', () => {
     await using app = await start()
     expect((await app.inject({ url: '/lamps/pair', json: { fail: true } })).status).toBe(409)
     expect((await app.inject('/lamps/count')).json()).toEqual({ count: 0 })
+    expect((await app.inject({ url: '/lamps/pair', json: {} })).status).toBe(200)
+    expect((await app.inject('/lamps/count')).json()).toEqual({ count: 2 })
+  })
+
+  it('takes back what came after the client was told that it took too long', async () => {
+    await using app = await start()
+    expect((await app.inject({ method: 'POST', url: '/lamps/slow' })).status).toBe(503)
+    release()
     expect((await app.inject({ url: '/lamps/pair', json: {} })).status).toBe(200)
     expect((await app.inject('/lamps/count')).json()).toEqual({ count: 2 })
   })
