@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Doc, Field, Get, Module, type Application } from 'filigree'
-import type { Page } from 'playwright-core'
+import type { Locator, Page, Response } from 'playwright-core'
 import { withPage } from '../browser/open-page.js'
 import { FixtureModule } from './fixture-application.js'
 
@@ -132,13 +132,23 @@ async function tryOut(
   for (const [name, value] of Object.entries(parameters)) {
     await block.locator(`tr[data-param-name="${name}"] input`).fill(value)
   }
-  const [answer] = await Promise.all([
-    page.waitForResponse((response) => !response.url().includes('/swagger')),
-    block.locator('.execute').click(),
-  ])
+  const answer = await execute(page, block)
   const shown = block.locator('.live-responses-table .response-col_status').last()
   await shown.filter({ hasText: String(answer.status()) }).waitFor()
   return String(answer.status())
+}
+
+/** The page takes a click for nothing while it still writes a parameter down, so the button is pressed until it asks. */
+async function execute(page: Page, block: Locator): Promise<Response> {
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const asked = page
+      .waitForResponse((response) => !response.url().includes('/swagger'), { timeout: 6000 })
+      .catch(() => undefined)
+    await block.locator('.execute').click()
+    const answer = await asked
+    if (answer !== undefined) return answer
+  }
+  throw new Error('The page asked for nothing.')
 }
 
 /** The browser reports a refused request as an error, which here is meant. */
