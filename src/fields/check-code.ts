@@ -73,6 +73,7 @@ export class CheckWriter {
       `const o = new ${source.constant(partial && constructs ? bareMaker(shape) : Make)}()`,
       `if (depth > 64) { ${source.constant(addDeepFault)}(faults); return o }`,
       refuse ? 'let sent = 0' : '',
+      'let now',
       ...fields,
       refuse ? 'let keys = 0; for (const key in input) keys++' : '',
       refuse
@@ -158,7 +159,9 @@ class FieldWriter {
 
   #writeDefault(value: unknown): string {
     const { source } = this.#writer
-    if (this.#plan.field.kind === 'datetime' && value === 'now') return 'new Date().toISOString()'
+    // One moment for all fields of an object: what is made together has one time.
+    if (this.#plan.field.kind === 'datetime' && value === 'now')
+      return '(now ??= new Date().toISOString())'
     if (typeof value === 'function') return `${source.constant(value)}()`
     if (typeof value !== 'object' || value === null) return source.constant(value)
     return `structuredClone(${source.constant(value)})`

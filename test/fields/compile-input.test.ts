@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import * as cv from 'class-validator'
 import { HttpError } from '../../src/errors/http-error.js'
 import { compileInput, type InputOptions } from '../../src/fields/compile-input.js'
@@ -312,5 +312,19 @@ describe('the kinds and rules', () => {
     ['string', { list: true }, 'a', 'it type: it must be a list'],
   ])('%s with %j says of %p: %s', (kind, rules, value, expected) => {
     expect(answer(classOf(kind, rules), { it: value })).toEqual([expected])
+  })
+})
+
+describe('a default of now', () => {
+  it('is one moment for all fields of an object', () => {
+    class Stamped {
+      @Field('datetime', { default: 'now' }) createdAt!: string
+      @Field('datetime', { default: 'now' }) updatedAt!: string
+    }
+    const asked = jest.spyOn(Date.prototype, 'toISOString')
+    const made = compileInput(readShape(Stamped))({}) as Stamped
+    expect(asked).toHaveBeenCalledTimes(1)
+    expect(made.createdAt).toBe(made.updatedAt)
+    asked.mockRestore()
   })
 })
