@@ -1,5 +1,6 @@
 /** The atlas's page in a real Chromium, from the first search to the logout. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -204,6 +205,7 @@ describe('the login', () => {
         .filter({ hasText: /^Fresh token \(1\) of [\d:]+, good until [\d:]+\.$/ })
         .waitFor()
       const before = await readToken(page)
+      await outliveSecond(before)
       await page.reload()
       await page.getByRole('heading', { name: 'Logged in as ada' }).waitFor()
       await page.getByText('250 countries, 171,0').waitFor()
@@ -249,6 +251,13 @@ describe('the login', () => {
       expect(await page.getByLabel('City', { exact: true }).isVisible()).toBe(false)
     }))
 })
+
+/** Tokens tell whole seconds: a fresh one within the second of the old would be the same token. */
+async function outliveSecond(token: string | null): Promise<void> {
+  const payload = Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString()
+  const { iat } = JSON.parse(payload) as { iat: number }
+  await setTimeout(Math.max(0, (iat + 1) * 1000 - Date.now()))
+}
 
 const readToken = (page: Page) => page.evaluate(() => localStorage.getItem('app_token'))
 
