@@ -4,6 +4,9 @@ import { HttpError } from '../errors/http-error.js'
 /** Text by name, a list where the name repeats. Has no prototype, so that no key can reach one. */
 export type TextValues = Record<string, string | string[]>
 
+/** Names that no field may have: in objects made carelessly they would reach a prototype. */
+export const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
 /** Most pairs that are read; more of them are refused with 400. */
 export const mostPairs = 1000
 
@@ -31,7 +34,7 @@ export function readQuery(text: string): TextValues {
 function addPair(values: TextValues, pair: string): void {
   const equals = pair.indexOf('=')
   const name = decode(equals === -1 ? pair : pair.slice(0, equals))
-  if (name === '__proto__' || name === 'constructor' || name === 'prototype') {
+  if (prototypeKeys.has(name)) {
     throw new HttpError(400, `"${name}" is no parameter name.`, { code: 'PROTOTYPE_KEY' })
   }
   const value = equals === -1 ? '' : decode(pair.slice(equals + 1))

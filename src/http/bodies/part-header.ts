@@ -1,6 +1,7 @@
 /** Reads the head of one part of a multipart body. Source: RFC 7578 §4.2; HTML, multipart/form-data encoding. */
 import { isUtf8 } from 'node:buffer'
 import { HttpError } from '../../errors/http-error.js'
+import { prototypeKeys } from '../query.js'
 import { readMediaType } from './media-type.js'
 
 export interface PartHeader {
@@ -13,7 +14,6 @@ export interface PartHeader {
 }
 
 const longestName = 200
-const forbiddenNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
  * Written anew instead of taken from formidable, which finds `name=` inside of a file's name, decodes `&#0047;` to a
@@ -29,7 +29,7 @@ export function readPartHeader(headers: Readonly<Record<string, string>>): PartH
   if (name.length > longestName) {
     throw malformed(`A field's name is longer than ${longestName} characters.`)
   }
-  if (forbiddenNames.has(name)) {
+  if (prototypeKeys.has(name)) {
     throw new HttpError(400, `"${name}" is no field name.`, { code: 'PROTOTYPE_KEY' })
   }
   const type = readMediaType(headers['content-type'] ?? '')
