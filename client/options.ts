@@ -33,16 +33,20 @@ export interface ClientOptions {
   fetch?: Fetch
 }
 
-/** Everything else `fetch` takes (`credentials`, `cache`, `redirect`, `keepalive` …) is handed on as it is. */
-export interface RequestOptions extends Omit<RequestInit, 'headers' | 'method'> {
+/** What every call may be given. Everything else `fetch` takes (`credentials`, `cache`, `keepalive` …) is handed on as it is. */
+export interface CommonOptions extends Omit<RequestInit, 'headers' | 'method' | 'body'> {
   /** Stands over the configured headers and over the token. */
   headers?: HeaderValues
+  /** Milliseconds until the call rejects with `TimeoutError`, the body's arrival included. Default: none. */
+  timeout?: number
+}
+
+/** The options of a call without known routes. */
+export interface RequestOptions extends CommonOptions, Pick<RequestInit, 'body'> {
   /** Added to the query string of the path. */
   params?: Params
   /** Values for the `<name>` and `{name}` parts of the path, each percent-encoded. Without it the path is sent as written. */
   path?: Readonly<Record<string, string | number>>
-  /** Milliseconds until the call rejects with `TimeoutError`, the body's arrival included. Default: none. */
-  timeout?: number
 }
 
 /** What a request interceptor receives. */

@@ -27,6 +27,7 @@
 import type {
   Answer,
   ClientOptions,
+  CommonOptions,
   Interceptor,
   Params,
   RequestConfig,
@@ -86,7 +87,7 @@ export interface TypedClient<
 > extends ClientBase {
   get<P extends Get>(
     path: P,
-    ...rest: WithOptions<CallOptions<RouteOf<R, `GET ${P}`>, P>>
+    ...rest: WithOptions<OwnOptions<RouteOf<R, `GET ${P}`>, P>>
   ): Promise<ResultOf<RouteOf<R, `GET ${P}`>>>
   post<P extends Post>(
     path: P,
@@ -103,7 +104,7 @@ export interface TypedClient<
   delete<P extends Delete>(
     path: P,
     ...rest: WithOptions<
-      CallOptions<RouteOf<R, `DELETE ${P}`>, P> & { body?: BodyOf<RouteOf<R, `DELETE ${P}`>> }
+      OwnOptions<RouteOf<R, `DELETE ${P}`>, P> & { body?: BodyOf<RouteOf<R, `DELETE ${P}`>> }
     >
   ): Promise<ResultOf<RouteOf<R, `DELETE ${P}`>>>
 }
@@ -136,18 +137,22 @@ type PathValue<Inner extends string> = Inner extends `${infer Name}:${infer Type
   ? Record<Name, Type extends 'int' | 'float' ? number : string>
   : Record<Inner, string>
 
-type CallOptions<Route, Path extends string> = Omit<RequestOptions, 'path' | 'params' | 'body'> &
-  (unknown extends PathValues<Path> ? unknown : { path: PathValues<Path> }) &
-  (Route extends { params: infer Query } ? QueryOption<Sent<Query>> : { params?: Params })
-type QueryOption<Query> = Partial<Query> extends Query ? { params?: Query } : { params: Query }
+// What belongs to one route alone stands apart from what all calls share: the compiler compares the small part.
+type OwnOptions<Route, Path extends string> = (Path extends `${string}${'<' | '{'}${string}`
+  ? { path: PathValues<Path> }
+  : unknown) &
+  (Route extends { params: infer Query } ? QueryOption<Query> : { params?: Params })
+type QueryOption<Query> =
+  Partial<Query> extends Query ? { params?: Sent<Query> } : { params: Sent<Query> }
 
-type WithOptions<Options> =
-  Partial<Options> extends Options ? [options?: Options] : [options: Options]
+type WithOptions<Own> = object extends Own
+  ? [options?: CommonOptions & Own]
+  : [options: CommonOptions & Own]
 type WithBody<Route, Path extends string> = Route extends { body: unknown }
-  ? [body: BodyOf<Route>, ...WithOptions<CallOptions<Route, Path>>]
-  : Partial<CallOptions<Route, Path>> extends CallOptions<Route, Path>
-    ? [body?: null, options?: CallOptions<Route, Path>]
-    : [body: null | undefined, options: CallOptions<Route, Path>]
+  ? [body: BodyOf<Route>, ...WithOptions<OwnOptions<Route, Path>>]
+  : object extends OwnOptions<Route, Path>
+    ? [body?: null, options?: CommonOptions & OwnOptions<Route, Path>]
+    : [body: null | undefined, options: CommonOptions & OwnOptions<Route, Path>]
 // A form carries any object's fields; the server checks them.
 type BodyOf<Route> = Route extends { body: infer Body }
   ? Sent<Body> | FormData | URLSearchParams
