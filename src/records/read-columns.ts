@@ -44,6 +44,7 @@ export function readColumns(type: Class, problems: Problem[]): TableColumns | un
 }
 
 const optionNames: Readonly<Record<keyof RecordOptions, true>> = {
+  mutations: true,
   name: true,
   plural: true,
   rows: true,

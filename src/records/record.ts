@@ -16,6 +16,12 @@ export interface RecordOptions {
    * `{ withDeleted: true }`. Unique fields count living rows only. Default false.
    */
   softDelete?: boolean
+  /**
+   * Who may create, update and delete it over GraphQL, nested in other records too: a role, several of which any will do,
+   * or `false` for nobody, which makes no mutations. Reading stays as it is. Default: what `@Secured` or `@NoAuth` before
+   * the class says, else whoever has a token.
+   */
+  mutations?: false | string | readonly string[]
   /** Keeps `createdAt` and `updatedAt`, both read-only. Default false. */
   timestamps?: boolean
   /**

@@ -71,7 +71,8 @@ function declarePage(model: RecordModel, services: RecordServices): FieldDeclara
 }
 
 export function declareMutations(model: RecordModel, { database }: RecordServices): Declarations {
-  const { name, access } = model
+  const { name, writeAccess: access } = model
+  if (!model.isWritable) return []
   const input: Readonly<Record<string, string>> = hasInput(model) ? { input: `${name}Input` } : {}
   const writer = (context: unknown): RecordWriter =>
     new RecordWriter(database(), callerOf(context), model)

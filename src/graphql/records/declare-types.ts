@@ -99,7 +99,8 @@ export function declareInput(model: RecordModel): TypeDeclaration | undefined {
 }
 
 /** True where a client can give something: GraphQL has no empty inputs. */
-export function hasInput({ fields, relations }: RecordModel): boolean {
+export function hasInput({ fields, relations, isWritable }: RecordModel): boolean {
+  if (!isWritable) return false
   if ([...fields.values()].some(({ isInput }) => isInput)) return true
   return [...relations.values()].some(({ idsName }) => idsName !== undefined)
 }

@@ -88,6 +88,10 @@ export interface RecordModel {
   readonly methods: readonly MethodModel[]
   /** What `@Secured` or `@NoAuth` before the class says. */
   readonly access: AccessRule | undefined
+  /** Clients can write it. */
+  readonly isWritable: boolean
+  /** Who may: the roles of its own rule, else `access`. */
+  readonly writeAccess: AccessRule | undefined
 }
 
 /** What generated fields carry as `extensions.filigree`, by which resolvers and planner know them. */

@@ -1,9 +1,10 @@
 /** Makes models of tables, and says what GraphQL cannot show. Source: decisions, GraphQL, Names and Kinds. */
 import { accessNotes, classAccess } from '../../auth/decorators.js'
-import type { AccessRule } from '../../auth/access.js'
+import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { isOrdered } from '../../records/operators.js'
+import type { RecordOptions } from '../../records/record.js'
 import type { Column, Relation, Table } from '../../records/table.js'
 import { EnumReader } from './read-enums.js'
 import type { EnumModel, FieldForm, FieldModel, MethodModel } from './model.js'
@@ -55,6 +56,8 @@ class ModelReader {
       relations: new Map(),
       methods: this.#readMethods(table),
       access: note,
+      isWritable: options.mutations !== false,
+      writeAccess: toWriteAccess(options.mutations) ?? note,
     }
     this.#models.set(table, model)
     return model
@@ -139,6 +142,11 @@ class ModelReader {
       remedy: 'Rename one of them.',
     })
   }
+}
+
+function toWriteAccess(mutations: RecordOptions['mutations']): AccessRule | undefined {
+  if (mutations === undefined || mutations === false) return undefined
+  return { ...tokenAccess, roles: typeof mutations === 'string' ? [mutations] : mutations }
 }
 
 function toRelation(

@@ -27,7 +27,7 @@ export class RecordWriter {
   constructor(database: Database, caller: Caller, root: RecordModel) {
     this.#database = database
     this.#caller = caller
-    this.#isOpen = root.access?.open === true
+    this.#isOpen = root.writeAccess?.open === true
   }
 
   /** @throws {HttpError} 400 `VALIDATION` and 409 `CONFLICT` with paths below `input`; 403 `FORBIDDEN` outside the caller's rows */
@@ -91,7 +91,7 @@ export class RecordWriter {
     { target, access }: RelationModel,
     read: ReadInput,
   ): Promise<Instance> {
-    const rule = target.access ?? (this.#isOpen ? tokenAccess : undefined)
+    const rule = target.writeAccess ?? (this.#isOpen ? tokenAccess : undefined)
     await admitted([access, rule], this.#caller, () => undefined)
     return this.#createWhole(tx, target, read)
   }

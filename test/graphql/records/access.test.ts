@@ -40,6 +40,29 @@ class Secret {
   @Field('integer') folderId!: number
 }
 
+@Record({ mutations: ['admin', 'editor'] })
+class Article {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @HasMany(() => Remark) remarks!: Rel<Remark[]>
+  @HasMany(() => Visit) visits!: Rel<Visit[]>
+}
+
+@Record
+class Remark {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('integer') articleId!: number
+  @BelongsTo(() => Article) article!: Rel<Article>
+}
+
+@Record({ mutations: false })
+class Visit {
+  @Field('id') id!: number
+  @Field('string', { readOnly: true }) page!: string
+  @Field('integer') articleId!: number
+}
+
 const server = await startPostgres()
 afterAll(() => server.close(), 30_000)
 
@@ -52,13 +75,16 @@ const visitor = { user: null }
 const ann = { user: { sub: 'ann' } }
 const bob = { user: { sub: 'bob' } }
 const admin = { user: { sub: 'root', roles: ['admin'] } }
+const editor = { user: { sub: 'eve', roles: ['editor'] } }
 
 describe.each(engines)('access to records on %s', (_name, open) => {
   let database: Database
   let graphql: GraphQL
   beforeEach(async () => {
     await (database as Database | undefined)?.close()
-    database = await connect(await open(), { records: [Folder, Note, Secret] })
+    database = await connect(await open(), {
+      records: [Folder, Note, Secret, Article, Remark, Visit],
+    })
     await database.sync()
     await database.records(Folder).create({ name: 'F', remark: 'r' })
     await database.records(Note).insertMany([
@@ -68,7 +94,7 @@ describe.each(engines)('access to records on %s', (_name, open) => {
     ])
     await database.records(Secret).create({ word: 'w', folderId: 1 })
     graphql = new GraphQL({ database, maskErrors: false })
-    graphql.schema.fromOrm(Folder)
+    graphql.schema.fromOrm(Folder).fromOrm(Article)
   })
   afterAll(() => database.close())
 
@@ -200,5 +226,53 @@ describe.each(engines)('access to records on %s', (_name, open) => {
     })
     expect(await database.records(Folder).count()).toBe(1)
     expect((await run(text, ann)).data).toEqual({ createFolder: { id: expect.any(String) } })
+  })
+
+  describe('the option mutations', () => {
+    const create = 'mutation { createArticle(input: { title: "A" }) { title } }'
+
+    it('leaves reading to everybody and lets only its roles write', async () => {
+      expect(await codes(create, visitor)).toEqual({
+        data: null,
+        errors: [[['createArticle'], 'UNAUTHENTICATED']],
+      })
+      expect(await codes(create, ann)).toEqual({
+        data: null,
+        errors: [[['createArticle'], 'FORBIDDEN']],
+      })
+      expect((await run(create, editor)).data).toEqual({ createArticle: { title: 'A' } })
+      const update = 'mutation { updateArticle(id: 1, input: { title: "B" }) { title } }'
+      expect(await codes(update, ann)).toMatchObject({ data: null })
+      expect((await run(update, admin)).data).toEqual({ updateArticle: { title: 'B' } })
+      expect(await codes('mutation { deleteArticle(id: 1) }', ann)).toMatchObject({ data: null })
+      expect((await run('{ articles { title } articleCount }', visitor)).data).toEqual({
+        articles: [{ title: 'B' }],
+        articleCount: 1,
+      })
+    })
+
+    it('binds what is created inside others', async () => {
+      const text =
+        'mutation { createRemark(input: { text: "x", article: { title: "N" } }) { article { title } } }'
+      expect(await codes(text, ann)).toEqual({
+        data: { createRemark: null },
+        errors: [[['createRemark'], 'FORBIDDEN']],
+      })
+      expect(await database.records(Article).count()).toBe(0)
+      expect((await run(text, editor)).data).toEqual({ createRemark: { article: { title: 'N' } } })
+    })
+
+    it('makes no mutations and no input where it is false, and none in others', () => {
+      expect(graphql.sdl).toContain('visits(limit: Int = 10')
+      expect(graphql.sdl).not.toMatch(/(?:create|update|delete)Visit\b|VisitInput/)
+      expect(graphql.sdl).toMatch(
+        /input ArticleInput \{\s+title: String\s+remarks: \[RemarkInput!\]\s+\}/,
+      )
+    })
+
+    it('leaves their names to mutations by hand', async () => {
+      graphql.schema.addMutation('deleteVisit', { type: 'Boolean', resolve: () => true })
+      expect((await run('mutation { deleteVisit }', ann)).data).toEqual({ deleteVisit: true })
+    })
   })
 })
