@@ -60,7 +60,6 @@ export class FirstStart {
         this.#report.show('Loading the cities', done, known.length)
       },
     })
-    if (this.#database.engineName === 'postgres') await countOnFrom(tx, known.length)
   }
 }
 
@@ -74,14 +73,4 @@ function* toCities(
     const searchable = toSearchable(name)
     yield { id: index + 1, name, lat, lng, countryId, searchable }
   }
-}
-
-/** PostgreSQL does not count ids that are given: the next city would get a taken one. */
-async function countOnFrom(tx: Transaction, last: number): Promise<void> {
-  await tx.kysely
-    .selectNoFrom((eb) => {
-      const sequence = eb.fn('pg_get_serial_sequence', [eb.val('city'), eb.val('id')])
-      return eb.fn('setval', [sequence, eb.val(last)]).as('last')
-    })
-    .execute()
 }

@@ -75,7 +75,7 @@ export class Database implements Source {
   /** Use `connect`, or ask for a `Database` in a constructor. */
   constructor({ engine, builder, log, now }: DatabaseParts) {
     this.log = log
-    this.context = createContext(engine, builder, now)
+    this.context = createContext({ engine, builder, now, tables: this.tables })
     this.#transactions = new Transactions(this.context, (changes) => {
       changes.forEach((change) => {
         this.#tell(change)
@@ -228,7 +228,12 @@ export class Transaction {
   }
 }
 
-function createContext(engine: Engine, builder: Builder, now: () => number): RecordsContext {
+function createContext({
+  engine,
+  builder,
+  now,
+  tables,
+}: Pick<RecordsContext, 'engine' | 'builder' | 'now' | 'tables'>): RecordsContext {
   const { dialect } = engine
   const codecs = new WeakMap<Table, TableCodec>()
   const plans = new WeakMap<Table, TablePlans>()
@@ -241,6 +246,7 @@ function createContext(engine: Engine, builder: Builder, now: () => number): Rec
   return Object.freeze({
     engine,
     builder,
+    tables,
     dialect,
     codecOf,
     plansOf: (table: Table) =>

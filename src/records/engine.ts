@@ -81,6 +81,11 @@ export interface Dialect {
   foldValue(text: string): string
   /** One value that stands for a list in `listTest`; `undefined` where the column's values cannot travel so. */
   encodeList(column: Column, values: readonly unknown[]): unknown
+  /**
+   * SQL of one row that makes the database count on behind the keys in `stored`, which the program gave; absent where it
+   * does so by itself. Both names are quoted.
+   */
+  readonly passKeys?: (table: string, key: string) => string
   /** SQL around the placeholder of such a list: what stands behind the column's name. */
   readonly listTest: readonly [before: string, after: string]
 }

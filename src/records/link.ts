@@ -35,7 +35,7 @@ export async function link(table: Table, source: Source, wanted: Link): Promise<
       try {
         count += await runner.change(plan.statement, arrange(plan, [own, other]))
       } catch (error) {
-        throw toClientError(error, table, 'write', relation)
+        throw toClientError(error, table, 'write', { broken: relation })
       }
     }
     return count

@@ -1,6 +1,7 @@
 /** The statements of one table: each is written once for every shape of question, then kept. */
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
 import type { TableCodec } from './codec.js'
+import { quote } from './ddl.js'
 import type { Dialect } from './engine.js'
 import type { Condition } from './filter.js'
 import { FilterWriter } from './filter-sql.js'
@@ -81,8 +82,13 @@ export class TablePlans {
         const slots = columns.map((_, column) => new Slot(row * columns.length + column))
         return sql`(${sql.join(slots.map((slot) => sql.val(slot)))})`
       })
+      const insert = sql`${into} (${names}) values ${sql.join(lists)}`
+      const pass = columns.includes(this.table.key) ? this.#passKeys() : undefined
+      if (pass === undefined) return this.#builder.compile(sql`${insert}${returning}`, true)
+      const stored = returns ? this.#columns : sql.ref(this.table.key.name)
+      const answer = returns ? sql`select stored.* from stored, passed` : sql`select 1 from passed`
       return this.#builder.compile(
-        sql`${into} (${names}) values ${sql.join(lists)}${returning}`,
+        sql`with stored as (${insert} returning ${stored}), passed as (${sql.raw(pass)}) ${answer}`,
         true,
       )
     })
@@ -108,6 +114,15 @@ export class TablePlans {
           ? sql`delete from ${sql.table(name)} where ${this.#isKey(0)}`
           : sql`update ${sql.table(name)} set ${sql.ref(deletedAt.name)} = ${new Slot(0)} where ${this.#isKey(1)}`
       return this.#builder.compile(fragment, true)
+    })
+  }
+
+  /** Whether a row, deleted softly or not, holds a value in this column. Value: that. */
+  refers(column: Column): Plan {
+    return this.#kept.get(`h${column.name}`, () => {
+      const { sql } = this.#builder
+      const fragment = sql`select 1 from ${sql.table(this.table.name)} where ${sql.ref(column.name)} = ${new Slot(0)} limit 1`
+      return this.#builder.compile(fragment, false)
     })
   }
 
@@ -146,6 +161,13 @@ export class TablePlans {
         : sql`insert into ${table} (${from}, ${to}) values (${new Slot(0)}, ${new Slot(1)}) on conflict do nothing`
       return this.#builder.compile(fragment, true)
     })
+  }
+
+  /** In the statement that writes the keys: one journey, and no gap in which a fault leaves half. */
+  #passKeys(): string | undefined {
+    const { name, key } = this.table
+    if (key.generated !== 'increment') return undefined
+    return this.#dialect.passKeys?.(quote(name), quote(key.name))
   }
 
   #planFind(): Plan {

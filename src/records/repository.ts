@@ -19,6 +19,7 @@ import {
 import { readOrder } from './order.js'
 import { createRelationLoader } from './load-relations.js'
 import type { Selection, TablePlans } from './plans.js'
+import { findReferrer } from './find-referrer.js'
 import type { Source } from './source.js'
 import type { Table } from './table.js'
 import { findBrokenRelation } from './broken-relation.js'
@@ -159,7 +160,13 @@ export class Repository<T extends object = object> {
       const { statement } = this.#plans.remove()
       const moment = new Date(this.#source.context.now()).toISOString()
       const values = this.table.deletedAt === undefined ? [key] : [moment, key]
-      const deleted = this.#guard('delete', () => this.#source.runner().change(statement, values))
+      const deleted = attempt(
+        () => this.#source.runner().change(statement, values),
+        (error) =>
+          after(findReferrer(this.table, this.#source, error, key), (referrer): number => {
+            throw toClientError(error, this.table, 'delete', { referrer })
+          }),
+      )
       return after(deleted, (count) => {
         if (count > 0) this.#source.changed({ event: 'deleted', table: this.table, id })
         return count > 0
@@ -223,7 +230,7 @@ export class Repository<T extends object = object> {
     return attempt(run, (error) => {
       if (record === undefined) throw toClientError(error, this.table, doing)
       return after(findBrokenRelation(this.table, this.#source, error, record), (broken): R => {
-        throw toClientError(error, this.table, doing, broken)
+        throw toClientError(error, this.table, doing, { broken })
       })
     })
   }

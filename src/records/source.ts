@@ -10,6 +10,8 @@ import type { WriteChecks } from './write-check.js'
 export interface RecordsContext extends FilterContext {
   readonly engine: Engine
   readonly builder: Builder
+  /** Every table known so far. */
+  readonly tables: ReadonlySet<Table>
   plansOf(table: Table): TablePlans
   checksOf(table: Table, from: 'client' | 'program'): WriteChecks
   /** Milliseconds since 1970. */

@@ -6,22 +6,35 @@ import type { Column, Relation, Table } from './table.js'
 /** What a statement was doing, to say what its failure means. */
 export type Doing = 'read' | 'write' | 'delete'
 
+/** What could be found out about a reference that does not hold. */
+export interface Hint {
+  /** The relation whose key no row has. */
+  readonly broken?: Relation | undefined
+  /** Whose rows still hold the key. */
+  readonly referrer?: Referrer | undefined
+}
+
+export interface Referrer {
+  readonly table: Table
+  /** One of its columns. */
+  readonly column: Column
+}
+
 /**
- * @param broken the relation whose key no row has, where it could be found out
  * @returns what to throw: an `HttpError` where the client or time can help, else the error itself
  */
 export function toClientError(
   error: unknown,
   table: Table,
   doing: Doing,
-  broken?: Relation,
+  { broken, referrer }: Hint = {},
 ): unknown {
   if (!(error instanceof EngineFault)) return error
   switch (error.kind) {
     case 'unique':
       return taken(table, error)
     case 'reference':
-      return doing === 'delete' ? stillUsed(table, error) : noSuch(table, error, broken)
+      return doing === 'delete' ? stillUsed(table, error, referrer) : noSuch(table, error, broken)
     case 'value':
       return new HttpError(400, 'A value does not fit the record.', {
         code: 'VALIDATION',
@@ -84,8 +97,16 @@ export function toConstraintName(table: string, column: string): string {
   return `${table.slice(0, 28)}_${column.slice(0, 28)}_fkey`
 }
 
-function stillUsed(table: Table, fault: EngineFault): HttpError {
-  return conflict(`This ${table.type.name} is still referred to by other records.`, fault)
+function stillUsed(table: Table, fault: EngineFault, referrer: Referrer | undefined): HttpError {
+  const path = referrer === undefined ? undefined : toPath(referrer)
+  const message = `This ${table.type.name} is still referred to by ${path ?? 'other records'}.`
+  if (path === undefined) return conflict(message, fault)
+  return conflict(message, fault, [{ path, code: 'reference', message }])
+}
+
+/** `Product.categoryId`, without the field where it is hidden. */
+function toPath({ table, column }: Referrer): string {
+  return column.field.hidden ? table.type.name : `${table.type.name}.${column.property}`
 }
 
 function conflict(message: string, cause: EngineFault, errors?: HttpError['errors']): HttpError {

@@ -134,6 +134,27 @@ export function describeDatabase(name: string, open: () => Promise<DatabaseUnder
         })
       })
 
+      it('counts on behind keys that were given, and never back', async () => {
+        const people = database.records(Person)
+        const next = async (): Promise<number> =>
+          (await people.create({ city: `c${await people.count()}`, street: '' })).id
+        const before = await next()
+        await people.create({ id: before + 3, city: 'near', street: '' })
+        expect(await next()).toBe(before + 4)
+        await people.insertMany([
+          { id: before + 5000, city: 'far', street: '' },
+          { id: before + 6, city: 'nearer', street: '' },
+          { city: 'next', street: '' },
+        ])
+        expect(await next()).toBe(before + 5002)
+        await people.create({ id: before + 7, city: 'between', street: '' })
+        expect(await next()).toBe(before + 5003)
+        await database.transaction(async (tx) => {
+          await tx.records(Person).create({ id: before + 6000, city: 'in', street: '' })
+        })
+        expect(await next()).toBe(before + 6001)
+      })
+
       it('gives UUID keys, and finds them in any case', async () => {
         const authors = database.records(Author)
         const ann = await authors.create({ name: 'Ann' })
@@ -209,9 +230,16 @@ export function describeDatabase(name: string, open: () => Promise<DatabaseUnder
 
       it('does not delete what others refer to, unless they go along', async () => {
         const lamp = await create()
+        const message = 'This Category is still referred to by Product.categoryId.'
         await expect(categories.delete(light.id)).rejects.toMatchObject({
           status: 409,
-          message: 'This Category is still referred to by other records.',
+          code: 'CONFLICT',
+          message,
+          errors: [{ path: 'Product.categoryId', code: 'reference', message }],
+        })
+        await database.transaction(async (tx) => {
+          const work = tx.transaction((part) => part.records(Category).delete(light.id))
+          await expect(work).rejects.toMatchObject({ status: 409, message })
         })
         await database.records(Review).create({ stars: 5, productId: lamp.id })
         expect(await products.delete(lamp.id)).toBe(true)

@@ -16,7 +16,26 @@ export function createPostgresDialect(hasIcu: boolean): Dialect {
     foldValue: (text) => text.toLowerCase(),
     encodeList: (_column, values) => values,
     listTest: ['= any(', ')'],
+    passKeys,
   }
+}
+
+/**
+ * A sequence does not heed keys that are given: the next row would get a taken one. Near ones are counted through, since
+ * `setval` could set back what another session counts meanwhile; a far one is jumped to. Without the privilege nothing
+ * is done: rows were written without it before.
+ */
+function passKeys(table: string, key: string): string {
+  const name = `'${table.replaceAll("'", "''")}'`
+  const column = `'${key.slice(1, -1).replaceAll('""', '"').replaceAll("'", "''")}'`
+  return `select max(case when gap > 1000 then setval(counter, largest)
+      else (select max(next) from (select nextval(counter) as next from generate_series(1, gap)) n) end)
+    from (
+      select counter, largest, largest - coalesce(pg_sequence_last_value(counter), 0) as gap
+      from (select max(${key}) as largest from stored) k,
+        (select pg_get_serial_sequence(${name}, ${column})::regclass as counter) s
+      where has_sequence_privilege(counter, 'update')
+    ) g where gap > 0`
 }
 
 /** Text sorts by code point in the collation C whatever the database's own; `json` keeps a value's text, `jsonb` would not. */
