@@ -19,6 +19,7 @@ import { row as post } from './rows/post.mjs'
 import { row as records } from './rows/records.mjs'
 import { row as routes } from './rows/routes.mjs'
 import { row as secured } from './rows/secured.mjs'
+import { row as types } from './rows/types.mjs'
 import { row as upload } from './rows/upload.mjs'
 
 const all = [
@@ -35,6 +36,7 @@ const all = [
   firstResponse,
   upload,
   memory,
+  types,
 ]
 
 function selectRows(names) {
