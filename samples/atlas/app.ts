@@ -13,7 +13,7 @@ import { City, Country, Picture, User } from './records.js'
 import { World } from './world.js'
 
 @Controller
-class IndexController {
+export class IndexController {
   @Get
   @Doc({
     description: 'Where to begin: a page for browsers.',

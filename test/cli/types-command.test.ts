@@ -74,6 +74,12 @@ describe('filigree types', () => {
     expect(checked).toEqual({ code: 0, output: '' })
   })
 
+  it('writes the routes of the atlas', async () => {
+    const { code, out, err } = await runIn(root, 'samples/atlas/app.ts')
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toContain("'GET /countries/<code:slug>/cities': {")
+  })
+
   it('writes types that say what the application answers', async () => {
     await using app = await bootstrap(AppModule, {
       port: 0,
