@@ -53,3 +53,7 @@ export function distance(a: Place, b: Place): number {
     Math.cos(a.lat * toRadians) * Math.cos(b.lat * toRadians) * half(a.lng, b.lng)
   return 2 * earthRadius * Math.asin(Math.min(1, Math.sqrt(chord)))
 }
+
+export function toTenths(kilometres: number): number {
+  return Math.round(kilometres * 10) / 10
+}

@@ -1,7 +1,9 @@
 /** What the atlas keeps in its database: each class is a table, and a type of GraphQL. */
-import { BelongsTo, Field, HasMany, Record, Secured, type Rel } from 'filigree'
+import { BelongsTo, Field, HasMany, Record, Resolve, Secured, type Rel } from 'filigree'
+import { distance, toTenths, type Place } from './geography.js'
 
-@Record
+/** Everybody reads it; over GraphQL administrators alone write it. */
+@Record({ mutations: 'admin' })
 export class Country {
   @Field('id') id!: number
   @Field('string', {
@@ -24,7 +26,8 @@ export class Country {
   @HasMany(() => City) cities!: Rel<City[]>
 }
 
-@Record
+/** Everybody reads it; over GraphQL administrators alone write it, over REST whoever logs in adds and changes. */
+@Record({ mutations: 'admin' })
 export class City {
   @Field('id') id!: number
   @Field('string', { minLength: 1, maxLength: 120, example: 'Reykjavík' }) name!: string
@@ -35,6 +38,15 @@ export class City {
   @BelongsTo(() => Country) country!: Rel<Country>
   /** The name without case and accents. `CitySearch` fills it in where it was not given. */
   @Field('string', { hidden: true, optional: true, index: true }) searchable?: string
+  /** Computed where it is asked for: `{ cities { name distance(lat: 64.14, lng: -21.9) } }`. */
+  @Resolve('Float', {
+    needs: ['lat', 'lng'],
+    args: { lat: 'Float!', lng: 'Float!' },
+    description: 'Kilometres from a point.',
+  })
+  distance(from: Place): number {
+    return toTenths(distance(from, this))
+  }
 }
 
 /** For administrators, over GraphQL too. */
@@ -48,8 +60,8 @@ export class User {
   @Field('string', { hidden: true, optional: true }) passwordHash?: string
 }
 
-/** Which country has which file. */
-@Record({ timestamps: true })
+/** Which country has which file. Uploads alone write it: GraphQL shows it, and has no mutations of it. */
+@Record({ timestamps: true, mutations: false })
 export class Picture {
   @Field('id') id!: number
   @Field('integer', { unique: true }) countryId!: number

@@ -2,7 +2,7 @@
 import { Database, HttpError, type Repository } from 'filigree'
 import { containing, escapePattern, toSearchable } from './city-search.js'
 import type { KnownCity } from './gazetteer.js'
-import { boxAround, distance, type Place } from './geography.js'
+import { boxAround, distance, toTenths, type Place } from './geography.js'
 import { toPage, type Paged, type PageQuery } from './paging.js'
 import { City, Country } from './records.js'
 
@@ -166,8 +166,4 @@ export class World {
 
 function toAnswer({ id, name, lat, lng }: City, { code }: Country): CityAnswer {
   return { id, name, lat, lng, country: code }
-}
-
-function toTenths(kilometres: number): number {
-  return Math.round(kilometres * 10) / 10
 }

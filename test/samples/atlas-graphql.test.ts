@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Application } from '../../src/index.js'
+import { logIn, startAtlas } from './small-world.js'
+
+let folder: string
+let app: Application
+let grace: string
+let ada: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'filigree-atlas-'))
+  app = await startAtlas({ url: 'sqlite::memory:', folder })
+  grace = await logIn(app)
+  ada = await logIn(app, 'ada', 'analytical')
+})
+
+afterAll(async () => {
+  await app.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function ask(query: string, token?: string) {
+  const sent = { url: '/graphql', json: { query } }
+  const { status, body } = await app.inject(token === undefined ? sent : { ...sent, token })
+  const { data, errors = [] } = JSON.parse(body) as {
+    data: unknown
+    errors?: { message: string; extensions: { code: string } }[]
+  }
+  return { status, data, codes: errors.map(({ extensions }) => extensions.code) }
+}
+
+describe('the atlas over GraphQL', () => {
+  it('shows countries with their cities, and cities with their country', async () => {
+    const query = `{
+      countries(where: { code: { eq: "IS" } }) { name cities(limit: 2) { name country { flag } } }
+      cityCount
+    }`
+    expect(await ask(query)).toEqual({
+      status: 200,
+      data: {
+        countries: [
+          {
+            name: 'Iceland',
+            cities: [
+              { name: 'Reykjavík', country: { flag: '⚑' } },
+              { name: 'Kópavogur', country: { flag: '⚑' } },
+            ],
+          },
+        ],
+        cityCount: 10,
+      },
+      codes: [],
+    })
+  })
+
+  it('computes how far a city is, whatever else of it is asked for', async () => {
+    const query = '{ city(id: 2) { distance(lat: 64.14, lng: -21.9) } }'
+    expect((await ask(query)).data).toEqual({ city: { distance: 3.1 } })
+  })
+
+  it.each([
+    ['createCountry', 'mutation { createCountry(input: { code: "XX" }) { id } }'],
+    ['updateCountry', 'mutation { updateCountry(id: 1, input: { name: "x" }) { id } }'],
+    ['deleteCountry', 'mutation { deleteCountry(id: 1) }'],
+    ['createCity', 'mutation { createCity(input: { name: "x" }) { id } }'],
+    ['updateCity', 'mutation { updateCity(id: 1, input: { name: "x" }) { id } }'],
+    ['deleteCity', 'mutation { deleteCity(id: 1) }'],
+    ['createUser', 'mutation { createUser(input: { name: "x", roles: ["admin"] }) { id } }'],
+    ['deleteUser', 'mutation { deleteUser(id: 1) }'],
+  ])('runs %s for administrators only', async (_name, mutation) => {
+    expect(await ask(mutation)).toEqual({ status: 401, data: null, codes: ['UNAUTHENTICATED'] })
+    expect(await ask(mutation, grace)).toEqual({ status: 403, data: null, codes: ['FORBIDDEN'] })
+    expect((await ask('{ countryCount cityCount }')).data).toEqual({
+      countryCount: 5,
+      cityCount: 10,
+    })
+  })
+
+  it('lets administrators write', async () => {
+    const create = `mutation {
+      createCity(input: { name: "Nýborg", lat: 64.2, lng: -21.7, countryId: 1 }) { id country { code } }
+    }`
+    expect(await ask(create, ada)).toEqual({
+      status: 200,
+      data: { createCity: { id: '11', country: { code: 'IS' } } },
+      codes: [],
+    })
+    expect((await ask('mutation { deleteCity(id: 11) }', ada)).data).toEqual({ deleteCity: true })
+  })
+
+  it('keeps users to administrators, and passwords to itself', async () => {
+    expect(await ask('{ users { name } }', grace)).toMatchObject({ status: 403, data: null })
+    expect((await ask('{ users { name roles } }', ada)).data).toEqual({
+      users: [
+        { name: 'ada', roles: ['admin'] },
+        { name: 'grace', roles: [] },
+      ],
+    })
+    expect(app.graphql.sdl).not.toMatch(/passwordHash|searchable/)
+  })
+
+  it('shows pictures and has no mutations of them: uploads write them', async () => {
+    expect(await ask('{ pictures { id } }')).toMatchObject({ data: { pictures: [] } })
+    expect(app.graphql.sdl).not.toMatch(/(?:create|update|delete)Picture/)
+  })
+})
