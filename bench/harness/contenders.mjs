@@ -12,7 +12,7 @@ export function selectContenders(contenders, beginnings) {
 }
 
 /**
- * Starts every contender and checks its answers. One that fails is stopped, noted in `failures`, and left out.
+ * Starts every contender and checks its answers, by its own `probes` where it has any. One that fails is stopped, noted in `failures`, and left out.
  *
  * @returns `[{ contender, server }]` of those that are up and answer alike
  */
@@ -22,7 +22,7 @@ export async function startContenders(contenders, { env, probes = [], failures }
     let server
     try {
       server = await startServer(contender, env)
-      await assertSameAnswers(contender.name, server.url, probes)
+      await assertSameAnswers(contender.name, server.url, contender.probes ?? probes)
       started.push({ contender, server })
     } catch (error) {
       await server?.stop()

@@ -15,7 +15,7 @@ async function loadOnce({ contender, server }, request, options) {
 /**
  * Measures requests per second of every contender in turn.
  *
- * @param row `{ contenders: [{ name, file, request?, env? }], request, probes, env? }`; a contender's own request takes the place of the row's
+ * @param row `{ contenders: [{ name, file, request?, probes?, env? }], request, probes, env? }`; a contender's own request and probes take the place of the row's
  * @returns `{ figures: [requests per second, processor time, 99th percentile], failures }`
  */
 export async function measureLoad(row, options) {

@@ -1,7 +1,7 @@
 /** Three levels of GraphQL, lists in lists: categories, their items, their reviews; on SQLite and on PostgreSQL. */
 import { withPostgresShop, withSqliteShop } from '../harness/databases.mjs'
 import { measureLoad } from '../harness/load-row.mjs'
-import { ask, deepQuery } from '../servers/shop-queries.mjs'
+import { ask, deepQuery, deepQueryOfTables } from '../servers/shop-queries.mjs'
 import { categoryTree } from '../servers/shop.mjs'
 
 const all = [
@@ -11,8 +11,20 @@ const all = [
 ]
 
 const request = ask(deepQuery)
-const probe = { request, status: 200, json: { data: { categories: categoryTree(10, 10, 5) } } }
+const json = { data: { categories: categoryTree(10, 10, 5) } }
+const probe = { request, status: 200, json }
 const probes = [probe, probe, probe]
+
+const requestOfTables = ask(deepQueryOfTables)
+const withNumbers = JSON.parse(JSON.stringify(json), (key, value) =>
+  key === 'id' ? Number(value) : value,
+)
+const postgraphile = {
+  name: 'PostGraphile, PostgreSQL',
+  file: 'graphql/postgraphile.mjs',
+  request: requestOfTables,
+  probes: [{ request: requestOfTables, status: 200, json: withNumbers }],
+}
 
 /** The contenders on each database; those on PostgreSQL say so in their names. */
 const onBoth = (sqlite, postgres) => [
@@ -22,6 +34,7 @@ const onBoth = (sqlite, postgres) => [
     name: `${each.name}, PostgreSQL`,
     env: { ...each.env, DATABASE_URL: postgres },
   })),
+  { ...postgraphile, env: { DATABASE_URL: postgres } },
 ]
 
 export const row = {

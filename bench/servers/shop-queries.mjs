@@ -4,6 +4,9 @@ export const listQuery = '{ items(limit: 50) { id name price category { id name 
 
 export const deepQuery = `{ categories(limit: 10) { id name items(limit: 10) { id name price reviews(limit: 5) { id stars text } } } }`
 
+/** The same for a schema that was made from the tables: other names, and numbers for keys. */
+export const deepQueryOfTables = `{ categories: allCategoriesList(first: 10) { id: rowId name items: itemsByCategoryIdList(first: 10) { id: rowId name price reviews: reviewsByItemIdList(first: 5) { id: rowId stars text } } } }`
+
 export const oneQuery = 'query ($id: ID!) { item(id: $id) { id name price category { id name } } }'
 
 export const updateMutation =
