@@ -21,6 +21,7 @@ import { row as routes } from './rows/routes.mjs'
 import { row as secured } from './rows/secured.mjs'
 import { row as types } from './rows/types.mjs'
 import { row as upload } from './rows/upload.mjs'
+import { row as workers } from './rows/workers.mjs'
 
 const all = [
   get,
@@ -36,6 +37,7 @@ const all = [
   firstResponse,
   upload,
   memory,
+  workers,
   types,
 ]
 
