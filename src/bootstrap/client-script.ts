@@ -10,8 +10,8 @@ import { promisify } from 'node:util'
 import type { Problem } from '../errors/declaration-error.js'
 import { createTextPage } from '../http/text-page.js'
 import { parsePattern } from '../routing/pattern.js'
-import type { ServedRoute } from './served-route.js'
-import type { StaticRoute } from './static-files.js'
+import type { Invoker } from './invoker.js'
+import { pageRoute, type PageRoute } from './page-route.js'
 
 /** The map lies where the script's last line says. */
 const files = [
@@ -35,11 +35,7 @@ const fromSource = import.meta.url.endsWith('.ts')
  * @param enabled false makes none
  * @param problems takes `CLIENT_MISSING` where the script was not built
  */
-export function scriptRoutes(
-  enabled: boolean,
-  timeout: number,
-  problems: Problem[],
-): StaticRoute[] {
+export function scriptRoutes(enabled: boolean, timeout: number, problems: Problem[]): PageRoute[] {
   if (!enabled) return []
   const read = fromSource ? readFromSource() : readBuilt(problems)
   return files.flatMap(({ path, name, type }) => {
@@ -47,21 +43,12 @@ export function scriptRoutes(
     const pattern = parsePattern(path, where, problems)
     if (pattern === undefined) return []
     const page = createTextPage(type, () => read(name))
-    const served: ServedRoute = {
-      name: `client ${path}`,
-      pathNames: [],
-      before: [],
-      invoke: async (request) => {
-        const answer = await page(request)
-        if (request.query.v === undefined) return answer
-        return answer.header('Cache-Control', 'public, max-age=31536000, immutable')
-      },
-      shape: undefined,
-      after: [],
-      rule: { status: 200, notFoundWhenEmpty: false },
-      timeout,
+    const invoke: Invoker = async (request) => {
+      const answer = await page(request)
+      if (request.query.v === undefined) return answer
+      return answer.header('Cache-Control', 'public, max-age=31536000, immutable')
     }
-    return [{ pattern, served }]
+    return [pageRoute({ name: `client ${path}`, pattern, invoke, timeout })]
   })
 }
 

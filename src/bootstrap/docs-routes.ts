@@ -6,10 +6,11 @@ import { resolveDocsOptions, type ResolvedDocs } from '../openapi/docs-options.j
 import { docsPages } from '../openapi/docs-pages.js'
 import { createDocument, type OpenApiDocument } from '../openapi/document.js'
 import { findNameCollisions } from '../openapi/name-collisions.js'
-import { parsePattern, type Pattern } from '../routing/pattern.js'
+import { parsePattern } from '../routing/pattern.js'
+import { pageRoute, type PageRoute } from './page-route.js'
 import type { PlannedRoute } from './plan-routes.js'
 import { promiseOf } from './serve-route.js'
-import type { ServedRoute } from './served-route.js'
+import type { Step } from './served-route.js'
 
 /** @param docs `undefined` where the documentation is off: then names may collide */
 export function findDocumentationProblems(
@@ -35,31 +36,17 @@ export function documentReader(
   }
 }
 
-export interface DocsRoute {
-  readonly pattern: Pattern
-  readonly served: ServedRoute
-}
-
 /** A route for each page, for GET and HEAD. None where the documentation is off. */
 export function docsRoutes(
   docs: ResolvedDocs | undefined,
   read: () => OpenApiDocument,
   { gate, timeout }: { readonly gate: Gate; readonly timeout: number },
-): DocsRoute[] {
+): PageRoute[] {
   if (docs === undefined) return []
   return docsPages(docs, read).flatMap(({ path, access, answer }) => {
     const pattern = parsePattern(path, `bootstrap docs ${path}`, [])
     if (pattern === undefined) return []
-    const served: ServedRoute = {
-      name: `docs ${path}`,
-      pathNames: pattern.names,
-      before: access.open ? [] : [(request) => promiseOf(gate.admit(request, access))],
-      invoke: answer,
-      shape: undefined,
-      after: [],
-      rule: { status: 200, notFoundWhenEmpty: false },
-      timeout,
-    }
-    return [{ pattern, served }]
+    const before: Step[] = access.open ? [] : [(request) => promiseOf(gate.admit(request, access))]
+    return [pageRoute({ name: `docs ${path}`, pattern, before, invoke: answer, timeout })]
   })
 }

@@ -20,8 +20,9 @@ import { planGraphql, type PlannedGraphql } from './graphql-routes.js'
 import { createLog } from './logger.js'
 import { collectParts, type Parts } from './module.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
+import type { PageRoute } from './page-route.js'
 import { planRoutes, type PlannedRoute } from './plan-routes.js'
-import { staticRoutes, type StaticRoute } from './static-files.js'
+import { staticRoutes } from './static-files.js'
 
 export interface ApplicationPlan {
   readonly environment: Environment
@@ -29,7 +30,7 @@ export interface ApplicationPlan {
   readonly authOptions: ResolvedAuthOptions
   readonly log: Log
   readonly routes: readonly PlannedRoute[]
-  readonly folders: readonly StaticRoute[]
+  readonly folders: readonly PageRoute[]
   /** Written when it is first asked for. */
   readonly document: () => OpenApiDocument
   readonly records: readonly Class[]

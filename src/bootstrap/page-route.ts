@@ -1,0 +1,41 @@
+/** Routes of the house itself: its documentation, its client's script, files and GraphQL's pages, which no controller declares. */
+import type { Pattern } from '../routing/pattern.js'
+import type { Invoker } from './invoker.js'
+import type { ServedRoute, Step } from './served-route.js'
+
+export interface PageRoute {
+  readonly pattern: Pattern
+  readonly served: ServedRoute
+}
+
+export interface Page {
+  /** For logs: `docs /swagger`. */
+  readonly name: string
+  readonly pattern: Pattern
+  readonly invoke: Invoker
+  /** Milliseconds that the answer may take. */
+  readonly timeout: number
+  /** Default: none. */
+  readonly before?: readonly Step[]
+  /** Default: none. */
+  readonly after?: readonly Step[]
+  /** An answer of `null` is 404. Default false. */
+  readonly notFoundWhenEmpty?: boolean
+}
+
+/** What it answers is sent as it is, with status 200. */
+export function pageRoute({ name, pattern, invoke, timeout, ...steps }: Page): PageRoute {
+  const { before = [], after = [], notFoundWhenEmpty = false } = steps
+  const rule = { status: 200, notFoundWhenEmpty }
+  const served: ServedRoute = {
+    name,
+    pathNames: pattern.names,
+    before,
+    invoke,
+    shape: undefined,
+    after,
+    rule,
+    timeout,
+  }
+  return { pattern, served }
+}
