@@ -75,15 +75,17 @@ export interface AtlasStart {
   /** For pictures. */
   readonly folder: string
   readonly gazetteer?: SmallGazetteer
+  /** What is served: the atlas, or a module that has it among its imports. */
+  readonly module?: new () => object
   /** Where the loading is told. Default: nowhere. */
   readonly out?: Output
   readonly options?: BootstrapOptions
 }
 
-/** The atlas without a port, on a database of the test's. */
+/** The atlas on a database of the test's; without a port, where the options say nothing else. */
 export function startAtlas({ url, folder, ...rest }: AtlasStart): Promise<Application> {
-  const { gazetteer = smallWorld, out = new Collected(), options } = rest
-  return bootstrap(AtlasModule, {
+  const { gazetteer = smallWorld, module = AtlasModule, out = new Collected(), options } = rest
+  return bootstrap(module, {
     listen: false,
     logger: false,
     database: url,
