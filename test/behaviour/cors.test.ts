@@ -1,0 +1,97 @@
+/** Source: specification, Authentication 8; decisions, "CORS". Titles begin with the statement they show. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Application, InjectRequest } from '../../src/index.js'
+import { give, startAnswers } from './answer-application.js'
+
+let app: Application
+
+beforeAll(async () => {
+  app = await startAnswers()
+})
+afterAll(() => app.close())
+
+describe('CORS on every response', () => {
+  const cors = {
+    'access-control-allow-origin': '*',
+    'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE, OPTIONS',
+    'access-control-allow-headers': 'Origin, X-Requested-With, Content-Type, Accept, Authorization',
+    'access-control-expose-headers': 'FreshToken',
+  }
+
+  const kinds: [string, number, InjectRequest][] = [
+    ['data', 200, { url: '/given' }],
+    ['a reply', 201, { method: 'POST', url: '/made' }],
+    ['a file', 200, { url: '/file/a.txt' }],
+    ['a part of a file', 206, { url: '/file/a.txt', headers: { range: 'bytes=0-1' } }],
+    ['a range that cannot be met', 416, { url: '/file/a.txt', headers: { range: 'bytes=99-' } }],
+    ['a missing file', 404, { url: '/file/none' }],
+    ['a redirect', 302, { url: '/redirect' }],
+    ['a stream', 200, { url: '/stream' }],
+    ['events', 200, { url: '/events' }],
+    ['a HEAD', 200, { method: 'HEAD', url: '/given' }],
+    ['an OPTIONS', 204, { method: 'OPTIONS', url: '/given' }],
+    ['an OPTIONS of nothing', 404, { method: 'OPTIONS', url: '/nothing' }],
+    ['a malformed path', 400, { url: '/%ZZ' }],
+    ['an invalid body', 400, { url: '/item', json: {} }],
+    ['a refused request', 401, { method: 'POST', url: '/secret' }],
+    ['an unknown path', 404, { url: '/nothing' }],
+    ['a wrong method', 405, { method: 'DELETE', url: '/given' }],
+    ['an unknown method', 405, { method: 'PROPFIND', url: '/given' }],
+    ['a conflict', 409, { url: '/taken' }],
+    ['a large body', 413, { url: '/item', json: 'x'.repeat(2 ** 20) }],
+    ['a long URL', 414, { url: `/${'a'.repeat(9000)}` }],
+    [
+      'an unknown type',
+      415,
+      { url: '/item', method: 'POST', body: 'x', headers: { 'content-type': 'a/b' } },
+    ],
+    ['a crash', 500, { url: '/crash' }],
+    ['the documentation', 200, { url: '/swagger/openapi.json' }],
+  ]
+
+  it.each(kinds)('Authentication 8: %s (%d) carries the headers', async (_, status, request) => {
+    give({ a: 1 })
+    const answer = await app.inject(request)
+    expect([answer.status, answer.headers]).toEqual([status, expect.objectContaining(cors)])
+  })
+
+  it('Authentication 8: a 304 carries the headers', async () => {
+    const { headers } = await app.inject('/file/a.txt')
+    const condition = { 'if-none-match': headers.etag! }
+    const answer = await app.inject({ url: '/file/a.txt', headers: condition })
+    expect([answer.status, answer.headers]).toEqual([304, expect.objectContaining(cors)])
+  })
+
+  it('OPTIONS: a malformed path is 400, and its pre-flight 204 as on every path', async () => {
+    const plain = await app.inject({ method: 'OPTIONS', url: '/file/%ZZ' })
+    expect([plain.status, plain.headers]).toEqual([400, expect.objectContaining(cors)])
+    const headers = { origin: 'https://a.example', 'access-control-request-method': 'PUT' }
+    for (const url of ['/file/%ZZ', '/%00', '/nothing', '*']) {
+      const preflight = await app.inject({ method: 'OPTIONS', url, headers })
+      expect([url, preflight.status]).toEqual([url, 204])
+    }
+  })
+
+  it('CORS, an allow-list: listed origins are named, others are not, and Vary says so', async () => {
+    const origins = ['https://shop.example']
+    await using listed = await startAnswers({ listen: false, cors: { origins } })
+    for (const [url, status] of [
+      ['/taken', 409],
+      ['/nothing', 404],
+      ['/redirect', 302],
+      ['/file/a.txt', 200],
+    ] as const) {
+      const known = await listed.inject({ url, headers: { origin: 'https://shop.example' } })
+      expect([known.status, known.headers['access-control-allow-origin']]).toEqual([
+        status,
+        'https://shop.example',
+      ])
+      expect(known.headers.vary).toBe('Origin')
+      const other = await listed.inject({ url, headers: { origin: 'https://evil.example' } })
+      expect([other.headers['access-control-allow-origin'], other.headers.vary]).toEqual([
+        undefined,
+        'Origin',
+      ])
+    }
+  })
+})
