@@ -59,6 +59,8 @@ function namedClass(
   { where, option, declared }: Naming,
   problems: Problem[],
 ): DeclaredType | undefined {
+  // Any value goes, and the source says so.
+  if (declared === Object) return undefined
   const type = resolveType(declared)
   if (type === undefined) {
     problems.push({

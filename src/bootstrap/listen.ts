@@ -54,7 +54,7 @@ function toProblem(code: string | undefined, { port, host }: Settings): Problem 
       return {
         code: 'PORT_TAKEN',
         message: `bootstrap: port ${port} is taken by another program.`,
-        remedy: `End that one, or choose another: PORT=${port + 1}, or the option port.`,
+        remedy: `End that one, or choose another: PORT=${port < 65535 ? port + 1 : port - 1}, or the option port.`,
       }
     case 'EACCES':
       return {

@@ -1,16 +1,35 @@
 /** Finds what is odd about routes and no fault: the log says so at bootstrap, the application starts. */
 import type { Problem } from '../errors/declaration-error.js'
+import { emittedArgumentTypes } from '../metadata/dialect.js'
 import type { Route } from './route.js'
 
-/** @returns warnings of the codes `UNREACHABLE_ROUTE` and `BODY_ON_GET` */
+/** @returns warnings of the codes `UNREACHABLE_ROUTE`, `BODY_ON_GET` and `BODY_UNCHECKED` */
 export function findRouteWarnings(routes: readonly Route[]): Problem[] {
-  return routes.flatMap((route) => {
-    const where = `${route.method} ${route.pattern.text} (${route.name})`
-    return [...unreachableSegments(route), ...unreadBody(route)].map((warning) => ({
-      ...warning,
-      message: `${where}: ${warning.message}`,
-    }))
-  })
+  return [...routes.flatMap(oddities), ...uncheckedBodies(routes)]
+}
+
+function oddities(route: Route): Problem[] {
+  const where = `${route.method} ${route.pattern.text} (${route.name})`
+  return [...unreachableSegments(route), ...unreadBody(route)].map((warning) => ({
+    ...warning,
+    message: `${where}: ${warning.message}`,
+  }))
+}
+
+/** A type that is written in the source and emitted by no compiler checks nothing, and nobody sees that: one warning for all. */
+function uncheckedBodies(routes: readonly Route[]): Problem[] {
+  const names = routes.filter(takesUnknownBody).map(({ name }) => name)
+  if (names.length === 0) return []
+  const message = `${names.join(', ')}: takes whatever body comes, since the compiler emits no types.`
+  const remedy =
+    'Write { body: NewItem } in the options of the route; { body: Object } where any value is right.'
+  return [{ code: 'BODY_UNCHECKED', message, remedy }]
+}
+
+function takesUnknownBody({ method, controller, member, argumentNames, options }: Route): boolean {
+  if (method === 'GET' || options.body !== undefined || !argumentNames.includes('body'))
+    return false
+  return emittedArgumentTypes(controller, member) === undefined
 }
 
 function unreachableSegments({ pattern }: Route): Problem[] {

@@ -8,7 +8,7 @@ import type { Method } from './route-table.js'
 export type Declared = ClassReference | readonly [ClassReference]
 
 export interface RouteOptions {
-  /** The class of the body, checked before the handler runs. Default: the type of the argument `body` where it is emitted. */
+  /** The class of the body, checked before the handler runs; `Object` takes any value. Default: the type of the argument `body` where it is emitted. */
   body?: Declared
   /** The class of the query. Default: the type of the argument `query` where it is emitted. */
   query?: ClassReference

@@ -248,6 +248,40 @@ describe('the boot report', () => {
     ])
   })
 
+  it('warns of bodies that nothing checks, where the compiler emits no types and the route names no class', async () => {
+    class Loose {
+      make(body: unknown) {
+        return body
+      }
+      take(body: unknown) {
+        return body
+      }
+      ping() {
+        return 'pong'
+      }
+    }
+    // By hand, as a compiler without emitted types applies them.
+    const decorate = (member: 'make' | 'take' | 'ping', decorator: MethodDecorator) => {
+      decorator(Loose.prototype, member, { value: Loose.prototype[member] })
+    }
+    decorate('make', Post('/made'))
+    decorate('take', Post('/taken', { body: Object }))
+    decorate('ping', Post('/ping'))
+    Controller('/loose')(Loose, undefined)
+    @Module({ controllers: [Loose] })
+    class LooseModule {}
+    const warnings: [object, string][] = []
+    const logger = { ...silentLog, warn: (...warning: [object, string]) => warnings.push(warning) }
+    const app = await bootstrap(LooseModule, { listen: false, logger, env: {} })
+    await app.close()
+    expect(warnings).toEqual([
+      [
+        { code: 'BODY_UNCHECKED' },
+        expect.stringContaining('Loose.make: takes whatever body comes'),
+      ],
+    ])
+  })
+
   it('refuses classes that carry no decorator', async () => {
     class Plain {}
     expect(await codes(Plain)).toEqual(['NOT_A_CONTROLLER'])
