@@ -262,7 +262,7 @@ describe('the boot report', () => {
     }
     // By hand, as a compiler without emitted types applies them.
     const decorate = (member: 'make' | 'take' | 'ping', decorator: MethodDecorator) => {
-      decorator(Loose.prototype, member, { value: Loose.prototype[member] })
+      decorator(Loose.prototype, member, Reflect.getOwnPropertyDescriptor(Loose.prototype, member)!)
     }
     decorate('make', Post('/made'))
     decorate('take', Post('/taken', { body: Object }))
