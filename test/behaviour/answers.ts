@@ -1,0 +1,20 @@
+/** What the suites here expect of an answer that is an error. */
+import { expect } from '@jest/globals'
+import type { FieldFault, InjectResponse } from '../../src/index.js'
+
+export function expectError(answer: InjectResponse, status: number, message: RegExp): void {
+  expect([answer.status, answer.json()]).toEqual([
+    status,
+    { error: expect.stringMatching(message) },
+  ])
+  expect(answer.headers['access-control-allow-origin']).toBe('*')
+  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+}
+
+/** The faults of a 400, whose message they make up. */
+export function faultsOf(answer: InjectResponse): FieldFault[] {
+  expect(answer.status).toBe(400)
+  const { error, errors } = answer.json() as { error: string; errors: FieldFault[] }
+  expect(error).toBe(errors.map(({ message }) => message).join('; '))
+  return errors
+}

@@ -1,0 +1,148 @@
+/** Source: public face, 1: classes described by class-validator. Titles begin with the statement. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  ArrayMaxSize,
+  IsEmail,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Length,
+  Max,
+  Min,
+  registerDecorator,
+  ValidateNested,
+} from 'class-validator'
+import {
+  bootstrap,
+  Controller,
+  Field,
+  Module,
+  NoAuth,
+  Post,
+  type Application,
+  type InjectResponse,
+} from '../../src/index.js'
+import { faultsOf } from './answers.js'
+
+/** A rule of the application's own, which answers by a promise. */
+function IsFree() {
+  return (target: object, propertyName: string): void => {
+    registerDecorator({
+      name: 'isFree',
+      target: target.constructor,
+      propertyName,
+      options: { message: '$property is taken' },
+      async: true,
+      validator: { validate: (value) => Promise.resolve(value !== 'taken') },
+    })
+  }
+}
+
+class Address {
+  @IsString() @Length(2, 20) city!: string
+}
+
+/** Described by class-validator alone. */
+class Signup {
+  @IsEmail() mail!: string
+  @IsInt() @Min(18) @Max(150) age!: number
+  @IsOptional() @IsIn(['a', 'b']) plan?: string
+  @IsFree() @IsString() name!: string
+  @ValidateNested() address!: Address
+  @IsOptional() @IsString({ each: true }) @ArrayMaxSize(2) roles?: string[]
+}
+
+/** Both beside each other. */
+class Both {
+  @Field('string') @IsEmail() mail!: string
+  @Field('integer', { min: 1 }) @Max(5) stars!: number
+}
+
+let seen: unknown
+
+@Controller
+class SignupController {
+  @Post('/signup')
+  @NoAuth
+  signup(body: Signup) {
+    seen = body
+    return { isSignup: body instanceof Signup, isAddress: body.address instanceof Address }
+  }
+
+  @Post('/both')
+  @NoAuth
+  both(body: Both) {
+    return body
+  }
+}
+
+@Module({ controllers: [SignupController] })
+class SignupModule {}
+
+let app: Application
+
+beforeAll(async () => {
+  app = await bootstrap(SignupModule, { listen: false, logger: false, env: {} })
+})
+afterAll(() => app.close())
+
+const post = (url: string, json: unknown): Promise<InjectResponse> => app.inject({ url, json })
+
+describe('class-validator', () => {
+  const signup = { mail: 'a@b.example', age: 30, name: 'Ada', address: { city: 'Rome' } }
+
+  it('class-validator: a class described by it alone is checked and built', async () => {
+    const answer = await post('/signup', { ...signup, plan: null, roles: ['x'] })
+    expect([answer.status, answer.json()]).toEqual([200, { isSignup: true, isAddress: true }])
+    expect(seen).toEqual({ ...signup, plan: null, roles: ['x'] })
+  })
+
+  it('class-validator: its messages, with the name of the constraint as code', async () => {
+    const answer = await post('/signup', {
+      mail: 'x',
+      age: 17.5,
+      name: 'taken',
+      address: { city: 'R' },
+      plan: 'c',
+      roles: ['a', 'b', 3],
+      admin: true,
+    })
+    const faults = faultsOf(answer)
+    expect(new Set(faults.map(({ path, code }) => `${path} ${code}`))).toEqual(
+      new Set([
+        'mail isEmail',
+        'age min',
+        'age isInt',
+        'name isFree',
+        'address.city isLength',
+        'plan isIn',
+        'roles isString',
+        'roles arrayMaxSize',
+        'admin unknown',
+      ]),
+    )
+    expect(faults).toContainEqual({
+      path: 'mail',
+      code: 'isEmail',
+      message: 'mail must be an email',
+    })
+    expect(faults).toContainEqual({ path: 'name', code: 'isFree', message: 'name is taken' })
+  })
+
+  it.each([null, [], 'text', [signup]])('class-validator: %j is no object', async (body) => {
+    expect(faultsOf(await post('/signup', body))).toMatchObject([{ path: '', code: 'type' }])
+  })
+
+  it('class-validator: beside @Field both hold', async () => {
+    expect((await post('/both', { mail: 'a@b.example', stars: 5 })).status).toBe(200)
+    expect(faultsOf(await post('/both', { mail: 'x', stars: 6 }))).toMatchObject([
+      { path: 'mail', code: 'isEmail' },
+      { path: 'stars', code: 'max' },
+    ])
+    expect(faultsOf(await post('/both', { mail: 5, stars: 0 }))).toMatchObject([
+      { path: 'mail', code: 'type' },
+      { path: 'stars', code: 'min' },
+    ])
+  })
+})

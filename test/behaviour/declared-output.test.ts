@@ -1,0 +1,114 @@
+/** Source: decisions, Responses: `returns`. Titles begin with the statement. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  Field,
+  Get,
+  HttpError,
+  Module,
+  Page,
+  reply,
+  type Application,
+} from '../../src/index.js'
+import { Line, Order, order } from './orders.js'
+
+class Fault {
+  @Field('string') error!: string
+}
+
+let given: unknown
+
+@Controller
+class OutputController {
+  @Get('/one', { returns: Order })
+  one() {
+    return given
+  }
+
+  @Get('/list', { returns: [Order] })
+  list() {
+    return given
+  }
+
+  @Get('/page', { returns: Page.of(Line) })
+  page() {
+    return { items: [{ sku: 'ab', qty: 1, cost: 3 }], total: 9, limit: 1, offset: 0, sql: 'x' }
+  }
+
+  @Get('/either', { returns: { 200: Line, 404: Fault } })
+  either() {
+    return given
+  }
+}
+
+@Module({ controllers: [OutputController] })
+class OutputModule {}
+
+let app: Application
+
+beforeAll(async () => {
+  app = await bootstrap(OutputModule, { listen: false, logger: false, env: {} })
+})
+afterAll(() => app.close())
+
+describe('Declared output', () => {
+  const stored = { ...order, id: 7, secret: 's', rowid: 12, gift: false }
+  const sent = { id: 7, customer: 'Ada', price: 9.5, lines: order.lines, gift: false }
+
+  it('returns: only declared fields that are not hidden leave, read-only ones among them', async () => {
+    given = stored
+    expect((await app.inject('/one')).json()).toEqual(sent)
+    given = reply({ ...stored, lines: [{ sku: 'ab', qty: 2, cost: 1 }] }, 201)
+    const answer = await app.inject('/one')
+    expect([answer.status, answer.json()]).toEqual([201, sent])
+    given = Promise.resolve(stored)
+    expect((await app.inject('/one')).json()).toEqual(sent)
+  })
+
+  it('returns: a list is mapped item by item', async () => {
+    given = [stored, stored]
+    expect((await app.inject('/list')).json()).toEqual([sent, sent])
+    given = []
+    expect((await app.inject('/list')).json()).toEqual([])
+  })
+
+  it('returns: Page.of names items and counts', async () => {
+    expect((await app.inject('/page')).json()).toEqual({
+      items: [{ sku: 'ab', qty: 1 }],
+      total: 9,
+      limit: 1,
+      offset: 0,
+    })
+  })
+
+  it('returns: the class is chosen by status', async () => {
+    given = { sku: 'ab', qty: 1, cost: 2 }
+    expect((await app.inject('/either')).json()).toEqual({ sku: 'ab', qty: 1 })
+    given = reply({ error: 'Gone.', stack: 'secret' }, 404)
+    const gone = await app.inject('/either')
+    expect([gone.status, gone.json()]).toEqual([404, { error: 'Gone.' }])
+    given = reply({ other: 1 }, 202)
+    expect((await app.inject('/either')).json()).toEqual({ other: 1 })
+  })
+
+  it.each(['/one', '/list', '/either'])('returns: null of %s is 404', async (url) => {
+    given = null
+    const answer = await app.inject(url)
+    expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
+  })
+
+  it('returns: an error that is returned is no data', async () => {
+    given = new HttpError(409, 'Taken.')
+    const answer = await app.inject('/one')
+    expect([answer.status, answer.json()]).toEqual([409, { error: 'Taken.' }])
+  })
+
+  it('returns: an object that holds itself is a masked 500', async () => {
+    const line: Record<string, unknown> = { sku: 'ab' }
+    line.qty = line
+    given = line
+    const answer = await app.inject('/either')
+    expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
+  })
+})
