@@ -3,12 +3,14 @@ import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { silentLog, type Log } from '../http/log.js'
 import type { Class } from '../metadata/note.js'
 import { createBuilder, type Builder, type QueryBuilder } from './builder.js'
+import { ChangeFeed, type Watcher } from './change-feed.js'
+import type { Change, RowChanges } from './changes.js'
 import { createTableCodec, type TableCodec } from './codec.js'
-import type { Engine, Runner, TransactionOptions } from './engine.js'
+import type { Engine, Later, Runner, TransactionOptions } from './engine.js'
 import { defaultUrl, openEngine } from './engine-for-url.js'
 import { TablePlans } from './plans.js'
 import { Repository } from './repository.js'
-import type { Change, RecordsContext, Source } from './source.js'
+import type { RecordsContext, Source } from './source.js'
 import type { Difference } from './difference.js'
 import { readDifferences, syncSchema, verifySchema } from './sync.js'
 import { readTable, readTables, type Table } from './table.js'
@@ -64,23 +66,21 @@ interface DatabaseParts {
 export class Database implements Source {
   readonly context: RecordsContext
   readonly log: Log
+  /** Who is told of changes. */
+  readonly feed: ChangeFeed
   /** Every table known so far. */
   readonly tables = new Set<Table>()
   readonly #repositories = new WeakMap<Class, Repository>()
   readonly #byType = new WeakMap<Class, Table>()
   readonly #transactions: Transactions
-  readonly #listeners = new Set<(change: Change) => void>()
   #closing: Promise<void> | undefined
 
   /** Use `connect`, or ask for a `Database` in a constructor. */
   constructor({ engine, builder, log, now }: DatabaseParts) {
     this.log = log
     this.context = createContext({ engine, builder, now, tables: this.tables })
-    this.#transactions = new Transactions(this.context, (changes) => {
-      changes.forEach((change) => {
-        this.#tell(change)
-      })
-    })
+    this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
+    this.#transactions = new Transactions(this.context, this.feed)
   }
 
   /** `sqlite` or `postgres`. */
@@ -159,17 +159,29 @@ export class Database implements Source {
     return readDifferences(this.tables, this.context, this.context.engine)
   }
 
-  /** Told of every row that a repository has written, after its commit. @returns what ends it */
+  /** Told of every row that a repository of this process has written, after its commit. @returns what ends it */
   onChange(listener: (change: Change) => void): () => void {
-    this.#listeners.add(listener)
-    return () => {
-      this.#listeners.delete(listener)
+    return this.feed.onChange(listener)
+  }
+
+  /**
+   * Follows a record's rows, on PostgreSQL in whichever process a repository writes them. A watcher is told of rows in
+   * lists, and that some were lost: after a broken connection to the server, and of an `insertMany` that was under way.
+   *
+   * @returns what ends it, once no change that is committed from now on can be missed
+   * @throws {HttpError} 503 where the server cannot be reached
+   */
+  async watch(type: Class, watcher: Watcher): Promise<() => void> {
+    try {
+      return await this.feed.watch(this.table(type), watcher)
+    } catch (error) {
+      throw toUnavailable(error)
     }
   }
 
   /** Ends all connections. Closing twice is closing once. */
   close(): Promise<void> {
-    this.#closing ??= this.context.engine.close()
+    this.#closing ??= this.feed.close().then(() => this.context.engine.close())
     return this.#closing
   }
 
@@ -181,24 +193,20 @@ export class Database implements Source {
     return this.#transactions.current()?.runner() ?? this.context.engine
   }
 
-  changed(change: Change): void {
+  changed(changes: RowChanges): void {
     const scope = this.#transactions.current()
-    if (scope === undefined) this.#tell(change)
-    else scope.changed(change)
+    if (scope === undefined) this.feed.tell([changes])
+    else scope.changed(changes)
+  }
+
+  announces(table: Table): Later<boolean> {
+    const { engine } = this.context
+    if (engine.channel === undefined || this.#transactions.current() !== undefined) return false
+    return this.feed.announces(table, engine)
   }
 
   atomically<R>(work: (source: Source) => Promise<R>): Promise<R> {
     return this.#transactions.run(work)
-  }
-
-  #tell(change: Change): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(change)
-      } catch (error) {
-        this.log.error({ err: error }, 'a listener to changes failed')
-      }
-    }
   }
 }
 

@@ -60,9 +60,47 @@ export interface Engine extends Runner {
   begin(options?: SchemaOptions): Promise<TransactionRunner>
   /** What tables there are. */
   catalogue(runner: Runner): Promise<Catalogue>
+  /** Carries texts between the processes of a database; absent where they have no such way. */
+  readonly channel?: EngineChannel | undefined
   /** Ends every connection. Nothing is run afterwards. */
   close(): Promise<void>
 }
+
+/** Texts from process to process. Which process wants which is known by topics: 32-bit numbers, whatever they stand for. */
+export interface EngineChannel {
+  /** Sends texts of less than 8,000 bytes each, when and only when the transaction is committed. */
+  send(runner: Runner, messages: readonly string[]): Promise<void>
+  /**
+   * The topics that processes listen to. One that is told of this may go by it for `lookupsLast` milliseconds.
+   *
+   * @param but a listener's process id that does not count: one's own
+   */
+  topics(runner: Runner, but: number | undefined): Promise<ReadonlySet<number>>
+  /** Nothing is opened before there is a topic. */
+  listen(handlers: ChannelHandlers): ChannelListener
+}
+
+export interface ChannelHandlers {
+  message(text: string): void
+  /** Texts may have been missed: there was no connection for a while. Told when there is one again. */
+  lost(): void
+}
+
+/** Listens by a connection of its own, which is there while there are topics and comes back when it was lost. */
+export interface ChannelListener {
+  /** The database's id of the connection, while there is one. */
+  readonly processId: number | undefined
+  /**
+   * Makes these the topics. Resolved when every process that writes knows of them.
+   *
+   * @throws {EngineFault} `unavailable` where no connection can be had
+   */
+  listenTo(topics: ReadonlySet<number>): Promise<void>
+  close(): Promise<void>
+}
+
+/** Milliseconds that a process may write by what it knew of the topics. */
+export const lookupsLast = 500
 
 /** What differs between databases in SQL and in the values that come and go. */
 export interface Dialect {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../errors/http-error.js'
+import { toIds } from './delete-row.js'
 import type { Runner } from './engine.js'
 import type { Source } from './source.js'
 import type { Table } from './table.js'
@@ -93,12 +94,14 @@ async function insertBatch(table: Table, source: Source, rows: unknown[][]): Pro
 /** Rows that all have a key, or all have none. */
 async function insertAlike(
   table: Table,
-  { context }: Source,
+  source: Source,
   runner: Runner,
   rows: readonly (readonly unknown[])[],
 ): Promise<void> {
   const [first] = rows
   if (first === undefined) return
+  const { context } = source
+  const isFollowed = await source.feed.follows(table, runner)
   const plans = context.plansOf(table)
   const columns =
     first.length === table.columns.length
@@ -110,10 +113,18 @@ async function insertAlike(
   const size = isLocal || columns.length === 0 ? 1 : Math.min(batchSize, most)
   for (let start = 0; start < rows.length; start += size) {
     const part = rows.slice(start, start + size)
-    const { statement } = plans.insert(columns, part.length, false)
-    const changed = runner.change(statement, size === 1 ? (part[0] ?? []) : part.flat())
+    const { statement } = plans.insert(columns, part.length, isFollowed ? 'key' : 'nothing')
+    const values = size === 1 ? (part[0] ?? []) : part.flat()
+    if (isFollowed) {
+      const ids = toIds(table, await runner.rows(statement, values))
+      source.changed({ event: 'created', table, ids })
+      continue
+    }
+    const changed = runner.change(statement, values)
     if (changed instanceof Promise) await changed
   }
+  // Somebody may follow when it is committed, who then learns that there is more than can be named.
+  if (!isFollowed) source.changed({ event: 'lost', table, ids: [] })
 }
 
 /** Says which row it was: `12.price must be a number`. */

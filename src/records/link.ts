@@ -4,6 +4,7 @@ import { HttpError } from '../errors/http-error.js'
 import { arrange } from './builder.js'
 import { invalid } from './filter.js'
 import { toKey } from './key.js'
+import type { Id } from './list-options.js'
 import type { Source } from './source.js'
 import type { Relation, Table } from './table.js'
 import { toClientError } from './write-faults.js'
@@ -38,6 +39,7 @@ export async function link(table: Table, source: Source, wanted: Link): Promise<
         throw toClientError(error, table, 'write', { broken: relation })
       }
     }
+    if (count > 0) transaction.changed({ event: 'updated', table, ids: [own as Id] })
     return count
   })
 }

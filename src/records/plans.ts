@@ -68,12 +68,15 @@ export class TablePlans {
   }
 
   /** Values: those of `columns`, once for every row. */
-  insert(columns: readonly Column[], rows: number, returns: boolean): Plan {
-    const key = `i${columns.length === this.table.columns.length ? 'k' : ''}${rows}${returns ? 'r' : ''}`
+  insert(columns: readonly Column[], rows: number, returns: 'nothing' | 'key' | 'row'): Plan {
+    const key = `i${columns.length === this.table.columns.length ? 'k' : ''}${rows}${returns}`
     return this.#kept.get(key, () => {
       const { sql } = this.#builder
       const names = sql.join(columns.map(({ name }) => sql.ref(name)))
-      const returning = returns ? sql` returning ${this.#columns}` : sql``
+      const returning =
+        returns === 'row'
+          ? sql` returning ${this.#columns}`
+          : this.#returning(returns === 'key' ? [this.table.key] : [])
       const into = sql`insert into ${sql.table(this.table.name)}`
       if (columns.length === 0) {
         return this.#builder.compile(sql`${into} default values${returning}`, true)
@@ -85,8 +88,9 @@ export class TablePlans {
       const insert = sql`${into} (${names}) values ${sql.join(lists)}`
       const pass = columns.includes(this.table.key) ? this.#passKeys() : undefined
       if (pass === undefined) return this.#builder.compile(sql`${insert}${returning}`, true)
-      const stored = returns ? this.#columns : sql.ref(this.table.key.name)
-      const answer = returns ? sql`select stored.* from stored, passed` : sql`select 1 from passed`
+      const stored = returns === 'row' ? this.#columns : sql.ref(this.table.key.name)
+      const answer =
+        returns === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
       return this.#builder.compile(
         sql`with stored as (${insert} returning ${stored}), passed as (${sql.raw(pass)}) ${answer}`,
         true,
@@ -104,16 +108,32 @@ export class TablePlans {
     })
   }
 
-  /** Values: the key, or for a table that deletes softly the moment and the key. */
-  remove(): Plan {
-    return this.#kept.get('d', () => {
+  /**
+   * Values: the key, or for a table that deletes softly the moment and the key.
+   *
+   * @param returned what the rows that are gone give back
+   */
+  remove(returned: readonly Column[] = []): Plan {
+    return this.#kept.get(`d${namesOf(returned)}`, () => {
       const { sql } = this.#builder
       const { name, deletedAt } = this.table
       const fragment =
         deletedAt === undefined
           ? sql`delete from ${sql.table(name)} where ${this.#isKey(0)}`
           : sql`update ${sql.table(name)} set ${sql.ref(deletedAt.name)} = ${new Slot(0)} where ${this.#isKey(1)}`
-      return this.#builder.compile(fragment, true)
+      return this.#builder.compile(sql`${fragment}${this.#returning(returned)}`, true)
+    })
+  }
+
+  /** The living rows of this table that refer to others by a `belongsTo`. Value: the others' keys as one packed list. */
+  dependents(relation: Relation, columns: readonly Column[]): Plan {
+    return this.#kept.get(`e${relation.name}:${namesOf(columns)}`, () => {
+      const { sql } = this.#builder
+      const [before, behind] = this.#dialect.listTest
+      const chosen = sql.join(columns.map(({ name }) => sql.ref(`t.${name}`)))
+      const test = sql`${sql.ref(`t.${relation.local.name}`)} ${sql.raw(before)}${sql.val(new Slot(0))}${sql.raw(behind)}`
+      const fragment = sql`select ${chosen} from ${this.#aliased('t')} where ${test}${living(this.table, sql)}`
+      return this.#builder.compile(fragment, false)
     })
   }
 
@@ -194,6 +214,12 @@ export class TablePlans {
     return parts.length === 0 ? sql`` : sql` where ${sql.join(parts, sql` and `)}`
   }
 
+  #returning(columns: readonly Column[]): Fragment {
+    const { sql } = this.#builder
+    if (columns.length === 0) return sql``
+    return sql` returning ${sql.join(columns.map(({ name }) => sql.ref(name)))}`
+  }
+
   /** SQLite wants a limit before an offset. */
   #noLimit(hasOffset: boolean): Fragment {
     const { sql } = this.#builder
@@ -213,6 +239,10 @@ export class TablePlans {
     const { sql } = this.#builder
     return sql`${sql.table(this.table.name)} as ${sql.id(alias)}`
   }
+}
+
+function namesOf(columns: readonly Column[]): string {
+  return columns.map(({ name }) => name).join(',')
 }
 
 function selectionKey({ key, withDeleted }: Selection): string {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { arrange, type Plan } from './builder.js'
 import type { TableCodec } from './codec.js'
 import type { Later, Row } from './engine.js'
+import { deleteRow } from './delete-row.js'
 import { FilterReader, invalid, type Condition } from './filter.js'
 import type { Where } from './filter-types.js'
 import { insertMany, type InsertManyOptions } from './insert-many.js'
@@ -104,12 +105,12 @@ export class Repository<T extends object = object> {
   /** For callers that have checked already: writes an instance as it is. */
   insertChecked(record: Record<string, unknown>): Later<T> {
     const { columns, values } = this.#toInsert(record)
-    const plan = this.#plans.insert(columns, 1, true)
-    return after(this.#rows(plan, values, 'write', record), ([row]) => {
-      const stored = this.#codec.readRow(row as Row)
-      this.#changed('created', stored)
-      return stored
-    })
+    const plan = this.#plans.insert(columns, 1, 'row')
+    return this.#announced((here) =>
+      after(here.#rows(plan, values, 'write', record), ([row]) =>
+        here.#stored('created', row as Row),
+      ),
+    )
   }
 
   /**
@@ -144,12 +145,11 @@ export class Repository<T extends object = object> {
       return value === null ? null : encode(value)
     })
     values.push(key)
-    return after(this.#rows(plan, values, 'write', record), ([row]) => {
-      if (row === undefined) return null
-      const stored = this.#codec.readRow(row)
-      this.#changed('updated', stored)
-      return stored
-    })
+    return this.#announced((here) =>
+      after(here.#rows(plan, values, 'write', record), ([row]) =>
+        row === undefined ? null : here.#stored('updated', row),
+      ),
+    )
   }
 
   /** @returns false where no (living) row has the key */
@@ -157,20 +157,13 @@ export class Repository<T extends object = object> {
     return promise(() => {
       const key = toKey(this.#codec, id)
       if (key === undefined) return false
-      const { statement } = this.#plans.remove()
-      const moment = new Date(this.#source.context.now()).toISOString()
-      const values = this.table.deletedAt === undefined ? [key] : [moment, key]
-      const deleted = attempt(
-        () => this.#source.runner().change(statement, values),
+      return attempt(
+        () => deleteRow(this.table, this.#source, key),
         (error) =>
-          after(findReferrer(this.table, this.#source, error, key), (referrer): number => {
+          after(findReferrer(this.table, this.#source, error, key), (referrer): boolean => {
             throw toClientError(error, this.table, 'delete', { referrer })
           }),
       )
-      return after(deleted, (count) => {
-        if (count > 0) this.#source.changed({ event: 'deleted', table: this.table, id })
-        return count > 0
-      })
     })
   }
 
@@ -268,9 +261,22 @@ export class Repository<T extends object = object> {
     return rest
   }
 
-  #changed(event: 'created' | 'updated', record: T): void {
+  /** Runs a write; in a transaction where a message to other processes goes with it. */
+  #announced<R>(write: (here: Repository<T>) => Later<R>): Later<R> {
+    const { table } = this
+    return after(this.#source.announces(table), (isAnnounced) =>
+      isAnnounced
+        ? this.#source.atomically((inner) => promise(() => write(new Repository(table, inner))))
+        : write(this),
+    )
+  }
+
+  /** Reads a row that was written, and takes note that it was. */
+  #stored(event: 'created' | 'updated', row: Row): T {
+    const record = this.#codec.readRow(row)
     const id = (record as Record<string, unknown>)[this.table.key.property] as Id
-    this.#source.changed({ event, table: this.table, id })
+    this.#source.changed({ event, table: this.table, ids: [id] })
+    return record
   }
 }
 

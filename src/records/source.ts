@@ -1,6 +1,8 @@
 /** Where a repository works: on the database, or in a transaction of it. */
 import type { Builder } from './builder.js'
-import type { Engine, Runner } from './engine.js'
+import type { ChangeFeed } from './change-feed.js'
+import type { RowChanges } from './changes.js'
+import type { Engine, Later, Runner } from './engine.js'
 import type { FilterContext } from './filter.js'
 import type { TablePlans } from './plans.js'
 import type { Table } from './table.js'
@@ -18,18 +20,16 @@ export interface RecordsContext extends FilterContext {
   now(): number
 }
 
-/** A row was written. Told after it is committed; `insertMany` tells none. */
-export interface Change {
-  readonly event: 'created' | 'updated' | 'deleted'
-  readonly table: Table
-  readonly id: string | number
-}
-
 export interface Source {
   readonly context: RecordsContext
   /** What runs statements now. */
   runner(): Runner
-  changed(change: Change): void
+  /** Takes note of rows that were written here, to be told once they are committed. */
+  changed(changes: RowChanges): void
+  /** Who wants to know. */
+  readonly feed: ChangeFeed
+  /** True where the write must be in a transaction, because a message goes with it, and is in none yet. */
+  announces(table: Table): Later<boolean>
   /** All or nothing; inside a transaction a part of it that can fail alone. */
   atomically<T>(work: (source: Source) => Promise<T>): Promise<T>
 }

@@ -9,7 +9,9 @@ import {
   type TransactionOptions,
   type TransactionRunner,
 } from './engine.js'
-import type { Change, RecordsContext, Source } from './source.js'
+import type { ChangeFeed } from './change-feed.js'
+import type { RowChanges } from './changes.js'
+import type { RecordsContext, Source } from './source.js'
 
 /** Attempts at a transaction that the database cannot fit between others. */
 const mostAttempts = 4
@@ -17,7 +19,7 @@ const mostAttempts = 4
 /** An open transaction, or a part of one behind a savepoint. */
 export class Scope implements Source {
   readonly context: RecordsContext
-  readonly changes: Change[] = []
+  readonly changes: RowChanges[] = []
   isOver = false
   readonly #runner: TransactionRunner
   readonly #depth: number
@@ -42,8 +44,16 @@ export class Scope implements Source {
     return this.#runner
   }
 
-  changed(change: Change): void {
-    this.changes.push(change)
+  changed(changes: RowChanges): void {
+    this.changes.push(changes)
+  }
+
+  get feed(): ChangeFeed {
+    return this.#transactions.feed
+  }
+
+  announces(): boolean {
+    return false
   }
 
   atomically<T>(work: (source: Source) => Promise<T>): Promise<T> {
@@ -80,13 +90,13 @@ export class Scope implements Source {
 export class Transactions {
   readonly #context: RecordsContext
   readonly #ambient = new AsyncLocalStorage<Scope>()
-  readonly #tell: (changes: readonly Change[]) => void
+  /** Gets what is committed. */
+  readonly feed: ChangeFeed
   #open = 0
 
-  /** @param tell gets what was committed */
-  constructor(context: RecordsContext, tell: (changes: readonly Change[]) => void) {
+  constructor(context: RecordsContext, feed: ChangeFeed) {
     this.#context = context
-    this.#tell = tell
+    this.feed = feed
   }
 
   /** The transaction that the running code is part of. Costs nothing while none is open. */
@@ -122,8 +132,9 @@ export class Transactions {
     this.#open++
     try {
       const result = await this.inside(scope, () => work(scope))
+      await this.feed.send(scope.changes, runner)
       await runner.commit()
-      this.#tell(scope.changes)
+      this.feed.tell(scope.changes)
       return result
     } catch (error) {
       await runner.rollback()

@@ -18,6 +18,7 @@ export interface PostgresOptions {
 /** The part of pg that is used. */
 export interface Driver {
   readonly Pool: new (options: object) => Pool
+  readonly Client: new (options: object) => SingleClient
   readonly types: { getTypeParser(oid: number, format?: string): unknown }
 }
 export interface Queryable {
@@ -33,6 +34,15 @@ export interface Client extends Queryable {
   release(broken?: boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
   off(event: 'error', listener: (error: Error) => void): unknown
+}
+/** A connection outside the pool. */
+export interface SingleClient extends Queryable {
+  readonly processID: number | null
+  connect(): Promise<void>
+  end(): Promise<void>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'end', listener: () => void): unknown
+  on(event: 'notification', listener: (message: { payload?: string }) => void): unknown
 }
 export interface Query {
   readonly name?: string | undefined

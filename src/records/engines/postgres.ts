@@ -8,6 +8,7 @@ import { EngineFault } from '../engine.js'
 import type {
   Dialect,
   Engine,
+  EngineChannel,
   QueryResult,
   Row,
   Statement,
@@ -16,6 +17,7 @@ import type {
   TransactionRunner,
 } from '../engine.js'
 import { readPostgresCatalogue } from './postgres-catalogue.js'
+import { createPostgresChannel } from './postgres-channel.js'
 import {
   Connection,
   StatementNames,
@@ -41,7 +43,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
       values: [],
       rowMode: 'array',
     })
-    return new PostgresEngine(pool, createPostgresDialect(rows.length > 0))
+    const channel = await createPostgresChannel(driver, pool, options)
+    return new PostgresEngine(pool, createPostgresDialect(rows.length > 0), channel)
   } catch (cause) {
     await pool.end()
     throw toBootFault(options.url, cause)
@@ -53,13 +56,15 @@ const schemaLock = 4_163_170_431
 
 class PostgresEngine implements Engine {
   readonly dialect: Dialect
+  readonly channel: EngineChannel | undefined
   readonly #pool: Pool
   readonly #names = new StatementNames()
   readonly #connection: Connection
 
-  constructor(pool: Pool, dialect: Dialect) {
+  constructor(pool: Pool, dialect: Dialect, channel: EngineChannel | undefined) {
     this.#pool = pool
     this.dialect = dialect
+    this.channel = channel
     this.#connection = new Connection(pool, this.#names)
   }
 

@@ -1,0 +1,149 @@
+/** What is told of written rows, on every engine alike. Source: public face, Records; docs/graphql.md, Subscriptions. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { connect, type Database } from '../../src/records/database.js'
+import { Author, Category, Product, Review, shop, Tag } from '../records/shop.js'
+import type { DatabaseUnderTest } from './database.contract.js'
+
+export function describeChanges(name: string, open: () => Promise<DatabaseUnderTest>): void {
+  describe(`${name}: what is told of changes`, () => {
+    let server: DatabaseUnderTest
+    let database: Database
+    let told: string[]
+    let stop: () => void
+
+    beforeAll(async () => {
+      server = await open()
+      database = await connect(await server.url(), { records: shop })
+      await database.sync()
+    })
+    afterAll(async () => {
+      await database.close()
+      await server.close?.()
+    })
+    afterEach(() => {
+      stop()
+    })
+    beforeEach(async () => {
+      for (const type of [Review, Product, Category, Author, Tag]) {
+        const records = database.records<{ id: string | number }>(type)
+        for (const { id } of await records.list()) await records.delete(id)
+      }
+      stop = database.onChange(({ event, table, id }) =>
+        told.push(`${event} ${table.name} ${String(id)}`),
+      )
+      told = []
+    })
+
+    it('names every row of insertMany after its commit, with keys of either kind', async () => {
+      const many = [{ name: 'a' }, { name: 'b' }]
+      await database.records(Category).insertMany(many)
+      const ids = (await database.records(Category).list()).map(({ id }) => id)
+      expect(told).toStrictEqual(ids.map((id) => `created category ${id}`))
+      told.length = 0
+      await database.records(Author).insertMany(many)
+      const authors = (await database.records(Author).list()).map(({ id }) => id)
+      expect(told.sort()).toStrictEqual(authors.map((id) => `created author ${id}`).sort())
+    })
+
+    it('names keys that insertMany was given', async () => {
+      const many = [{ id: 7001, name: 'a' }, { name: 'b' }]
+      await database.records(Category).insertMany(many as { name: string }[])
+      const ids = (await database.records(Category).list()).map(({ id }) => id)
+      expect(told.sort()).toStrictEqual(ids.map((id) => `created category ${id}`).sort())
+      expect(ids).toContain(7001)
+    })
+
+    it('tells nothing of an insertMany that failed', async () => {
+      const twice = database.records(Category).insertMany([{ name: 'a' }, { name: 'a' }])
+      await expect(twice).rejects.toMatchObject({ status: 409 })
+      expect(told).toStrictEqual([])
+    })
+
+    it('names the rows that go along with a deleted one, and those that lose their reference', async () => {
+      const light = await database.records(Category).create({ name: 'Light' })
+      const values = { name: 'Lamp', price: 1, categoryId: light.id }
+      const lamp = await database.records(Product).create(values)
+      const ann = await database.records(Author).create({ name: 'Ann' })
+      const [first, second] = await Promise.all(
+        [1, 2].map((stars) =>
+          database.records(Review).create({ stars, productId: lamp.id, authorKey: ann.id }),
+        ),
+      )
+      told.length = 0
+      await database.records(Author).delete(ann.id)
+      expect(told.sort()).toStrictEqual([
+        `deleted author ${ann.id}`,
+        `updated review ${first?.id}`,
+        `updated review ${second?.id}`,
+      ])
+      told.length = 0
+      expect(await database.records(Product).delete(lamp.id)).toBe(true)
+      expect(told).toStrictEqual([
+        `deleted review ${first?.id}`,
+        `deleted review ${second?.id}`,
+        `deleted product ${lamp.id}`,
+      ])
+    })
+
+    it('tells of keys as records have them, whatever the caller wrote', async () => {
+      const { id } = await database.records(Category).create({ name: 'Light' })
+      const seen: unknown[] = []
+      const end = database.onChange((change) => seen.push(change.id))
+      await database.records(Category).delete(String(id))
+      end()
+      expect(seen).toStrictEqual([id])
+    })
+
+    it('tells nothing of a deletion that is refused', async () => {
+      const light = await database.records(Category).create({ name: 'Light' })
+      await database.records(Product).create({ name: 'Lamp', price: 1, categoryId: light.id })
+      told.length = 0
+      await expect(database.records(Category).delete(light.id)).rejects.toMatchObject({
+        status: 409,
+      })
+      expect(await database.records(Category).delete(123456)).toBe(false)
+      expect(told).toStrictEqual([])
+    })
+
+    it('tells that a record changed whose ties did', async () => {
+      const light = await database.records(Category).create({ name: 'Light' })
+      const values = { name: 'Lamp', price: 1, categoryId: light.id }
+      const lamp = await database.records(Product).create(values)
+      const tag = await database.records(Tag).create({ word: 'new' })
+      told.length = 0
+      await database.records(Product).link(lamp.id, 'tags', [tag.id])
+      await database.records(Product).link(lamp.id, 'tags', [tag.id])
+      await database.records(Tag).delete(tag.id)
+      expect(told).toStrictEqual([`updated product ${lamp.id}`, `deleted tag ${tag.id}`])
+    })
+
+    it('tells who began to follow while rows were inserted that some cannot be named', async () => {
+      stop()
+      const seen: unknown[] = []
+      let end: (() => void) | undefined
+      await database.transaction(async (tx) => {
+        await tx.records(Category).insertMany([{ name: 'a' }])
+        end = await database.watch(Category, {
+          tell: ({ event, ids }) => seen.push([event, ids]),
+          end: () => undefined,
+          columns: [],
+        })
+        const b = await tx.records(Category).create({ name: 'b' })
+        expect(seen).toStrictEqual([])
+        seen.push(b.id)
+      })
+      end?.()
+      expect(seen).toStrictEqual([seen[0], ['lost', []], ['created', [seen[0]]]])
+      expect(database.feed.size).toBe(0)
+    })
+
+    it('ends those who follow when it is closed', async () => {
+      const other = await connect(await server.url(), { records: shop })
+      let ended = 0
+      await other.watch(Category, { tell: () => undefined, end: () => ended++, columns: [] })
+      await other.close()
+      expect(ended).toBe(1)
+      expect(other.feed.size).toBe(0)
+    })
+  })
+}
