@@ -1,0 +1,106 @@
+/** An application that shows in its answers what became of a request's body and head. */
+import {
+  bootstrap,
+  Controller,
+  Delete,
+  Field,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  type Application,
+  type BootstrapOptions,
+  type HttpRequest,
+} from '../../src/index.js'
+
+class Item {
+  @Field('string') name!: string
+  @Field('integer', { optional: true }) qty?: number
+}
+
+/** What a handler got, so that an answer can show it. */
+function seen(body: unknown): object {
+  if (body === undefined) return { nothing: true }
+  if (body instanceof Uint8Array) return { bytes: Buffer.from(body).toString('latin1') }
+  return { body }
+}
+
+@Controller
+class BodyController {
+  @Post('/any')
+  @NoAuth
+  any(body: unknown) {
+    return seen(body)
+  }
+
+  @Get('/any')
+  read(body: unknown) {
+    return seen(body)
+  }
+
+  @Delete('/any')
+  @NoAuth
+  remove(body: unknown) {
+    return seen(body)
+  }
+
+  @Post('/item')
+  @NoAuth
+  item(body: Item) {
+    return { isItem: body instanceof Item, body }
+  }
+
+  @Post('/items', { body: [Item] })
+  @NoAuth
+  items(body: Item[]) {
+    return { count: body.length }
+  }
+
+  @Post('/small', { limit: '16b' })
+  @NoAuth
+  small(body: unknown) {
+    return seen(body)
+  }
+
+  @Post('/large', { limit: '2mb' })
+  @NoAuth
+  large(body: string) {
+    return { length: body.length }
+  }
+
+  @Post('/unread')
+  @NoAuth
+  unread() {
+    return { unread: true }
+  }
+
+  @Post('/token')
+  @NoAuth
+  token(request: HttpRequest, body: unknown) {
+    return { formToken: request.formToken ?? null, ...seen(body) }
+  }
+
+  @Post('/secret')
+  secret(body: unknown) {
+    return seen(body)
+  }
+
+  @Get('/who')
+  who(request: HttpRequest, headers: Record<string, string>, cookies: object) {
+    const { ip, secure } = request
+    return { ip, secure, cookies, custom: headers['x-custom-header'] }
+  }
+}
+
+@Module({ controllers: [BodyController] })
+class BodyModule {}
+
+export const apiKey = 'operator-0123456789abcdef'
+export const json = 'application/json'
+export const form = 'application/x-www-form-urlencoded'
+
+/** Listens on a free port of 127.0.0.1. */
+export function startBodies(options: BootstrapOptions = {}): Promise<Application> {
+  const fixed = { port: 0, host: '127.0.0.1', logger: false, env: { APP_API_KEY: apiKey } }
+  return bootstrap(BodyModule, { ...fixed, ...options })
+}
