@@ -3,7 +3,7 @@ import { silentLog, type Log } from '../http/log.js'
 
 /** @param logger true or nothing: pino; false: none */
 export async function createLog(logger: Log | boolean | undefined, level: string): Promise<Log> {
-  if (typeof logger === 'object') return logger
+  if (logger !== undefined && typeof logger !== 'boolean') return logger
   if (logger === false || level === 'silent') return silentLog
   const { pino } = await import('pino')
   const log: Log = pino({ level, base: undefined })

@@ -117,6 +117,8 @@ export function resolveOptions(
   refuseUnknownNames('bootstrap', options, optionNames, problems)
   problems.push(...findCorsProblems(options.cors ?? {}))
   checkSessions(options.sessions ?? {}, problems)
+  checkFlags(options, problems)
+  checkHost(options.host, problems)
   checkLogger(options.logger, problems)
   checkUnknownKeys('bootstrap', options.unknownKeys, problems)
   return Object.freeze({
@@ -142,11 +144,24 @@ function checkSessions(sessions: SessionOptions, problems: Problem[]): void {
   }
 }
 
-function checkLogger(logger: BootstrapOptions['logger'], problems: Problem[]): void {
-  if (typeof logger !== 'object') return
-  const missing = Object.keys(silentLog).filter(
-    (name) => typeof (logger as unknown as Record<string, unknown>)[name] !== 'function',
-  )
+/** `trustProxy: process.env.TRUST_PROXY` would be true for 'false' too. */
+function checkFlags(options: BootstrapOptions, problems: Problem[]): void {
+  for (const name of ['listen', 'client', 'trustProxy', 'requestContext'] as const) {
+    const given: unknown = options[name]
+    if (given === undefined || typeof given === 'boolean') continue
+    problems.push(invalid(name, JSON.stringify(given), 'Write true or false.'))
+  }
+}
+
+function checkHost(host: unknown, problems: Problem[]): void {
+  if (host === undefined || typeof host === 'string') return
+  problems.push(invalid('host', host, "Give a name or an address, such as '127.0.0.1'."))
+}
+
+function checkLogger(logger: unknown, problems: Problem[]): void {
+  if (logger === undefined || typeof logger === 'boolean') return
+  const methods = (logger ?? {}) as Record<string, unknown>
+  const missing = Object.keys(silentLog).filter((name) => typeof methods[name] !== 'function')
   if (missing.length === 0) return
   const message = `bootstrap: logger has no method ${missing.join(', ')}.`
   problems.push({ code: 'INVALID_OPTION', message, remedy: 'Give a pino logger, or false.' })

@@ -1,0 +1,60 @@
+/** Source: public face, bootstrap: what an option says that is neither true nor false, or no logger. */
+import { describe, expect, it } from '@jest/globals'
+import { bootstrap, DeclarationError, Module, type BootstrapOptions } from '../../src/index.js'
+
+@Module()
+class EmptyModule {}
+
+async function problemsOf(options: object): Promise<DeclarationError['problems']> {
+  const given: BootstrapOptions = { listen: false, logger: false, env: {}, ...options }
+  const failure: unknown = await bootstrap(EmptyModule, given).then(
+    (app) => app.close(),
+    (error: unknown) => error,
+  )
+  return failure instanceof DeclarationError ? failure.problems : []
+}
+
+describe('options of bootstrap from programs without types', () => {
+  // Taken for true, 'false' from an environment variable would believe every client's X-Forwarded-For.
+  it.each(['trustProxy', 'listen', 'client', 'requestContext'])(
+    'refuses text for %s',
+    async (name) => {
+      expect(await problemsOf({ [name]: 'false' })).toEqual([
+        {
+          code: 'INVALID_OPTION',
+          message: `bootstrap: ${name} is "false".`,
+          remedy: 'Write true or false.',
+        },
+      ])
+    },
+  )
+
+  it('refuses a number for a host', async () => {
+    expect(await problemsOf({ host: 127 })).toEqual([
+      {
+        code: 'INVALID_OPTION',
+        message: 'bootstrap: host is 127.',
+        remedy: "Give a name or an address, such as '127.0.0.1'.",
+      },
+    ])
+  })
+
+  it.each([
+    ['null', null],
+    ['a function', () => undefined],
+    ['an empty object', {}],
+  ])('refuses %s for a logger', async (_name, logger) => {
+    expect(await problemsOf({ logger })).toEqual([
+      {
+        code: 'INVALID_OPTION',
+        message: 'bootstrap: logger has no method error, warn, info, debug.',
+        remedy: 'Give a pino logger, or false.',
+      },
+    ])
+  })
+
+  it('takes what is left undefined for not given', async () => {
+    const nothing = { trustProxy: undefined, client: undefined, host: undefined, logger: undefined }
+    expect(await problemsOf({ ...nothing, env: { LOG_LEVEL: 'silent' } })).toEqual([])
+  })
+})
