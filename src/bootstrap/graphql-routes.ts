@@ -77,11 +77,11 @@ export function graphqlRoutes(
   context: ServeContext,
   limits: Limits,
 ): GraphqlRoute[] {
-  const readBody = (request: Parameters<Step>[0], body: number): Promise<void> | undefined =>
-    readWithin({ limits: { ...limits, body }, declared: false }, context.times)(request)
+  const bodyReader = (body: number): Step =>
+    readWithin({ limits: { ...limits, body }, declared: false }, context.times)
   return instances.flatMap((instance) =>
     instance.routes
-      .flatMap((route) => graphqlPages(instance, route, { gate: context.gate, readBody }))
+      .flatMap((route) => graphqlPages(instance, route, { gate: context.gate, bodyReader }))
       .flatMap((page) => serve(page, context)),
   )
 }

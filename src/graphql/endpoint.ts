@@ -1,6 +1,7 @@
 /**
- * Answers GraphQL requests over HTTP. graphql-http reads the request and negotiates; the answer is made here, once, as
- * finished text. Source: GraphQL over HTTP; decisions, GraphQL, "Status" and "Who may call".
+ * Answers GraphQL requests over HTTP, once, as finished text. What is sent by POST and takes a result is answered
+ * straight away, the rest is negotiated by graphql-http. Source: GraphQL over HTTP; decisions, GraphQL, "Status" and
+ * "Who may call".
  */
 import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
@@ -10,6 +11,8 @@ import { HttpError } from '../errors/http-error.js'
 import { events } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
 import type { HttpRequest } from '../http/request.js'
+import type { Later } from '../records/engine.js'
+import { after } from '../records/later.js'
 import { acceptedMedia, resultTypes, type AcceptedMedia } from './accepted-media.js'
 import { graphqlCodes } from './error-codes.js'
 import { toEventItems } from './event-items.js'
@@ -21,19 +24,19 @@ import { Refusal } from './operations.js'
 import { readRequestParts, toRequestParams, type RequestParts } from './request-parts.js'
 import { hasRun, toResultText } from './result.js'
 
-/** What a request is answered with besides its text; graphql-http hands it through. */
+/** A request on its way through; graphql-http hands it on. */
 interface Exchange {
   readonly request: HttpRequest
   readonly media: AcceptedMedia
   readonly body: unknown
-  /** Set where results come as events, in the place of a text. */
-  stream: Reply | undefined
+  /** What is sent, in the place of what graphql-http would. */
+  reply: Reply | undefined
   /** Set where the operation was for token holders. */
   secured: boolean
 }
 
-/** Answers one request whose body was read. */
-export type Answer = (request: HttpRequest, body: unknown) => Promise<EndpointAnswer>
+/** Answers one request whose body was read; at once, where the operation is run at once. */
+export type Answer = (request: HttpRequest, body: unknown) => Later<EndpointAnswer>
 
 export interface EndpointAnswer {
   readonly reply: Reply
@@ -46,42 +49,67 @@ type RequestHandler = Handler<HttpRequest, Exchange>
 /** @param access who may call where a root field says nothing */
 export function createEndpoint(graphql: GraphQL, access: DefaultAccess): Answer {
   let handler: RequestHandler | undefined
-  return async (request, body) => {
-    handler ??= createRequestHandler(graphql, access)
+  return (request, body) => {
     const media = acceptedMedia(request.incoming.headers.accept)
-    const exchange: Exchange = { request, media, body, stream: undefined, secured: false }
-    const response = await handler({
-      method: request.method === 'HEAD' ? 'GET' : request.method,
-      url: request.url,
-      headers: { accept: acceptFor(media) },
-      body: null,
-      raw: request,
-      context: exchange,
-    })
-    return {
-      reply: exchange.stream ?? toReply(response, exchange),
-      secured: exchange.secured,
+    const exchange: Exchange = { request, media, body, reply: undefined, secured: false }
+    const toAnswer = (reply: Reply): EndpointAnswer => ({ reply, secured: exchange.secured })
+    // Nothing is left to negotiate: the package would only take the request through promises of its own.
+    if (request.method === 'POST' && media.result !== undefined) {
+      return after(answerBody(graphql, access, exchange), toAnswer)
     }
+    handler ??= createRequestHandler(graphql, access)
+    return negotiate(handler, exchange).then(toAnswer)
   }
 }
 
-/** Negotiation is done; what is handed on says its outcome. A stream alone is read like JSON and answered otherwise. */
+function answerBody(graphql: GraphQL, access: DefaultAccess, exchange: Exchange): Later<Reply> {
+  let parts: RequestParts
+  try {
+    parts = readRequestParts(exchange.body, graphql.documents())
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error
+    return malformedReply(error)
+  }
+  return answerOperation(graphql, access, exchange, parts)
+}
+
+/** By graphql-http: GET, and who takes no JSON. */
+async function negotiate(handler: RequestHandler, exchange: Exchange): Promise<Reply> {
+  const { request, media } = exchange
+  const [, { status, headers }] = await handler({
+    method: request.method === 'HEAD' ? 'GET' : request.method,
+    url: request.url,
+    headers: { accept: acceptFor(media) },
+    body: null,
+    raw: request,
+    context: exchange,
+  })
+  if (exchange.reply !== undefined) return exchange.reply
+  // The package answers some requests with a status alone; every error of the house has a text.
+  throw new HttpError(status, undefined, { headers: withoutType(headers ?? {}) })
+}
+
+/** What is handed on says the negotiation's outcome. A stream alone is read like JSON and answered otherwise. */
 function acceptFor({ result, stream }: AcceptedMedia): string {
   if (result === 'response') return 'application/graphql-response+json'
   return result === 'json' || stream ? 'application/json' : 'none/none'
 }
+
+/** Ends graphql-http's work where the reply is there. */
+const replied: HandlerResponse = [null, { status: 200, statusText: '' }]
 
 function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestHandler {
   const { createHandler } = createRequire(import.meta.url)(
     'graphql-http',
   ) as typeof import('graphql-http')
   return createHandler<HttpRequest, Exchange>({
-    parseRequestParams: ({ context }) => {
+    parseRequestParams: ({ context: exchange }) => {
       try {
-        return toRequestParams(readRequestParts(context.body, graphql.documents()))
+        return toRequestParams(readRequestParts(exchange.body, graphql.documents()))
       } catch (error) {
         if (!(error instanceof HttpError)) throw error
-        return malformedRequest(error)
+        exchange.reply = malformedReply(error)
+        return replied
       }
     },
     onSubscribe: async ({ context: exchange }, params) => {
@@ -90,27 +118,28 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
         variables: params.variables ?? {},
         operationName: params.operationName ?? undefined,
       }
-      return answerOperation(graphql, access, exchange, parts)
+      exchange.reply = await answerOperation(graphql, access, exchange, parts)
+      return replied
     },
   })
 }
 
-/** A request that is no GraphQL request: 400, in JSON whatever was accepted. */
-export function malformedRequest({ status, message, code }: HttpError): HandlerResponse {
+/** A request that is no GraphQL request: in JSON whatever was accepted. */
+export function malformedReply({ status, message, code }: HttpError): Reply {
   const text = JSON.stringify({
     error: message,
     data: null,
     errors: [{ message, extensions: { code } }],
   })
-  return [text, { status, statusText: '', headers: { 'content-type': resultTypes.json } }]
+  return textReply(text, status, resultTypes.json)
 }
 
-async function answerOperation(
+function answerOperation(
   graphql: GraphQL,
   access: DefaultAccess,
   exchange: Exchange,
   { query, variables, operationName }: RequestParts,
-): Promise<HandlerResponse> {
+): Later<Reply> {
   const executor = graphql.executor()
   const operation = executor.find(query, operationName)
   if (operation instanceof Refusal) return write(graphql, exchange, notRun(operation.errors))
@@ -123,51 +152,58 @@ async function answerOperation(
   const context = { request, user: request.user }
   if (kind === OperationTypeNode.SUBSCRIPTION) {
     if (!exchange.media.stream) return write(graphql, exchange, notRun([noStream()]))
-    const opened = await executor.subscribe(operation, variables, context, access)
-    if (!(Symbol.asyncIterator in opened)) return write(graphql, exchange, opened)
-    exchange.stream = events(toEventItems(opened, graphql.entryOptions))
-    return [null, { status: 200, statusText: '' }]
+    return executor
+      .subscribe(operation, variables, context, access)
+      .then((opened) =>
+        Symbol.asyncIterator in opened
+          ? events(toEventItems(opened, graphql.entryOptions))
+          : write(graphql, exchange, opened),
+      )
   }
-  const outcome = await executor.run(operation, variables, context, access)
-  return write(graphql, exchange, outcome, isGet ? operation : undefined)
+  return after(executor.run(operation, variables, context, access), (outcome) =>
+    write(graphql, exchange, outcome, isGet ? operation : undefined),
+  )
 }
 
 /** @param kept the query, where its answer may be kept by the client */
-function write(
-  graphql: GraphQL,
-  exchange: Exchange,
-  outcome: Outcome,
-  kept?: Operation,
-): HandlerResponse {
+function write(graphql: GraphQL, exchange: Exchange, outcome: Outcome, kept?: Operation): Reply {
   const { media } = exchange
   if (outcome.refused !== undefined) return refusal(graphql, media, outcome)
   if (media.result === undefined) {
-    exchange.stream = events(toEventItems([outcome], graphql.entryOptions))
-    return [null, { status: 200, statusText: '' }]
+    return events(toEventItems([outcome], graphql.entryOptions))
   }
   const isJson = media.result === 'json'
   const text = toResultText(outcome, graphql.entryOptions, isJson)
-  const headers: Record<string, string> = { 'content-type': resultTypes[media.result] }
-  if (kept !== undefined) {
-    addCacheHeaders(headers, text, outcome, { exchange, maxAge: graphql.maxAge })
-  }
-  return [text, { status: isJson || hasRun(outcome) ? 200 : 400, statusText: '', headers }]
+  const type = resultTypes[media.result]
+  const status = isJson || hasRun(outcome) ? 200 : 400
+  return kept === undefined
+    ? textReply(text, status, type)
+    : cacheableReply(text, status, type, { exchange, outcome, maxAge: graphql.maxAge })
+}
+
+/** Straight into the reply: these are constants of ours, and every answer has them. */
+function textReply(text: string, status: number, type: string): Reply {
+  const answer = reply(text, status)
+  answer.mediaType = type
+  answer.headers.push('Vary', 'Accept')
+  return answer
 }
 
 /** The body has to be read to know the operation, so that this is no ordinary 401. */
-function refusal(graphql: GraphQL, media: AcceptedMedia, outcome: Outcome): HandlerResponse {
+function refusal(graphql: GraphQL, media: AcceptedMedia, outcome: Outcome): Reply {
   const isUnknown = outcome.refused === 'unauthenticated'
   const error = isUnknown ? 'Unauthorized' : 'Forbidden'
   const text = `{"error":"${error}",${toResultText(outcome, graphql.entryOptions, true).slice(1)}`
-  const headers: Record<string, string> = { 'content-type': resultTypes[media.result ?? 'json'] }
-  if (isUnknown) headers['www-authenticate'] = 'Bearer'
-  return [text, { status: isUnknown ? 401 : 403, statusText: '', headers }]
+  const answer = textReply(text, isUnknown ? 401 : 403, resultTypes[media.result ?? 'json'])
+  if (isUnknown) answer.headers.push('WWW-Authenticate', 'Bearer')
+  return answer
 }
 
-function mutationByGet(): HandlerResponse {
+function mutationByGet(): Reply {
   const message = 'A mutation cannot be run by GET. Send it by POST.'
-  const [text, init] = malformedRequest(new HttpError(405, message, { code: graphqlCodes.method }))
-  return [text, { ...init, headers: { ...init.headers, allow: 'POST' } }]
+  const answer = malformedReply(new HttpError(405, message, { code: graphqlCodes.method }))
+  answer.headers.push('Allow', 'POST')
+  return answer
 }
 
 function noStream(): GraphQLError {
@@ -177,40 +213,30 @@ function noStream(): GraphQLError {
   })
 }
 
+interface Cacheable {
+  readonly exchange: Exchange
+  readonly outcome: Outcome
+  readonly maxAge: number
+}
+
 /** Everybody gets the same answer only where nobody was asked for a name, and nothing failed. */
-function addCacheHeaders(
-  headers: Record<string, string>,
-  text: string,
-  outcome: Outcome,
-  { exchange, maxAge }: { readonly exchange: Exchange; readonly maxAge: number },
-): void {
+function cacheableReply(text: string, status: number, type: string, cacheable: Cacheable): Reply {
+  const { exchange, outcome, maxAge } = cacheable
   const { authorization } = exchange.request.incoming.headers
-  if (authorization !== undefined || exchange.secured)
-    headers['cache-control'] = 'private, no-store'
-  else if (outcome.errors !== undefined) headers['cache-control'] = 'no-store'
-  else {
-    headers['cache-control'] = maxAge > 0 ? `public, max-age=${maxAge}` : 'no-cache'
-    headers.etag = `"${createHash('sha256').update(text).digest('base64url')}"`
+  if (authorization !== undefined || exchange.secured || outcome.errors !== undefined) {
+    const isPrivate = authorization !== undefined || exchange.secured
+    const answer = textReply(text, status, type)
+    answer.headers.push('Cache-Control', isPrivate ? 'private, no-store' : 'no-store')
+    return answer
   }
-}
-
-function toReply([body, { status, headers = {} }]: HandlerResponse, exchange: Exchange): Reply {
-  // graphql-http answers some requests with a status alone; every error of the house has a text.
-  if (body === null) throw new HttpError(status, undefined, { headers: withoutType(headers) })
-  const { 'content-type': type, etag, ...rest } = headers
-  const known = etag !== undefined && isKnown(exchange.request, etag)
-  const answer: Reply = known ? reply(null, 304) : reply(body, status)
-  // Straight into the list: these are constants of ours, and every answer has them.
-  if (!known) answer.mediaType = type
+  const etag = `"${createHash('sha256').update(text).digest('base64url')}"`
+  const isKnown = exchange.request.incoming.headers['if-none-match']?.includes(etag) === true
+  const answer: Reply = isKnown ? reply(null, 304) : reply(text, status)
+  if (!isKnown) answer.mediaType = type
   // What a cache may keep depends on both; an answer to POST is not kept anyway.
-  answer.headers.push('Vary', etag === undefined ? 'Accept' : 'Accept, Authorization')
-  if (etag !== undefined) answer.headers.push('ETag', etag)
-  for (const [name, value] of Object.entries(rest)) answer.headers.push(name, value)
+  answer.headers.push('Vary', 'Accept, Authorization', 'ETag', etag)
+  answer.headers.push('Cache-Control', maxAge > 0 ? `public, max-age=${maxAge}` : 'no-cache')
   return answer
-}
-
-function isKnown({ incoming }: HttpRequest, etag: string): boolean {
-  return incoming.headers['if-none-match']?.includes(etag) === true
 }
 
 function withoutType(headers: Readonly<Record<string, string>>): Record<string, string> {

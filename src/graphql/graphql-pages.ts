@@ -5,9 +5,11 @@ import { HttpError } from '../errors/http-error.js'
 import { readJson } from '../http/bodies/json.js'
 import { readMediaType } from '../http/bodies/media-type.js'
 import type { TextValues } from '../http/query.js'
-import { reply, type Reply } from '../http/reply.js'
+import type { Reply } from '../http/reply.js'
 import type { HttpRequest } from '../http/request.js'
-import { createEndpoint, malformedRequest } from './endpoint.js'
+import type { Later } from '../records/engine.js'
+import { after, attempt } from '../records/later.js'
+import { createEndpoint, malformedReply } from './endpoint.js'
 import { graphqlCodes } from './error-codes.js'
 import type { GraphQL, GraphQLRoute } from './graphql.js'
 import { ideFile, idePage, ideStart } from './ide.js'
@@ -20,14 +22,14 @@ export interface GraphqlPage {
   readonly runs: boolean
   /** What to wait for before `answer`: the body. */
   readonly before?: (request: HttpRequest) => Promise<void> | undefined
-  readonly answer: (request: HttpRequest) => Reply | Promise<Reply>
+  readonly answer: (request: HttpRequest) => Later<Reply>
 }
 
 export interface GraphqlPagesOptions {
   /** Asked about every request that brings a token; who brings none is anonymous, and may then be refused. */
   readonly gate: Gate
-  /** Reads a JSON body of at most `limit` bytes into `request.body`. */
-  readonly readBody: (request: HttpRequest, limit: number) => Promise<void> | undefined
+  /** What reads a JSON body of at most `limit` bytes into `request.body`. */
+  readonly bodyReader: (limit: number) => (request: HttpRequest) => Promise<void> | undefined
 }
 
 /** The pages of one route of an instance. All of them are open: who may run what is decided when the operation is known. */
@@ -37,31 +39,32 @@ export function graphqlPages(
   options: GraphqlPagesOptions,
 ): readonly GraphqlPage[] {
   const endpoint = createEndpoint(graphql, access)
-  const run = async (request: HttpRequest, body: unknown): Promise<Reply> => {
-    await identify(request, options.gate)
-    const answer = await endpoint(request, body)
-    if (answer.secured) await options.gate.rotate(request)
-    return answer.reply
-  }
+  const readBody = options.bodyReader(graphql.limits.bytes)
+  const run = (request: HttpRequest, body: unknown): Later<Reply> =>
+    after(identify(request, options.gate), () =>
+      after(endpoint(request, body), ({ reply, secured }) =>
+        secured ? after(options.gate.rotate(request), () => reply) : reply,
+      ),
+    )
   const readPost = (request: HttpRequest): Promise<void> | undefined => {
     refuseOtherTypes(request)
-    return options.readBody(request, graphql.limits.bytes)?.catch((error: unknown) => {
+    return readBody(request)?.catch((error: unknown) => {
       // A body that is no JSON is answered as GraphQL clients read it; too long and too slow ones as everywhere.
       if (!(error instanceof HttpError) || error.status !== 400) throw error
       request.body = error
     })
   }
-  const post = (request: HttpRequest): Promise<Reply> | Reply => {
+  const post = (request: HttpRequest): Later<Reply> => {
     const { body } = request
-    return body instanceof HttpError ? malformed(body) : run(request, body)
+    return body instanceof HttpError ? malformedReply(body) : run(request, body)
   }
-  const get = (request: HttpRequest): Promise<Reply> | Reply => {
+  const get = (request: HttpRequest): Later<Reply> => {
     const { query } = request
     if (graphql.ide && asks.every((name) => query[name] === undefined)) return idePage(path)
     try {
       return run(request, readQueryParts(query))
     } catch (error) {
-      if (error instanceof HttpError) return malformed(error)
+      if (error instanceof HttpError) return malformedReply(error)
       throw error
     }
   }
@@ -91,27 +94,23 @@ export function graphqlPages(
 const asks = ['query', 'documentId', 'extensions'] as const
 
 /** A token that is brought says who calls, also where none is needed; a bad one says nothing. */
-async function identify(request: HttpRequest, gate: Gate): Promise<void> {
+function identify(request: HttpRequest, gate: Gate): Later<void> {
   if (request.incoming.headers.authorization === undefined && !gate.needsBody(request)) return
-  try {
-    await gate.admit(request, tokenAccess)
-  } catch (error) {
-    if (!(error instanceof HttpError) || error.status !== 401) throw error
-  }
+  return attempt(
+    () => gate.admit(request, tokenAccess),
+    (error) => {
+      if (!(error instanceof HttpError) || error.status !== 401) throw error
+    },
+  )
 }
 
 /** Forms and plain text can be sent across origins without asking: a GraphQL request is JSON and nothing else. */
 function refuseOtherTypes({ incoming }: HttpRequest): void {
-  const type = readMediaType(incoming.headers['content-type'] ?? '')
+  const given = incoming.headers['content-type'] ?? ''
+  if (given === 'application/json') return
+  const type = readMediaType(given)
   if (type?.essence === 'application/json') return
   throw new HttpError(415, 'Send application/json.')
-}
-
-function malformed(error: HttpError): Reply {
-  const [text, { headers = {} }] = malformedRequest(error)
-  return reply(text, 400)
-    .type(headers['content-type'] ?? '')
-    .header('Vary', 'Accept')
 }
 
 /** The parameters of a GET request, `variables` and `extensions` being JSON. */

@@ -37,9 +37,15 @@ describe('an application', () => {
       ['graphql'],
     ],
     [
-      'loads the endpoint with the first operation',
+      'answers operations by POST without more',
       `${instance}; class App {}; Module({ graphql: [graphql] })(App); ${start}
        await app.inject({ url: '/graphql', json: { query: '{ a }' } })`,
+      ['graphql'],
+    ],
+    [
+      'loads what negotiates with the first operation by GET',
+      `${instance}; class App {}; Module({ graphql: [graphql] })(App); ${start}
+       await app.inject('/graphql?query={a}')`,
       ['graphql', 'graphql-http'],
     ],
     [
