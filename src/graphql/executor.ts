@@ -157,18 +157,19 @@ export class Executor {
   /** Variables as their types make them, their cost within the limit. */
   #coerce(operation: Operation, given: Variables): { readonly variables: Variables } | Outcome {
     if (!operation.hasVariables) return noVariables
-    const definitions = operation.node.variableDefinitions ?? []
-    const { coerced, errors } = graphqlLibrary().getVariableValues(
-      this.built.schema,
-      definitions,
-      given,
-      { maxErrors: 50 },
-    )
-    if (errors !== undefined) return notRun(withVariableCode(errors))
+    let variables = operation.readVariables(given)
+    if (variables === undefined) {
+      const definitions = operation.node.variableDefinitions ?? []
+      const options = { maxErrors: 50 }
+      const { schema } = this.built
+      const read = graphqlLibrary().getVariableValues(schema, definitions, given, options)
+      if (read.errors !== undefined) return notRun(withVariableCode(read.errors))
+      variables = read.coerced
+    }
     const over = operation.costVaries
-      ? excessCost(operation.cost(coerced), this.#limits)
+      ? excessCost(operation.cost(variables), this.#limits)
       : undefined
-    return over === undefined ? { variables: coerced } : notRun([over])
+    return over === undefined ? { variables } : notRun([over])
   }
 
   #runWhole(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {

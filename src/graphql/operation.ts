@@ -11,6 +11,7 @@ import type {
   OperationDefinitionNode,
 } from 'graphql'
 import { collectRoots, conditionNames, type Conditions } from './collect-roots.js'
+import { compileVariables, type VariableReader } from './compile-variables.js'
 import { graphqlLibrary } from './library.js'
 import { measureOperation } from './measure.js'
 import type { Planner, RootPlan } from './planner-contract.js'
@@ -47,6 +48,7 @@ export class Operation {
   readonly #parts: OperationParts
   readonly #conditions: readonly string[]
   readonly #roots = new Map<string, readonly RootField[]>()
+  #readVariables: VariableReader | undefined
 
   constructor(node: OperationDefinitionNode, parts: OperationParts, costVaries: boolean) {
     this.node = node
@@ -71,6 +73,17 @@ export class Operation {
   /** Every root field, skipped or not, with its response key. */
   everyRoot(): Map<string, [FieldNode, ...FieldNode[]]> {
     return collectRoots(this.node, this.#parts.fragments, undefined)
+  }
+
+  /** Variables as their types make them; `undefined` where graphql-js has to look. */
+  readVariables(
+    given: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>> | undefined {
+    this.#readVariables ??= compileVariables(
+      this.#parts.schema,
+      this.node.variableDefinitions ?? [],
+    )
+    return this.#readVariables(given)
   }
 
   /** What it costs with these variables. */

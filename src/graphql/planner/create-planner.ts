@@ -9,6 +9,7 @@ import { generatedOf, type GeneratedField, type RecordModel } from '../records/m
 import { joined } from '../records/question.js'
 import { keyCondition } from '../records/read-rows.js'
 import type { RecordServices } from '../records/resolve-records.js'
+import { compileArguments } from './compile-arguments.js'
 import { writePage } from './page-statement.js'
 import { PlannedMutation } from './planned-mutation.js'
 import { PlannedQuery, Preparation, type ReadRoot } from './planned-query.js'
@@ -39,7 +40,7 @@ function planRoot(
     kind === 'create' || kind === 'update'
       ? compiler.object(objectOf(field.type), model, nodes)
       : undefined
-  const args = compiler.args(field, node)
+  const args = compileArguments(field, node)
   const preparation = new Preparation(compiler, services)
   if (!isMutation && read !== undefined) {
     return new PlannedQuery({ args, read, preparation, services })

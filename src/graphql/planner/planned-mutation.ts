@@ -11,8 +11,9 @@ import type { RecordModel } from '../records/model.js'
 import type { Instance } from '../records/read-rows.js'
 import { RecordWriter } from '../records/write-records.js'
 import { graphqlLibrary } from '../library.js'
-import { readArguments, type Preparation, type Variables } from './planned-query.js'
-import type { ArgumentSource, Entry, ObjectSelection } from './selection.js'
+import type { ArgumentSource, Variables } from './compile-arguments.js'
+import type { Preparation } from './planned-query.js'
+import type { Entry, ObjectSelection } from './selection.js'
 
 interface Parts {
   readonly kind: 'create' | 'update' | 'delete'
@@ -38,7 +39,7 @@ export class PlannedMutation implements RootPlan {
     const { model, args, kind, preparation, services } = this.#parts
     const caller = callerOf(context)
     if (!preparation.admits(caller)) return undefined
-    const given = readArguments(args, variables)
+    const given = args.read(variables)
     const writer = new RecordWriter(services.database(), caller, model)
     if (kind === 'delete') return writer.delete(model, given.id as string).then(String)
     const answer = this.#prepareAnswer(context, variables)

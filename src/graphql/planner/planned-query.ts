@@ -6,16 +6,14 @@ import { after, attempt } from '../../records/later.js'
 import type { RecordsContext } from '../../records/source.js'
 import { callerOf, type Caller } from '../caller.js'
 import type { Arguments } from '../declarations.js'
-import { graphqlLibrary } from '../library.js'
 import type { RootPlan } from '../planner-contract.js'
 import { admitsAtOnce } from '../records/access.js'
 import { QuestionReader } from '../records/question.js'
 import type { RecordServices } from '../records/resolve-records.js'
-import type { ArgumentSource, SelectionCompiler } from './selection.js'
+import type { ArgumentSource, Variables } from './compile-arguments.js'
+import type { SelectionCompiler } from './selection.js'
 import { StatementWriter, type Answers } from './statement-writer.js'
 import { sqliteInfinity, type Fragment } from './json-sql.js'
-
-export type Variables = Readonly<Record<string, unknown>>
 
 /** What one root field asks, read from a run's arguments. */
 export interface RootQuestion {
@@ -81,9 +79,7 @@ export class Preparation {
     for (const entry of questions) {
       const { target } = entry.relation
       lists.push(
-        entry.kind === 'list'
-          ? reader.list(target, readArguments(entry.args, variables))
-          : undefined,
+        entry.kind === 'list' ? reader.list(target, entry.args.read(variables)) : undefined,
       )
       rows.push(entry.kind === 'owner' ? reader.rows(target.table) : undefined)
     }
@@ -147,7 +143,7 @@ export class PlannedQuery implements RootPlan {
     const ready = this.#ready.get(context)
     if (ready !== undefined) return ready
     const reader = this.#preparation.reader(context, caller)
-    const root = this.#read(readArguments(this.#args, variables), reader, context)
+    const root = this.#read(this.#args.read(variables), reader, context)
     if (root === undefined) return undefined
     const answers = this.#preparation.answers(variables, reader)
     const plan = this.#preparation.statement(context, reader.key, answers, (writer) =>
@@ -165,8 +161,4 @@ function toText(row: Row | undefined): string {
   // Counts are numbers on one engine; on the other they come as text, like JSON.
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' ? value : 'null'
-}
-
-export function readArguments(source: ArgumentSource, variables: Variables): Arguments {
-  return source.constant ?? graphqlLibrary().getArgumentValues(source.field, source.node, variables)
 }

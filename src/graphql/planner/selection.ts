@@ -1,13 +1,6 @@
 /** Compiles a root field's selection into the tree that statements are written from. */
-import type {
-  FieldNode,
-  GraphQLField,
-  GraphQLObjectType,
-  GraphQLOutputType,
-  ValueNode,
-} from 'graphql'
+import type { FieldNode, GraphQLObjectType, GraphQLOutputType } from 'graphql'
 import type { AccessRule } from '../../auth/access.js'
-import type { Arguments } from '../declarations.js'
 import { graphqlLibrary } from '../library.js'
 import {
   generatedOf,
@@ -18,13 +11,7 @@ import {
 } from '../records/model.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { collectFields, type Collecting, type FieldGroups } from './collect-fields.js'
-
-/** Arguments of a field: known beforehand, or waiting for variables. */
-export interface ArgumentSource {
-  readonly field: GraphQLField<unknown, unknown>
-  readonly node: FieldNode
-  readonly constant: Arguments | undefined
-}
+import { compileArguments, type ArgumentSource } from './compile-arguments.js'
 
 export interface ObjectSelection {
   readonly model: RecordModel
@@ -106,12 +93,6 @@ export class SelectionCompiler {
     return entries
   }
 
-  args(field: GraphQLField<unknown, unknown>, node: FieldNode): ArgumentSource {
-    const waits = (node.arguments ?? []).some(({ value }) => hasVariable(value))
-    if (waits) return { field, node, constant: undefined }
-    return { field, node, constant: graphqlLibrary().getArgumentValues(field, node, {}) }
-  }
-
   #entry(
     type: GraphQLObjectType,
     key: string,
@@ -132,7 +113,7 @@ export class SelectionCompiler {
     const index = this.questions.length
     const common = { key, relation, object, index }
     const entry: OwnerEntry | ListEntry = relation.isList
-      ? { ...common, kind: 'list', args: this.args(field, node) }
+      ? { ...common, kind: 'list', args: compileArguments(field, node) }
       : { ...common, kind: 'owner' }
     this.questions.push(entry)
     return entry
@@ -173,13 +154,6 @@ export class SelectionCompiler {
 /** The object type inside lists and `!`. */
 export function objectOf(type: GraphQLOutputType): GraphQLObjectType {
   return graphqlLibrary().getNamedType(type) as GraphQLObjectType
-}
-
-function hasVariable(value: ValueNode): boolean {
-  const { Kind } = graphqlLibrary()
-  if (value.kind === Kind.VARIABLE) return true
-  if (value.kind === Kind.LIST) return value.values.some(hasVariable)
-  return value.kind === Kind.OBJECT && value.fields.some((field) => hasVariable(field.value))
 }
 
 /** Not everything that is kept as JSON text leaves as that text. */

@@ -1,0 +1,140 @@
+/**
+ * Compiles the reading of an operation's variables: what their types make of good values, without a look at the types.
+ * What is faulty is left to graphql-js, which says what is wrong. Source: GraphQL specification, 6.1.2 and 3.10.
+ */
+import type {
+  GraphQLInputField,
+  GraphQLInputObjectType,
+  GraphQLInputType,
+  GraphQLSchema,
+  VariableDefinitionNode,
+} from 'graphql'
+import { graphqlLibrary } from './library.js'
+
+type Values = Readonly<Record<string, unknown>>
+
+/** @returns `undefined` where graphql-js has to look: a value is faulty, or of an unusual make */
+export type VariableReader = (given: Values) => Values | undefined
+
+/** Throws for what it does not read. */
+type Reader = (value: unknown) => unknown
+
+interface Variable {
+  readonly name: string
+  readonly read: Reader
+  readonly isRequired: boolean
+  readonly hasDefault: boolean
+  readonly standard: unknown
+}
+
+/** @param definitions of a validated operation */
+export function compileVariables(
+  schema: GraphQLSchema,
+  definitions: readonly VariableDefinitionNode[],
+): VariableReader {
+  const compiler = new ReaderCompiler()
+  // Set on an object, this one would be its prototype.
+  if (definitions.some(({ variable }) => variable.name.value === '__proto__'))
+    return () => undefined
+  const variables = definitions.map((definition) => toVariable(definition, schema, compiler))
+  return (given) => {
+    const values: Record<string, unknown> = {}
+    try {
+      for (const { name, read, isRequired, hasDefault, standard } of variables) {
+        if (Object.hasOwn(given, name)) values[name] = read(given[name])
+        else if (hasDefault) values[name] = standard
+        else if (isRequired) return undefined
+      }
+    } catch {
+      return undefined
+    }
+    return values
+  }
+}
+
+function toVariable(
+  { variable, type: typeNode, defaultValue }: VariableDefinitionNode,
+  schema: GraphQLSchema,
+  compiler: ReaderCompiler,
+): Variable {
+  const { isNonNullType, typeFromAST, valueFromAST } = graphqlLibrary()
+  const type = typeFromAST(schema, typeNode) as GraphQLInputType
+  return {
+    name: variable.name.value,
+    read: compiler.reader(type),
+    isRequired: isNonNullType(type),
+    hasDefault: defaultValue !== undefined,
+    standard: valueFromAST(defaultValue, type),
+  }
+}
+
+/** Types may hold themselves: what reads an object looks at its fields when it first reads one. */
+class ReaderCompiler {
+  readonly #objects = new Map<GraphQLInputObjectType, Reader>()
+
+  reader(type: GraphQLInputType): Reader {
+    const { isNonNullType } = graphqlLibrary()
+    if (!isNonNullType(type)) {
+      const read = this.#present(type)
+      return (value) => (value === null || value === undefined ? null : read(value))
+    }
+    const read = this.#present(type.ofType)
+    return (value) => (value === null || value === undefined ? fail() : read(value))
+  }
+
+  #present(type: GraphQLInputType): Reader {
+    const { isInputObjectType, isListType, isLeafType } = graphqlLibrary()
+    if (isListType(type)) return this.#list(type.ofType)
+    if (isInputObjectType(type)) return this.#object(type)
+    // A scalar's or an enum's own function throws what is wrong, or gives nothing.
+    return isLeafType(type) ? (value) => (type.parseValue(value) as unknown) ?? fail() : fail
+  }
+
+  #list(type: GraphQLInputType): Reader {
+    const read = this.reader(type)
+    return (value) => {
+      if (Array.isArray(value)) return Array.from(value as unknown[], read)
+      return typeof value === 'object' ? fail() : [read(value)]
+    }
+  }
+
+  #object(type: GraphQLInputObjectType): Reader {
+    let known = this.#objects.get(type)
+    if (known === undefined) {
+      let read: Reader | undefined
+      known = (value) => (read ??= this.#fields(type))(value)
+      this.#objects.set(type, known)
+    }
+    return known
+  }
+
+  #fields(type: GraphQLInputObjectType): Reader {
+    if (type.isOneOf) return fail
+    const { isRequiredInputField } = graphqlLibrary()
+    const fields = Object.values(type.getFields()).map((field: GraphQLInputField) => ({
+      name: field.name,
+      read: this.reader(field.type),
+      standard: field.defaultValue,
+      isRequired: isRequiredInputField(field),
+    }))
+    const names = new Set(fields.map(({ name }) => name))
+    return (value) => {
+      if (typeof value !== 'object' || Array.isArray(value)) return fail()
+      for (const name of Object.keys(value as object)) if (!names.has(name)) fail()
+      const values: Record<string, unknown> = {}
+      for (const { name, read, standard, isRequired } of fields) {
+        const given = (value as Values)[name]
+        if (given !== undefined) values[name] = read(given)
+        else if (standard !== undefined) values[name] = standard
+        else if (isRequired) fail()
+      }
+      return values
+    }
+  }
+}
+
+const faulty = new Error('For graphql-js.')
+
+function fail(): never {
+  throw faulty
+}

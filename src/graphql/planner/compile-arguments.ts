@@ -1,0 +1,71 @@
+/** Compiles the reading of a field's arguments. What is faulty is left to graphql-js. Source: GraphQL specification, 6.4.1. */
+import type { FieldNode, GraphQLArgument, GraphQLField, ValueNode } from 'graphql'
+import type { Arguments } from '../declarations.js'
+import { graphqlLibrary } from '../library.js'
+
+export type Variables = Readonly<Record<string, unknown>>
+
+/** Arguments of a field: known beforehand, or waiting for variables. */
+export interface ArgumentSource {
+  readonly constant: Arguments | undefined
+  /** @throws {GraphQLError} where the variables do not fit */
+  readonly read: (variables: Variables) => Arguments
+}
+
+/** Puts an argument where it belongs; false where graphql-js has to look. */
+type Step = (values: Record<string, unknown>, variables: Variables) => boolean
+
+export function compileArguments(
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+): ArgumentSource {
+  const { getArgumentValues } = graphqlLibrary()
+  const given = new Map(node.arguments?.map(({ name, value }) => [name.value, value]))
+  if (![...given.values()].some(hasVariable)) {
+    const constant = getArgumentValues(field, node, {})
+    return { constant, read: () => constant }
+  }
+  const steps = field.args.flatMap((argument) => compileStep(argument, given.get(argument.name)))
+  const read = (variables: Variables): Arguments => {
+    const values: Record<string, unknown> = {}
+    for (const step of steps) {
+      if (!step(values, variables)) return getArgumentValues(field, node, variables)
+    }
+    return values
+  }
+  return { constant: undefined, read }
+}
+
+function compileStep(argument: GraphQLArgument, value: ValueNode | undefined): Step | [] {
+  const { isNonNullType, Kind, valueFromAST } = graphqlLibrary()
+  const { name, type, defaultValue: standard } = argument
+  const put = (given: unknown): Step => {
+    if (given === undefined) return () => false
+    return (values) => {
+      values[name] = given
+      return true
+    }
+  }
+  const isRequired = isNonNullType(type)
+  if (value === undefined) return standard === undefined && !isRequired ? [] : put(standard)
+  if (value.kind !== Kind.VARIABLE) {
+    if (!hasVariable(value)) return put(valueFromAST(value, type))
+    return (values, variables) =>
+      (values[name] = valueFromAST(value, type, variables)) !== undefined
+  }
+  const variable = value.name.value
+  return (values, variables) => {
+    const isGiven = Object.hasOwn(variables, variable)
+    const given = isGiven ? variables[variable] : standard
+    if (given === undefined) return !isGiven && !isRequired
+    values[name] = given
+    return !(isRequired && given === null)
+  }
+}
+
+function hasVariable(value: ValueNode): boolean {
+  const { Kind } = graphqlLibrary()
+  if (value.kind === Kind.VARIABLE) return true
+  if (value.kind === Kind.LIST) return value.values.some(hasVariable)
+  return value.kind === Kind.OBJECT && value.fields.some((field) => hasVariable(field.value))
+}
