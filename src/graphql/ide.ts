@@ -36,9 +36,15 @@ const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/** Its only banner advertises a plugin that would come from elsewhere, which the policy forbids. */
+const withoutBanners = '<style>app-banner-container { display: none }</style>'
+
 /** @param path the endpoint's */
 export function idePage(path: string): Reply<string> {
-  return hardened(html(loadAltair().renderAltair(optionsFor(path))))
+  const page = loadAltair()
+    .renderAltair(optionsFor(path))
+    .replace('</head>', `${withoutBanners}</head>`)
+  return hardened(html(page))
     .header('Content-Security-Policy', pagePolicy)
     .header('Cache-Control', 'no-cache')
 }

@@ -66,6 +66,7 @@ describe('the IDE', () => {
       const result = page.locator('app-query-result')
       await result.getByText('"Jane Austen"').waitFor()
       await result.getByText('"Emma"').waitFor()
+      expect(await page.getByText('Try Altair AI').isVisible()).toBe(false)
       expect(strangers).toEqual([])
       expect(errors).toEqual([])
     })
