@@ -3,15 +3,16 @@ import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { planApplication } from '../bootstrap/plan-application.js'
 import { createDatabase, Database } from '../records/database.js'
-import { makeMigration, migrateDown, migrateUp, migrationStatus } from '../records/migrations.js'
+import { makeMigration } from '../records/make-migration.js'
+import { migrateDown, migrateUp, migrationStatus } from '../records/migrations.js'
 import { loadApplication } from './load-application.js'
 import type { Command } from './run-command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
 const usage = `filigree migrate make <name> | up | down | status  [--module module.js] [--folder migrations]
   Changes the schema of the application's database (its option \`database\`, else DATABASE_URL), which is not started.
-  make <name>       writes a migration from the difference between the records and the database, for its engine:
-                    <stamp>_<name>.<engine>.sql, to be read before it runs
+  make <name>       writes a migration for every engine, <stamp>_<name>.<engine>.sql, to be read before it runs: from
+                    where the earlier ones lead to what the records want
   up                runs what has not run yet, each in a transaction, one process at a time
   down              takes the last one back; --steps 2 the last two
   status            lists all, and exits with 1 where one has not run`
@@ -50,12 +51,12 @@ async function act(database: Database, given: Arguments, terminal: Terminal): Pr
   const folder = resolve(terminal.cwd, given.folder)
   switch (given.action) {
     case 'make': {
-      const file = await makeMigration(database, given.name, { folder })
-      const told =
-        file === undefined
-          ? 'Nothing differs: no migration is needed.'
-          : relative(terminal.cwd, file)
-      await terminal.out(`${told}\n`)
+      const made = await makeMigration(database, given.name, { folder })
+      const lines = made?.files.map((file) => relative(terminal.cwd, file)) ?? [
+        'Nothing differs: no migration is needed.',
+      ]
+      made?.applied.forEach((name) => lines.push(`this database has it already: ${name}`))
+      await terminal.out(`${lines.join('\n')}\n`)
       return exitCodes.done
     }
     case 'up':

@@ -54,7 +54,8 @@ function usage(): string {
 
 /** A fault of the application is a report for its developer; anything else brings its trace along. */
 function describeFailure(name: string, error: unknown): string {
-  if (error instanceof DeclarationError) return error.message
+  if (error instanceof DeclarationError)
+    return error.message.replace(/^Filigree cannot start:/, `filigree ${name}:`)
   if (!(error instanceof Error)) return `filigree ${name}: ${String(error)}`
   return `filigree ${name}: ${error.stack ?? error.message}`
 }

@@ -20,6 +20,8 @@ export interface Difference {
     | 'looser column'
     | 'stricter column'
     | 'other type'
+    /** No row can be written while it must be filled. */
+    | 'unfilled column'
     | 'unknown column'
   readonly table: string
   /** A sentence: `product.price is missing (Product.price).` */
@@ -88,7 +90,7 @@ function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Di
   const differences = [
     ...schema.columns.flatMap((column) => compareColumn(schema, column, actual, dialect)),
     ...compareForeignKeys(schema, actual, dialect),
-    ...unknownColumns(schema, actual),
+    ...unknownColumns(schema, actual, dialect),
   ]
   // An index over a new column comes after it.
   for (const index of schema.indexes) {
@@ -121,7 +123,7 @@ function compareColumn(
   if (known === undefined) return [missingColumn(schema, column, actual, dialect)]
   const differences: Difference[] = []
   if (!column.increment && !sameType(column, known)) {
-    const wanted = bareType(column)
+    const wanted = toBareType(column)
     const message = `${where} is of type ${known.type} and should be ${wanted} (${column.origin}).`
     const sql = changeType(schema, column, actual, dialect)
     const rebuilds = dialect.name === 'sqlite'
@@ -203,7 +205,7 @@ function changeType(
 ): string[] {
   if (dialect.name === 'sqlite') return writeRebuild(schema, actual, dialect)
   const name = quote(column.name)
-  const type = bareType(column)
+  const type = toBareType(column)
   return [
     `alter table ${quote(schema.name)} alter column ${name} type ${column.type} using ${name}::text::${type}`,
   ]
@@ -244,20 +246,29 @@ function dropForeignKey(schema: TableSchema, { name }: ForeignKeySchema): string
   return `alter table ${quote(schema.name)} drop constraint ${quote(name)}`
 }
 
-function unknownColumns(schema: TableSchema, actual: ActualTable): Difference[] {
+function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {
+  const { name: table } = schema
   const wanted = new Set(schema.columns.map(({ name }) => name))
-  return [...actual.columns.values()]
-    .filter(({ name }) => !wanted.has(name))
-    .map(({ name, optional }) => ({
+  const unknown = [...actual.columns.values()].filter(({ name }) => !wanted.has(name))
+  return unknown.flatMap(({ name, optional }) => {
+    const where = `${table}.${name} belongs to no field`
+    const alter = `alter table ${quote(table)}`
+    const left: Difference = {
       kind: 'unknown column',
-      table: schema.name,
-      message: optional
-        ? `${schema.name}.${name} belongs to no field.`
-        : `${schema.name}.${name} belongs to no field and must be filled.`,
-      blocks: !optional,
+      table,
+      message: `${where}.`,
+      blocks: false,
       remedy: 'by hand',
-      sql: [`alter table ${quote(schema.name)} drop column ${quote(name)}`],
-    }))
+      sql: [`${alter} drop column ${quote(name)}`],
+    }
+    if (optional) return [left]
+    const rebuilds = dialect.name === 'sqlite'
+    const sql = rebuilds
+      ? writeRebuild(schema, actual, dialect)
+      : [`${alter} alter column ${quote(name)} drop not null`]
+    const message = `${where} and must be filled.`
+    return [{ ...left, kind: 'unfilled column', message, blocks: true, rebuilds, sql }, left]
+  })
 }
 
 /** Types that hold the same values, so that tables made by others can be used. */
@@ -270,11 +281,11 @@ const alike: Readonly<Record<string, readonly string[]>> = {
 }
 
 function sameType(column: ColumnSchema, known: ActualColumn): boolean {
-  const wanted = bareType(column)
+  const wanted = toBareType(column)
   return known.type === wanted || (alike[wanted]?.includes(known.type) ?? false)
 }
 
-function bareType({ type }: ColumnSchema): string {
+export function toBareType({ type }: ColumnSchema): string {
   return type.split(' collate ')[0] ?? type
 }
 

@@ -2,7 +2,9 @@
 import { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Log } from '../http/log.js'
-import type { Engine } from './engine.js'
+import type { Dialect, Engine } from './engine.js'
+import { createPostgresDialect } from './engines/postgres-dialect.js'
+import { sqliteDialect } from './engines/sqlite-dialect.js'
 
 /** Where records are kept when nothing is said. */
 export const defaultUrl = 'sqlite:./data/app.db'
@@ -18,6 +20,9 @@ export async function openEngine(url: string, log: Log): Promise<Engine> {
   if (open === undefined) throw unknownScheme(scheme)
   return open(url, log)
 }
+
+/** Of every engine, as a usual server has it: what is written for an engine without being connected to it. */
+export const dialects: readonly Dialect[] = [sqliteDialect, createPostgresDialect(true)]
 
 type Open = (url: string, log: Log) => Promise<Engine>
 

@@ -58,6 +58,11 @@ export interface SchemaOptions extends TransactionOptions {
 export interface Engine extends Runner {
   readonly dialect: Dialect
   begin(options?: SchemaOptions): Promise<TransactionRunner>
+  /**
+   * Nobody else changes the schema meanwhile, and each statement is committed by itself, for those that no transaction may
+   * hold: `create index concurrently`. Absent where there are none.
+   */
+  hold?(): Promise<TransactionRunner>
   /** What tables there are. */
   catalogue(runner: Runner): Promise<Catalogue>
   /** Carries texts between the processes of a database; absent where they have no such way. */

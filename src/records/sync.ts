@@ -98,5 +98,6 @@ const remedies: Readonly<Record<Difference['kind'], string>> = {
   'looser column': migrate,
   'stricter column': `Rows that are there may hold null. ${migrate}`,
   'other type': migrate,
-  'unknown column': `No row can be written while it must be filled. ${migrate}`,
+  'unknown column': migrate,
+  'unfilled column': `No row can be written while it must be filled. ${migrate}`,
 }

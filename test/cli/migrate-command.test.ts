@@ -1,9 +1,11 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { runCommand } from '../../src/cli/run-command.js'
+import { connect } from '../../src/records/database.js'
 import { root } from '../openapi/command.js'
+import { Lamp } from './migrate/lamp.js'
 
 const shop = join(root, 'test/cli/migrate/shop.ts')
 let folder: string
@@ -34,15 +36,23 @@ describe('filigree migrate', () => {
     const made = await run('make', 'first lamps', '--module', shop)
     expect(made).toEqual({
       code: 0,
-      out: expect.stringMatching(/^migrations\/\d{14}_.*\.sqlite\.sql\n$/),
+      out: expect.stringMatching(
+        /^(migrations\/\d{14}_first-lamps)\.sqlite\.sql\n\1\.postgres\.sql\n$/,
+      ),
       err: '',
     })
-    const [file = ''] = await readdir(join(folder, 'migrations'))
+    const files = await readdir(join(folder, 'migrations'))
+    expect(files.map((file) => file.replace(/^\d{14}_/, ''))).toEqual([
+      'first-lamps.postgres.sql',
+      'first-lamps.sqlite.sql',
+      'schema.postgres.json',
+    ])
+    const [file = ''] = files
     expect(await readFile(join(folder, 'migrations', file), 'utf8')).toMatch(
       /create table "?lamp"?/i,
     )
 
-    const name = file.replace('.sqlite.sql', '')
+    const name = file.replace('.postgres.sql', '')
     expect(await run('status', '--module', shop)).toEqual({
       code: 1,
       out: `pending ${name}\n`,
@@ -60,6 +70,24 @@ describe('filigree migrate', () => {
     )
     expect((await run('down', '--module', shop)).out).toBe(`taken back: ${name}\n`)
     expect((await run('status', '--module', shop)).code).toBe(1)
+  })
+
+  it('takes what the application has made by itself for applied', async () => {
+    const database = await connect(process.env.SHOP_DATABASE ?? '', { records: [Lamp] })
+    await database.sync()
+    await database.close()
+    const { out } = await run('make', 'lamps', '--module', shop, '--folder', 'others')
+    expect(out).toMatch(/\nthis database has it already: \d{14}_lamps\n$/)
+  })
+
+  it('tells what is wrong with a migration', async () => {
+    await mkdir(join(folder, 'faulty'))
+    await writeFile(join(folder, 'faulty', '1_x.sqlite.sql'), 'nonsense;')
+    const { code, err } = await run('up', '--module', shop, '--folder', 'faulty')
+    expect(code).toBe(1)
+    expect(err).toBe(
+      'filigree migrate: 1 problem\n 1 Migration 1_x: near "nonsense": syntax error.  Correct it.\n',
+    )
   })
 
   it.each([

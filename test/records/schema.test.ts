@@ -1,38 +1,16 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals'
 import type { DeclarationError } from '../../src/errors/declaration-error.js'
 import { Field } from '../../src/fields/field.js'
-import type { FieldRules } from '../../src/fields/rules.js'
 import type { Class } from '../../src/metadata/note.js'
 import { connect, type Database } from '../../src/records/database.js'
-import {
-  makeMigration,
-  migrateDown,
-  migrateUp,
-  migrationStatus,
-} from '../../src/records/migrations.js'
 import { Record } from '../../src/records/record.js'
 import { BelongsTo } from '../../src/records/relations.js'
-import type { KindName } from '../../src/fields/kinds/table.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { shop } from './shop.js'
-
-type Fields = globalThis.Record<string, [KindName, FieldRules?]>
-
-/** A record of the table `thing` as it stands after some change. */
-function thing(fields: Fields, more: (type: Class) => void = () => undefined): Class {
-  const Thing = class {}
-  Object.defineProperty(Thing, 'name', { value: 'Thing' })
-  Field('id')(Thing.prototype, 'id')
-  for (const [name, [kind, rules]] of Object.entries(fields)) {
-    Field(kind, rules)(Thing.prototype, name)
-  }
-  more(Thing)
-  Record({ table: 'thing' })(Thing)
-  return Thing
-}
+import { thing, type Fields } from './thing.js'
 
 @Record
 class Owner {
@@ -185,98 +163,6 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     const error = await failure(database.sync())
     expect(error.message).toContain('Index thing_name_key on thing is missing.')
     expect(error.message).toContain('Rows that are there may be alike.')
-  })
-
-  describe('migrations', () => {
-    const now = (): number => Date.UTC(2026, 10, 21, 10, 30)
-    const at = (): { folder: string; now: () => number } => ({
-      folder: join(folder, 'migrations'),
-      now,
-    })
-
-    it('are made from what differs, run once, and taken back', async () => {
-      const database = await open(thing(named))
-      const file = await makeMigration(database, 'First thing!', at())
-      expect(file).toBe(join(at().folder, `20261121103000_first-thing.${engine}.sql`))
-      const text = await readFile(file!, 'utf8')
-      expect(text).toContain('-- Table thing is missing.\ncreate table "thing" (')
-      expect(text).toContain('\n-- down\ndrop table "thing";\n')
-      const name = '20261121103000_first-thing'
-      expect(await migrationStatus(database, at())).toStrictEqual([
-        { name, state: 'pending', appliedAt: undefined },
-      ])
-      expect(await migrateUp(database, at())).toStrictEqual([name])
-      expect(await migrateUp(database, at())).toStrictEqual([])
-      await database.verify()
-      expect(await makeMigration(database, 'nothing', at())).toBeUndefined()
-      expect(await migrationStatus(database, at())).toStrictEqual([
-        { name, state: 'applied', appliedAt: '2026-11-21T10:30:00.000Z' },
-      ])
-      expect(await migrateDown(database, at())).toStrictEqual([name])
-      expect(await migrateDown(database, at())).toStrictEqual([])
-      expect(await database.differences()).toMatchObject([{ kind: 'missing table' }])
-    })
-
-    it('keep rows through changes that sync leaves alone', async () => {
-      const first = await open(thing({ name: ['string'], size: ['string', { optional: true }] }))
-      await first.sync()
-      await first.kysely.insertInto('thing').values({ name: 'a', size: '5' }).execute()
-      await first.kysely.insertInto('thing').values({ name: 'b' }).execute()
-      const database = await open(
-        thing({ name: ['string', { unique: true }], size: ['integer', { default: 3 }] }),
-      )
-      await makeMigration(database, 'sizes are numbers', at())
-      await migrateUp(database, at())
-      expect(await database.differences()).toStrictEqual([])
-      const found = await database.records([...database.tables][0]!.type).list()
-      expect(found).toMatchObject([
-        { name: 'a', size: 5 },
-        { name: 'b', size: 3 },
-      ])
-    })
-
-    it('leave nothing of one that fails, and keep what ran before', async () => {
-      const database = await open(thing(named))
-      await makeMigration(database, 'a', at())
-      const bad = join(at().folder, `20261121104000_b.${engine}.sql`)
-      await writeFile(bad, 'create table half (id integer);\ncreate tabel nonsense;\n')
-      const error = await failure(migrateUp(database, at()))
-      expect(error.problems[0]).toMatchObject({ code: 'MIGRATION_FAILED' })
-      expect(error.message).toContain('Migration 20261121104000_b: ')
-      const states = (await migrationStatus(database, at())).map(({ state }) => state)
-      expect(states).toStrictEqual(['applied', 'pending'])
-      const catalogue = await database.context.engine.catalogue(database.context.engine)
-      expect(catalogue.has('half')).toBe(false)
-    })
-
-    it('refuse a file that was changed, and one that says no way back', async () => {
-      const database = await open(thing(named))
-      const file = await makeMigration(database, 'a', at())
-      await migrateUp(database, at())
-      await writeFile(file!, 'select 1;\n')
-      expect((await failure(migrateUp(database, at()))).problems[0]?.code).toBe('MIGRATION_CHANGED')
-      expect((await failure(migrateDown(database, at()))).message).toContain(
-        'does not say how it is taken back',
-      )
-      await rm(file!)
-      expect((await migrationStatus(database, at()))[0]?.state).toBe('applied, file missing')
-    })
-
-    it('run once where two processes start together', async () => {
-      const [a, b] = [await open(thing(named)), await open(thing(named))]
-      await makeMigration(a, 'a', at())
-      const ran = await Promise.all([migrateUp(a, at()), migrateUp(b, at())])
-      expect(ran.flat()).toHaveLength(1)
-      expect(await readdir(at().folder)).toHaveLength(1)
-    })
-
-    it('drop a column only when somebody takes the comment away', async () => {
-      const before = await open(thing({ ...named, old: ['string', { optional: true }] }))
-      await before.sync()
-      const database = await open(thing({ ...named, price: ['numeric', { default: 0 }] }))
-      const text = await readFile((await makeMigration(database, 'x', at()))!, 'utf8')
-      expect(text).toContain('-- alter table "thing" drop column "old";')
-    })
   })
 })
 

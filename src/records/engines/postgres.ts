@@ -3,6 +3,7 @@
  * connection. A lost connection fails what ran on it; the pool opens others by itself.
  * Sources: node-postgres, Pool and Queries; PostgreSQL, Extended Query.
  */
+import { setTimeout } from 'node:timers/promises'
 import type { Catalogue } from '../catalogue.js'
 import { EngineFault } from '../engine.js'
 import type {
@@ -54,6 +55,15 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
 /** Any number that is ours alone: who changes the schema holds it. */
 const schemaLock = 4_163_170_431
 
+/** Asks again and again: who waits in a statement is waited for by `create index concurrently`, which holds the lock. */
+async function takeSchema(
+  connection: Connection,
+  take: 'pg_try_advisory_xact_lock' | 'pg_try_advisory_lock',
+): Promise<void> {
+  const statement = { sql: `select ${take}(${schemaLock})`, writes: true }
+  while ((await connection.run(statement, [], false)).rows[0]?.[0] !== true) await setTimeout(50)
+}
+
 class PostgresEngine implements Engine {
   readonly dialect: Dialect
   readonly channel: EngineChannel | undefined
@@ -96,15 +106,28 @@ class PostgresEngine implements Engine {
     const client = await this.#connect()
     const connection = new Connection(client, this.#names)
     try {
-      await connection.script(
-        isolation === undefined ? 'begin' : `begin isolation level ${isolation}`,
-      )
-      if (schema === true) await connection.script(`select pg_advisory_xact_lock(${schemaLock})`)
-      return new PostgresTransaction(client, connection)
+      // Who changes the schema has to see what others have done while it waited.
+      const level = schema === true ? 'read committed' : isolation
+      await connection.script(level === undefined ? 'begin' : `begin isolation level ${level}`)
+      if (schema === true) await takeSchema(connection, 'pg_try_advisory_xact_lock')
+      return new PostgresTransaction(client, connection, { commit: 'commit', rollback: 'rollback' })
     } catch (error) {
       letGo(client, true)
       throw error
     }
+  }
+
+  async hold(): Promise<TransactionRunner> {
+    const client = await this.#connect()
+    const connection = new Connection(client, this.#names)
+    try {
+      await takeSchema(connection, 'pg_try_advisory_lock')
+    } catch (error) {
+      letGo(client, true)
+      throw error
+    }
+    const release = `select pg_advisory_unlock(${schemaLock})`
+    return new PostgresTransaction(client, connection, { commit: release, rollback: release })
   }
 
   catalogue(runner: Runner): Promise<Catalogue> {
@@ -154,10 +177,16 @@ const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read'
 class PostgresTransaction implements TransactionRunner {
   readonly #client: Client
   readonly #connection: Connection
+  readonly #endings: Readonly<Record<'commit' | 'rollback', string>>
   #isOver = false
 
-  constructor(client: Client, connection: Connection) {
+  constructor(
+    client: Client,
+    connection: Connection,
+    endings: Readonly<Record<'commit' | 'rollback', string>>,
+  ) {
     this.#client = client
+    this.#endings = endings
     this.#connection = connection
   }
 
@@ -182,12 +211,12 @@ class PostgresTransaction implements TransactionRunner {
   }
 
   commit(): Promise<void> {
-    return this.#end('commit')
+    return this.#end(this.#endings.commit)
   }
 
   async rollback(): Promise<void> {
     // A connection that cannot roll back is closed, which rolls back.
-    await this.#end('rollback').catch(() => undefined)
+    await this.#end(this.#endings.rollback).catch(() => undefined)
   }
 
   async #end(sql: string): Promise<void> {

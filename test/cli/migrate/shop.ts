@@ -1,11 +1,6 @@
 /** A shop whose records are migrated by the command; its database lies where SHOP_DATABASE says. */
-import { Field, Module, Record } from '../../../src/index.js'
-
-@Record
-class Lamp {
-  @Field('id') id!: number
-  @Field('string', { maxLength: 20, unique: true }) name!: string
-}
+import { Module } from '../../../src/index.js'
+import { Lamp } from './lamp.js'
 
 @Module({ records: [Lamp] })
 export class AppModule {}

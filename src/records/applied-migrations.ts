@@ -1,0 +1,87 @@
+/** What has run on a database: a row of `filigree_migration` each, changed by one process at a time. */
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import type { Database } from './database.js'
+import type { Runner, TransactionRunner } from './engine.js'
+import type { MigrationFile } from './migration-files.js'
+import { ensureTable } from './own-tables.js'
+
+export interface Applied {
+  readonly hash: string
+  /** ISO 8601. */
+  readonly appliedAt: string
+}
+
+/** Makes the table where it is not there. */
+export function prepareMigrations(database: Database): Promise<void> {
+  return ensureTable(database, 'filigree_migration', createTable)
+}
+
+const createTable = `create table if not exists filigree_migration (
+  name text primary key not null,
+  hash text not null,
+  applied_at text not null
+)`
+
+/** By name, in the order of their names. */
+export async function readApplied(runner: Runner): Promise<Map<string, Applied>> {
+  const sql = 'select name, hash, applied_at from filigree_migration'
+  const { rows } = await runner.query({ sql, writes: false }, [])
+  const entries = rows.map(([name, hash, appliedAt]): [string, Applied] => [
+    String(name),
+    { hash: String(hash), appliedAt: String(appliedAt) },
+  ])
+  return new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** @param now milliseconds since 1970 */
+export async function recordMigration(
+  { engineName }: Database,
+  runner: Runner,
+  { name, hash }: Pick<MigrationFile, 'name' | 'hash'>,
+  now: number,
+): Promise<void> {
+  const places = engineName === 'sqlite' ? '?, ?, ?' : '$1, $2, $3'
+  const sql = `insert into filigree_migration (name, hash, applied_at) values (${places})`
+  await runner.query({ sql, writes: true }, [name, hash, new Date(now).toISOString()])
+}
+
+export async function forgetMigration(
+  { engineName }: Database,
+  runner: Runner,
+  name: string,
+): Promise<void> {
+  const place = engineName === 'sqlite' ? '?' : '$1'
+  const sql = `delete from filigree_migration where name = ${place}`
+  await runner.query({ sql, writes: true }, [name])
+}
+
+/**
+ * Works while nobody else changes the schema.
+ *
+ * @param inTransaction all or nothing; false commits each statement by itself, where the engine can
+ */
+export async function exclusively<T>(
+  { context }: Database,
+  work: (transaction: TransactionRunner) => Promise<T>,
+  inTransaction = true,
+): Promise<T> {
+  const { engine } = context
+  const alone = inTransaction ? undefined : engine.hold?.()
+  const transaction = await (alone ?? engine.begin({ schema: true }))
+  try {
+    const result = await work(transaction)
+    await transaction.commit()
+    return result
+  } catch (error) {
+    await transaction.rollback()
+    throw error
+  }
+}
+
+export function migrationFault(
+  code: Problem['code'],
+  message: string,
+  remedy: string,
+): DeclarationError {
+  return new DeclarationError([{ code, message, remedy }])
+}

@@ -1,0 +1,163 @@
+/**
+ * Writes a migration for every engine, connected or not: from where the engine's earlier files lead to what the records
+ * want.
+ */
+import type { Catalogue } from './catalogue.js'
+import {
+  exclusively,
+  migrationFault,
+  prepareMigrations,
+  readApplied,
+  recordMigration,
+} from './applied-migrations.js'
+import type { Database } from './database.js'
+import { findDifferences, type Difference } from './difference.js'
+import type { Dialect } from './engine.js'
+import { dialects } from './engine-for-url.js'
+import { readMigrations, writeMigrationFile } from './migration-files.js'
+import { isNeeded, writeMigration } from './migration-text.js'
+import { defaultFolder, type MigrationOptions } from './migrations.js'
+import { dumpSqlite, replaySqlite } from './replay-migrations.js'
+import { toSchema, type TableSchema } from './schema.js'
+import { readSnapshot, toCatalogue, writeSnapshot } from './schema-snapshot.js'
+
+export interface MadeMigration {
+  /** Paths, in the order in which they run; one for every engine, all to be read first. */
+  readonly files: readonly string[]
+  /** Names of migrations that the database has already, made by `sync`: from now on they count as applied to it. */
+  readonly applied: readonly string[]
+}
+
+/** What is to be done on an engine. */
+interface Step {
+  readonly dialect: Dialect
+  readonly wanted: readonly TableSchema[]
+  readonly differences: readonly Difference[]
+  /** Tables that no record has any more. */
+  readonly forgotten: readonly string[]
+  /** There is no file yet, and the database is neither empty nor as the records want it: it is begun with as it is. */
+  readonly isAdopted: boolean
+}
+
+interface Making {
+  readonly database: Database
+  readonly folder: string
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** In what the connected database differs from the records. */
+  readonly actual: readonly Difference[]
+}
+
+/**
+ * @param name what it is for, in a few words
+ * @returns `undefined` where nothing differs
+ * @throws {DeclarationError} `MIGRATION_FAILED` where it cannot be known where the earlier files lead, or where the
+ * database is not where they have led
+ */
+export async function makeMigration(
+  database: Database,
+  name: string,
+  { folder = defaultFolder, now = Date.now }: MigrationOptions = {},
+): Promise<MadeMigration | undefined> {
+  const making = { database, folder, now: now(), actual: await database.differences() }
+  let steps = await Promise.all(dialects.map((dialect) => findStep(making, dialect)))
+  if (!steps.some(({ differences }) => isNeeded(differences))) {
+    if (!isNeeded(making.actual) || (await isPending(making))) return undefined
+    steps = mend(making, steps)
+  }
+  const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['migration']
+  const made = `${toStamp(making.now)}_${words.join('-')}`
+  const files: string[] = []
+  const applied: string[] = []
+  for (const { dialect, differences, forgotten, isAdopted } of steps) {
+    if (isAdopted && dialect.name === 'sqlite') {
+      const before = `${toStamp(making.now - 1000)}_as-it-was`
+      const text = await dumpSqlite(database.context.engine)
+      files.push(await writeMigrationFile(folder, before, 'sqlite', text))
+      applied.push(...(await takeAsApplied(making)))
+    }
+    const text = writeMigration(differences, forgotten)
+    files.push(await writeMigrationFile(folder, made, dialect.name, text))
+  }
+  for (const { dialect, wanted } of steps) {
+    if (dialect.name !== 'sqlite') await writeSnapshot(folder, dialect.name, toCatalogue(wanted))
+  }
+  if (!isNeeded(making.actual)) applied.push(...(await takeAsApplied(making)))
+  return { files, applied }
+}
+
+async function findStep(making: Making, dialect: Dialect): Promise<Step> {
+  const { database, folder, now, actual } = making
+  const wanted = toSchema(database.tables, dialect, now)
+  const { files } = await readMigrations(folder, dialect.name)
+  const isConnected = dialect.name === database.engineName
+  const isEmpty = actual.filter(({ kind }) => kind === 'missing table').length >= wanted.length
+  if (isConnected && files.length === 0 && isNeeded(actual) && !isEmpty) {
+    return { dialect, wanted, differences: actual, forgotten: [], isAdopted: true }
+  }
+  const base =
+    dialect.name === 'sqlite'
+      ? await replaySqlite(files)
+      : ((await readSnapshot(folder, dialect.name)) ??
+        (await withoutSnapshot(files, isConnected, database)))
+  const names = new Set(wanted.map((table) => table.name))
+  const forgotten = [...base.keys()].filter((table) => !names.has(table) && !own.test(table))
+  const differences = findDifferences(wanted, base, dialect)
+  return { dialect, wanted, differences, forgotten, isAdopted: false }
+}
+
+/** Tables of the engine and of the framework. */
+const own = /^(?:sqlite|filigree)_/
+
+async function withoutSnapshot(
+  files: readonly unknown[],
+  isConnected: boolean,
+  { context: { engine } }: Database,
+): Promise<Catalogue> {
+  if (files.length === 0) return new Map()
+  if (isConnected) return engine.catalogue(engine)
+  throw migrationFault(
+    'MIGRATION_FAILED',
+    'There are migrations for PostgreSQL, and no schema.postgres.json beside them says where they lead.',
+    'Bring it back from version control, or make this one connected to a PostgreSQL where they have run.',
+  )
+}
+
+async function isPending({ database, folder }: Making): Promise<boolean> {
+  const { files, missing } = await readMigrations(folder, database.engineName)
+  await prepareMigrations(database)
+  const applied = await readApplied(database.context.engine)
+  return [...files.map((file) => file.name), ...missing].some((name) => !applied.has(name))
+}
+
+/** Everything has run and led to what the records want, but the database is another: somebody has changed one of them. */
+function mend({ database, actual }: Making, steps: readonly Step[]): Step[] {
+  if (database.engineName === 'sqlite') {
+    const told = actual.map(({ message }) => message).join(' ')
+    throw migrationFault(
+      'MIGRATION_FAILED',
+      `The migrations lead to what the records want and have run, but the database has been changed: ${told}`,
+      'Change it back by hand.',
+    )
+  }
+  return steps.map((step) =>
+    step.dialect.name === database.engineName ? { ...step, differences: actual } : step,
+  )
+}
+
+/** @returns the names of those that were not applied before */
+async function takeAsApplied({ database, folder, now }: Making): Promise<string[]> {
+  const { files } = await readMigrations(folder, database.engineName)
+  await prepareMigrations(database)
+  return exclusively(database, async (transaction) => {
+    const applied = await readApplied(transaction)
+    const fresh = files.filter(({ name }) => !applied.has(name))
+    for (const file of fresh) await recordMigration(database, transaction, file, now)
+    return fresh.map(({ name }) => name)
+  })
+}
+
+/** `20261121103000` */
+function toStamp(now: number): string {
+  return new Date(now).toISOString().replace(/\D/g, '').slice(0, 14)
+}

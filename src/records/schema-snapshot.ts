@@ -1,0 +1,104 @@
+/** `schema.postgres.json`: where an engine's migrations lead, kept beside them for who is connected to another. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DeclarationError } from '../errors/declaration-error.js'
+import type { ActualColumn, ActualForeignKey, ActualIndex, Catalogue } from './catalogue.js'
+import { toBareType } from './difference.js'
+import type { EngineName } from './migration-files.js'
+import type { TableSchema } from './schema.js'
+
+/** By table. */
+type Snapshot = Readonly<Record<string, SnapshotTable>>
+
+interface SnapshotTable {
+  readonly columns: readonly ActualColumn[]
+  readonly indexes: readonly (ActualIndex & { readonly name: string })[]
+  readonly foreignKeys: readonly ActualForeignKey[]
+}
+
+/** What an engine's catalogue says once the tables are as they should be. */
+export function toCatalogue(schemas: readonly TableSchema[]): Catalogue {
+  return new Map(
+    schemas.map(({ name, columns, indexes, foreignKeys }) => [
+      name,
+      {
+        name,
+        columns: new Map(columns.map((column) => [column.name, toActual(column)])),
+        indexes: new Map(indexes.map((index) => [index.name, index])),
+        foreignKeys,
+      },
+    ]),
+  )
+}
+
+function toActual(column: TableSchema['columns'][number]): ActualColumn {
+  const { name, nullable, increment } = column
+  return { name, type: toBareType(column), nullable, optional: nullable || increment }
+}
+
+/**
+ * @returns `undefined` where there is none
+ * @throws {DeclarationError} `MIGRATION_FAILED` for a file that cannot be read as one, e.g. with a conflict in it
+ */
+export async function readSnapshot(
+  folder: string,
+  engine: EngineName,
+): Promise<Catalogue | undefined> {
+  const file = join(folder, toName(engine))
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if ((error as { code?: unknown }).code === 'ENOENT') return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  try {
+    const tables = Object.entries(JSON.parse(text) as Snapshot)
+    return new Map(
+      tables.map(([name, { columns, indexes, foreignKeys }]) => [
+        name,
+        {
+          name,
+          columns: new Map(columns.map((column) => [column.name, column])),
+          indexes: new Map(indexes.map((index) => [index.name, index])),
+          foreignKeys,
+        },
+      ]),
+    )
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const message = `${file} cannot be read: ${reason}.`
+    const remedy = 'Resolve the conflict in it, or bring it back from version control.'
+    const error = new DeclarationError([{ code: 'MIGRATION_FAILED', message, remedy }])
+    error.cause = cause
+    throw error
+  }
+}
+
+/** @returns the file's path */
+export async function writeSnapshot(
+  folder: string,
+  engine: EngineName,
+  catalogue: Catalogue,
+): Promise<string> {
+  const tables = [...catalogue.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  const snapshot: Snapshot = Object.fromEntries(
+    tables.map(({ name, columns, indexes, foreignKeys }) => [
+      name,
+      {
+        columns: [...columns.values()],
+        indexes: [...indexes].map(([index, { columns: list, unique }]) => ({
+          name: index,
+          columns: list,
+          unique,
+        })),
+        foreignKeys: foreignKeys.map(({ column, table }) => ({ column, table })),
+      },
+    ]),
+  )
+  const file = join(folder, toName(engine))
+  await writeFile(file, `${JSON.stringify(snapshot, null, 2)}\n`)
+  return file
+}
+
+function toName(engine: EngineName): string {
+  return `schema.${engine}.json`
+}

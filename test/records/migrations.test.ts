@@ -1,0 +1,433 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals'
+import type { DeclarationError } from '../../src/errors/declaration-error.js'
+import { Field } from '../../src/fields/field.js'
+import type { Class } from '../../src/metadata/note.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { makeMigration } from '../../src/records/make-migration.js'
+import { migrateDown, migrateUp, migrationStatus } from '../../src/records/migrations.js'
+import { Record } from '../../src/records/record.js'
+import { BelongsTo } from '../../src/records/relations.js'
+import { splitStatements } from '../../src/records/split-statements.js'
+import { startPostgres, type PostgresServer } from './postgres-server.js'
+import { shop } from './shop.js'
+import { thing, type Fields } from './thing.js'
+
+@Record
+class Owner {
+  @Field('id') id!: number
+}
+
+const named: Fields = { name: ['string'] }
+const engines = ['sqlite', 'postgres'] as const
+type EngineName = (typeof engines)[number]
+let server: PostgresServer
+
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(() => server.close())
+
+describe.each(engines)('migrations on %s', (engine) => {
+  let folder: string
+  let url: string
+  let count = 0
+  const opened: Database[] = []
+
+  /** The address of an empty database. */
+  const fresh = async (of: EngineName = engine): Promise<string> =>
+    of === 'sqlite' ? `sqlite:${join(folder, `app${count++}.db`)}` : server.createDatabase()
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'filigree-migrations-'))
+    url = await fresh()
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((database) => database.close()))
+    await rm(folder, { recursive: true })
+  })
+
+  const openAt = async (where: string, records: Class[]): Promise<Database> => {
+    const database = await connect(where, { records })
+    opened.push(database)
+    return database
+  }
+  const open = (...records: Class[]): Promise<Database> => openAt(url, records)
+
+  const moment = Date.UTC(2026, 10, 21, 10, 30)
+  /** @param minute the one at which it is made */
+  const at = (minute = 0): { folder: string; now: () => number } => ({
+    folder: join(folder, 'migrations'),
+    now: () => moment + minute * 60_000,
+  })
+  const write = (name: string, text: string, of: EngineName = engine): Promise<void> =>
+    writeFile(join(at().folder, `${name}.${of}.sql`), text)
+  const read = (name: string, of: EngineName = engine): Promise<string> =>
+    readFile(join(at().folder, `${name}.${of}.sql`), 'utf8')
+  const states = async (database: Database): Promise<string[]> =>
+    (await migrationStatus(database, at())).map(({ state }) => state)
+  const tables = async ({ context }: Database): Promise<string[]> => [
+    ...(await context.engine.catalogue(context.engine)).keys(),
+  ]
+  const list = (database: Database): Promise<object[]> =>
+    database.records([...database.tables][0]!.type).list()
+
+  it('are made from what differs, run once, and taken back', async () => {
+    const database = await open(thing(named))
+    const name = '20261121103000_first-thing'
+    expect(await makeMigration(database, 'First thing!', at())).toStrictEqual({
+      files: engines.map((one) => join(at().folder, `${name}.${one}.sql`)),
+      applied: [],
+    })
+    const text = await read(name)
+    expect(text).toContain('-- Table thing is missing.\ncreate table "thing" (')
+    expect(text).toContain('\n-- down\ndrop table "thing";\n')
+    expect(await migrationStatus(database, at())).toStrictEqual([
+      { name, state: 'pending', appliedAt: undefined },
+    ])
+    expect(await migrateUp(database, at())).toStrictEqual([name])
+    expect(await migrateUp(database, at())).toStrictEqual([])
+    await database.verify()
+    expect(await makeMigration(database, 'nothing', at())).toBeUndefined()
+    expect(await migrationStatus(database, at())).toStrictEqual([
+      { name, state: 'applied', appliedAt: '2026-11-21T10:30:00.000Z' },
+    ])
+    expect(await migrateDown(database, at())).toStrictEqual([name])
+    expect(await migrateDown(database, at())).toStrictEqual([])
+    expect(await database.differences()).toMatchObject([{ kind: 'missing table' }])
+  })
+
+  it('are made for every engine, and lead on each to what the records want', async () => {
+    const tied = { ...named, ownerId: ['integer', { optional: true }] } satisfies Fields
+    const owned = (fields: Fields): Class =>
+      thing(fields, (type) => {
+        BelongsTo(() => Owner)(type.prototype as object, 'owner')
+      })
+    const versions = [
+      [thing({ ...named, gone: ['string'] })],
+      [owned({ ...tied, price: ['numeric', { default: 1 }] })],
+      [owned({ ...tied, price: ['integer', { index: true, default: 2 }], at: ['datetime'] })],
+      [owned({ ...tied, name: ['string', { unique: true, nullable: true }] }), ...shop],
+    ]
+    for (const [minute, records] of versions.entries()) {
+      const database = await open(...records)
+      await makeMigration(database, `v${minute}`, at(minute))
+      await migrateUp(database, at())
+      await database.verify()
+      expect(await makeMigration(database, 'nothing', at(minute))).toBeUndefined()
+    }
+    for (const other of engines) {
+      const database = await openAt(await fresh(other), versions.at(-1)!)
+      await migrateUp(database, at())
+      await database.verify()
+      expect(await states(database)).toStrictEqual(Array(4).fill('applied'))
+      const unknown = (await database.differences()).map(({ message }) => message).sort()
+      expect(unknown).toStrictEqual([
+        'thing.at belongs to no field.',
+        'thing.gone belongs to no field.',
+        'thing.price belongs to no field.',
+      ])
+    }
+  })
+
+  it('are made one after the other before any has run', async () => {
+    await makeMigration(await open(thing(named)), 'a', at())
+    const database = await open(thing({ ...named, price: ['numeric', { default: 1 }] }))
+    await makeMigration(database, 'b', at(1))
+    expect(await read('20261121103100_b')).not.toContain('create table')
+    expect(await migrateUp(database, at())).toHaveLength(2)
+    await database.verify()
+  })
+
+  it('count as applied where the application has made everything by itself', async () => {
+    const database = await open(thing(named))
+    await database.sync()
+    const made = await makeMigration(database, 'begin', at())
+    expect(made?.applied).toStrictEqual(['20261121103000_begin'])
+    expect(await read('20261121103000_begin')).toContain('create table "thing"')
+    expect(await migrateUp(database, at())).toStrictEqual([])
+    expect(await states(database)).toStrictEqual(['applied'])
+    const other = await openAt(await fresh(), [thing(named)])
+    await migrateUp(other, at())
+    await other.verify()
+  })
+
+  it('begin with a database as it is, and keep its rows through changes that sync leaves alone', async () => {
+    const first = await open(thing({ name: ['string'], size: ['string', { optional: true }] }))
+    await first.sync()
+    await first.kysely.insertInto('thing').values({ name: 'a', size: '5' }).execute()
+    await first.kysely.insertInto('thing').values({ name: 'b' }).execute()
+    const fields: Fields = {
+      name: ['string', { unique: true }],
+      size: ['integer', { default: 3 }],
+    }
+    const database = await open(thing(fields))
+    await makeMigration(database, 'sizes are numbers', at())
+    await migrateUp(database, at())
+    expect(await database.differences()).toStrictEqual([])
+    expect(await list(database)).toMatchObject([
+      { name: 'a', size: 5 },
+      { name: 'b', size: 3 },
+    ])
+    const next = await open(thing({ ...fields, note: ['text', { optional: true }] }))
+    await makeMigration(next, 'notes', at(1))
+    await migrateUp(next, at())
+    expect(await next.differences()).toStrictEqual([])
+    expect(await list(next)).toHaveLength(2)
+  })
+
+  it('leave nothing of one that fails, and keep what ran before', async () => {
+    const database = await open(thing(named))
+    await makeMigration(database, 'a', at())
+    await write('20261121104000_b', 'create table half (id integer);\ncreate tabel nonsense;\n')
+    const error = await failure(migrateUp(database, at()))
+    expect(error.problems[0]).toMatchObject({ code: 'MIGRATION_FAILED' })
+    expect(error.message).toContain('Migration 20261121104000_b: ')
+    expect(await states(database)).toStrictEqual(['applied', 'pending'])
+    expect(await tables(database)).not.toContain('half')
+  })
+
+  it('refuse a file that was changed, and one that says no way back', async () => {
+    const database = await open(thing(named))
+    await makeMigration(database, 'a', at())
+    await migrateUp(database, at())
+    await write('20261121103000_a', 'select 1;\n')
+    expect((await failure(migrateUp(database, at()))).problems[0]?.code).toBe('MIGRATION_CHANGED')
+    expect((await failure(migrateDown(database, at()))).message).toContain(
+      'does not say how it is taken back',
+    )
+    await rm(join(at().folder, `20261121103000_a.${engine}.sql`))
+    expect(await states(database)).toStrictEqual(['applied, file missing'])
+  })
+
+  it('run once where two processes start together', async () => {
+    const [a, b] = [await open(thing(named)), await open(thing(named))]
+    await makeMigration(a, 'a', at())
+    const ran = await Promise.all([migrateUp(a, at()), migrateUp(b, at())])
+    expect(ran.flat()).toHaveLength(1)
+    expect((await readdir(at().folder)).sort()).toStrictEqual([
+      '20261121103000_a.postgres.sql',
+      '20261121103000_a.sqlite.sql',
+      'schema.postgres.json',
+    ])
+  })
+
+  it('drop a column or a table only when somebody takes the comment away', async () => {
+    await makeMigration(
+      await open(thing({ ...named, old: ['string', { optional: true }] }), Owner),
+      'a',
+      at(),
+    )
+    const database = await open(thing({ ...named, price: ['numeric', { default: 0 }] }))
+    await makeMigration(database, 'b', at(1))
+    const text = await read('20261121103100_b')
+    expect(text).toContain('\n-- alter table "thing" drop column "old";')
+    expect(text).toContain('\n-- drop table "owner";')
+    await migrateUp(database, at())
+    expect(await tables(database)).toContain('owner')
+  })
+
+  it('let rows be written without a column that no field has any more, and keep it', async () => {
+    const before = await open(thing({ ...named, old: ['string'] }))
+    await makeMigration(before, 'a', at())
+    await migrateUp(before, at())
+    await before.records([...before.tables][0]!.type).create({ name: 'a', old: 'kept' })
+    const database = await open(thing(named))
+    expect((await failure(database.verify())).message).toContain(
+      'thing.old belongs to no field and must be filled.',
+    )
+    await makeMigration(database, 'b', at(1))
+    await migrateUp(database, at())
+    await database.verify()
+    await database.records([...database.tables][0]!.type).create({ name: 'b' })
+    const rows = await database.kysely.selectFrom('thing').select(['name', 'old']).execute()
+    expect(rows).toStrictEqual([
+      { name: 'a', old: 'kept' },
+      { name: 'b', old: null },
+    ])
+  })
+
+  it('refuse one that only another engine has, before anything runs', async () => {
+    const database = await open(thing(named))
+    await makeMigration(database, 'a', at())
+    const other = engine === 'sqlite' ? 'postgres' : 'sqlite'
+    await write('20261121104000_b', 'select 1;\n', other)
+    const error = await failure(migrateUp(database, at()))
+    expect(error.problems[0]).toMatchObject({
+      code: 'MIGRATION_MISSING',
+      message: `Migration 20261121104000_b has no file for this engine: 20261121104000_b.${engine}.sql.`,
+      remedy: expect.stringContaining('a comment is enough'),
+    })
+    expect(await states(database)).toStrictEqual(['pending', 'no file for this engine'])
+    await write('20261121104000_b', '-- Nothing.\n')
+    expect(await migrateUp(database, at())).toHaveLength(2)
+  })
+
+  it('need no file of what is older than the first of this engine', async () => {
+    const database = await open(thing(named))
+    await makeMigration(database, 'b', at(1))
+    const other = engine === 'sqlite' ? 'postgres' : 'sqlite'
+    await write('20261121103000_a', 'select 1;\n', other)
+    expect(await migrateUp(database, at())).toStrictEqual(['20261121103100_b'])
+    expect(await states(database)).toStrictEqual(['applied'])
+  })
+
+  it('tell of a database that was changed by others', async () => {
+    const database = await open(thing({ name: ['string', { index: true }] }))
+    await makeMigration(database, 'a', at())
+    await migrateUp(database, at())
+    await database.context.engine.script('drop index thing_name_index')
+    if (engine === 'sqlite') {
+      const error = await failure(makeMigration(database, 'b', at(1)))
+      expect(error.message).toContain(
+        'the database has been changed: Index thing_name_index on thing is missing.',
+      )
+    } else {
+      await makeMigration(database, 'b', at(1))
+      expect(await read('20261121103100_b', 'sqlite')).toBe(
+        '-- Nothing is to be done here.\n\n-- down\n-- Nothing is to be done here.\n',
+      )
+      await migrateUp(database, at())
+      await database.verify()
+    }
+  })
+
+  it('refuse a first line that they do not understand', async () => {
+    const database = await open(thing(named))
+    await makeMigration(database, 'a', at())
+    await write('20261121104000_b', '-- filigree: no transactions\nselect 1;\n')
+    expect((await failure(migrateUp(database, at()))).problems[0]).toMatchObject({
+      code: 'MIGRATION_FAILED',
+      message: `20261121104000_b.${engine}.sql: "no transactions" in the first line is not understood.`,
+      remedy: expect.stringContaining('Did you mean "no transaction"?'),
+    })
+  })
+})
+
+describe('migrations without a transaction', () => {
+  const index = 'create index concurrently thing_name_later on thing (name)'
+  let folder: string
+  let database: Database
+  let url: string
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'filigree-migrations-'))
+    url = await server.createDatabase()
+    database = await connect(url, { records: [thing(named)] })
+    await makeMigration(database, 'a', { folder })
+  })
+  afterEach(async () => {
+    await database.close()
+    await rm(folder, { recursive: true })
+  })
+  const write = (text: string, engine = 'postgres'): Promise<void> =>
+    writeFile(join(folder, `29991231000000_b.${engine}.sql`), text)
+
+  it('run and are taken back statement by statement', async () => {
+    await write(
+      `-- filigree: no transaction\n-- a; b\n${index};\nanalyze thing;\n-- down\ndrop index concurrently thing_name_later;`,
+    )
+    expect(await migrateUp(database, { folder })).toHaveLength(2)
+    const { engine } = database.context
+    const indexes = async (): Promise<boolean> =>
+      (await engine.catalogue(engine)).get('thing')!.indexes.has('thing_name_later')
+    expect(await indexes()).toBe(true)
+    expect(await migrateDown(database, { folder })).toStrictEqual(['29991231000000_b'])
+    expect(await indexes()).toBe(false)
+  })
+
+  it('run once where several processes start together, none waiting for the other for ever', async () => {
+    await write(`-- filigree: no transaction\n${index};`)
+    const others = await Promise.all([1, 2, 3].map(() => connect(url, { records: [thing(named)] })))
+    const ran = await Promise.all([database, ...others].map((one) => migrateUp(one, { folder })))
+    await Promise.all(others.map((other) => other.close()))
+    expect(ran.flat()).toHaveLength(2)
+  })
+
+  it('say how, where it is needed and was not said', async () => {
+    await write(`${index};`)
+    expect((await failure(migrateUp(database, { folder }))).problems[0]).toMatchObject({
+      code: 'MIGRATION_FAILED',
+      remedy: 'Let its first line be "-- filigree: no transaction".',
+    })
+  })
+
+  it('say which statement failed, keep what came before, and let others go on', async () => {
+    await write('-- filigree: no transaction\ncreate table half (id int);\nnonsense;')
+    const error = await failure(migrateUp(database, { folder }))
+    expect(error.message).toContain('Migration 29991231000000_b, statement 2 of 2: syntax error')
+    expect(error.message).toContain('What came before the statement stays')
+    const { engine } = database.context
+    expect((await engine.catalogue(engine)).has('half')).toBe(true)
+    await write('create table whole (id int);')
+    expect(await migrateUp(database, { folder })).toHaveLength(1)
+  })
+
+  it('are refused on SQLite', async () => {
+    await write('-- filigree: no transaction\nselect 1;', 'sqlite')
+    const embedded = await connect('sqlite::memory:', { records: [thing(named)] })
+    expect((await failure(migrateUp(embedded, { folder }))).problems[0]).toMatchObject({
+      message:
+        'Migration 29991231000000_b is to run without a transaction, which it always has on SQLite.',
+      remedy: 'Take its first line away.',
+    })
+    await embedded.close()
+  })
+})
+
+describe('the schema beside the migrations', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'filigree-migrations-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  it.each<[string, (file: string) => Promise<void>, string]>([
+    ['is missing', (file) => rm(file), 'no schema.postgres.json beside them says where they lead'],
+    [
+      'has a conflict in it',
+      (file) => writeFile(file, '<<<<<<< ours\n{}\n'),
+      'Resolve the conflict in it, or bring it back from version control.',
+    ],
+  ])('is asked for where it %s', async (_, spoil, message) => {
+    const records = [thing(named)]
+    const database = await connect('sqlite::memory:', { records })
+    await makeMigration(database, 'a', { folder })
+    await spoil(join(folder, 'schema.postgres.json'))
+    const error = await failure(makeMigration(database, 'b', { folder }))
+    await database.close()
+    expect(error.message).toContain(message)
+  })
+})
+
+describe('splitStatements', () => {
+  it.each<[string, string[]]>([
+    ['', []],
+    [' ; -- only; this\n/* and; /* this; */ */ ;', []],
+    ['select 1; select 2', ['select 1', 'select 2']],
+    [`select ';', 'it''s; '; select 2;`, [`select ';', 'it''s; '`, 'select 2']],
+    [
+      String.raw`select e'\';'; select 'a\'; select 3`,
+      [String.raw`select e'\';'`, String.raw`select 'a\'`, 'select 3'],
+    ],
+    [`select "a;""b"; b`, [`select "a;""b"`, 'b']],
+    ['do $$ begin; end $$; b', ['do $$ begin; end $$', 'b']],
+    ['do $x$ a; $$ ; $x$; b', ['do $x$ a; $$ ; $x$', 'b']],
+    [`select date'2020;'; a$b$; c$b$`, [`select date'2020;'`, 'a$b$', 'c$b$']],
+    ['-- why;\nselect 1;', ['-- why;\nselect 1']],
+    [`select 'open; end`, [`select 'open`, 'end']],
+  ])('parts %j', (script, statements) => {
+    expect(splitStatements(script)).toStrictEqual(statements)
+  })
+})
+
+async function failure(work: Promise<unknown>): Promise<DeclarationError> {
+  try {
+    await work
+  } catch (error) {
+    return error as DeclarationError
+  }
+  throw new Error('It did not fail.')
+}

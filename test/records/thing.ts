@@ -1,0 +1,21 @@
+/** A record whose fields the test says, as they stand before and after a change. */
+import { Field } from '../../src/fields/field.js'
+import type { KindName } from '../../src/fields/kinds/table.js'
+import type { FieldRules } from '../../src/fields/rules.js'
+import type { Class } from '../../src/metadata/note.js'
+import { Record } from '../../src/records/record.js'
+
+export type Fields = globalThis.Record<string, [KindName, FieldRules?]>
+
+/** A record of the table `thing` as it stands after some change. */
+export function thing(fields: Fields, more: (type: Class) => void = () => undefined): Class {
+  const Thing = class {}
+  Object.defineProperty(Thing, 'name', { value: 'Thing' })
+  Field('id')(Thing.prototype, 'id')
+  for (const [name, [kind, rules]] of Object.entries(fields)) {
+    Field(kind, rules)(Thing.prototype, name)
+  }
+  more(Thing)
+  Record({ table: 'thing' })(Thing)
+  return Thing
+}
