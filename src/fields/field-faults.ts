@@ -26,8 +26,13 @@ export interface Judged {
   readonly list: boolean
 }
 
+export interface JudgedField extends Judged {
+  /** Those of `@Field` that say something: what is made of the field further on must not fall over the others. */
+  readonly rules: FieldNote['rules']
+}
+
 /** @returns `undefined` when nothing can be made of the field; what is wrong is then in `problems` */
-export function judgeField(declaration: Declaration, problems: Problem[]): Judged | undefined {
+export function judgeField(declaration: Declaration, problems: Problem[]): JudgedField | undefined {
   const { where, note } = declaration
   if (['__proto__', 'prototype'].includes(where.slice(where.lastIndexOf('.') + 1))) {
     problems.push(
@@ -37,9 +42,9 @@ export function judgeField(declaration: Declaration, problems: Problem[]): Judge
   }
   const judged =
     note === undefined ? judgeBare(declaration, problems) : judgeKind(declaration, note, problems)
-  if (judged !== undefined && note !== undefined)
-    judgeRules(where, judged.kind, note.rules, problems)
-  return judged
+  if (judged === undefined) return undefined
+  const rules = note === undefined ? {} : soundRules(where, judged.kind, note.rules, problems)
+  return { ...judged, rules }
 }
 
 function judgeKind(
@@ -124,16 +129,18 @@ const ambiguous: ReadonlyMap<unknown, readonly [reason: string, remedy: string]>
   ],
 ])
 
-function judgeRules(
+function soundRules(
   where: string,
   kind: KindName | undefined,
   rules: FieldNote['rules'],
   problems: Problem[],
-): void {
-  for (const [rule, value] of Object.entries(rules)) {
+): FieldNote['rules'] {
+  const sound = Object.entries(rules).filter(([rule, value]) => {
     const wrong = judgeRule(rule, value, kind, rules)
     if (wrong !== undefined) problems.push({ ...wrong, message: `${where}: ${wrong.message}` })
-  }
+    return wrong === undefined
+  })
+  return Object.fromEntries(sound)
 }
 
 function judgeRule(
@@ -186,7 +193,8 @@ function isDefault(value: unknown, kind: KindName, rules: FieldNote['rules']): b
 }
 
 function toText(value: unknown): string {
-  return typeof value === 'number' ? String(value) : JSON.stringify(value)
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  return JSON.stringify(value)
 }
 
 function hintFor(rule: string, value: unknown): string {

@@ -117,7 +117,7 @@ function toField(source: FieldSource, problems: Problem[]): ShapeField | undefin
   if (judged === undefined) return undefined
   const meaning = meaningOf(constraints)
   const kind = judged.kind ?? meaning.kind ?? guessKind(emitted)
-  const declared = note === undefined ? undefined : Object.freeze({ ...note.rules } as FieldRules)
+  const declared = note === undefined ? undefined : Object.freeze({ ...judged.rules } as FieldRules)
   const rules = { ...withoutUndefined(meaning.rules), ...withoutUndefined(declared) }
   if (rules.default === undefined && source.initial !== undefined) rules.default = source.initial
   return Object.freeze({

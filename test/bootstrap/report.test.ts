@@ -282,6 +282,28 @@ describe('the boot report', () => {
     ])
   })
 
+  it.each([
+    [{ format: 'mail' }, 'FIELD_RULE_VALUE'],
+    [{ pattern: '(' }, 'FIELD_RULE_VALUE'],
+    [{ oneOf: 5 }, 'FIELD_RULE_VALUE'],
+    [{ default: 5n }, 'FIELD_DEFAULT'],
+  ])(
+    'tells a rule of a body that says nothing sensible, and falls over none: %p',
+    async (rules, code) => {
+      class Input {
+        @Field('string', rules as never) text!: string
+      }
+      @Controller()
+      class InputController {
+        @Post('/', { body: Input })
+        take(body: Input) {
+          return body
+        }
+      }
+      expect(await codes(InputController)).toEqual([code])
+    },
+  )
+
   it('refuses classes that carry no decorator', async () => {
     class Plain {}
     expect(await codes(Plain)).toEqual(['NOT_A_CONTROLLER'])
