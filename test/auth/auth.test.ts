@@ -9,12 +9,11 @@ import {
   makeAuth,
   makeClock,
   makeLog,
-  makePair,
   noon,
   noonSeconds,
   type AuthInput,
-  type Pair,
 } from './fixtures.js'
+import { makePair, type Pair } from './key-pair.js'
 
 let pair: Pair
 let other: Pair

@@ -1,5 +1,5 @@
-/** Keys, tokens and requests for the tests of this folder. */
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+/** Clocks, tokens and requests for the tests of this folder. */
+import type { KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
 import { Auth, type AuthSettings } from '../../src/auth/auth.js'
 import { createGate, type Gate, type GateOptions } from '../../src/auth/gate.js'
@@ -10,21 +10,7 @@ import { HttpError } from '../../src/errors/http-error.js'
 import { silentLog, type Log } from '../../src/http/log.js'
 import { HttpRequest } from '../../src/http/request.js'
 import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
-
-export interface Pair {
-  readonly privateKey: KeyObject
-  readonly privatePem: string
-  readonly publicPem: string
-}
-
-export function makePair(bits = 2048): Pair {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: bits })
-  return {
-    privateKey,
-    privatePem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
-    publicPem: publicKey.export({ type: 'spki', format: 'pem' }) as string,
-  }
-}
+import type { Pair } from './key-pair.js'
 
 /** 2026-11-20T10:00:00Z in milliseconds. */
 export const noon = Date.UTC(2026, 10, 20, 10)

@@ -10,14 +10,13 @@ import {
   makeAuth,
   makeGate,
   makeLog,
-  makePair,
   makeRequest,
   noon,
   noonSeconds,
   rawToken,
   toPart,
-  type Pair,
 } from './fixtures.js'
+import { makePair, type Pair } from './key-pair.js'
 
 const apiKey = 'a-static-key-0123456789'
 const log = makeLog()

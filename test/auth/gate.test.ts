@@ -9,11 +9,10 @@ import {
   makeAuth,
   makeGate,
   makeLog,
-  makePair,
   makeRequest,
   noon,
-  type Pair,
 } from './fixtures.js'
+import { makePair, type Pair } from './key-pair.js'
 
 const apiKey = 'a-static-key-0123456789'
 let pair: Pair

@@ -3,7 +3,8 @@ import { beforeAll, describe, expect, it } from '@jest/globals'
 import jsonwebtoken from 'jsonwebtoken'
 import { resolveAuthOptions } from '../../src/auth/options.js'
 import type { Problem } from '../../src/errors/declaration-error.js'
-import { makeAuth, makePair, type Pair } from './fixtures.js'
+import { makeAuth } from './fixtures.js'
+import { makePair, type Pair } from './key-pair.js'
 
 let pair: Pair
 

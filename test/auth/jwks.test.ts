@@ -4,16 +4,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Auth } from '../../src/auth/auth.js'
-import {
-  foreignToken,
-  makeAuth,
-  makeClock,
-  makeLog,
-  makePair,
-  noonSeconds,
-  type Clock,
-  type Pair,
-} from './fixtures.js'
+import { foreignToken, makeAuth, makeClock, makeLog, noonSeconds, type Clock } from './fixtures.js'
+import { makePair, type Pair } from './key-pair.js'
 
 let pair: Pair
 let other: Pair

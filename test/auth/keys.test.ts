@@ -9,7 +9,8 @@ import { openKeyFolder } from '../../src/auth/key-folder.js'
 import { thumbprint } from '../../src/auth/pem.js'
 import { createPublicKey } from 'node:crypto'
 import { silentLog } from '../../src/http/log.js'
-import { makeAuth, makeLog, makePair } from './fixtures.js'
+import { makeAuth, makeLog } from './fixtures.js'
+import { makePair } from './key-pair.js'
 
 const run = promisify(execFile)
 const isPosix = process.platform !== 'win32'

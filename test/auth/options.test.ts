@@ -10,7 +10,7 @@ import {
   type AuthOptions,
 } from '../../src/auth/options.js'
 import type { Problem } from '../../src/errors/declaration-error.js'
-import { makePair, type Pair } from './fixtures.js'
+import { makePair, type Pair } from './key-pair.js'
 
 let folder: string
 let pair: Pair

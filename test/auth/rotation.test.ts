@@ -16,12 +16,11 @@ import {
   makeClock,
   makeGate,
   makeLog,
-  makePair,
   noonSeconds,
   type AuthInput,
   type Clock,
-  type Pair,
 } from './fixtures.js'
+import { makePair, type Pair } from './key-pair.js'
 
 const apiKey = 'a-static-key-0123456789'
 const hour = 3600

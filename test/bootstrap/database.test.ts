@@ -19,6 +19,7 @@ import {
   type BootstrapOptions,
   type Session,
 } from '../../src/index.js'
+import { makePair } from '../auth/key-pair.js'
 
 @Record
 class Lamp {
@@ -133,7 +134,8 @@ describe('an application with records', () => {
   })
 
   it('keeps sessions and revocations in the database, over a restart', async () => {
-    const auth = { keys: await makeKeys() }
+    const { privatePem, publicPem } = makePair()
+    const auth = { keys: { private: privatePem, public: publicPem } }
     let cookie = ''
     let revoked = ''
     {
@@ -184,13 +186,3 @@ describe('an application without records', () => {
     expect(() => app.get(Database)).toThrow('No module provides Database.')
   })
 })
-
-async function makeKeys(): Promise<{ private: string; public: string }> {
-  const { generateKeyPairSync } = await import('node:crypto')
-  const pair = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  })
-  return { private: pair.privateKey, public: pair.publicKey }
-}

@@ -1,5 +1,4 @@
 /** The application that the client talks to in these tests. */
-import { generateKeyPairSync } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
 import {
   Auth,
@@ -22,9 +21,9 @@ import {
   type HttpRequest,
   type UploadedFile,
 } from 'filigree'
+import { makePair } from '../auth/key-pair.js'
 
-const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-const privatePem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+const { privatePem } = makePair()
 
 /** A token of the shop, issued a while ago: that its successor is another can be seen within the same second. */
 export function signToken(name: string, secondsAgo = 60): string {

@@ -1,11 +1,11 @@
 /** An atlas of a few cities, for tests. */
-import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { bootstrap, type Application, type BootstrapOptions } from '../../src/index.js'
 import { AtlasModule } from '../../samples/atlas/app.js'
 import { Gazetteer, type KnownCity, type KnownCountry } from '../../samples/atlas/gazetteer.js'
 import { LoadingReport, type Output } from '../../samples/atlas/loading-report.js'
 import { PictureFolder } from '../../samples/atlas/pictures.js'
+import { makePair } from '../auth/key-pair.js'
 
 export interface SmallGazetteer {
   readonly countries: () => readonly KnownCountry[]
@@ -63,11 +63,7 @@ export class Collected implements Output {
   }
 }
 
-const pair = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-})
+const pair = makePair()
 
 export interface AtlasStart {
   /** The database's address. */
@@ -90,7 +86,7 @@ export function startAtlas({ url, folder, ...rest }: AtlasStart): Promise<Applic
     logger: false,
     database: url,
     env: {},
-    auth: { keys: { private: pair.privateKey, public: pair.publicKey } },
+    auth: { keys: { private: pair.privatePem, public: pair.publicPem } },
     override: [
       [Gazetteer, gazetteer],
       [LoadingReport, new LoadingReport(out)],
