@@ -11,6 +11,16 @@ export function expectError(answer: InjectResponse, status: number, message: Reg
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
 }
 
+/** A 401 that tells nothing of why. */
+export function expectUnauthorized(answer: InjectResponse): void {
+  expect(answer.status).toBe(401)
+  expect(answer.body).toBe('{"error":"Unauthorized"}')
+  expect(answer.headers['www-authenticate']).toBe('Bearer')
+  expect(answer.headers['content-type']).toMatch(/^application\/json/)
+  expect(answer.headers['access-control-allow-origin']).toBe('*')
+  expect(answer.headers.freshtoken).toBeUndefined()
+}
+
 /** The faults of a 400, whose message they make up. */
 export function faultsOf(answer: InjectResponse): FieldFault[] {
   expect(answer.status).toBe(400)

@@ -1,0 +1,79 @@
+/** Source: specification, Authentication 7; decisions, Authentication: rotation and revocation. Titles begin with the statement. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import jsonwebtoken from 'jsonwebtoken'
+import type { Application, InjectResponse } from 'filigree'
+import { expectUnauthorized } from './answers.js'
+import { apiKey, now, publicPem, startGated, token } from './gated-application.js'
+
+let app: Application
+let always: Application
+
+beforeAll(async () => {
+  app = await startGated()
+  always = await startGated({ auth: { rotate: 'always' } })
+})
+afterAll(async () => {
+  await app.close()
+  await always.close()
+})
+
+const get = (url: string, bearer?: string, by = app): Promise<InjectResponse> =>
+  by.inject({ url, ...(bearer === undefined ? {} : { token: bearer }) })
+
+describe('FreshToken', () => {
+  it('Authentication 7: login → FreshToken → write → rotation', async () => {
+    const login = await always.inject({ url: '/login', json: { password: 'lovelace' } })
+    expect(login.json()).toEqual({ ok: true })
+    const first = login.headers.freshtoken ?? ''
+    const write = await always.inject({ url: '/items', json: { n: 1 }, token: first })
+    expect(write.status).toBe(200)
+    const second = write.headers.freshtoken ?? ''
+    expect((await get('/items/admin', second, always)).status).toBe(200)
+    expect(login.headers['access-control-expose-headers']).toContain('FreshToken')
+  })
+
+  it('Authentication 7: a failed login brings none, and its own message', async () => {
+    const answer = await app.inject({ url: '/login', json: { password: 'byron' } })
+    expect(answer.status).toBe(401)
+    expect(answer.json()).toEqual({ error: 'Wrong name or password' })
+    expect(answer.headers.freshtoken).toBeUndefined()
+  })
+
+  it('rotation: comes once the token is past half its life, with all its claims', async () => {
+    const young = token({ iat: now() - 100, exp: now() + 500 })
+    expect((await get('/items/private', young)).headers.freshtoken).toBeUndefined()
+    const old = token({ iat: now() - 400, exp: now() + 200, roles: ['admin'], shop: 3 })
+    const { freshtoken: fresh = '' } = (await get('/items/private', old)).headers
+    const claims = jsonwebtoken.verify(fresh, publicPem) as jsonwebtoken.JwtPayload
+    expect(claims).toMatchObject({ sub: 'ada', roles: ['admin'], shop: 3 })
+    expect((claims.exp ?? 0) - (claims.iat ?? 0)).toBe(600)
+  })
+
+  it('rotation: ends 12 h after the first sign-in', async () => {
+    const old = token({ iat: now() - 12 * 3600 - 1, exp: now() + 60 })
+    expect((await get('/items/private', old)).headers.freshtoken).toBeUndefined()
+  })
+
+  it('rotation: comes with error answers of secured routes too', async () => {
+    const missing = await get('/items/broken', token(), always)
+    expect([missing.status, missing.headers.freshtoken]).toEqual([404, expect.any(String)])
+    const forbidden = await get('/items/admin', token(), always)
+    expect([forbidden.status, forbidden.headers.freshtoken]).toEqual([403, expect.any(String)])
+  })
+
+  it('rotation: never answers the static key, the anonymous, or a public route', async () => {
+    expect((await get('/items/private', apiKey, always)).headers.freshtoken).toBeUndefined()
+    expect((await get('/items/private', undefined, always)).headers.freshtoken).toBeUndefined()
+    expect((await get('/items', token(), always)).headers.freshtoken).toBeUndefined()
+  })
+
+  it('revocation: a logged-out token is refused from then on, and brings no fresh one', async () => {
+    const login = await always.inject({ url: '/login', json: { password: 'lovelace' } })
+    const { freshtoken: mine = '' } = login.headers
+    const { freshtoken: rotated = '' } = (await get('/items/private', mine, always)).headers
+    const logout = await always.inject({ method: 'POST', url: '/logout', token: rotated })
+    expect([logout.status, logout.headers.freshtoken]).toEqual([200, undefined])
+    expectUnauthorized(await get('/items/private', mine, always))
+    expectUnauthorized(await get('/items/private', rotated, always))
+  })
+})

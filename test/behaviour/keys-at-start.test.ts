@@ -1,0 +1,26 @@
+/** Source: decisions, Authentication: what is wrong with keys stops the start. */
+import { describe, expect, it } from '@jest/globals'
+import { apiKey, startGated } from './gated-application.js'
+
+describe('keys', () => {
+  it('production without keys is refused, and told how to make them', async () => {
+    const production = startGated({ env: { NODE_ENV: 'production', APP_API_KEY: apiKey } })
+    await expect(production).rejects.toThrow(
+      /Production has no keys to check tokens with\. +Make a key with `openssl genpkey/,
+    )
+  })
+
+  it('a malformed key is refused at bootstrap, with all other faults', async () => {
+    const faulty = startGated({
+      env: { APP_PRIVATE_KEY: 'nonsense', APP_API_KEY: 'two words' },
+      auth: { rotate: 'sometimes' as never },
+    })
+    await expect(faulty).rejects.toMatchObject({
+      problems: [
+        { code: 'INVALID_OPTION' },
+        { code: 'INVALID_ENVIRONMENT' },
+        { code: 'AUTH_KEYS' },
+      ],
+    })
+  })
+})
