@@ -1,6 +1,6 @@
 /** How far the token goes in a real browser. Functions given to `evaluate` run in the page. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import type { PlainClient } from '../../client/index.js'
 import type { FixtureServer } from './browser.js'
 import {
@@ -21,7 +21,6 @@ declare const localStorage: {
 }
 
 let pages: Pages
-let context: BrowserContext
 let page: Page
 
 beforeAll(async () => {
@@ -31,12 +30,9 @@ afterAll(async () => {
   await pages.close()
 })
 beforeEach(async () => {
-  pages.answer = (_, response) => response.writeHead(204).end()
-  context = await pages.browser.newContext()
-  page = await pages.open(context)
-  pages.home.seen.length = pages.third.seen.length = 0
+  page = await pages.visit()
 })
-afterEach(() => context.close())
+afterEach(() => page.context().close())
 
 describe('the token', () => {
   const tokens = (server: FixtureServer) =>
@@ -135,7 +131,7 @@ describe('the token', () => {
 describe('two tabs', () => {
   let other: Page
   beforeEach(async () => {
-    other = await pages.open(context)
+    other = await pages.open(page.context())
     await configure(page, '')
     await configure(other, '')
     pages.home.seen.length = 0

@@ -1,7 +1,7 @@
 /** The published script and module in a real browser. Functions given to `evaluate` run in the page. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Application } from 'filigree'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import type { PlainClient } from '../../client/index.js'
 import {
   call,
@@ -19,7 +19,6 @@ declare const api: PlainClient
 
 let pages: Pages
 let shop: Application
-let context: BrowserContext
 let page: Page
 
 beforeAll(async () => {
@@ -31,18 +30,15 @@ afterAll(async () => {
   await shop.close()
 })
 beforeEach(async () => {
-  pages.answer = (_, response) => response.writeHead(204).end()
-  context = await pages.browser.newContext()
-  page = await pages.open(context)
-  pages.home.seen.length = pages.third.seen.length = 0
+  page = await pages.visit()
 })
-afterEach(() => context.close())
+afterEach(() => page.context().close())
 
 describe('the script', () => {
   it('adds window.api and no other name to the page', async () => {
     const names = () => Object.getOwnPropertyNames(globalThis).sort()
     const withScript = await page.evaluate(names)
-    const empty = await context.newPage()
+    const empty = await page.context().newPage()
     await empty.goto(pages.home.url + '/filigree.min.js')
     const without = new Set(await empty.evaluate(names))
     expect(withScript.filter((name) => !without.has(name))).toEqual(['api'])
@@ -175,9 +171,9 @@ describe('a page', () => {
     pages.answer = (_, response) => {
       json(response, 'here')
     }
-    await context.setOffline(true)
+    await page.context().setOffline(true)
     expect(await call(page, 'get', '/items')).toEqual({ name: 'TypeError', status: null })
-    await context.setOffline(false)
+    await page.context().setOffline(false)
     expect(await call(page, 'get', '/items')).toEqual({ data: 'here' })
   })
 

@@ -1,6 +1,6 @@
 /** Pages with the published client, in Chromium, and what tests do in them. Functions given to `evaluate` run in the page. */
 import type { ServerResponse } from 'node:http'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import type { PlainClient } from '../../client/index.js'
 import { launchBrowser, startFixture, type Answer, type FixtureServer } from './browser.js'
 import { buildClient } from './built-client.js'
@@ -14,16 +14,20 @@ declare const localStorage: {
 export const html = '<!doctype html><title>page</title><script src="/filigree.min.js"></script>'
 
 export interface Pages {
-  readonly browser: Browser
   /** Serves the pages and the client, and answers as `answer` says elsewhere. */
   readonly home: FixtureServer
   /** An origin that no client is configured for. Its answers are `third`, with a FreshToken. */
   readonly third: FixtureServer
   /** What `home` answers; 204 until a test says otherwise. */
   answer: Answer
+  /** A page for one test, in a context of its own; what was answered before, and seen up to here, is forgotten. */
+  visit(): Promise<Page>
+  /** One more page, which shares the context's storage. */
   open(context: BrowserContext): Promise<Page>
   close(): Promise<void>
 }
+
+const noContent: Answer = (_, response) => response.writeHead(204).end()
 
 export async function startPages(): Promise<Pages> {
   const built = await buildClient()
@@ -49,10 +53,15 @@ export async function startPages(): Promise<Pages> {
   })
   const browser = await launchBrowser()
   const pages: Pages = {
-    browser,
     home,
     third,
-    answer: (_, response) => response.writeHead(204).end(),
+    answer: noContent,
+    visit: async () => {
+      pages.answer = noContent
+      const page = await pages.open(await browser.newContext())
+      home.seen.length = third.seen.length = 0
+      return page
+    },
     open: async (context) => {
       const page = await context.newPage()
       await page.goto(home.url + '/')
