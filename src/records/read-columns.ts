@@ -157,11 +157,17 @@ export function readIndexes(
     if (known === undefined) groups.set(`${unique}${group}`, { unique, columns: [column] })
     else known.columns.push(column)
   }
-  const foreignKeys = foreignKeyNames(type)
   for (const column of columns) {
     const { unique, index } = column.field.rules
     add(column, true, unique)
-    add(column, false, index ?? (unique !== true && foreignKeys.has(column.property)))
+    add(column, false, index)
+  }
+  const foreignKeys = foreignKeyNames(type)
+  for (const column of columns) {
+    if (!foreignKeys.has(column.property) || column.field.rules.index === false) continue
+    // Columns behind the first of an index cannot be looked up by it.
+    const isIndexed = [...groups.values()].some((group) => group.columns[0] === column)
+    if (!isIndexed) add(column, false, true)
   }
   return Object.freeze(
     [...groups.values()].map((group) =>

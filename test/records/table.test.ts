@@ -80,6 +80,26 @@ describe('readTable', () => {
     expect(names(Person)).toStrictEqual(['person_city_street_key'])
   })
 
+  it('makes an index for a foreign key that a common one does not begin with', () => {
+    @Record
+    class Stock {
+      @Field('id') id!: number
+      @Field('datetime', { index: 'day' }) day!: string
+      @Field('integer', { index: 'day' }) productId!: number
+      @Field('integer', { unique: 'place' }) categoryId!: number
+      @Field('integer', { unique: 'place' }) place!: number
+      @Field('integer', { index: false }) tagId!: number
+      @BelongsTo(() => Product) product!: Rel<Product>
+      @BelongsTo(() => Category) category!: Rel<Category>
+      @BelongsTo(() => Tag) tag!: Rel<Tag>
+    }
+    expect(read(Stock).indexes.map(({ name }) => name)).toStrictEqual([
+      'stock_day_product_id_index',
+      'stock_category_id_place_key',
+      'stock_product_id_index',
+    ])
+  })
+
   it('ties both sides of a relation to the same columns', () => {
     const category = read(Product).relations.get('category')
     expect(category).toMatchObject({ kind: 'belongsTo', onDelete: 'restrict' })
