@@ -1,0 +1,76 @@
+/** Source: decisions, Sessions: the cookie. */
+import { hash } from 'node:crypto'
+import { describe, expect, it } from '@jest/globals'
+import { createMemoryStore } from '../../src/sessions/memory-store.js'
+import { countingStore, makeKeeper, setUser, visit } from './visits.js'
+
+describe('the cookie', () => {
+  it('is Secure over https, also when it is cleared', async () => {
+    const keeper = makeKeeper()
+    const { setCookie, cookie } = await visit(keeper, { https: true }, setUser)
+    expect(setCookie).toMatch(/; Secure/)
+    const cleared = await visit(keeper, { cookie, https: true }, ({ session }) => {
+      session.destroy()
+    })
+    expect(cleared.setCookie).toMatch(/^app_session=; .*Secure/)
+  })
+
+  it('holds 256 random bits, and the store only their hash', async () => {
+    const names: string[] = []
+    const inner = createMemoryStore()
+    const keeper = makeKeeper({
+      ...inner,
+      write: (name, ...rest) => {
+        names.push(name)
+        return inner.write(name, ...rest)
+      },
+    })
+    const ids = new Set<string>()
+    for (let visitor = 0; visitor < 50; visitor++) {
+      const { cookie } = await visit(keeper, {}, setUser)
+      ids.add(cookie?.split('=')[1] ?? '')
+    }
+    expect(ids.size).toBe(50)
+    expect(names).toEqual([...ids].map((id) => hash('sha256', id, 'base64url')))
+    for (const id of ids) expect(Buffer.from(id, 'base64url')).toHaveLength(32)
+  })
+
+  it.each([
+    { id: 'unknown', cookie: `app_session=${'A'.repeat(43)}`, asks: true },
+    { id: 'empty', cookie: 'app_session=', asks: false },
+    { id: 'short', cookie: 'app_session=abc', asks: false },
+    { id: 'too long by one', cookie: `app_session=${'A'.repeat(44)}`, asks: false },
+    { id: 'oversized', cookie: `app_session=${'A'.repeat(8000)}`, asks: false },
+    { id: 'path-like', cookie: `app_session=../${'A'.repeat(40)}`, asks: false },
+    { id: 'path-like and escaped', cookie: `app_session=..%2F${'A'.repeat(40)}`, asks: false },
+    { id: 'with NUL', cookie: `app_session=%00${'A'.repeat(42)}`, asks: false },
+    { id: 'with quotes', cookie: `app_session="${'A'.repeat(43)}' OR 1=1"`, asks: false },
+    { id: 'badly escaped', cookie: `app_session=%ZZ${'A'.repeat(40)}`, asks: false },
+    { id: 'named __proto__', cookie: 'app_session=__proto__; __proto__=x', asks: false },
+    { id: 'of another name', cookie: `App_Session=${'A'.repeat(43)}`, asks: false },
+  ])('that is $id gives a fresh empty session, and is never adopted', async ({ cookie, asks }) => {
+    const store = countingStore()
+    const keeper = makeKeeper(store)
+    const visitor = await visit(keeper, { cookie })
+    expect(visitor).toEqual({ before: {}, setCookie: undefined, cookie: undefined })
+    expect(store.calls).toEqual(asks ? ['read'] : [])
+    const written = await visit(keeper, { cookie }, setUser)
+    expect(written.cookie).toMatch(/^app_session=[\w-]{43}$/)
+    expect(cookie).not.toContain(written.cookie)
+    expect((await visit(keeper, { cookie })).before).toEqual({})
+  })
+
+  it('that was altered gives a fresh session', async () => {
+    const keeper = makeKeeper()
+    const { cookie = '' } = await visit(keeper, {}, setUser)
+    const altered = cookie.slice(0, -2) + (cookie.at(-2) === 'A' ? 'B' : 'A') + cookie.slice(-1)
+    expect((await visit(keeper, { cookie: altered })).before).toEqual({})
+  })
+
+  it('that holds the stored hash is no way in', async () => {
+    const keeper = makeKeeper()
+    const { cookie = '' } = await visit(keeper, {}, setUser)
+    const stolen = `app_session=${hash('sha256', cookie.split('=')[1] ?? '', 'base64url')}`
+    expect((await visit(keeper, { cookie: stolen })).before).toEqual({})
+  })
+})

@@ -1,0 +1,69 @@
+/** Source: decisions, Sessions: a session as a mapping of keys to values. */
+import { describe, expect, it } from '@jest/globals'
+import { HttpRequest } from '../../src/http/request.js'
+import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
+import { countingStore, makeKeeper, visit } from './visits.js'
+
+describe('the mapping', () => {
+  const opened = async (): Promise<HttpRequest> => {
+    const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
+    const request = new HttpRequest(incoming, new StandInResponse(), { trustProxy: false })
+    await makeKeeper().open(request)
+    return request
+  }
+
+  it('has no data to begin with: its methods are none', async () => {
+    const { session } = await opened()
+    expect(Object.keys(session)).toEqual([])
+    expect({ ...session }).toEqual({})
+    expect(JSON.stringify(session)).toBe('{}')
+    const names: string[] = []
+    for (const name in session) names.push(name)
+    expect(names).toEqual([])
+  })
+
+  it('has nothing under the names of prototypes', async () => {
+    const { session } = await opened()
+    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+      expect(session[name]).toBeUndefined()
+    }
+  })
+
+  it('keeps any key as data', async () => {
+    const keeper = makeKeeper()
+    const { cookie } = await visit(keeper, {}, ({ session }) => {
+      session.__proto__ = { admin: true }
+      session['constructor' as string] = 'c'
+      session['1'] = 'one'
+    })
+    await visit(keeper, { cookie }, ({ session }) => {
+      expect(Object.keys(session)).toEqual(['1', '__proto__', 'constructor'])
+      expect(session.admin).toBeUndefined()
+      expect(({} as { admin?: unknown }).admin).toBeUndefined()
+    })
+  })
+
+  it('does not let its methods be replaced', async () => {
+    const { session } = await opened()
+    expect(() => {
+      session.destroy = () => undefined
+    }).toThrow(TypeError)
+  })
+
+  it('says so when its data cannot be kept', async () => {
+    await expect(
+      visit(makeKeeper(), {}, ({ session }) => {
+        session.total = 10n
+      }),
+    ).rejects.toThrow('BigInt')
+  })
+
+  it('leaves an object alone that somebody put in its place', async () => {
+    const store = countingStore()
+    const { setCookie } = await visit(makeKeeper(store), {}, (request) => {
+      request.session = { user: 1, regenerate: () => undefined, destroy: () => undefined }
+    })
+    expect(setCookie).toBeUndefined()
+    expect(store.calls).toEqual([])
+  })
+})

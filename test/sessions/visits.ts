@@ -1,0 +1,82 @@
+/** Visitors of a session keeper, and stores and logs that can be looked at. */
+import { expect } from '@jest/globals'
+import { silentLog, type Log } from '../../src/http/log.js'
+import { HttpRequest } from '../../src/http/request.js'
+import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
+import { createSessionKeeper, type SessionKeeper } from '../../src/sessions/keeper.js'
+import { createMemoryStore } from '../../src/sessions/memory-store.js'
+import type { SessionStore } from '../../src/sessions/session-store.js'
+
+interface Visit {
+  /** The `Cookie` header. */
+  readonly cookie?: string | undefined
+  readonly https?: boolean
+}
+
+/** One visitor's way: opens the session, lets `use` handle it, saves. */
+export async function visit(
+  keeper: SessionKeeper,
+  { cookie, https = false }: Visit,
+  use: (request: HttpRequest) => void | Promise<void> = () => undefined,
+) {
+  const headers: [string, string][] = cookie === undefined ? [] : [['Cookie', cookie]]
+  if (https) headers.push(['X-Forwarded-Proto', 'https'])
+  const incoming = createIncoming({ method: 'GET', url: '/', headers, body: undefined })
+  const request = new HttpRequest(incoming, new StandInResponse(), { trustProxy: true })
+  await keeper.open(request)
+  const before: unknown = JSON.parse(JSON.stringify(request.session))
+  await use(request)
+  await keeper.save(request)
+  const added = request.responseHeaders ?? []
+  const setCookie = added[0] === 'Set-Cookie' ? added[1] : undefined
+  expect(added.length).toBe(setCookie === undefined ? 0 : 2)
+  return { before, setCookie, cookie: setCookie?.split(';')[0] }
+}
+
+/** A store that counts what it is asked. */
+export function countingStore(
+  inner = createMemoryStore(),
+): SessionStore & { readonly calls: string[] } {
+  const calls: string[] = []
+  return {
+    calls,
+    read: (name, now) => {
+      calls.push('read')
+      return inner.read(name, now)
+    },
+    write: (name, data, expiresAt, known) => {
+      calls.push('write')
+      return inner.write(name, data, expiresAt, known)
+    },
+    remove: (name) => {
+      calls.push('remove')
+      return inner.remove(name)
+    },
+  }
+}
+
+/** A store that answers later. */
+export function laterStore(inner = createMemoryStore()): SessionStore {
+  return {
+    read: async (name, now) => inner.read(name, now),
+    write: async (name, data, expiresAt, known) => inner.write(name, data, expiresAt, known),
+    remove: async (name) => inner.remove(name),
+  }
+}
+
+export function makeKeeper(
+  store: SessionStore = createMemoryStore(),
+  settings: { log?: Log; idle?: number; now?: () => number } = {},
+) {
+  return createSessionKeeper({ store, log: silentLog, ...settings })
+}
+
+/** A log that keeps its error messages. */
+export function errorLog(): Log & { readonly errors: string[] } {
+  const errors: string[] = []
+  return { ...silentLog, errors, error: (_details, message) => errors.push(message) }
+}
+
+export const setUser = ({ session }: HttpRequest): void => {
+  session.user = { id: 7, name: 'Ada' }
+}
