@@ -21,6 +21,8 @@ export interface Incoming extends Readable {
 
 /** Where the response goes: a stream of its bytes, after a head. `ServerResponse` is one. */
 export interface Outgoing extends Writable {
+  /** Null while the answer waits for its turn, and when the client is gone; absent where there is none. */
+  readonly socket?: Writable | null
   /** True once `writeHead` was called. */
   readonly headersSent: boolean
   /**

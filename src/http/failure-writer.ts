@@ -2,6 +2,7 @@
 import { HttpError } from '../errors/http-error.js'
 import type { Cors } from './cors.js'
 import { answerEarly, unreadBody } from './early-answer.js'
+import { endWith } from './end-with.js'
 import { toErrorAnswer, type ErrorAnswer } from './error-answer.js'
 import { setHeader } from './header-list.js'
 import type { Log } from './log.js'
@@ -52,7 +53,7 @@ export class FailureWriter {
     }
     outgoing.writeHead(status, head)
     if (content === '') outgoing.end()
-    else outgoing.end(content)
+    else endWith(outgoing, content, length)
   }
 
   /** When even the error's answer cannot be sent, because of a header: the masked one, without any of the headers. */

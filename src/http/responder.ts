@@ -1,10 +1,11 @@
 /**
  * Answers: takes what a handler returned or threw and writes it. Plain data, which nearly every answer is, goes the
- * shortest way: one prepared list of headers, one `writeHead`, one `end`. Source: decisions, Responses.
+ * shortest way: one prepared list of headers, one `writeHead`, one write. Source: decisions, Responses.
  */
 import { HttpError } from '../errors/http-error.js'
 import { toBytes, toChunkSource, type ChunkSource } from './chunk-source.js'
 import type { Cors } from './cors.js'
+import { endWith } from './end-with.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
 import { FileBody, openFile } from './file-reply.js'
@@ -105,7 +106,7 @@ class NodeResponder implements Responder {
     }
     request.outgoing.writeHead(status, head)
     if (request.method === 'HEAD') request.outgoing.end()
-    else request.outgoing.end(body)
+    else endWith(request.outgoing, body, length)
   }
 
   #sendReply(request: HttpRequest, reply: Reply, rule: ResultRule): void {
@@ -189,7 +190,7 @@ class NodeResponder implements Responder {
     const { outgoing, method } = request
     outgoing.writeHead(head.status, toHead(this.#cors, request, head))
     if (method === 'HEAD' || content.length === 0 || isBodyless(head.status)) outgoing.end()
-    else outgoing.end(content)
+    else endWith(outgoing, content, head.length ?? Buffer.byteLength(content))
   }
 
   #stream(request: HttpRequest, source: ChunkSource, head: Head, heartbeat?: Heartbeat): void {

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  Get,
+  HttpError,
+  Module,
+  reply,
+  type Application,
+} from '../../src/index.js'
+import { exchange } from './raw-client.js'
+
+const long = 'lamp '.repeat(400_000)
+
+@Controller
+class TestController {
+  @Get('/ascii')
+  ascii() {
+    return { name: 'Lamp' }
+  }
+
+  @Get('/wide')
+  wide() {
+    return { name: 'Lämpchen 灯 💡' }
+  }
+
+  @Get('/late')
+  async late() {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return { late: 'später' }
+  }
+
+  @Get('/long')
+  long() {
+    return long
+  }
+
+  @Get('/header')
+  header() {
+    return reply({ ok: true }).header('Content-Disposition', 'inline; filename="lämpchen.txt"')
+  }
+
+  @Get('/bytes')
+  bytes() {
+    return new Uint8Array([1, 2, 255])
+  }
+
+  @Get('/gone')
+  gone() {
+    throw new HttpError(410, 'Weg für immer.')
+  }
+}
+
+@Module({ controllers: [TestController] })
+class TestModule {}
+
+interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+/** Cuts what came into answers, each by its own length; text outside ASCII as the bytes say. */
+function cut(received: string): Answer[] {
+  const answers: Answer[] = []
+  let rest = received
+  while (rest !== '') {
+    const head = rest.slice(0, rest.indexOf('\r\n\r\n'))
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
+    const start = head.length + 4
+    const body = Buffer.from(rest.slice(start, start + length), 'latin1').toString()
+    answers.push({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]), body })
+    rest = rest.slice(start + length)
+  }
+  return answers
+}
+
+describe('requests that come in one piece', () => {
+  let app: Application
+  beforeAll(async () => {
+    app = await bootstrap(TestModule, { port: 0, host: '127.0.0.1', logger: false, env: {} })
+  })
+  afterAll(() => app.close())
+
+  const ask = async (paths: readonly string[]): Promise<Answer[]> => {
+    const heads = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    const last = 'GET /ascii HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+    return cut(await exchange(app.url, heads.join('') + last))
+  }
+
+  const ascii = { status: 200, body: '{"name":"Lamp"}' }
+  const wide = { status: 200, body: '{"name":"Lämpchen 灯 💡"}' }
+
+  it('are answered in their order, each whole', async () => {
+    expect(await ask(['/ascii', '/wide', '/ascii', '/header'])).toEqual([
+      ascii,
+      wide,
+      ascii,
+      { status: 200, body: '{"ok":true}' },
+      ascii,
+    ])
+  })
+
+  it('wait for one that takes its time', async () => {
+    expect(await ask(['/late', '/wide', '/bytes', '/gone', '/late'])).toEqual([
+      { status: 200, body: '{"late":"später"}' },
+      wide,
+      { status: 200, body: Buffer.from([1, 2, 255]).toString() },
+      { status: 410, body: '{"error":"Weg für immer."}' },
+      { status: 200, body: '{"late":"später"}' },
+      ascii,
+    ])
+  })
+
+  it('may ask for more than the socket takes at once', async () => {
+    const answers = await ask(['/long', '/wide', '/long'])
+    const text = { status: 200, body: long }
+    expect(answers).toEqual([text, wide, text, ascii])
+  })
+
+  it('get only heads where they ask with HEAD', async () => {
+    const head = 'HEAD /wide HTTP/1.1\r\nHost: a\r\n\r\n'
+    const last = 'HEAD /ascii HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+    const received = await exchange(app.url, head + head + last)
+    expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3)
+    expect(received).not.toContain('{')
+  })
+})
