@@ -2,7 +2,7 @@
 import { toMoment } from '../fields/kinds/datetime.js'
 import type { Dialect } from './engine.js'
 import { toIndexName } from './column-names.js'
-import type { Column, JoinTable, Relation, Table } from './table.js'
+import type { Column, JoinTable, Relation, Table, TableIndex } from './table.js'
 import { toConstraintName } from './write-faults.js'
 
 export interface TableSchema {
@@ -45,10 +45,14 @@ export interface IndexSchema {
 
 /** @param now milliseconds since 1970, for columns of moments whose default is now */
 export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number): TableSchema[] {
+  const all = [...tables]
+  const listed = new Set<Column>()
+  for (const { relations } of all)
+    for (const { kind, foreign } of relations.values()) if (kind === 'hasMany') listed.add(foreign)
   const schemas: TableSchema[] = []
   const joins = new Map<string, TableSchema>()
-  for (const table of tables) {
-    schemas.push(toTableSchema(table, dialect, now))
+  for (const table of all) {
+    schemas.push(toTableSchema(table, listed, dialect, now))
     for (const relation of table.relations.values()) {
       const { join } = relation
       if (join === undefined || joins.has(join.name)) continue
@@ -58,7 +62,12 @@ export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number)
   return [...schemas, ...joins.values()]
 }
 
-function toTableSchema(table: Table, dialect: Dialect, now: number): TableSchema {
+function toTableSchema(
+  table: Table,
+  listed: ReadonlySet<Column>,
+  dialect: Dialect,
+  now: number,
+): TableSchema {
   const relations = [...table.relations.values()].filter(({ kind }) => kind === 'belongsTo')
   const byColumn = new Map(relations.map((relation) => [relation.local.name, relation]))
   return {
@@ -79,13 +88,28 @@ function toTableSchema(table: Table, dialect: Dialect, now: number): TableSchema
       foreignColumn: foreign.name,
       onDelete: onDelete === 'setNull' ? 'set null' : onDelete,
     })),
-    indexes: table.indexes.map(({ name, columns, unique }) => ({
-      name,
-      columns: columns.map((column) => column.name),
-      unique,
-      whereNull: unique ? table.deletedAt?.name : undefined,
-    })),
+    indexes: [...table.indexes, ...missingIndexes(table, listed)].map(
+      ({ name, columns, unique }) => ({
+        name,
+        columns: columns.map((column) => column.name),
+        unique,
+        whereNull: unique ? table.deletedAt?.name : undefined,
+      }),
+    ),
   }
+}
+
+/** For lists of records that say nothing of the other side: without `@BelongsTo` their keys are plain fields. */
+function missingIndexes(
+  { name, columns, indexes }: Table,
+  listed: ReadonlySet<Column>,
+): TableIndex[] {
+  return columns
+    .filter((column) => listed.has(column) && column.field.rules.index !== false)
+    .filter((column) => !indexes.some((index) => index.columns[0] === column))
+    .map((column) => {
+      return { name: toIndexName(name, [column.name], false), columns: [column], unique: false }
+    })
 }
 
 function toJoinSchema(

@@ -1,11 +1,28 @@
 /** What the databases themselves are asked, and how they say they find it. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { CompiledQuery } from 'kysely'
+import { Field } from '../../../src/fields/field.js'
 import type { GraphQL } from '../../../src/graphql/graphql.js'
 import type { Database } from '../../../src/records/database.js'
+import { Record } from '../../../src/records/record.js'
+import { HasMany, type Rel } from '../../../src/records/relations.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { Category, openShop, Product, Review, shopGraphql, Tag } from '../records/shop.js'
 import { logStatements, type Sent } from './driver-log.js'
+
+@Record
+class Shelf {
+  @Field('id') id!: number
+  @Field('string', { default: 'S' }) name!: string
+  @HasMany(() => Book) books!: Rel<Book[]>
+}
+
+@Record
+class Book {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('integer') shelfId!: number
+}
 
 const server = await startPostgres()
 afterAll(() => server.close(), 30_000)
@@ -122,6 +139,23 @@ describe.each(engines)('what %s is asked', (_name, open, explain) => {
       'product: id',
       'review: product_id',
     ])
+  })
+
+  it('finds lists by an index too whose records say nothing of their owner', async () => {
+    const shelves = await openShop(await open(), [Shelf, Book])
+    await shelves.records(Shelf).insertMany(Array.from({ length: 1000 }, () => ({})))
+    await shelves
+      .records(Book)
+      .insertMany(
+        Array.from({ length: 4000 }, (_, index) => ({ title: 'B', shelfId: 1 + (index % 1000) })),
+      )
+    await shelves.kysely.executeQuery(CompiledQuery.raw('analyze'))
+    const { sent } = await logStatements(async () =>
+      shopGraphql(shelves, [Shelf]).execute('{ shelves { books { title } } }'),
+    )
+    const [only] = sent
+    expect(await explain(shelves, only as Sent)).toEqual(['book: shelf_id', 'shelf: all'])
+    await shelves.close()
   })
 })
 
