@@ -5,7 +5,7 @@ import { silentLog, type Log } from '../http/log.js'
 export async function createLog(logger: Log | boolean | undefined, level: string): Promise<Log> {
   if (logger !== undefined && typeof logger !== 'boolean') return logger
   if (logger === false || level === 'silent') return silentLog
-  const { pino } = await import('pino')
+  const { default: pino } = await import('pino')
   const log: Log = pino({ level, base: undefined })
   return log
 }
