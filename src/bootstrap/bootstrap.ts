@@ -184,6 +184,8 @@ function createApplication(
     url: listener?.url,
     close: async () => {
       dispatcher.draining = true
+      // They would never end by themselves, and the port waits for them.
+      for (const { streams } of graphql.instances) streams.close()
       await listener?.close()
       await container.stop(logFailure(log))
       await storage.close()

@@ -26,6 +26,8 @@ export const graphqlCodes = Object.freeze({
   internal: 'INTERNAL_SERVER_ERROR',
   /** No persisted document has this id, or only persisted ones run. */
   persisted: 'PERSISTED_DOCUMENT_NOT_FOUND',
+  /** A subscriber was not told of every change. */
+  lost: 'EVENTS_LOST',
   bytes: 'DOCUMENT_TOO_LARGE',
   tokens: 'TOO_MANY_TOKENS',
   depth: 'TOO_DEEP',

@@ -13,6 +13,7 @@ import { graphqlCodes } from './error-codes.js'
 import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
 import { mapIterator } from './map-iterator.js'
+import { OpenStreams } from './open-streams.js'
 import type { Operation } from './operation.js'
 import { excessCost, Operations, Refusal } from './operations.js'
 import { resolveKey } from './resolve-key.js'
@@ -45,6 +46,8 @@ export interface ExecutorOptions {
   readonly limits: GraphqlLimits
   /** Bytes of kept documents. */
   readonly keep: number
+  /** Gets the subscriptions that are opened. */
+  readonly streams?: OpenStreams
 }
 
 interface GuardedRoot {
@@ -56,11 +59,13 @@ export class Executor {
   readonly built: BuiltSchema
   readonly #operations: Operations
   readonly #limits: GraphqlLimits
+  readonly #streams: OpenStreams
   /** The root fields of an operation that not everybody may run; one list for each pair of default rules. */
   readonly #guarded = new WeakMap<DefaultAccess, WeakMap<Operation, readonly GuardedRoot[]>>()
 
-  constructor({ built, limits, keep }: ExecutorOptions) {
+  constructor({ built, limits, keep, streams = new OpenStreams() }: ExecutorOptions) {
     this.built = built
+    this.#streams = streams
     this.#limits = limits
     this.#operations = new Operations({ ...built, limits, keep })
   }
@@ -100,7 +105,8 @@ export class Executor {
       operationName: operation.node.name?.value,
       fieldResolver: resolveKey,
     })
-    return Symbol.asyncIterator in results ? mapIterator(results, toOutcome) : toOutcome(results)
+    if (!(Symbol.asyncIterator in results)) return toOutcome(results)
+    return this.#streams.track(mapIterator(results, toOutcome))
   }
 
   /** `undefined` where everybody may, else the refusal, should there be one. */

@@ -19,6 +19,8 @@ export interface GenerateContext {
    * @throws {Error} when the instance has none
    */
   readonly database: () => Database
+  /** Records get subscriptions. */
+  readonly subscriptions: boolean
   /** The largest `limit` and `first` that a list takes; more is refused. */
   readonly listMax: number
   /** Takes the developer's mistakes: names that collide, relations that lead nowhere. */

@@ -13,6 +13,7 @@ import { defaultAccess, Executor, notRun, type DefaultAccess, type Outcome } fro
 import { graphqlLibrary } from './library.js'
 import { resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
 import { mapIterator } from './map-iterator.js'
+import { OpenStreams } from './open-streams.js'
 import { Refusal } from './operations.js'
 import { generateRecords } from './records/generate-records.js'
 import { readRequestParts } from './request-parts.js'
@@ -32,6 +33,8 @@ export interface GraphQLOptions {
   maskErrors?: boolean
   /** Seconds that answers to anonymous GET queries may be kept without asking. Default 0: they are asked for by ETag. */
   maxAge?: number
+  /** Give records the subscription `xChanged`. Default true. */
+  subscriptions?: boolean
   /** Where failures of resolvers are told. Default: the application's, once the instance is in a module. */
   log?: Log
   /** Bytes, roughly, of read documents that are kept. Default 33,554,432. */
@@ -65,6 +68,8 @@ export class GraphQL {
   readonly limits: GraphqlLimits
   readonly ide: boolean
   readonly maxAge: number
+  /** Subscriptions that are open. */
+  readonly streams = new OpenStreams()
   /** Where it is served, once it is in a module. */
   readonly routes: GraphQLRoute[] = []
   readonly #options: GraphQLOptions
@@ -85,7 +90,9 @@ export class GraphQL {
       const { classes, added } = parts
       const { listMax } = this.limits
       const { log } = this.entryOptions
-      const context = { database: this.#database, listMax, problems, log, added }
+      const { subscriptions = true } = options
+      const database = this.#database
+      const context = { database, listMax, problems, log, added, subscriptions }
       const generated = classes.size === 0 ? undefined : generateRecords([...classes], context)
       return buildSchema(parts, generated, problems)
     })
@@ -178,6 +185,7 @@ export class GraphQL {
   /** Gives the instance what the application has; its own options win. */
   bind(host: GraphQLHost): void {
     this.#host = host
+    this.streams.open()
     this.#entryOptions = undefined
   }
 
@@ -209,7 +217,7 @@ export class GraphQL {
     const built = this.schema.build()
     if (this.#executor?.built !== built) {
       const { keep = keptBytes } = this.#options
-      this.#executor = new Executor({ built, limits: this.limits, keep })
+      this.#executor = new Executor({ built, limits: this.limits, keep, streams: this.streams })
     }
     return this.#executor
   }
@@ -260,4 +268,5 @@ const optionNames: Readonly<Record<keyof GraphQLOptions, true>> = {
   log: true,
   maskErrors: true,
   maxAge: true,
+  subscriptions: true,
 }

@@ -1,5 +1,5 @@
 /**
- * Makes the GraphQL of record classes: types, inputs, filters, queries, mutations, and the planner that answers them by
+ * Makes the GraphQL of record classes: types, inputs, filters, queries, mutations, subscriptions, and the planner that answers them by
  * single statements. Source: specification, GraphQL; decisions, GraphQL.
  */
 import type { Problem } from '../../errors/declaration-error.js'
@@ -14,6 +14,7 @@ import {
   declarePageInfo,
   declareQueries,
 } from './declare-operations.js'
+import { changeEvent, declareChange, declareSubscription } from './declare-subscriptions.js'
 import { declareInput, declareObject } from './declare-types.js'
 import type { RecordModel } from './model.js'
 import { readModels, type Models } from './read-models.js'
@@ -25,6 +26,7 @@ import type { RecordServices } from './resolve-records.js'
  * ```graphql
  * category(id: ID): Category        categories(limit: Int = 10, …): [Category!]      categoryCount(where: CategoryWhere): Int
  * categoriesPage(first: Int = 10, …): CategoryConnection     createCategory(input: CategoryInput): Category
+ * categoryChanged: CategoryChange
  * ```
  */
 export const generateRecords: GenerateRecords = (classes, context) => {
@@ -34,6 +36,7 @@ export const generateRecords: GenerateRecords = (classes, context) => {
   const types = new Names<TypeDeclaration>('type', problems)
   const queries = new Names<FieldDeclaration>('query', problems)
   const mutations = new Names<FieldDeclaration>('mutation', problems)
+  const subscriptions = new Names<FieldDeclaration>('subscription', problems)
   declareTypes(models, services, types)
   for (const model of models.records) {
     queries.addAll(
@@ -41,7 +44,11 @@ export const generateRecords: GenerateRecords = (classes, context) => {
       model,
     )
     mutations.addAll(declareMutations(model, services), model)
+    if (!context.subscriptions) continue
+    types.addAll([declareChange(model)], model)
+    subscriptions.addAll([declareSubscription(model, services)], model)
   }
+  if (subscriptions.all.size > 0) types.add('ChangeEvent', changeEvent, 'the subscriptions')
   for (const model of models.records) {
     for (const [name, query] of declareQueries(model, services))
       if (name === model.naive && !queries.all.has(name)) queries.all.set(name, query)
@@ -50,7 +57,7 @@ export const generateRecords: GenerateRecords = (classes, context) => {
     types: types.all,
     queries: queries.all,
     mutations: mutations.all,
-    subscriptions: new Map(),
+    subscriptions: subscriptions.all,
     createPlanner: () => createPlanner(services),
   }
 }

@@ -1,0 +1,68 @@
+/** The subscriptions that are open at an instance, so that they can be ended before their clients leave. */
+
+export class OpenStreams {
+  readonly #ends = new Set<() => void>()
+  #isClosed = false
+
+  get size(): number {
+    return this.#ends.size
+  }
+
+  /**
+   * Passes a source's items on until it ends, its reader leaves, or `close` is called. Ends at once where it is closed.
+   *
+   * Not a generator, and no race with one promise that ends them all: the first cannot be left while it waits, and such
+   * a promise would hold on to every item's.
+   */
+  track<T>(source: AsyncIterableIterator<T>): AsyncIterableIterator<T> {
+    const waiting = new Set<(result: IteratorResult<T>) => void>()
+    let ended = false
+    const end = (): void => {
+      if (ended) return
+      ended = true
+      this.#ends.delete(end)
+      for (const resolve of waiting) resolve({ value: undefined, done: true })
+      source.return?.().catch(() => undefined)
+    }
+    const pull = async (): Promise<IteratorResult<T>> => {
+      try {
+        const result = await source.next()
+        if (result.done === true) end()
+        return result
+      } catch (error) {
+        end()
+        throw error
+      }
+    }
+    const iterator: AsyncIterableIterator<T> = {
+      next: () => {
+        if (ended) return Promise.resolve({ value: undefined, done: true })
+        return new Promise((resolve, reject) => {
+          waiting.add(resolve)
+          pull()
+            .then(resolve, reject)
+            .finally(() => waiting.delete(resolve))
+        })
+      },
+      return: () => {
+        end()
+        return Promise.resolve({ value: undefined, done: true })
+      },
+      [Symbol.asyncIterator]: () => iterator,
+    }
+    this.#ends.add(end)
+    if (this.#isClosed) end()
+    return iterator
+  }
+
+  /** Ends them all, and those that are opened from now on. */
+  close(): void {
+    this.#isClosed = true
+    for (const end of this.#ends) end()
+  }
+
+  /** Takes new ones again. */
+  open(): void {
+    this.#isClosed = false
+  }
+}

@@ -1,0 +1,53 @@
+/** Declares the subscription of a record. Source: decisions, Small print: GraphQL, `productChanged`. */
+import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
+import { openChanges, type TellingOrFailure, type Told } from './change-stream.js'
+import type { RecordModel } from './model.js'
+import type { RecordServices } from './resolve-records.js'
+
+/** Whoever may ask for the record may follow it. */
+export function declareSubscription(
+  model: RecordModel,
+  services: RecordServices,
+): [string, FieldDeclaration] {
+  const { name, one, access } = model
+  const field: FieldDeclaration = {
+    type: `${name}Change`,
+    access,
+    description: `Every ${name} that is created, updated or deleted from now on, where the caller may see it.`,
+    subscribe: (_root, _args, context) => openChanges(model, services, context),
+    resolve: (event) => {
+      const given = event as TellingOrFailure
+      if ('told' in given) return given.told
+      throw given.failure
+    },
+  }
+  return [`${one}Changed`, field]
+}
+
+/**
+ * ```graphql
+ * type ProductChange { event: ChangeEvent!  id: ID!  product: Product }
+ * ```
+ */
+export function declareChange({ name, one }: RecordModel): [string, TypeDeclaration] {
+  const read = (type: string, read: (told: Told) => unknown): FieldDeclaration => ({
+    type,
+    resolve: (told) => read(told as Told),
+  })
+  const fields = {
+    event: read('ChangeEvent!', ({ event }) => event),
+    id: read('ID!', ({ id }) => id),
+    // A record `Event` or `Id` would hide one of these.
+    [one === 'event' || one === 'id' ? `${one}Record` : one]: {
+      ...read(name, ({ record }) => record),
+      description: 'As it is now; null once it is deleted.',
+    },
+  }
+  return [`${name}Change`, { kind: 'object', fields }]
+}
+
+export const changeEvent: TypeDeclaration = {
+  kind: 'enum',
+  values: { created: 'created', updated: 'updated', deleted: 'deleted' },
+  description: 'What became of a record.',
+}

@@ -1,0 +1,55 @@
+/** Asks a row filter about a row that is gone, by what some of its columns held. */
+import { arrange, Slot } from '../../records/builder.js'
+import type { PastRow } from '../../records/changes.js'
+import type { Later } from '../../records/engine.js'
+import type { Condition } from '../../records/filter.js'
+import { FilterWriter } from '../../records/filter-sql.js'
+import { after } from '../../records/later.js'
+import type { Source } from '../../records/source.js'
+import type { Column } from '../../records/table.js'
+import type { QuestionReader } from './question.js'
+
+/** The columns of its own table that a condition reads. */
+export function columnsOf(condition: Condition | undefined): readonly Column[] {
+  const columns = new Set<Column>()
+  const visit = (part: Condition): void => {
+    if ('parts' in part) part.parts.forEach(visit)
+    else if (part.kind === 'not') visit(part.part)
+    else columns.add(part.kind === 'related' ? part.relation.local : part.codec.column)
+  }
+  if (condition !== undefined) visit(condition)
+  return [...columns]
+}
+
+/**
+ * @param condition read by the reader, whose values go with it
+ * @returns `undefined` where too little is known of the row
+ */
+export function hadMatched(
+  past: PastRow | undefined,
+  condition: Condition,
+  reader: QuestionReader,
+  source: Source,
+): Later<boolean | undefined> {
+  const columns = columnsOf(condition)
+  const isKnown = columns.every(
+    ({ name, storage }) => past?.[name] !== undefined && storage !== 'bytes' && storage !== 'json',
+  )
+  if (past === undefined || !isKnown) return undefined
+  const { builder, dialect } = source.context
+  const { sql } = builder
+  const row = columns.map((column) => {
+    const value = sql.val(new Slot(reader.values.push(past[column.name]) - 1))
+    // What has no type is text on PostgreSQL; SQLite's values bring theirs along.
+    const typed =
+      dialect.name === 'postgres' ? sql`${value}::${sql.raw(dialect.columnType(column))}` : value
+    return sql`${typed} as ${sql.id(column.name)}`
+  })
+  const test = new FilterWriter(sql, dialect).write(condition, 't')
+  const plan = builder.compile(
+    sql`select 1 from (select ${sql.join(row)}) as t where ${test}`,
+    false,
+  )
+  const found = source.runner().query(plan.statement, arrange(plan, reader.values))
+  return after(found, ({ rows }) => rows.length > 0)
+}

@@ -1,0 +1,420 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  BelongsTo,
+  bootstrap,
+  Database,
+  Field,
+  GraphQL,
+  HasMany,
+  Module,
+  NoAuth,
+  Record,
+  Secured,
+  type Application,
+  type Rel,
+} from 'filigree'
+import { startPostgres } from '../../records/postgres-server.js'
+import { subscribe, type EventClient } from '../event-client.js'
+
+@Record
+@NoAuth
+class Folder {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @HasMany(() => Note) notes!: Rel<Note[]>
+  @Secured('admin')
+  @Field('string', { optional: true, nullable: true })
+  remark?: string | null
+}
+
+@Record({
+  rows: (user) =>
+    user?.sub === 'root' ? true : { or: [{ owner: user?.sub ?? '' }, { open: true }] },
+})
+class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('string', { hidden: true, default: 'ann' }) owner!: string
+  @Field('boolean', { default: false }) open!: boolean
+  @Field('integer') folderId!: number
+  @BelongsTo(() => Folder, { onDelete: 'cascade' }) folder!: Rel<Folder>
+}
+
+@Record
+@Secured('admin')
+class Secret {
+  @Field('id') id!: number
+  @Field('string') word!: string
+}
+
+@Record({ softDelete: true, rows: (user) => ({ owner: user?.sub ?? '' }) })
+class Event {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('string') owner!: string
+}
+
+@Module({ records: [Folder, Note, Secret, Event] })
+class NotesModule {}
+
+const { privateKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+})
+
+const server = await startPostgres()
+afterAll(() => server.close(), 30_000)
+
+const engines: [string, () => Promise<string>][] = [
+  ['SQLite', () => Promise.resolve('sqlite::memory:')],
+  ['PostgreSQL', () => server.createDatabase()],
+]
+
+function start(database: string): Promise<Application> {
+  return bootstrap(NotesModule, {
+    database,
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    env: { APP_PRIVATE_KEY: privateKey },
+  })
+}
+
+describe.each(engines)('subscriptions of records on %s', (_name, open) => {
+  let app: Application
+  let database: Database
+  beforeEach(async () => {
+    app = await start(await open())
+    database = app.get(Database)
+  })
+  afterEach(() => app.close())
+
+  const tokenOf = (sub: string, claims: object = {}): Promise<string> =>
+    app.get(Auth).getToken({ sub, ...claims })
+  const follow = async (query: string, sub?: string, claims?: object): Promise<EventClient> =>
+    subscribe(`${app.url}/graphql`, query, {
+      token: sub === undefined ? undefined : await tokenOf(sub, claims),
+    })
+  const nobodyListens = async (): Promise<void> => {
+    while (database.feed.size > 0 || app.graphql.streams.size > 0)
+      await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  it('tell of each change with the record as it is then', async () => {
+    const client = await follow(
+      'subscription { folderChanged { event id __typename folder { id name notes { text } } } }',
+    )
+    const folders = database.records(Folder)
+    const { id } = await folders.create({ name: 'F' })
+    const told = (event: string, folder: unknown) => ({
+      data: { folderChanged: { event, id: String(id), __typename: 'FolderChange', folder } },
+    })
+    expect(await client.next()).toEqual(told('created', { id: String(id), name: 'F', notes: [] }))
+    await database.records(Note).create({ text: 'n', folderId: id, open: true })
+    await folders.update(id, { name: 'G' })
+    const notes = [{ text: 'n' }]
+    expect(await client.next()).toEqual(told('updated', { id: String(id), name: 'G', notes }))
+    await folders.delete(id)
+    expect(await client.next()).toEqual(told('deleted', null))
+  })
+
+  it('are opened by GET too, with variables, fragments and directives', async () => {
+    const query = `subscription ($yes: Boolean!) { changed: folderChanged { ...all id @skip(if: $yes) } }
+      fragment all on FolderChange { event folder @include(if: $yes) { name } }`
+    const client = await subscribe(`${app.url}/graphql`, query, { variables: { yes: true } })
+    const url = `${app.url}/graphql?query=${encodeURIComponent(query)}&variables={"yes":false}`
+    const abort = new AbortController()
+    const response = await fetch(url, {
+      headers: { accept: 'text/event-stream' },
+      signal: abort.signal,
+    })
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    const { id } = await database.records(Folder).create({ name: 'F' })
+    expect(await client.next()).toEqual({
+      data: { changed: { event: 'created', folder: { name: 'F' } } },
+    })
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    let text = ''
+    while (!text.includes('created'))
+      text += Buffer.from((await reader.read()).value ?? []).toString()
+    expect(text).toContain(`{"data":{"changed":{"event":"created","id":"${id}"}}}`)
+    abort.abort()
+  })
+
+  it('come after the commit, and tell nothing of what was taken back', async () => {
+    const client = await follow('subscription { folderChanged { event folder { name } } }')
+    await database
+      .transaction(async (tx) => {
+        await tx.records(Folder).create({ name: 'no' })
+        throw new Error('no')
+      })
+      .catch(() => undefined)
+    await database.records(Folder).insertMany([{ name: 'a' }, { name: 'b' }])
+    const token = await tokenOf('ann')
+    const query = 'mutation { createFolder(input: { name: "c" }) { id } }'
+    await app.inject({
+      method: 'POST',
+      url: '/graphql',
+      headers: { authorization: `Bearer ${token}` },
+      json: { query },
+    })
+    for (const name of ['a', 'b', 'c'])
+      expect(await client.next()).toEqual({
+        data: { folderChanged: { event: 'created', folder: { name } } },
+      })
+  })
+
+  it('tell nobody of rows that are not theirs, deleted ones included', async () => {
+    const query = 'subscription { noteChanged { event id note { text } } }'
+    const [visitor, ann, bob, root] = await Promise.all(
+      [undefined, 'ann', 'bob', 'root'].map((sub) => follow(query, sub)),
+    )
+    const folder = await database.records(Folder).create({ name: 'F' })
+    const notes = database.records(Note)
+    const create = (text: string, owner: string, values: Partial<Note> = {}): Promise<Note> =>
+      notes.create({ text, owner, folderId: folder.id, ...values })
+    const a = await create('a', 'ann')
+    const b = await create('b', 'bob')
+    await notes.update(b.id, { text: 'b2' })
+    await notes.delete(a.id)
+    await notes.delete(b.id)
+    const last = await create('last', 'ann', { open: true })
+    const seen = async (client: EventClient | undefined): Promise<string[]> => {
+      const all: string[] = []
+      for (;;) {
+        const { data } = (await client?.next()) as {
+          data: { noteChanged: { event: string; id: string; note: { text: string } | null } }
+        }
+        const { event, id, note } = data.noteChanged
+        all.push(`${event} ${id} ${note?.text ?? ''}`.trim())
+        if (id === String(last.id)) return all
+      }
+    }
+    const end = `created ${last.id} last`
+    expect(await seen(visitor)).toEqual([end])
+    // A row that is gone again by the time it is read was never there.
+    const [mine, theirs] = [await seen(ann), await seen(bob)]
+    expect(mine.slice(-2)).toEqual([`deleted ${a.id}`, end])
+    expect(mine.filter((told) => told.includes(` ${b.id}`))).toEqual([])
+    expect(theirs.slice(-2)).toEqual([`deleted ${b.id}`, end])
+    expect(theirs.filter((told) => told.includes(` ${a.id}`))).toEqual([])
+    expect((await seen(root)).slice(-3)).toEqual([`deleted ${a.id}`, `deleted ${b.id}`, end])
+  })
+
+  it('tell of rows that went along, to those whose they were', async () => {
+    const folder = await database.records(Folder).create({ name: 'F' })
+    const notes = database.records(Note)
+    const a = await notes.create({ text: 'a', owner: 'ann', folderId: folder.id })
+    await notes.create({ text: 'b', owner: 'bob', folderId: folder.id })
+    const ann = await follow('subscription { noteChanged { event id } }', 'ann')
+    await database.records(Folder).delete(folder.id)
+    const other = await database.records(Folder).create({ name: 'G' })
+    const last = await notes.create({ text: 'c', owner: 'ann', folderId: other.id })
+    expect(await ann.next()).toEqual({
+      data: { noteChanged: { event: 'deleted', id: String(a.id) } },
+    })
+    expect(await ann.next()).toEqual({
+      data: { noteChanged: { event: 'created', id: String(last.id) } },
+    })
+  })
+
+  it('know whose a row was that is only marked as deleted, and name a record Event apart', async () => {
+    const query = 'subscription { eventChanged { event id eventRecord { owner } } }'
+    const ann = await follow(query, 'ann')
+    const bob = await follow(query, 'bob')
+    const events = database.records(Event)
+    const { id } = await events.create({ owner: 'ann' })
+    expect(await ann.next()).toEqual({
+      data: { eventChanged: { event: 'created', id, eventRecord: { owner: 'ann' } } },
+    })
+    await events.delete(id)
+    expect(await ann.next()).toEqual({
+      data: { eventChanged: { event: 'deleted', id, eventRecord: null } },
+    })
+    const other = await events.create({ owner: 'bob' })
+    expect(await bob.next()).toMatchObject({ data: { eventChanged: { id: other.id } } })
+  })
+
+  it('are for those who may read the record, and its fields for those who may read them', async () => {
+    const query = 'subscription { secretChanged { id secret { word } } }'
+    await expect(follow(query)).rejects.toMatchObject({
+      message: '401',
+      answer: { error: 'Unauthorized', data: null },
+    })
+    await expect(follow(query, 'ann')).rejects.toMatchObject({
+      message: '403',
+      answer: { errors: [{ path: ['secretChanged'], extensions: { code: 'FORBIDDEN' } }] },
+    })
+    const admin = await follow(query, 'root', { roles: ['admin'] })
+    const { id } = await database.records(Secret).create({ word: 'w' })
+    expect(await admin.next()).toEqual({
+      data: { secretChanged: { id: String(id), secret: { word: 'w' } } },
+    })
+    const visitor = await follow('subscription { folderChanged { folder { name remark } } }')
+    await database.records(Folder).create({ name: 'F', remark: 'r' })
+    expect(await visitor.next()).toMatchObject({
+      data: { folderChanged: { folder: { name: 'F', remark: null } } },
+      errors: [
+        {
+          path: ['folderChanged', 'folder', 'remark'],
+          extensions: { code: 'UNAUTHENTICATED' },
+        },
+      ],
+    })
+  })
+
+  it('end when the token does', async () => {
+    const token = await app.get(Auth).getToken({ sub: 'ann' }, { expiresIn: 2 })
+    const client = await subscribe(`${app.url}/graphql`, 'subscription { folderChanged { id } }', {
+      token,
+    })
+    const now = Date.now
+    Date.now = () => now() + 3000
+    try {
+      await database.records(Folder).create({ name: 'F' })
+      expect(await client.next()).toMatchObject({
+        data: { folderChanged: null },
+        errors: [{ path: ['folderChanged'], extensions: { code: 'UNAUTHENTICATED' } }],
+      })
+      expect(await client.next()).toBeUndefined()
+    } finally {
+      Date.now = now
+    }
+    await nobodyListens()
+  })
+
+  it('leave nothing behind when clients go, also while they are let in', async () => {
+    const query = 'subscription { folderChanged { id } }'
+    const clients = await Promise.all([follow(query), follow(query), follow(query, 'ann')])
+    expect(database.feed.size).toBe(3)
+    for (const client of clients) client.leave()
+    await nobodyListens()
+    const opening = follow(query)
+    while (database.feed.size === 0) await new Promise((resolve) => setImmediate(resolve))
+    ;(await opening).leave()
+    await nobodyListens()
+    expect(database.feed.size).toBe(0)
+  })
+
+  it('say that some changes are lost where they come faster than they are read', async () => {
+    const client = await follow('subscription { folderChanged { event folder { name } } }')
+    const many = Array.from({ length: 2500 }, (_, index) => ({ name: `n${index}` }))
+    await database.records(Folder).insertMany(many)
+    let result = await client.next()
+    while (result?.errors === undefined) result = await client.next()
+    expect(result).toMatchObject({
+      data: { folderChanged: null },
+      errors: [
+        {
+          message: 'Some changes cannot be told any more. Ask again for what you show.',
+          path: ['folderChanged'],
+          extensions: { code: 'EVENTS_LOST' },
+        },
+      ],
+    })
+    await database.records(Folder).create({ name: 'last' })
+    do result = await client.next()
+    while (JSON.stringify(result).includes('"name":"n'))
+    expect(result).toEqual({
+      data: { folderChanged: { event: 'created', folder: { name: 'last' } } },
+    })
+  })
+
+  it('end with the application', async () => {
+    const client = await follow('subscription { folderChanged { id } }')
+    const closing = app.close()
+    expect(await client.next()).toBeUndefined()
+    await closing
+    expect(database.feed.size).toBe(0)
+  })
+
+  it.each([
+    ['subscription { folderChanged }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['subscription { folderChanged { secret } }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['subscription { noteChanged { note { owner } } }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['subscription { folderChanged { id } noteChanged { id } }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['subscription { ...a } fragment a on Subscription { ...a }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['subscription { folderChanged(limit: 1) { id } }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['subscription { categoryChanged { id } }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['subscription { folderChanged { id }', 'GRAPHQL_PARSE_FAILED'],
+    [
+      'subscription ($n: Int!) { folderChanged { folder { notes(limit: $n) { id } } } }',
+      'BAD_VARIABLES',
+    ],
+    [
+      'subscription { folderChanged { folder { notes(limit: 1000) { folder { notes(limit: 1000) { id } } } } } }',
+      'TOO_COSTLY',
+    ],
+  ])('are not opened by %s', async (query, code) => {
+    const client = await follow(query)
+    expect(await client.next()).toMatchObject({ errors: [{ extensions: { code } }] })
+    expect(await client.next()).toBeUndefined()
+    expect(database.feed.size).toBe(0)
+  })
+
+  it('are there for the program, which is told of every row', async () => {
+    const results = await app.graphql.subscribe(
+      'subscription { noteChanged { event note { text } } }',
+    )
+    if (!(Symbol.asyncIterator in results)) throw new Error('no stream')
+    const folder = await database.records(Folder).create({ name: 'F' })
+    await database.records(Note).create({ text: 'b', owner: 'bob', folderId: folder.id })
+    expect((await results.next()).value).toEqual({
+      data: { noteChanged: { event: 'created', note: { text: 'b' } } },
+    })
+    await results.return?.()
+    await nobodyListens()
+  })
+})
+
+describe('subscriptions of two applications on one PostgreSQL database', () => {
+  it('tell of what the other has written, and end nothing when the connection is cut', async () => {
+    const url = await server.createDatabase()
+    const [here, there] = [await start(url), await start(url)]
+    try {
+      const token = await here.get(Auth).getToken({ sub: 'ann' })
+      const query = 'subscription { noteChanged { event id note { text folder { name } } } }'
+      const ann = await subscribe(`${here.url}/graphql`, query, { token })
+      const other = there.get(Database)
+      const folder = await other.records(Folder).create({ name: 'F' })
+      const [mine, , open] = await other.transaction(async (tx) => [
+        await tx.records(Note).create({ text: 'a', owner: 'ann', folderId: folder.id }),
+        await tx.records(Note).create({ text: 'b', owner: 'bob', folderId: folder.id }),
+        await tx.records(Note).create({ text: 'c', owner: 'bob', open: true, folderId: folder.id }),
+      ])
+      for (const { id, text } of [mine, open])
+        expect(await ann.next()).toEqual({
+          data: {
+            noteChanged: {
+              event: 'created',
+              id: String(id),
+              note: { text, folder: { name: 'F' } },
+            },
+          },
+        })
+      await other.kysely.selectFrom('note').select('id').execute()
+      await other.context.engine.script(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'filigree listener' and datname = current_database()`,
+      )
+      expect(await ann.next()).toMatchObject({ errors: [{ extensions: { code: 'EVENTS_LOST' } }] })
+      await other.records(Folder).delete(folder.id)
+      for (const { id } of [mine, open])
+        expect(await ann.next()).toEqual({
+          data: { noteChanged: { event: 'deleted', id: String(id), note: null } },
+        })
+    } finally {
+      await Promise.all([here.close(), there.close()])
+    }
+  })
+})
+
+describe('subscriptions: false', () => {
+  it('leaves them out', () => {
+    const graphql = new GraphQL({ subscriptions: false })
+    graphql.schema.fromOrm(Folder)
+    expect(graphql.sdl).not.toContain('Change')
+    expect(graphql.sdl).not.toContain('Subscription')
+  })
+})
