@@ -1,0 +1,61 @@
+/** The shop's tables on one engine, where the parts of the database contract meet. */
+import type { HttpError } from '../../src/errors/http-error.js'
+import { connect, type Database } from '../../src/records/database.js'
+import type { ListOptions } from '../../src/records/list-options.js'
+import type { Repository } from '../../src/records/repository.js'
+import { Category, Product, shop } from '../records/shop.js'
+
+/** Has its properties once it is open; `light` is the one row of the tables when a test begins. */
+export class Ground {
+  database!: Database
+  categories!: Repository<Category>
+  products!: Repository<Product>
+  light!: Category
+  /** Whether the database has one connection, so that nobody looks in from outside a transaction. */
+  isSingle = false
+
+  async open(url: string): Promise<void> {
+    this.isSingle = url === 'sqlite::memory:'
+    this.database = await connect(url, { records: shop })
+    await this.database.sync()
+    this.categories = this.database.records(Category)
+    this.products = this.database.records(Product)
+  }
+
+  async clear(): Promise<void> {
+    await empty(this.database)
+    this.light = await this.categories.create({ name: 'Light' })
+  }
+
+  create(values: Partial<Product> = {}): Promise<Product> {
+    return this.products.create({ name: 'Lamp', price: 9.5, categoryId: this.light.id, ...values })
+  }
+
+  async names(options: ListOptions<Product>): Promise<string[]> {
+    return (await this.products.list(options)).map((product) => product.name)
+  }
+}
+
+async function empty(database: Database): Promise<void> {
+  const tables = [
+    'product_tag',
+    'following',
+    'review',
+    'product',
+    'category',
+    'author',
+    'tag',
+    'person',
+  ]
+  for (const table of tables) await database.kysely.deleteFrom(table).execute()
+}
+
+/** What the work fails with. */
+export async function failure(work: Promise<unknown>): Promise<HttpError> {
+  try {
+    await work
+  } catch (error) {
+    return error as HttpError
+  }
+  throw new Error('It did not fail.')
+}

@@ -1,0 +1,191 @@
+/** What every engine does alike: filters, order and pages. */
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { Review, Tag } from '../records/shop.js'
+import { failure, type Ground } from './database-ground.js'
+
+export function describeLists(ground: Ground): void {
+  describe('filters', () => {
+    beforeEach(async () => {
+      await ground.create({ name: 'Äpfel', price: 5, stock: null, active: false })
+      await ground.create({ name: 'lamp', price: 10, stock: 1, soldAt: '2026-01-02T00:00:00Z' })
+      await ground.create({ name: 'Lamp', price: 20, stock: 2, soldAt: '2026-01-01T23:59:59.999Z' })
+      await ground.create({ name: '100%_x', price: 30, stock: 0 })
+    })
+
+    const all = ['Äpfel', 'lamp', 'Lamp', '100%_x']
+
+    it.each<[string, object, string[]]>([
+      ['nothing', {}, all],
+      ['a value', { name: 'Lamp' }, ['Lamp']],
+      ['eq', { price: { eq: 10 } }, ['lamp']],
+      ['ne', { price: { ne: 10 } }, ['Äpfel', 'Lamp', '100%_x']],
+      ['ne of a field that may be null', { stock: { ne: 1 } }, ['Äpfel', 'Lamp', '100%_x']],
+      ['gt and lt together', { price: { gt: 5, lt: 30 } }, ['lamp', 'Lamp']],
+      ['gte', { price: { gte: 20 } }, ['Lamp', '100%_x']],
+      ['lte', { price: { lte: 10 } }, ['Äpfel', 'lamp']],
+      ['in', { price: { in: [5, 30, 77] } }, ['Äpfel', '100%_x']],
+      ['in with null', { stock: { in: [0, null] } }, ['Äpfel', '100%_x']],
+      ['in of none', { price: { in: [] } }, []],
+      ['in of texts', { name: { in: ['lamp', "x'y", 'Äpfel'] } }, ['Äpfel', 'lamp']],
+      ['null', { stock: null }, ['Äpfel']],
+      ['isNull', { stock: { isNull: true } }, ['Äpfel']],
+      ['isNull false', { stock: { isNull: false } }, ['lamp', 'Lamp', '100%_x']],
+      ['ne null', { stock: { ne: null } }, ['lamp', 'Lamp', '100%_x']],
+      ['a truth value', { active: false }, ['Äpfel']],
+      ['truth values', { active: { in: [true, false] } }, all],
+      ['like, which heeds case', { name: { like: 'la%' } }, ['lamp']],
+      ['like with _', { name: { like: '_amp' } }, ['lamp', 'Lamp']],
+      ['like with an escape', { name: { like: '100\\%\\_%' } }, ['100%_x']],
+      ['ilike', { name: { ilike: 'LA%' } }, ['lamp', 'Lamp']],
+      ['ilike beyond ASCII', { name: { ilike: 'ÄPF%' } }, ['Äpfel']],
+      ['a moment, offsets converted', { soldAt: '2026-01-02T01:00:00+01:00' }, ['lamp']],
+      ['moments in order', { soldAt: { lt: '2026-01-02' } }, ['Lamp']],
+      ['text by code point', { name: { gt: 'a' } }, ['Äpfel', 'lamp']],
+      ['or', { or: [{ price: 5 }, { price: 30 }] }, ['Äpfel', '100%_x']],
+      ['or of none', { or: [] }, []],
+      ['and', { and: [{ price: { gt: 5 } }, { price: { lt: 20 } }] }, ['lamp']],
+      ['not, also where null is compared', { not: { stock: { gt: 0 } } }, ['Äpfel', '100%_x']],
+      ['through a relation', { category: { name: 'Light' } }, all],
+      ['through a relation to nothing', { category: { name: 'Dark' } }, []],
+      ['an undefined condition', { name: undefined, price: 5 }, ['Äpfel']],
+    ])('finds by %s', async (_, where, expected) => {
+      expect(await ground.names({ where })).toStrictEqual(expected)
+      expect(await ground.products.count(where)).toBe(expected.length)
+    })
+
+    it('goes through relations of many, and many to many', async () => {
+      const [apple, lamp] = await ground.products.list()
+      const [red, blue] = [
+        await ground.database.records(Tag).create({ word: 'red' }),
+        await ground.database.records(Tag).create({ word: 'blue' }),
+      ]
+      await ground.products.link(apple!.id, 'tags', [red.id, blue.id])
+      await ground.products.link(lamp!.id, 'tags', [blue.id])
+      await ground.database.records(Review).create({ stars: 2, productId: lamp!.id })
+      expect(await ground.names({ where: { reviews: { stars: { lt: 3 } } } })).toStrictEqual([
+        'lamp',
+      ])
+      expect(await ground.names({ where: { not: { reviews: {} }, stock: null } })).toStrictEqual([
+        'Äpfel',
+      ])
+      expect(await ground.names({ where: { tags: { word: 'red' } } })).toStrictEqual(['Äpfel'])
+      const where = { products: { tags: { word: 'blue' }, price: { lt: 6 } } }
+      expect(await ground.categories.count(where)).toBe(1)
+      await ground.database.records(Tag).delete(red.id)
+      expect(await ground.names({ where: { tags: { word: 'red' } } })).toStrictEqual([])
+    })
+
+    it.each<[unknown, string]>([
+      [{ nope: 1 }, 'nope'],
+      [{ pric: 1 }, 'pric'],
+      [{ price: { above: 1 } }, 'price.above'],
+      [{ price: '5' }, 'price'],
+      [{ price: { gt: null } }, 'price.gt'],
+      [{ price: { in: 5 } }, 'price.in'],
+      [{ price: { in: [1, 'x'] } }, 'price.in.1'],
+      [{ price: { like: '5' } }, 'price.like'],
+      [{ name: { like: 'a\\' } }, 'name.like'],
+      [{ name: { like: 'a\u0000' } }, 'name.like'],
+      [{ extra: 5 }, 'extra'],
+      [{ picture: { gt: Buffer.from('x') } }, 'picture.gt'],
+      [{ stock: { isNull: 1 } }, 'stock.isNull'],
+      [{ or: {} }, 'or'],
+      [{ not: 5 }, 'not'],
+      [{ category: 5 }, 'category'],
+      [{ category: { nope: 1 } }, 'category.nope'],
+      [{ 'name" or 1=1 --': 1 }, 'name" or 1=1 --'],
+      [{ ['__proto__']: 1 }, '__proto__'],
+      [{ constructor: 1 }, 'constructor'],
+      ['x', ''],
+      [[], ''],
+      [deep(20), 'not.not.not.not.not.not.not.not.not.not.not.not'],
+    ])('refuses the filter %j by its path', async (where, path) => {
+      const error = await failure(ground.products.list({ where: where as never }))
+      expect(error).toMatchObject({ status: 400, code: 'VALIDATION' })
+      expect(error.errors?.[0]?.path).toBe(path)
+    })
+
+    it('lets a client not ask for hidden fields', async () => {
+      expect(await ground.names({ where: { secret: 'x' } })).toStrictEqual([])
+      for (const where of [
+        { secret: 'x' },
+        { or: [{ secret: 'x' }] },
+        { category: { products: { secret: 'x' } } },
+      ]) {
+        await expect(ground.products.list({ where, from: 'client' })).rejects.toMatchObject({
+          status: 400,
+        })
+      }
+      await expect(
+        ground.products.list({ orderBy: { secret: 'asc' }, from: 'client' }),
+      ).rejects.toMatchObject({ status: 400, message: expect.stringContaining('is unknown') })
+    })
+  })
+
+  describe('order and pages', () => {
+    beforeEach(async () => {
+      for (const [name, stock] of [
+        ['b', 2],
+        ['a', null],
+        ['Z', 1],
+        ['é', 2],
+        ['😀', null],
+        ['\uffff', 3],
+      ] as const) {
+        await ground.create({ name, stock })
+      }
+    })
+
+    it.each<[string, object | undefined, string]>([
+      ['the key', undefined, 'b a Z é 😀 \uffff'],
+      ['code points', { name: 'asc' }, 'Z a b é \uffff 😀'],
+      ['code points, backwards', { name: 'desc' }, '😀 \uffff é b a Z'],
+      ['nulls last', { stock: 'asc' }, 'Z b é \uffff a 😀'],
+      ['nulls last, backwards too', { stock: 'desc' }, '\uffff b é Z a 😀'],
+      ['nulls first', { stock: { nulls: 'first' } }, 'a 😀 Z b é \uffff'],
+      [
+        'nulls first, backwards',
+        { stock: { direction: 'desc', nulls: 'first' } },
+        'a 😀 \uffff b é Z',
+      ],
+      ['several fields', [{ stock: 'desc' }, { name: 'desc' }], '\uffff é b Z 😀 a'],
+    ])('sorts by %s', async (_, orderBy, expected) => {
+      expect((await ground.names({ orderBy })).join(' ')).toBe(expected)
+    })
+
+    it('gives pages', async () => {
+      expect(await ground.names({ limit: 2 })).toStrictEqual(['b', 'a'])
+      expect(await ground.names({ limit: 2, offset: 2 })).toStrictEqual(['Z', 'é'])
+      expect(await ground.names({ offset: 4 })).toStrictEqual(['😀', '\uffff'])
+      expect(await ground.names({ limit: 0 })).toStrictEqual([])
+      expect(await ground.names({ limit: 5, offset: Number.MAX_SAFE_INTEGER })).toStrictEqual([])
+    })
+
+    it.each([
+      { limit: -1 },
+      { limit: 1.5 },
+      { limit: '1; drop table product' },
+      { offset: -1 },
+      { offset: 2 ** 60 },
+      { orderBy: { nope: 'asc' } },
+      { orderBy: { name: 'sideways' } },
+      { orderBy: { name: 'asc; drop table product' } },
+      { orderBy: { extra: 'asc' } },
+      { orderBy: 'name' },
+      { with: ['nope'] },
+      { with: ['category.nope'] },
+    ])('refuses %j with 400', async (options) => {
+      await expect(ground.products.list(options as never)).rejects.toMatchObject({ status: 400 })
+    })
+
+    it('refuses a misspelt option', async () => {
+      await expect(ground.products.list({ wher: {} } as never)).rejects.toThrow(
+        'unknown option "wher"',
+      )
+    })
+  })
+}
+
+function deep(levels: number): unknown {
+  return levels === 0 ? {} : { not: deep(levels - 1) }
+}

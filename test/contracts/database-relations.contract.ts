@@ -1,0 +1,83 @@
+/** What every engine does alike: relations. */
+import { describe, expect, it } from '@jest/globals'
+import { Author, Category, Person, Review, Tag } from '../records/shop.js'
+import type { Ground } from './database-ground.js'
+
+export function describeRelations(ground: Ground): void {
+  describe('relations', () => {
+    it('loads none by itself', async () => {
+      const lamp = await ground.create()
+      expect(await ground.products.find(lamp.id)).not.toHaveProperty('category')
+    })
+
+    it('loads what is asked for, levels deep', async () => {
+      const lamp = await ground.create()
+      const ann = await ground.database.records(Author).create({ name: 'Ann' })
+      const reviews = ground.database.records(Review)
+      await reviews.create({ stars: 4, productId: lamp.id, authorKey: ann.id })
+      await reviews.create({ stars: 2, productId: lamp.id })
+      const found = await ground.products.find(lamp.id, { with: ['category', 'reviews.author'] })
+      expect(found?.category).toBeInstanceOf(Category)
+      expect(found?.category.name).toBe('Light')
+      expect(found?.reviews.map((review) => review.author?.name ?? null)).toStrictEqual([
+        'Ann',
+        null,
+      ])
+    })
+
+    it('gives every record its own', async () => {
+      const dark = await ground.categories.create({ name: 'Dark' })
+      await ground.categories.create({ name: 'Empty' })
+      await ground.create({ name: 'a' })
+      await ground.create({ name: 'b', categoryId: dark.id })
+      await ground.create({ name: 'c' })
+      const found = await ground.categories.list({ with: ['products'] })
+      expect(found.map(({ products: list }) => list.map((one) => one.name))).toStrictEqual([
+        ['a', 'c'],
+        ['b'],
+        [],
+      ])
+    })
+
+    it('links and unlinks many to many, each pair once', async () => {
+      const lamp = await ground.create()
+      const tags = ground.database.records(Tag)
+      const [red, blue] = [await tags.create({ word: 'red' }), await tags.create({ word: 'blue' })]
+      expect(await ground.products.link(lamp.id, 'tags', [red.id, blue.id])).toBe(2)
+      expect(await ground.products.link(lamp.id, 'tags', [red.id])).toBe(0)
+      const found = await ground.products.find(lamp.id, { with: ['tags.products'] })
+      expect(found?.tags.map(({ word }) => word)).toStrictEqual(['red', 'blue'])
+      expect(found?.tags[0]?.products.map(({ id }) => id)).toStrictEqual([lamp.id])
+      expect(await ground.products.unlink(lamp.id, 'tags', [red.id, 999])).toBe(1)
+      expect((await ground.products.find(lamp.id, { with: ['tags'] }))?.tags).toHaveLength(1)
+    })
+
+    it('links none where one does not exist', async () => {
+      const lamp = await ground.create()
+      const red = await ground.database.records(Tag).create({ word: 'red' })
+      await expect(ground.products.link(lamp.id, 'tags', [red.id, 999])).rejects.toMatchObject({
+        status: 409,
+        message: 'tags names no Tag',
+      })
+      expect((await ground.products.find(lamp.id, { with: ['tags'] }))?.tags).toStrictEqual([])
+      await expect(ground.products.link(999, 'tags', [red.id])).rejects.toMatchObject({
+        status: 404,
+      })
+      await expect(ground.products.link(lamp.id, 'tags', ['x'])).rejects.toMatchObject({
+        status: 400,
+      })
+    })
+
+    it('ties a record to its like in both directions', async () => {
+      const people = ground.database.records(Person)
+      const [a, b] = [
+        await people.create({ city: 'a', street: '' }),
+        await people.create({ city: 'b', street: '' }),
+      ]
+      await people.link(a.id, 'follows', [b.id])
+      const found = await people.list({ with: ['follows', 'followers'] })
+      expect(found[0]).toMatchObject({ follows: [{ city: 'b' }], followers: [] })
+      expect(found[1]).toMatchObject({ follows: [], followers: [{ city: 'a' }] })
+    })
+  })
+}

@@ -1,0 +1,172 @@
+/** What every engine does alike: the rules of fields, changes and deletions. */
+import { describe, expect, it } from '@jest/globals'
+import { Author, Category, Person, Review, Tag } from '../records/shop.js'
+import { failure, type Ground } from './database-ground.js'
+
+export function describeRules(ground: Ground): void {
+  describe('rules', () => {
+    it('refuses what breaks them, every field by its path', async () => {
+      const error = await failure(ground.products.create({ price: -1, name: 5 as never }))
+      expect(error).toMatchObject({ status: 400, code: 'VALIDATION' })
+      expect(error.errors?.map(({ path, code }) => `${path} ${code}`).sort()).toStrictEqual([
+        'categoryId required',
+        'name type',
+        'price min',
+      ])
+    })
+
+    it('checks an update too, and changes nothing then', async () => {
+      const lamp = await ground.create()
+      await expect(ground.products.update(lamp.id, { price: -1 })).rejects.toMatchObject({
+        status: 400,
+      })
+      expect((await ground.products.find(lamp.id))?.price).toBe(9.5)
+    })
+
+    it.each(['nope', '__proto__', 'category', 'name"; drop table product; --'])(
+      'refuses the unknown key %p',
+      async (key) => {
+        const values = Object.defineProperty(
+          { name: 'x', price: 1, categoryId: ground.light.id },
+          key,
+          {
+            value: 1,
+            enumerable: true,
+          },
+        )
+        await expect(ground.products.create(values)).rejects.toMatchObject({ status: 400 })
+      },
+    )
+
+    it.each(['a\u0000b', '\ud800', 'x\udfff'])('refuses the text %j', async (name) => {
+      await expect(ground.create({ name })).rejects.toMatchObject({ status: 400 })
+      await expect(ground.products.list({ where: { name } })).rejects.toMatchObject({ status: 400 })
+    })
+
+    it("answers a taken value with 409 and the field's name, never SQL", async () => {
+      const error = await failure(ground.categories.create({ name: 'Light' }))
+      expect(error).toMatchObject({
+        status: 409,
+        code: 'CONFLICT',
+        message: 'name is already taken',
+        errors: [{ path: 'name', code: 'unique', message: 'name is already taken' }],
+      })
+    })
+
+    it('names both fields of a group that is taken', async () => {
+      const people = ground.database.records(Person)
+      await people.create({ city: 'Oslo', street: 'A' })
+      await people.create({ city: 'Oslo', street: 'B' })
+      const error = await failure(people.create({ city: 'Oslo', street: 'A' }))
+      expect(error).toMatchObject({ status: 409, message: 'city and street are taken together' })
+    })
+
+    it('answers a key that no record has with 409', async () => {
+      const lamp = await ground.create()
+      const expected = {
+        status: 409,
+        code: 'CONFLICT',
+        errors: [
+          { path: 'categoryId', code: 'reference', message: 'categoryId names no Category' },
+        ],
+      }
+      await expect(ground.create({ categoryId: 9999 })).rejects.toMatchObject(expected)
+      await expect(ground.products.update(lamp.id, { categoryId: 9999 })).rejects.toMatchObject(
+        expected,
+      )
+    })
+
+    it('does not delete what others refer to, unless they go along', async () => {
+      const lamp = await ground.create()
+      const message = 'This Category is still referred to by Product.categoryId.'
+      await expect(ground.categories.delete(ground.light.id)).rejects.toMatchObject({
+        status: 409,
+        code: 'CONFLICT',
+        message,
+        errors: [{ path: 'Product.categoryId', code: 'reference', message }],
+      })
+      await ground.database.transaction(async (tx) => {
+        const work = tx.transaction((part) => part.records(Category).delete(ground.light.id))
+        await expect(work).rejects.toMatchObject({ status: 409, message })
+      })
+      await ground.database.records(Review).create({ stars: 5, productId: lamp.id })
+      expect(await ground.products.delete(lamp.id)).toBe(true)
+      expect(await ground.database.records(Review).count()).toBe(0)
+    })
+
+    it('empties what referred to a deleted record where it is told to', async () => {
+      const lamp = await ground.create()
+      const ann = await ground.database.records(Author).create({ name: 'Ann' })
+      const values = { stars: 5, productId: lamp.id, authorKey: ann.id }
+      const review = await ground.database.records(Review).create(values)
+      await ground.database.records(Author).delete(ann.id)
+      expect((await ground.database.records(Review).find(review.id))?.authorKey).toBeNull()
+    })
+  })
+
+  describe('update and delete', () => {
+    it('changes what is named and nothing else', async () => {
+      const lamp = await ground.create({ stock: 3 })
+      const updated = await ground.products.update(lamp.id, { price: 12 })
+      expect(updated).toStrictEqual(Object.assign(lamp, { price: 12 }))
+      expect(await ground.products.find(lamp.id)).toStrictEqual(updated)
+    })
+
+    it('makes a value null, and leaves an undefined one alone', async () => {
+      const lamp = await ground.create({ stock: 3 })
+      expect((await ground.products.update(lamp.id, { stock: null }))?.stock).toBeNull()
+      expect((await ground.products.update(lamp.id, { name: undefined }))?.name).toBe('Lamp')
+    })
+
+    it('takes the record itself back, and refuses another key', async () => {
+      const lamp = await ground.create()
+      expect(
+        (await ground.products.update(lamp.id, Object.assign(lamp, { price: 1 })))?.price,
+      ).toBe(1)
+      await expect(ground.products.update(lamp.id, { id: lamp.id + 1 })).rejects.toMatchObject({
+        status: 400,
+        message: 'id cannot be changed',
+      })
+    })
+
+    it('deletes once', async () => {
+      const lamp = await ground.create()
+      expect(await ground.products.delete(lamp.id)).toBe(true)
+      expect(await ground.products.delete(lamp.id)).toBe(false)
+      expect(await ground.products.find(lamp.id)).toBeNull()
+    })
+
+    it('never gives the key of a deleted row again', async () => {
+      const lamp = await ground.create()
+      await ground.products.delete(lamp.id)
+      expect((await ground.create()).id).toBeGreaterThan(lamp.id)
+    })
+
+    it('keeps timestamps', async () => {
+      const authors = ground.database.records(Author)
+      const ann = (await authors.create({ name: 'Ann' })) as Author & Stamped
+      expect(ann.createdAt).toBe(ann.updatedAt)
+      await authors.update(ann.id, { updatedAt: '2020-01-01' } as Partial<Author>)
+      const changed = (await authors.update(ann.id, { name: 'Anna' })) as Author & Stamped
+      expect(changed.updatedAt >= ann.updatedAt).toBe(true)
+      expect(changed.createdAt).toBe(ann.createdAt)
+    })
+
+    it('deletes softly where it is told to, and lets the value be taken again', async () => {
+      const tags = ground.database.records(Tag)
+      const red = await tags.create({ word: 'red' })
+      expect(await tags.delete(red.id)).toBe(true)
+      expect(await tags.delete(red.id)).toBe(false)
+      expect(await tags.find(red.id)).toBeNull()
+      expect(await tags.count()).toBe(0)
+      expect(await tags.list({ withDeleted: true })).toMatchObject([{ id: red.id, word: 'red' }])
+      await tags.create({ word: 'red' })
+      await expect(tags.create({ word: 'red' })).rejects.toMatchObject({ status: 409 })
+    })
+  })
+}
+
+interface Stamped {
+  createdAt: string
+  updatedAt: string
+}

@@ -1,0 +1,194 @@
+/** What every engine does alike: rows written together, transactions and the query builder. */
+import { describe, expect, it } from '@jest/globals'
+import { Category } from '../records/shop.js'
+import type { Ground } from './database-ground.js'
+
+export function describeTransactions(ground: Ground): void {
+  describe('insertMany', () => {
+    it('writes all rows and tells how far it is', async () => {
+      const told: unknown[] = []
+      const rows = Array.from({ length: 2500 }, (_, index) => ({
+        name: `p${index}`,
+        price: index,
+        categoryId: ground.light.id,
+      }))
+      const count = await ground.products.insertMany(rows, { onProgress: (one) => told.push(one) })
+      expect(count).toBe(2500)
+      expect(told).toStrictEqual([
+        { done: 1000, total: 2500 },
+        { done: 2000, total: 2500 },
+        { done: 2500, total: 2500 },
+      ])
+      expect(await ground.products.count()).toBe(2500)
+      expect(await ground.products.list({ where: { price: 2499 } })).toMatchObject([
+        { name: 'p2499' },
+      ])
+    })
+
+    it('takes keys and rows without one together', async () => {
+      const rows = [{ name: 'a' }, { id: 77, name: 'b' }, { name: 'c' }]
+      expect(await ground.categories.insertMany(rows)).toBe(3)
+      expect((await ground.categories.find(77))?.name).toBe('b')
+    })
+
+    it('writes none where one is wrong, and says which', async () => {
+      await expect(
+        ground.categories.insertMany([{ name: 'a' }, { name: 5 as never }]),
+      ).rejects.toMatchObject({ status: 400, errors: [{ path: '1.name', code: 'type' }] })
+      await expect(
+        ground.categories.insertMany([{ name: 'a' }, { name: 'a' }]),
+      ).rejects.toMatchObject({
+        status: 409,
+      })
+      expect(await ground.categories.count()).toBe(1)
+    })
+  })
+
+  describe('transactions', () => {
+    it('stores all', async () => {
+      const result = await ground.database.transaction(async (tx) => {
+        await tx.records(Category).create({ name: 'a' })
+        return tx.records(Category).create({ name: 'b' })
+      })
+      expect(result.name).toBe('b')
+      expect(await ground.categories.count()).toBe(3)
+    })
+
+    it('stores nothing of work that fails', async () => {
+      const work = ground.database.transaction(async (tx) => {
+        await tx.records(Category).create({ name: 'a' })
+        throw new Error('no')
+      })
+      await expect(work).rejects.toThrow('no')
+      expect(await ground.categories.count()).toBe(1)
+    })
+
+    it('is not seen from outside before its end', async () => {
+      let during = -1
+      const outside = gate()
+      const inside = gate()
+      const looking = inside.opened.then(async () => {
+        const counting = ground.categories.count()
+        // A single connection answers after the end.
+        if (ground.isSingle) outside.open()
+        during = await counting
+        outside.open()
+      })
+      await ground.database.transaction(async (tx) => {
+        await tx.records(Category).create({ name: 'a' })
+        inside.open()
+        await outside.opened
+      })
+      await looking
+      expect(during).toBe(ground.isSingle ? 2 : 1)
+      expect(await ground.categories.count()).toBe(2)
+    })
+
+    it('takes in what goes through other repositories, and the query builder', async () => {
+      const work = ground.database.transaction(async () => {
+        await ground.categories.create({ name: 'a' })
+        await ground.database.kysely.insertInto('category').values({ name: 'b' }).execute()
+        expect(await ground.categories.count()).toBe(3)
+        throw new Error('no')
+      })
+      await expect(work).rejects.toThrow('no')
+      expect(await ground.categories.count()).toBe(1)
+    })
+
+    it('has parts that fail alone', async () => {
+      await ground.database.transaction(async (tx) => {
+        await tx.records(Category).create({ name: 'a' })
+        await expect(
+          tx.transaction(async (part) => {
+            await part.records(Category).create({ name: 'b' })
+            await part.records(Category).create({ name: 'a' })
+          }),
+        ).rejects.toMatchObject({ status: 409 })
+        await tx.transaction(async (part) => {
+          await part.records(Category).create({ name: 'c' })
+        })
+      })
+      const found = await ground.categories.list()
+      expect(found.map((one) => one.name)).toStrictEqual(['Light', 'a', 'c'])
+    })
+
+    it('lets two wait for each other', async () => {
+      const add = (word: string): Promise<void> =>
+        ground.database.transaction(async (tx) => {
+          const count = await tx.records(Category).count()
+          await tx.records(Category).create({ name: `${word}${count}` })
+        })
+      await Promise.all([add('a'), add('b'), ground.categories.create({ name: 'c' }), add('d')])
+      expect(await ground.categories.count()).toBe(5)
+    })
+
+    it('is over when it is over', async () => {
+      const tx = await ground.database.transaction(async (inner) => inner)
+      await expect(tx.records(Category).count()).rejects.toThrow('The transaction is over.')
+    })
+
+    it('tells of changes after the commit, and of none that were taken back', async () => {
+      const told: string[] = []
+      const end = ground.database.onChange(({ event, table }) =>
+        told.push(`${event} ${table.name}`),
+      )
+      await ground.categories.create({ name: 'a' })
+      await ground.database.transaction(async (tx) => {
+        await tx.records(Category).create({ name: 'b' })
+        await tx
+          .transaction(async (part) => {
+            await part.records(Category).create({ name: 'c' })
+            throw new Error('no')
+          })
+          .catch(() => undefined)
+        expect(told).toStrictEqual(['created category'])
+      })
+      await ground.database
+        .transaction(async (tx) => {
+          await tx.records(Category).delete(ground.light.id)
+          throw new Error('no')
+        })
+        .catch(() => undefined)
+      await ground.categories.delete(ground.light.id)
+      end()
+      await ground.categories.create({ name: 'd' })
+      expect(told).toStrictEqual(['created category', 'created category', 'deleted category'])
+    })
+  })
+
+  describe('the query builder', () => {
+    it('reads and writes on the same database', async () => {
+      await ground.create({ price: 3 })
+      await ground.create({ price: 4 })
+      const row = await ground.database.kysely
+        .selectFrom('product')
+        .select(({ fn }) => [fn.sum('price').as('total'), fn.countAll().as('count')])
+        .executeTakeFirstOrThrow()
+      expect(Number(row.total)).toBe(7)
+      const result = await ground.database.kysely
+        .updateTable('product')
+        .set({ price: 1 })
+        .where('price', '=', 3)
+        .executeTakeFirst()
+      expect(result.numUpdatedRows).toBe(1n)
+      expect(await ground.products.count({ price: 1 })).toBe(1)
+    })
+
+    it('takes back a transaction of its own', async () => {
+      const work = ground.database.kysely.transaction().execute(async (trx) => {
+        await trx.insertInto('category').values({ name: 'x' }).execute()
+        throw new Error('no')
+      })
+      await expect(work).rejects.toThrow('no')
+      expect(await ground.categories.count()).toBe(1)
+    })
+  })
+}
+
+function gate(): { open: () => void; opened: Promise<void> } {
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, opened }
+}
