@@ -8,6 +8,7 @@ import type { Database } from './database.js'
 import type { Where } from './filter-types.js'
 import type { Id, ListOptions } from './list-options.js'
 import type { Repository } from './repository.js'
+import { visibleRows } from './visible-rows.js'
 
 export class ClientRecords<T extends object> {
   readonly #database: Database
@@ -18,7 +19,7 @@ export class ClientRecords<T extends object> {
   constructor(database: Database, records: Repository<T>, user: Claims | null) {
     this.#database = database
     this.#records = records
-    this.#rows = records.table.options.rows?.(user) ?? true
+    this.#rows = visibleRows(records.table, user)
   }
 
   async find(id: Id): Promise<T | null> {

@@ -25,7 +25,8 @@ export interface RecordOptions {
   /** Keeps `createdAt` and `updatedAt`, both read-only. Default false. */
   timestamps?: boolean
   /**
-   * The rows that somebody may see and write, as a `where`; `true` for all, `false` for none. Asked on behalf of clients
+   * The rows that somebody may see and write, as a `where`; `true` for all, `false` for none, which is also what an answer
+   * with something undefined in it means: `{ owner: user.sub }` of a token without `sub`. Asked on behalf of clients
    * (GraphQL, `crud`), never for the program's own reading.
    *
    * @param user the claims of the token, null for a visitor and for the operator's key

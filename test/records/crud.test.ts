@@ -21,6 +21,13 @@ class Note {
   @Field('string', { hidden: true, default: 'nobody' }) owner!: string
 }
 
+let diaryRows: unknown
+@Record({ rows: () => diaryRows as boolean })
+class Diary {
+  @Field('id') id!: number
+  @Field('string') owner!: string
+}
+
 let database: Database
 const problems: Problem[] = []
 
@@ -35,6 +42,10 @@ class Products {
 
 @Controller('/gated')
 class Gated {}
+
+@Controller('/diaries')
+@NoAuth
+class Diaries {}
 
 @Controller('/notes')
 @NoAuth
@@ -53,6 +64,7 @@ const read = { only: ['list', 'find'] } as const
     extendWithCrud(Products, { crud: Product }, open, problems),
     extendWithCrud(Gated, { crud: () => Category }, open, problems),
     extendWithCrud(Notes, { crud: Note }, open, problems),
+    extendWithCrud(Diaries, { crud: Diary }, open, problems),
   ],
 })
 class Shop {}
@@ -61,7 +73,7 @@ describe('crud', () => {
   let app: Application
 
   beforeAll(async () => {
-    database = await connect('sqlite::memory:', { records: [...shop, Note] })
+    database = await connect('sqlite::memory:', { records: [...shop, Note, Diary] })
     await database.sync()
     app = await bootstrap(Shop, { listen: false, logger: false, env: { APP_API_KEY: 'key' } })
   })
@@ -215,6 +227,26 @@ describe('crud', () => {
     const shut = { method: 'PATCH', url: `/notes/${open.id}`, json: { open: false } } as const
     expect((await app.inject(shut)).status).toBe(403)
     expect(await notes.list()).toMatchObject([{ text: 'open', open: true }, { text: 'closed' }])
+  })
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['a filter with something undefined in it', { owner: undefined }],
+    ['one deep in it', { or: [{ owner: 'ann' }, { not: { owner: { eq: undefined } } }] }],
+  ])('shows and writes no row where the answer about rows is %s', async (_what, answer) => {
+    const diaries = database.records(Diary)
+    const { id } = await diaries.create({ owner: 'ann' })
+    diaryRows = { owner: 'ann' }
+    expect((await app.inject({ url: `/diaries/${id}` })).status).toBe(200)
+    diaryRows = answer
+    const list = await app.inject({ url: '/diaries' })
+    expect([list.json(), list.headers['x-total-count']]).toEqual([[], '0'])
+    expect((await app.inject({ url: `/diaries/${id}` })).status).toBe(404)
+    expect((await app.inject({ method: 'DELETE', url: `/diaries/${id}` })).status).toBe(404)
+    const json = { owner: 'eve' }
+    expect((await app.inject({ method: 'POST', url: '/diaries', json })).status).toBe(403)
+    expect(await diaries.find(id)).toMatchObject({ owner: 'ann' })
   })
 
   it('makes only what is wanted, and refuses other words', () => {

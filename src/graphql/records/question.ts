@@ -9,6 +9,7 @@ import { FilterReader, invalid, isPlainObject, type Condition } from '../../reco
 import { readOrder, type Order } from '../../records/order.js'
 import type { RecordsContext } from '../../records/source.js'
 import type { Table } from '../../records/table.js'
+import { visibleRows } from '../../records/visible-rows.js'
 import type { Arguments } from '../declarations.js'
 import type { Caller } from '../caller.js'
 import { demand } from './access.js'
@@ -84,16 +85,15 @@ export class QuestionReader {
   /** What `@Record({ rows })` lets the caller see; `undefined` for all rows. */
   rows(table: Table): Condition | undefined {
     const { caller, context } = this.#settings
-    const { rows } = table.options
-    if (rows === undefined) return undefined
+    if (table.options.rows === undefined) return undefined
     this.isPersonal = true
     if (caller.trusted) return undefined
-    const answer = rows(caller.user)
+    const answer = visibleRows(table, caller.user)
     if (answer === true) {
       this.key += 'T'
       return undefined
     }
-    if (!isPlainObject(answer)) {
+    if (answer === false) {
       this.key += 'F'
       return nothing
     }

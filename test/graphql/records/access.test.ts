@@ -112,6 +112,7 @@ describe.each(engines)('access to records on %s', (_name, open) => {
     ['the program', undefined, ['a1', 'a2', 'b1']],
     ['a visitor', visitor, ['a2']],
     ['ann', ann, ['a1', 'a2']],
+    ['a token that names nobody', { user: {} }, []],
     ['an administrator', admin, ['a1', 'a2', 'b1']],
   ])(
     'shows %s the rows that are theirs, in lists, counts, pages and relations',
