@@ -281,6 +281,37 @@ describe('subscriptions', () => {
     client.dispose()
   })
 
+  it('tell graphql-sse of a city that somebody adds over REST', async () => {
+    let open = (): void => undefined
+    const connected = new Promise<void>((resolve) => (open = resolve))
+    const client = createSseClient({
+      url: `${app.url}/graphql`,
+      on: {
+        connected: () => {
+          open()
+        },
+      },
+    })
+    const query = 'subscription { cityChanged { event id city { name country { code } } } }'
+    const events = client.iterate({ query })
+    const first = events.next()
+    await connected
+    const json = { name: 'Vík', lat: 63.42, lng: -19.01, country: 'IS' }
+    const added = await app.inject({ url: '/cities', json, token: grace })
+    const { id } = added.json() as { id: number }
+    expect((await first).value).toEqual({
+      data: {
+        cityChanged: {
+          event: 'created',
+          id: String(id),
+          city: { name: 'Vík', country: { code: 'IS' } },
+        },
+      },
+    })
+    await events.return?.()
+    client.dispose()
+  })
+
   it('come to @urql/core over fetch', async () => {
     const client = new UrqlClient({
       url: `${app.url}/tides`,
