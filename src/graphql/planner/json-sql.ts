@@ -49,10 +49,9 @@ abstract class AnyJson {
     return sql.join(pairs.map(([key, value]) => sql`${this.text(key)}, ${value}`))
   }
 
-  /** Null or in range, else a failure. What most rows are is asked first. */
+  /** Null or good, else a failure. Of null the test is null, so that nothing has to ask for it. */
   checked(column: Fragment, isGood: Fragment, fault: Fragment): Fragment {
-    return this
-      .sql`case when ${isGood} then ${column} when ${column} is null then null else ${fault} end`
+    return this.sql`case when not (${isGood}) then ${fault} else ${column} end`
   }
 
   isInt(value: Fragment): Fragment {

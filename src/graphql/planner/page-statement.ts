@@ -75,15 +75,16 @@ class PageWriter {
     if (entry.kind === 'node') throw new TypeError('A node stands in an edge.')
     if (entry.part === 'pageInfo') return this.#object(entry.entries)
     const alias = this.#writer.alias()
+    const joins: Fragment[] = []
     const edge = this.#writer.json.object(
-      entry.entries.map((one): [string, Fragment] => [one.key, this.#edgeEntry(one, alias)]),
+      entry.entries.map((one): [string, Fragment] => [one.key, this.#edgeEntry(one, alias, joins)]),
     )
-    return sql`(select ${this.#writer.json.aggregate(edge)} from (${this.#chosen(alias)}) as ${sql.id(alias)})`
+    return sql`(select ${this.#writer.json.aggregate(edge)} from (${this.#chosen(alias)}) as ${sql.id(alias)}${sql.join(joins, sql``)})`
   }
 
-  #edgeEntry(entry: PageEntry, alias: string): Fragment {
+  #edgeEntry(entry: PageEntry, alias: string, joins: Fragment[]): Fragment {
     if (entry.kind === 'typename') return this.#writer.json.text(entry.name)
-    if (entry.kind === 'node') return this.#writer.object(entry.object, alias)
+    if (entry.kind === 'node') return this.#writer.object(entry.object, alias, joins)
     return this.#cursor(alias)
   }
 

@@ -27,6 +27,12 @@ export interface RowsQuestion {
   readonly offset: number | undefined
 }
 
+/**
+ * SQLite finds an owner a tenth faster by a left join, which keeps the order of the rows, than by a subquery; it joins 64
+ * tables at most. PostgreSQL might choose a join that loses the order.
+ */
+const mostJoins = 30
+
 export class StatementWriter {
   readonly json: JsonSql
   readonly filters: FilterWriter
@@ -54,10 +60,11 @@ export class StatementWriter {
   list(object: ObjectSelection, question: RowsQuestion): Fragment {
     const { sql } = this.filters
     const alias = this.alias()
-    const written = this.object(object, alias)
+    const joins: Fragment[] = []
+    const written = this.object(object, alias, joins)
     const { table } = object.model
     const rows = this.rows(table, neededColumns(object), question, alias)
-    return sql`select ${this.json.aggregate(written)} from (${rows}) as ${sql.id(alias)}`
+    return sql`select ${this.json.aggregate(written)} from (${rows}) as ${sql.id(alias)}${sql.join(joins, sql``)}`
   }
 
   /** `select {…}` of the one row that the condition finds. */
@@ -65,8 +72,9 @@ export class StatementWriter {
     const { sql } = this.filters
     const alias = this.alias()
     const { table } = object.model
-    const written = this.object(object, alias)
-    return sql`select ${written} from ${this.#table(table, alias)}${this.#tests('where', table, condition, alias)}`
+    const joins: Fragment[] = []
+    const written = this.object(object, alias, joins)
+    return sql`select ${written} from ${this.#table(table, alias)}${sql.join(joins, sql``)}${this.#tests('where', table, condition, alias)}`
   }
 
   count(table: Table, condition: Condition | undefined): Fragment {
@@ -75,8 +83,12 @@ export class StatementWriter {
     return sql`select count(*) from ${this.#table(table, alias)}${this.#tests('where', table, condition, alias)}`
   }
 
-  /** `{"id": …, "category": (select …)}` of the row that the alias stands for. */
-  object({ entries }: ObjectSelection, alias: string): Fragment {
+  /**
+   * `{"id": …, "category": …}` of the row that the alias stands for.
+   *
+   * @param joins gets what has to follow that row's table
+   */
+  object({ entries }: ObjectSelection, alias: string, joins: Fragment[]): Fragment {
     return this.json.object(
       entries.map((entry): [string, Fragment] => {
         switch (entry.kind) {
@@ -87,7 +99,7 @@ export class StatementWriter {
             return [entry.key, this.json.value(entry.field, column)]
           }
           case 'owner':
-            return [entry.key, this.#owner(entry, alias)]
+            return [entry.key, this.#owner(entry, alias, joins)]
           case 'list':
             return [entry.key, this.#related(entry, alias)]
         }
@@ -106,13 +118,22 @@ export class StatementWriter {
     return sql`select ${this.#columns(table, columns, alias)} from ${this.#table(table, alias)}${this.#tests('where', table, question.condition, alias)}${this.#range(question, alias)}`
   }
 
-  #owner({ relation, object, index }: OwnerEntry, outer: string): Fragment {
+  /** The one row that another belongs to, or null. */
+  #owner({ relation, object, index }: OwnerEntry, outer: string, joins: Fragment[]): Fragment {
     const { sql } = this.filters
     const { local, foreign, target } = relation.relation
     const alias = this.alias()
-    const written = this.object(object, alias)
+    const table = this.#table(target, alias)
+    const key = this.filters.ref(alias, foreign)
     const tests = this.#tests('and', target, this.#answers.rows[index], alias)
-    return sql`(select ${written} from ${this.#table(target, alias)} where ${this.filters.ref(alias, foreign)} = ${this.filters.ref(outer, local)}${tests})`
+    const isMine = sql`${key} = ${this.filters.ref(outer, local)}${tests}`
+    if (this.#context.dialect.name !== 'sqlite' || joins.length >= mostJoins) {
+      const inner: Fragment[] = []
+      const written = this.object(object, alias, inner)
+      return sql`(select ${written} from ${table}${sql.join(inner, sql``)} where ${isMine})`
+    }
+    joins.push(sql` left join ${table} on ${isMine}`)
+    return sql`case when ${key} is not null then ${this.object(object, alias, joins)} end`
   }
 
   #related({ relation, object, index }: ListEntry, outer: string): Fragment {
@@ -120,12 +141,13 @@ export class StatementWriter {
     const { target } = relation.relation
     const question = this.#answers.lists[index] as ListQuestion
     const alias = this.alias()
-    const written = this.object(object, alias)
+    const joins: Fragment[] = []
+    const written = this.object(object, alias, joins)
     const from = this.#behind(relation.relation, alias, outer)
     const columns = this.#columns(target, neededColumns(object), alias)
     const tests = this.#tests('and', target, question.condition, alias)
     const rows = sql`select ${columns} from ${from}${tests}${this.#range(question, alias)}`
-    return sql`(select ${this.json.aggregate(written)} from (${rows}) as ${sql.id(alias)})`
+    return sql`(select ${this.json.aggregate(written)} from (${rows}) as ${sql.id(alias)}${sql.join(joins, sql``)})`
   }
 
   /** The table behind a relation, tied to the outer row. */

@@ -21,9 +21,10 @@ export const defaultLimit = 10
 export interface ListQuestion {
   readonly condition: Condition | undefined
   readonly order: Order
-  /** Places of both numbers among the values. */
+  /** The number's place among the values. */
   readonly limit: number
-  readonly offset: number
+  /** Likewise; undefined where no row is passed over. */
+  readonly offset: number | undefined
 }
 
 /** What questions are read with. */
@@ -50,7 +51,7 @@ export class QuestionReader {
   }
 
   /**
-   * Reads the arguments of a list. Its condition's values come first, then limit and offset.
+   * Reads the arguments of a list. Its condition's values come first, then limit and offset, should there be one.
    *
    * @throws {HttpError} 400 `VALIDATION` with the argument's path; 401 or 403 for fields the caller may not see
    */
@@ -58,8 +59,10 @@ export class QuestionReader {
     const condition = this.condition(model, args.where)
     const order = this.order(model, args.orderBy)
     const limit = this.values.push(this.#count('limit', args.limit ?? defaultLimit)) - 1
-    const offset = this.values.push(readCount('offset', args.offset ?? 0)) - 1
-    return { condition, order, limit, offset }
+    const passedOver = readCount('offset', args.offset ?? 0)
+    if (passedOver === 0) return { condition, order, limit, offset: undefined }
+    this.key += '~'
+    return { condition, order, limit, offset: this.values.push(passedOver) - 1 }
   }
 
   /** The living rows that the filter finds and the caller may see; `undefined` for all. */

@@ -21,9 +21,9 @@ export function readList(
   reader: QuestionReader,
   source: Source,
 ): Later<Instance[]> {
-  const { condition, order, limit } = question
+  const { condition, order, limit, offset } = question
   const selection = { condition, key: reader.key, count: limit, withDeleted: false }
-  const plan = source.context.plansOf(table).list(selection, order, true, true)
+  const plan = source.context.plansOf(table).list(selection, order, true, offset !== undefined)
   return after(run(plan, reader.values, table, source), (rows) => instances(table, rows, source))
 }
 
@@ -74,7 +74,8 @@ export function readRelated(
 ): Later<Map<string, Instance[]>> {
   const { context } = source
   const { values } = reader
-  const [limit, offset] = [values[question.limit] as number, values[question.offset] as number]
+  const limit = values[question.limit] as number
+  const offset = question.offset === undefined ? 0 : (values[question.offset] as number)
   const slots: RelatedSlots = {
     condition: question.condition,
     order: question.order,
@@ -120,7 +121,7 @@ interface RelatedSlots {
   readonly condition: Condition | undefined
   readonly order: Order
   readonly keys: number
-  readonly offset: number
+  readonly offset: number | undefined
   readonly end: number
 }
 
@@ -149,9 +150,11 @@ function planRelated(relation: Relation, slots: RelatedSlots, context: RecordsCo
   ]
   const place = sql`row_number() over (partition by ${led} order by ${writeOrder(slots.order.terms, writer, 't')})`
   const inner = sql`select ${led} as filigree_led, ${columns}, ${place} as filigree_place from ${fromOf(relation, sql)} where ${sql.join(tests, sql` and `)}`
+  const passed =
+    slots.offset === undefined ? sql`` : sql`q.filigree_place > ${new Slot(slots.offset)} and `
   const chosen = sql.join(target.columns.map(({ name }) => sql.ref(`q.${name}`)))
   return builder.compile(
-    sql`select q.filigree_led, ${chosen} from (${inner}) as q where q.filigree_place > ${new Slot(slots.offset)} and q.filigree_place <= ${new Slot(slots.end)} order by q.filigree_place`,
+    sql`select q.filigree_led, ${chosen} from (${inner}) as q where ${passed}q.filigree_place <= ${new Slot(slots.end)} order by q.filigree_place`,
     false,
   )
 }

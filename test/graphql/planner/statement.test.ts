@@ -74,7 +74,83 @@ describe.each(engines)('planner on %s', (_name, open) => {
 
   it('limits the rows of every list before anything is gathered', async () => {
     const { statements } = await run('{ categories(limit: 2) { products(limit: 3) { name } } }')
-    expect(statements[0]?.sql.match(/ limit (\?|\$\d+) offset (\?|\$\d+)\) as/g)).toHaveLength(2)
+    expect(statements[0]?.sql.match(/ limit (\?|\$\d+)\) as/g)).toHaveLength(2)
+  })
+
+  it.each<[string, Record<string, unknown>, number]>([
+    ['products', {}, 0],
+    ['products(offset: 0)', {}, 0],
+    ['products(offset: null)', {}, 0],
+    ['products(offset: $offset)', {}, 0],
+    ['products(offset: $offset)', { offset: null }, 0],
+    ['products(offset: $offset)', { offset: 0 }, 0],
+    ['products(offset: $offset)', { offset: 2 }, 2],
+    ['products(offset: 11)', {}, 11],
+    ['products(offset: 12)', {}, 12],
+  ])('passes rows over only where that is asked: %s %p', async (field, variables, passed) => {
+    const { data, errors, statements } = await run(
+      `${field.includes('$') ? 'query Q($offset: Int)' : ''} { categories(limit: 1) { ${field} { name id } } }`,
+      variables,
+    )
+    const [category] =
+      (data as { categories: { products: { id: string }[] }[] } | null)?.categories ?? []
+    const ids = Array.from({ length: 12 }, (_, index) => String(index + 1))
+    expect(errors).toBeUndefined()
+    expect(category?.products.map(({ id }) => id)).toEqual(ids.slice(passed, passed + 10))
+    expect(statements[0]?.sql.match(/ offset /g)?.length ?? 0).toBe(passed === 0 ? 0 : 1)
+  })
+
+  it('keeps the statements with and without offset apart', async () => {
+    const text = 'query Q($offset: Int) { products(limit: 2, offset: $offset) { id } }'
+    const of = async (offset?: number) =>
+      (await run(text, { offset })).data?.products as unknown as { id: string }[]
+    for (let round = 0; round < 2; round++) {
+      expect(await of()).toEqual([{ id: '1' }, { id: '2' }])
+      expect(await of(1)).toEqual([{ id: '2' }, { id: '3' }])
+      expect(await of(2)).toEqual([{ id: '3' }, { id: '4' }])
+    }
+  })
+
+  it('reads as many owners as are asked for, each of its row', async () => {
+    const aliases = Array.from({ length: 70 }, (_, index) => `a${index}: category { name }`)
+    const wide = new GraphQL({
+      database,
+      limits: { aliases: 1000, cost: 1_000_000, tokens: 10_000 },
+    })
+    for (const type of shopRecords) wide.schema.fromOrm(type)
+    const rows = `products(limit: 1, where: { categoryId: { eq: 3 } }) { ${aliases.join(' ')} }`
+    const page = `productsPage(first: 1) { edges { node { ${aliases.join(' ')} } other: node { ${aliases.slice(0, 20).join(' ')} } } }`
+    const { count, result } = await countStatements(database, () =>
+      wide.execute(`{ ${rows} ${page} }`),
+    )
+    expect([result.errors, count]).toEqual([undefined, 2])
+    const data = result.data as {
+      products: object[]
+      productsPage: { edges: { node: object; other: object }[] }
+    }
+    const [product = {}] = data.products
+    const [edge] = data.productsPage.edges
+    expect(Object.values(product)).toEqual(aliases.map(() => ({ name: 'C3' })))
+    expect(Object.values(edge?.node ?? {})).toEqual(aliases.map(() => ({ name: 'C1' })))
+    expect(Object.values(edge?.other ?? {})).toHaveLength(20)
+  })
+
+  it('keeps the order of rows whose owners come in another', async () => {
+    const text =
+      '{ products(limit: 48, orderBy: [{ name: desc }, { id: desc }]) { id name category { id } } }'
+    const { data } = await run(text)
+    const rows = data?.products as unknown as {
+      id: string
+      name: string
+      category: { id: string }
+    }[]
+    const sorted = [...rows].sort((a, b) =>
+      a.name < b.name ? 1 : a.name > b.name ? -1 : Number(b.id) - Number(a.id),
+    )
+    expect(rows).toEqual(sorted)
+    expect(
+      rows.every(({ id, category }) => Math.ceil(Number(id) / 12) === Number(category.id)),
+    ).toBe(true)
   })
 
   it('keeps one statement for questions that differ in values only', async () => {
@@ -120,24 +196,61 @@ describe.each(engines)('planner on %s', (_name, open) => {
     )
   })
 
-  it('leaves an Int beyond 32 bits to graphql-js, which says where', async () => {
-    const product = await database.records(Product).create({
-      name: 'Large',
-      price: 1,
-      stock: 2147483648,
-      categoryId: 4,
-    })
-    const text = '{ products(where: { name: { eq: "Large" } }) { name stock } }'
-    expect(await run(text)).toMatchObject({
-      data: { products: [{ name: 'Large', stock: null }] },
-      errors: [
-        {
-          path: ['products', 0, 'stock'],
-          message: 'Int cannot represent non 32-bit signed integer value: 2147483648',
-        },
-      ],
-    })
-    await database.records(Product).delete(product.id)
+  describe.each([2147483648, -2147483649, 4294967296, 9007199254740991])(
+    'with an Int of %d, beyond 32 bits',
+    (stock) => {
+      let id = 0
+      beforeAll(async () => {
+        const given = { name: 'Large', price: 1, stock, categoryId: 4 }
+        ;({ id } = await database.records(Product).create(given))
+        const review = { stars: 1, review_text: 'ok', productId: id }
+        await database.records(Review).insertMany([review])
+      })
+      afterAll(async () => {
+        for (const review of await database.records(Review).list({ where: { productId: id } }))
+          await database.records(Review).delete(review.id)
+        await database.records(Product).delete(id)
+      })
+
+      it.each<[string, (number | string)[], unknown]>([
+        [
+          '{ found: products(where: { name: { eq: "Large" } }) { name stock } }',
+          ['found', 0, 'stock'],
+          { found: [{ name: 'Large', stock: null }] },
+        ],
+        [
+          '{ category(id: 4) { products(where: { name: { in: ["P01", "Large"] } }) { many: stock } } }',
+          ['category', 'products', 1, 'many'],
+          { category: { products: [{ many: 1 }, { many: null }] } },
+        ],
+        [
+          '{ reviews(where: { product: { name: { eq: "Large" } } }) { product { stock } } }',
+          ['reviews', 0, 'product', 'stock'],
+          { reviews: [{ product: { stock: null } }] },
+        ],
+        [
+          '{ productsPage(where: { name: { eq: "Large" } }) { edges { node { stock } } } }',
+          ['productsPage', 'edges', 0, 'node', 'stock'],
+          { productsPage: { edges: [{ node: { stock: null } }] } },
+        ],
+      ])('leaves %s to graphql-js, which says where', async (text, path, data) => {
+        const answer = await run(text)
+        const message = `Int cannot represent non 32-bit signed integer value: ${stock}`
+        expect(answer).toMatchObject({ data, errors: [{ path, message }] })
+        expect(answer.errors).toHaveLength(1)
+      })
+    },
+  )
+
+  it('answers the smallest and the largest Int, and none', async () => {
+    const { id } = await database.records(Product).create({ name: 'Edge', price: 1, categoryId: 4 })
+    for (const stock of [2147483647, -2147483648, 0, null]) {
+      await database.records(Product).update(id, { stock })
+      const text = '{ products(where: { name: { eq: "Edge" } }) { stock } }'
+      const { data, errors, count } = await run(text)
+      expect([data, errors, count]).toEqual([{ products: [{ stock }] }, undefined, 1])
+    }
+    await database.records(Product).delete(id)
   })
 
   it.each([
