@@ -3,7 +3,7 @@ import type { AuthOptions } from '../auth/options.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { findCorsProblems, type CorsOptions } from '../http/cors.js'
-import { defaultLimits, readSize, type Limits } from '../http/limits.js'
+import { defaultLimits, multipartAround, readSize, type Limits } from '../http/limits.js'
 import { silentLog, type Log } from '../http/log.js'
 import { defaultTimes, type Times } from '../http/server.js'
 import type { Database } from '../records/database.js'
@@ -53,7 +53,7 @@ export interface BootstrapOptions {
   logger?: Log | boolean
   /** Believe `X-Forwarded-For` and `X-Forwarded-Proto`. Default false. */
   trustProxy?: boolean
-  /** What happens to keys of a body that its class does not declare. Default `'refuse'`, with 400. */
+  /** What happens to keys of a body or query that its class does not declare. Default `'refuse'`, with 400. */
   unknownKeys?: 'refuse' | 'drop'
   /** Processes that share the port. Default 1: this one. */
   workers?: number
@@ -186,21 +186,24 @@ function resolveLimits(
   problems: Problem[],
 ): Limits {
   refuseUnknownNames('bootstrap limits', given, namesOf(defaultLimits), problems)
-  const limits: Record<string, number> = { ...defaultLimits }
-  for (const [name, value] of Object.entries(given)) {
+  const sizes: Partial<Record<keyof Limits, number>> = {}
+  for (const [name, value] of Object.entries(givenOf(given))) {
     const size = readSize(value)
-    if (size !== undefined) limits[name] = size
+    if (size !== undefined) sizes[name as keyof Limits] = size
     else problems.push(invalid(`limits.${name}`, value, `Give bytes, or a size such as '10mb'.`))
   }
-  return Object.freeze(limits) as unknown as Limits
+  const { file = 0 } = sizes
+  const multipart = Math.max(defaultLimits.multipart, multipartAround(file))
+  return Object.freeze({ ...defaultLimits, multipart, ...sizes })
 }
 
 function resolveTimes(given: Partial<Times>, problems: Problem[]): Times {
   refuseUnknownNames('bootstrap times', given, namesOf(defaultTimes), problems)
-  for (const [name, value] of Object.entries(given)) {
+  const times = givenOf(given)
+  for (const [name, value] of Object.entries(times)) {
     readCount(`times.${name}`, value, [1, 2 ** 31 - 1], problems)
   }
-  return Object.freeze({ ...defaultTimes, ...given })
+  return Object.freeze({ ...defaultTimes, ...times })
 }
 
 function readCount(
@@ -217,6 +220,12 @@ function readCount(
 function invalid(name: string, value: unknown, remedy: string): Problem {
   const message = `bootstrap: ${name} is ${String(value)}.`
   return { code: 'INVALID_OPTION', message, remedy }
+}
+
+/** `{ body: undefined }` gives nothing. */
+function givenOf<T extends object>(options: T): { [K in keyof T]: NonNullable<T[K]> } {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) as { [K in keyof T]: NonNullable<T[K]> }
 }
 
 function namesOf(defaults: object): Record<string, true> {

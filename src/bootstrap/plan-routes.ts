@@ -5,7 +5,7 @@
 import { accessRule, type AccessRule } from '../auth/access.js'
 import { accessNotes } from '../auth/decorators.js'
 import type { Problem } from '../errors/declaration-error.js'
-import { readSize, type Limits } from '../http/limits.js'
+import { multipartAround, readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/note.js'
 import { docNote } from '../openapi/doc.js'
 import { collectRoutes, type Route } from '../routing/route.js'
@@ -82,9 +82,6 @@ function readAccess(route: Route, reported: Set<string>, problems: Problem[]): A
   return accessRule({ method: route.method, onMethod, onClass, docSecure })
 }
 
-/** Room for the part headers and boundaries around one file of the size that a route allows. */
-const multipartOverhead = 65_536
-
 function readLimits(route: Route, limits: Limits, problems: Problem[]): Limits {
   const { limit } = route.options
   if (limit === undefined) return limits
@@ -97,5 +94,5 @@ function readLimits(route: Route, limits: Limits, problems: Problem[]): Limits {
     })
     return limits
   }
-  return Object.freeze({ ...limits, body: size, file: size, multipart: size + multipartOverhead })
+  return Object.freeze({ ...limits, body: size, file: size, multipart: multipartAround(size) })
 }

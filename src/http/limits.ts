@@ -6,7 +6,7 @@ export interface Limits {
   readonly body: number
   /** One uploaded file. Over it 413. */
   readonly file: number
-  /** A whole multipart body. Over it 413. */
+  /** A whole multipart body. Over it 413. Where `file` alone is set, there is room for one such file. */
   readonly multipart: number
   /** Files in one multipart body. Over it 413. */
   readonly files: number
@@ -36,6 +36,14 @@ export const deepestJson = 64
 
 /** Bytes of the whole header block. Over it Node's parser gives up and the answer is 431. */
 export const headBytes = 16 * kibi
+
+/** Room for the part headers and boundaries around one file. */
+const multipartOverhead = 64 * kibi
+
+/** Bytes of a multipart body with one file of `size` bytes. */
+export function multipartAround(size: number): number {
+  return size + multipartOverhead
+}
 
 const units: Readonly<Record<string, number>> = { b: 1, kb: kibi, mb: mebi, gb: 1024 * mebi }
 

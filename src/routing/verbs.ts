@@ -24,7 +24,7 @@ export interface RouteOptions {
   args?: readonly string[]
   /** The handler runs in a transaction of the database: what it throws takes everything back. Default false. */
   transaction?: boolean
-  /** What happens to keys of the body that its class does not declare. Default: the application's, `'refuse'`. */
+  /** What happens to keys of body and query that their classes do not declare. Default: the application's, `'refuse'`. */
   unknownKeys?: 'refuse' | 'drop'
 }
 

@@ -194,6 +194,15 @@ describe('Requests, Limits of multipart', () => {
     expect(await statusOf(file('f', 'a'.repeat(200)))).toBe(431)
   })
 
+  it('Requests, Limits: a file limit over that of multipart lifts it, unless both are set', async () => {
+    await using lifted = await startUploads({ listen: false, limits: { file: '22mb' } })
+    const answer = await lifted.inject(fileOf(22 * mebi))
+    expect(answer.json()).toMatchObject({ files: { photo: { size: 22 * mebi } } })
+    const limits = { file: '4kb', multipart: '2kb' }
+    await using both = await startUploads({ listen: false, limits })
+    expectError(await both.inject(fileOf(3 * 1024)), 413, /^The body is larger than 2048 bytes\.$/)
+  })
+
   it.each(['announced', 'in chunks'])(
     'Requests, Limits: the client of an upload over it, %s, reads the 413',
     async (how) => {

@@ -11,7 +11,9 @@ async function problemsOf(options: object): Promise<DeclarationError['problems']
     (app) => app.close(),
     (error: unknown) => error,
   )
-  return failure instanceof DeclarationError ? failure.problems : []
+  if (failure instanceof DeclarationError) return failure.problems
+  if (failure === undefined) return []
+  throw new Error('bootstrap fell over an option', { cause: failure })
 }
 
 describe('options of bootstrap from programs without types', () => {
@@ -55,6 +57,7 @@ describe('options of bootstrap from programs without types', () => {
 
   it('takes what is left undefined for not given', async () => {
     const nothing = { trustProxy: undefined, client: undefined, host: undefined, logger: undefined }
-    expect(await problemsOf({ ...nothing, env: { LOG_LEVEL: 'silent' } })).toEqual([])
+    const inside = { limits: { body: undefined }, times: { handler: undefined } }
+    expect(await problemsOf({ ...nothing, ...inside, env: { LOG_LEVEL: 'silent' } })).toEqual([])
   })
 })
