@@ -7,8 +7,9 @@ import { quote, readProperty, type CheckSource } from './check-source.js'
 import { addDeepFault, addUnknownKeys, dropUndefined, isObject } from './check-runtime.js'
 import { readConstraints, type Constraint } from './class-validator.js'
 import { writeClassValidator, type WrittenConstraints } from './check-constraints.js'
-import { addFault, prefixPaths } from './faults.js'
+import { addFault, mostFaults, prefixPaths } from './faults.js'
 import { makerOf } from './instance.js'
+import { deepest } from './kinds/json.js'
 import { holdFault } from './late-constraints.js'
 import { writeRules } from './rule-code.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
@@ -71,7 +72,7 @@ export class CheckWriter {
     return [
       `function ${name}(input, faults, late, depth) {`,
       `const o = new ${source.constant(partial && constructs ? bareMaker(shape) : Make)}()`,
-      `if (depth > 64) { ${source.constant(addDeepFault)}(faults); return o }`,
+      `if (depth > ${deepest}) { ${source.constant(addDeepFault)}(faults); return o }`,
       refuse ? 'let sent = 0' : '',
       'let now',
       ...fields,
@@ -190,7 +191,7 @@ class FieldWriter {
       `if (!Array.isArray(v)) ${this.#fault('type', 'must be a list')}`,
       `else { ${sizes.join('\n')} {`,
       'const list = []',
-      'for (let i = 0, input = v; i < input.length && faults.length < 50; i++) {',
+      `for (let i = 0, input = v; i < input.length && faults.length < ${mostFaults}; i++) {`,
       'let v = input[i]',
       `${item.test} else { ${item.build} }`,
       'list.push(v) }',
@@ -219,8 +220,17 @@ class FieldWriter {
     }
   }
 
+  /** Replaces `v`, an object, by the instance that its class's function makes of it. */
   #writeNested(type: NonNullable<ShapeField['nested']>, path: string): string {
-    return writeNestedCall(this.#writer, type, path)
+    const { source, options } = this.#writer
+    const name = this.#writer.functionFor(readShape(type(), options.problems))
+    const prefix = source.constant(prefixPaths)
+    return [
+      'const before = faults.length, waiting = late.length',
+      `v = ${name}(v, faults, late, depth + 1)`,
+      `if (faults.length > before) ${prefix}(faults, before, ${path})`,
+      `if (late.length > waiting) ${prefix}(late, waiting, ${path})`,
+    ].join('\n')
   }
 
   /** Known to class-validator alone: the value goes on the instance as it is and its rules decide. */
@@ -241,22 +251,4 @@ class FieldWriter {
 
 function items(count: number): string {
   return `${count} item${count === 1 ? '' : 's'}`
-}
-
-/** Replaces `v`, an object, by the instance that its class's function makes of it. */
-export function writeNestedCall(
-  writer: CheckWriter,
-  type: NonNullable<ShapeField['nested']>,
-  path: string,
-  into: { faults: string; late: string } = { faults: 'faults', late: 'late' },
-): string {
-  const name = writer.functionFor(readShape(type(), writer.options.problems))
-  const prefix = writer.source.constant(prefixPaths)
-  const { faults, late } = into
-  return [
-    `const before = ${faults}.length, waiting = ${late}.length`,
-    `v = ${name}(v, ${faults}, ${late}, depth + 1)`,
-    `if (${faults}.length > before) ${prefix}(${faults}, before, ${path})`,
-    `if (${late}.length > waiting) ${prefix}(${late}, waiting, ${path})`,
-  ].join('\n')
 }

@@ -2,6 +2,7 @@
 import { didYouMean } from '../errors/did-you-mean.js'
 import { addBroken, type ConstraintRule } from './constraint-rule.js'
 import { addFault, mostFaults, prefixPaths, type Fault } from './faults.js'
+import { deepest } from './kinds/json.js'
 import type { LateEntry } from './late-constraints.js'
 
 /** A compiled function of one class. */
@@ -17,7 +18,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 export function addDeepFault(faults: Fault[]): void {
-  addFault(faults, '', 'depth', 'is nested deeper than 64 levels')
+  addFault(faults, '', 'depth', `is nested deeper than ${deepest} levels`)
 }
 
 /** Names the keys that no field has; a slip of the finger is told what was meant. */
@@ -56,7 +57,7 @@ export interface Nesting {
 export function checkNested(value: unknown, nesting: Nesting, depth: number): unknown {
   const { faults, late } = nesting
   if (value === undefined) return value
-  if (depth > 64) {
+  if (depth > deepest) {
     addDeepFault(faults)
     return value
   }

@@ -1,5 +1,6 @@
-/** Compiles a shape into the mapping of an output: only what is declared and not hidden leaves. Source: issue: declared output. */
+/** Compiles a shape into the mapping of an output: only what is declared and not hidden leaves. Source: decisions, Responses. */
 import { CheckSource, quote, readProperty } from './check-source.js'
+import { deepest } from './kinds/json.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
 
 /**
@@ -54,8 +55,9 @@ class OutputWriter {
 
 function mapAny(value: unknown, map: MapFunction, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (depth > 64)
-    throw new RangeError('An output nested deeper than 64 levels: does it hold itself?')
+  if (depth > deepest) {
+    throw new RangeError(`An output nested deeper than ${deepest} levels: does it hold itself?`)
+  }
   if (!Array.isArray(value)) return map(value, depth)
   const list: unknown[] = []
   for (const item of value as unknown[]) list.push(mapAny(item, map, depth + 1))

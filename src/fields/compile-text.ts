@@ -1,6 +1,6 @@
 /**
  * Compiles a shape into the check of values that arrive as text: queries, forms. Text becomes what its field's kind says,
- * by strict grammars, and then the same check runs as for a body. Sources: decisions, Routing; issue: `"false"` is false.
+ * by strict grammars, and then the same check runs as for a body. Source: decisions, Routing.
  */
 import { isObject } from './check-runtime.js'
 import {

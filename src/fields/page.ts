@@ -1,4 +1,4 @@
-/** One page of a list, as a class: so that it can be declared, documented and cached by name. Source: issue: Page.of. */
+/** One page of a list, as a class: so that it can be declared, documented and cached by name. */
 import type { Class } from '../metadata/note.js'
 import { fieldNotes } from './field.js'
 

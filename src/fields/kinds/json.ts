@@ -1,11 +1,17 @@
 /** Any JSON value except null, which `nullable` is for. In text it is written as JSON. */
 import type { Kind } from './kind.js'
 
+/**
+ * Levels of lists and objects in a value. Deeper ones are refused: `JSON.stringify` would overflow the stack on them.
+ * Source: decisions, Requests, JSON.
+ */
+export const deepest = 64
+
 export const json: Kind = {
   storage: 'json',
   graphql: 'String',
   schema: {},
-  noun: 'a JSON value, at most 64 levels deep',
+  noun: `a JSON value, at most ${deepest} levels deep`,
   test: isJson,
   fromText: (text) => {
     try {
@@ -18,10 +24,7 @@ export const json: Kind = {
   rules: [],
 }
 
-/** Deeper values are refused: `JSON.stringify` would overflow the stack on them. Source: decisions, Requests, JSON. */
-export const deepest = 64
-
-/** True for what JSON can say: no NaN, no functions, no `__proto__` or `constructor.prototype` key, at most 64 levels. */
+/** True for what JSON can say: no NaN, no functions, no `__proto__` or `constructor.prototype` key, not too deep. */
 export function isJson(value: unknown, depth = 1): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
