@@ -14,7 +14,7 @@ interface Entry {
 }
 
 /** Most tokens that are remembered; then one that nobody asked for lately makes room. */
-export const mostRemembered = 10_000
+const mostRemembered = 10_000
 
 export class RememberedTokens {
   readonly #entries = new Map<string, Entry>()

@@ -17,7 +17,7 @@ export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>
 }
 
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 /** @param problems takes a variable that is set and says nothing sensible, by its name */
 export function readEnvironment(

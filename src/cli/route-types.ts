@@ -65,7 +65,7 @@ export function toRouteLine(planned: PlannedRoute, nameOf: NameOf): RouteLine {
 }
 
 /** As the controller spells it, in angle brackets or braces, without a slash at the end. */
-export function routeKey({ controller, member, method, pattern }: Route): string {
+function routeKey({ controller, member, method, pattern }: Route): string {
   const base = readController(controller)?.path ?? ''
   const notes = readRouteNotes(controller).get(member) ?? []
   const spelled = notes

@@ -1,4 +1,4 @@
-/** Compares two documents: what may existing clients no longer do? Source: issue: `filigree openapi --against old.json`. */
+/** Compares two documents: what may existing clients no longer do? Answers `filigree openapi --against old.json`. */
 import type {
   OpenAPIObject,
   OperationObject,

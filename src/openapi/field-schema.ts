@@ -1,4 +1,4 @@
-/** From a described property to its JSON Schema (2020-12, as OpenAPI 3.1 takes it). Source: issue: formats, bounds, null. */
+/** From a described property to its JSON Schema (2020-12, as OpenAPI 3.1 takes it). Source: decisions, Documentation. */
 import type { ReferenceObject, SchemaObject } from 'openapi3-ts/oas31'
 import { formats } from '../fields/formats.js'
 import type { FieldRules } from '../fields/rules.js'
@@ -21,7 +21,7 @@ export function fieldSchema(field: ShapeField, refer: (type: Class) => Schema): 
 }
 
 /** The schema of one value, or of one item of a list. */
-export function valueSchema({ entry, rules, kind }: ShapeField): SchemaObject {
+function valueSchema({ entry, rules, kind }: ShapeField): SchemaObject {
   const schema: SchemaObject = { ...entry.schema }
   if (typeof rules.min === 'number') schema.minimum = rules.min
   if (typeof rules.max === 'number') schema.maximum = rules.max

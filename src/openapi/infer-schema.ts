@@ -1,4 +1,4 @@
-/** Makes a schema from a sample, for routes that declare no class. Source: issue: inferred schemas. */
+/** Makes a schema from a sample, for routes that declare no class. Source: decisions, Documentation. */
 import type { SchemaObject, SchemaObjectType } from 'openapi3-ts/oas31'
 
 /**

@@ -1,4 +1,4 @@
-/** The classes of an application as components of one document, each once. Source: issue: nested classes as components. */
+/** The classes of an application as components of one document, each once. Source: decisions, Documentation. */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { readShape, type ShapeField } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'

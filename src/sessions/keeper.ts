@@ -30,7 +30,7 @@ export interface SessionKeeperOptions {
   readonly now?: () => number
 }
 
-export const sessionCookie = 'app_session'
+const sessionCookie = 'app_session'
 
 /** 256 bits in base64url: anything else is not looked up. */
 const idForm = /^[\w-]{43}$/

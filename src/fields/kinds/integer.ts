@@ -14,7 +14,7 @@ export const integer: Kind = {
 }
 
 /** @returns `undefined` unless the text is `-?` digits and a safe integer; `-0` is 0 */
-export function toInteger(text: string): number | undefined {
+function toInteger(text: string): number | undefined {
   if (!/^-?\d{1,30}$/.test(text)) return undefined
   const value = Number(text) + 0
   return Number.isSafeInteger(value) ? value : undefined

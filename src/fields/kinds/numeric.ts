@@ -14,7 +14,7 @@ export const numeric: Kind = {
 }
 
 /** @returns `undefined` unless the text is `-?` digits with an optional fraction, or `.5`: no exponent, no `5.`, finite */
-export function toNumber(text: string): number | undefined {
+function toNumber(text: string): number | undefined {
   if (text.length > 400 || !/^-?(?:\d+(?:\.\d+)?|\.\d+)$/.test(text)) return undefined
   const value = Number(text) + 0
   return Number.isFinite(value) ? value : undefined
