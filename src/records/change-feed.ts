@@ -44,6 +44,8 @@ export class ChangeFeed {
   readonly #origin = randomUUID()
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #watchers = new Map<Table, Set<Watcher>>()
+  /** What this process listens to, with the number of those who want it. */
+  readonly #wanted = new Map<number, number>()
   #listener: ChannelListener | undefined
   /** What other processes listen to, as it was a moment ago. */
   #topics: ReadonlySet<number> = new Set()
@@ -76,11 +78,14 @@ export class ChangeFeed {
   async watch(table: Table, watcher: Watcher): Promise<() => void> {
     const watchers = this.#watchers.get(table) ?? new Set()
     this.#watchers.set(table, watchers.add(watcher))
+    const topics = [undefined, ...watcher.columns].map((column) => topicOf(table, column))
+    this.#want(topics, 1)
     const stop = (): void => {
       if (!watchers.delete(watcher)) return
       if (watchers.size === 0 && this.#watchers.get(table) === watchers)
         this.#watchers.delete(table)
-      this.#listener?.listenTo(this.#ownTopics()).catch(() => undefined)
+      this.#want(topics, -1)
+      this.#listener?.listenTo(new Set(this.#wanted.keys())).catch(() => undefined)
     }
     const { channel } = this.#options
     if (channel === undefined) return stop
@@ -93,7 +98,7 @@ export class ChangeFeed {
       },
     })
     try {
-      await this.#listener.listenTo(this.#ownTopics())
+      await this.#listener.listenTo(new Set(this.#wanted.keys()))
     } catch (error) {
       stop()
       throw error
@@ -181,14 +186,12 @@ export class ChangeFeed {
     this.#tellWatchers(message.changes)
   }
 
-  #ownTopics(): Set<number> {
-    const topics = new Set<number>()
-    for (const [table, watchers] of this.#watchers) {
-      topics.add(topicOf(table))
-      for (const { columns } of watchers)
-        for (const column of columns) topics.add(topicOf(table, column))
+  #want(topics: readonly number[], more: 1 | -1): void {
+    for (const topic of topics) {
+      const count = (this.#wanted.get(topic) ?? 0) + more
+      if (count > 0) this.#wanted.set(topic, count)
+      else this.#wanted.delete(topic)
     }
-    return topics
   }
 
   /** Looks again where what is known is too old. Inside a transaction by its own connection: the pool may have no other. */

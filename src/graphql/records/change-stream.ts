@@ -5,6 +5,7 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Watcher } from '../../records/change-feed.js'
 import type { ChangeEvent, PastRow, RowChanges } from '../../records/changes.js'
+import type { Later } from '../../records/engine.js'
 import type { Id } from '../../records/list-options.js'
 import type { Column } from '../../records/table.js'
 import { callerOf, type Caller } from '../caller.js'
@@ -121,9 +122,9 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
   #take(): Waiting | undefined {
     const [changes] = this.#waiting
     if (changes === undefined) return undefined
-    const { event, ids, past } = changes
+    const { ids, past } = changes
     const id = ids[this.#taken]
-    const one = { event, id, past: past?.[this.#taken] }
+    const one = { changes, id, past: past?.[this.#taken] }
     if (id !== undefined) this.#size--
     if (++this.#taken >= ids.length) {
       this.#waiting.shift()
@@ -133,19 +134,35 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
   }
 
   /** @returns `undefined` for a row that the caller may not see, or that is gone again */
-  async #read({ event, id, past }: Waiting): Promise<TellingOrFailure | undefined> {
+  async #read({ changes, id, past }: Waiting): Promise<TellingOrFailure | undefined> {
     if (hasExpired(this.#caller)) {
       this.end()
       return { failure: new HttpError(401, 'The token has expired.') }
     }
+    const { event } = changes
     if (event === 'lost' || id === undefined) return { failure: lost() }
     try {
       if (event === 'deleted') return await this.#readDeleted(id, past)
-      const record = await resolveOne(this.#model, this.#services, id, this.#context)
+      const record = await this.#readRow(changes, id)
       return record === null ? undefined : { told: { event, id, record } }
     } catch (failure) {
       return { failure }
     }
+  }
+
+  /** Where everybody sees the same rows, one reading does for all who are told. */
+  #readRow(changes: RowChanges, id: Id): Later<Instance | null> {
+    const read = (): Later<Instance | null> =>
+      resolveOne(this.#model, this.#services, id, this.#context)
+    if (this.#model.table.options.rows !== undefined) return read()
+    let ofChanges = readings.get(changes)
+    if (ofChanges === undefined)
+      readings.set(changes, (ofChanges = new Map<Id, Later<Instance | null>>()))
+    const known = ofChanges.get(id)
+    if (known !== undefined) return known
+    const reading = read()
+    ofChanges.set(id, reading)
+    return reading
   }
 
   async #readDeleted(id: Id, past: PastRow | undefined): Promise<TellingOrFailure | undefined> {
@@ -166,8 +183,10 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
   }
 }
 
+const readings = new WeakMap<RowChanges, Map<Id, Later<Instance | null>>>()
+
 interface Waiting {
-  readonly event: RowChanges['event']
+  readonly changes: RowChanges
   readonly id: Id | undefined
   readonly past: PastRow | undefined
 }

@@ -109,7 +109,9 @@ class Names<T> {
     this.#problems.push({
       code: 'GRAPHQL_NAME_TAKEN',
       message: `${owner} and ${other} both make the GraphQL ${this.#kind} "${name}".`,
-      remedy: "Rename one: another class name, or @Record({ name: '…', plural: '…' }).",
+      remedy: /Change(Event)?$/.test(name)
+        ? 'Rename the class, or leave subscriptions out: new GraphQL({ subscriptions: false }).'
+        : "Rename one: another class name, or @Record({ name: '…', plural: '…' }).",
     })
   }
 }

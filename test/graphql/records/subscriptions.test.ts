@@ -17,6 +17,7 @@ import {
 } from 'filigree'
 import { startPostgres } from '../../records/postgres-server.js'
 import { subscribe, type EventClient } from '../event-client.js'
+import { countStatements } from '../planner/count-statements.js'
 
 @Record
 @NoAuth
@@ -285,6 +286,18 @@ describe.each(engines)('subscriptions of records on %s', (_name, open) => {
     await nobodyListens()
   })
 
+  it('read a row once for all who see the same of it', async () => {
+    const query = 'subscription { folderChanged { folder { name } } }'
+    const clients = await Promise.all([follow(query), follow(query), follow(query, 'ann')])
+    const { statements } = await countStatements(database, async () => {
+      await database.records(Folder).create({ name: 'F' })
+      for (const client of clients)
+        expect(await client.next()).toEqual({ data: { folderChanged: { folder: { name: 'F' } } } })
+    })
+    const reading = statements.filter(({ sql }) => sql.startsWith('select "t"'))
+    expect(reading.map(({ writes }) => writes)).toEqual([false])
+  })
+
   it('leave nothing behind when clients go, also while they are let in', async () => {
     const query = 'subscription { folderChanged { id } }'
     const clients = await Promise.all([follow(query), follow(query), follow(query, 'ann')])
@@ -416,5 +429,22 @@ describe('subscriptions: false', () => {
     graphql.schema.fromOrm(Folder)
     expect(graphql.sdl).not.toContain('Change')
     expect(graphql.sdl).not.toContain('Subscription')
+  })
+
+  it('is the way out where a record has the name of a change', () => {
+    @Record
+    class FolderChange {
+      @Field('id') id!: number
+    }
+    const declare = (subscriptions: boolean): string => {
+      const graphql = new GraphQL({ subscriptions })
+      graphql.schema.fromOrm(Folder).fromOrm(FolderChange)
+      return graphql.sdl
+    }
+    expect(() => declare(true)).toThrow(
+      'Folder and FolderChange both make the GraphQL type "FolderChange".',
+    )
+    expect(() => declare(true)).toThrow('leave subscriptions out')
+    expect(declare(false)).toContain('type FolderChange')
   })
 })
