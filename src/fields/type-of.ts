@@ -2,9 +2,6 @@
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
 
-/** What `body`, `query` and `returns` take: a class, `[Class]` for a list, or a thunk of either. */
-export type Declared = Class | readonly [Class] | (() => Class | readonly [Class])
-
 export interface DeclaredType {
   readonly type: Class
   readonly list: boolean
@@ -13,14 +10,19 @@ export interface DeclaredType {
 /**
  * The class that is meant; call it once every module is loaded.
  *
+ * @param declared a `Declared`, or whatever a program without types wrote in its place
  * @returns `undefined` when no class is named (a thunk of something not yet defined, say)
  */
 export function resolveType(declared: unknown): DeclaredType | undefined {
-  const named: unknown =
-    typeof declared === 'function' && !isClass(declared) ? (declared as () => unknown)() : declared
+  const named = resolveThunk(declared)
   const list = Array.isArray(named)
-  const type: unknown = list && named.length === 1 ? (named as unknown[])[0] : named
+  const type = list && named.length === 1 ? resolveThunk((named as unknown[])[0]) : named
   return isClass(type) ? { type, list } : undefined
+}
+
+function resolveThunk(declared: unknown): unknown {
+  const isThunk = typeof declared === 'function' && !isClass(declared)
+  return isThunk ? (declared as () => unknown)() : declared
 }
 
 /** False for `String`, `Object`, `Array`, `Promise` and their like, which compilers emit for types that are no classes. */

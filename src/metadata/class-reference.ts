@@ -5,6 +5,9 @@ import type { Class } from './note.js'
 /** `Item` or `() => Item`. */
 export type ClassReference<T = object> = Class<T> | (() => Class<T>)
 
+/** A class, or a list of it: `Item`, `() => Item`, `[Item]`, `[() => Item]`, `() => [Item]`. */
+export type Declared = ClassReference | readonly [ClassReference] | (() => readonly [Class])
+
 /**
  * @returns the class, or `undefined` when the reference leads to none (yet): an import cycle that is read too early,
  * or a thunk that answers something else

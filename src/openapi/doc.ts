@@ -1,5 +1,5 @@
 /** `@Doc`: what a reader of the documentation is told about a route. Source: specification, Route documentation metadata. */
-import type { Declared } from '../fields/type-of.js'
+import type { Declared } from '../metadata/class-reference.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
 

@@ -1,11 +1,8 @@
 /** `@Get`, `@Post`, `@Put`, `@Patch`, `@Delete`: the notes that make a method a route. */
 import { readTarget, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
-import type { ClassReference } from '../metadata/class-reference.js'
+import type { ClassReference, Declared } from '../metadata/class-reference.js'
 import { createMemberNote, type Class } from '../metadata/note.js'
 import type { Method } from './route-table.js'
-
-/** A class, or a list of it: `Item`, `[Item]`, `() => Item`. */
-export type Declared = ClassReference | readonly [ClassReference]
 
 export interface RouteOptions {
   /** The class of the body, checked before the handler runs; `Object` takes any value. Default: the type of the argument `body` where it is emitted. */

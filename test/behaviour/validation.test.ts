@@ -43,6 +43,18 @@ class OrderController {
     return { isLine: body instanceof Line }
   }
 
+  @Post('/thunk/in/list', { body: [() => Line] })
+  @NoAuth
+  thunkInList(body: Line[]) {
+    return { isLine: body.every((line) => line instanceof Line) }
+  }
+
+  @Post('/thunk/of/list', { body: () => [Line] })
+  @NoAuth
+  thunkOfList(body: Line[]) {
+    return { isLine: body.every((line) => line instanceof Line) }
+  }
+
   @Post('/dropping', { unknownKeys: 'drop' })
   @NoAuth
   dropping(body: Order) {
@@ -175,6 +187,14 @@ describe('Validation of a body', () => {
     expect((await post('/thunk', order.lines[0])).json()).toEqual({ isLine: true })
     expect(faultsOf(await post('/thunk', {}))).toHaveLength(2)
   })
+
+  it.each(['/thunk/in/list', '/thunk/of/list'])(
+    'Validation: a class may be named by a thunk where a list is meant: %s',
+    async (url) => {
+      expect((await post(url, [order.lines[0]])).json()).toEqual({ isLine: true })
+      expect(faultsOf(await post(url, [{}]))).toMatchObject([{ path: '0.sku' }, { path: '0.qty' }])
+    },
+  )
 })
 
 describe('Classes made of others', () => {
