@@ -6,6 +6,7 @@ import {
   type DecoratorTarget,
 } from '../metadata/dialect.js'
 import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
+import { hideFromJson } from './json-form.js'
 import type { KindName } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 
@@ -75,4 +76,22 @@ function note(target: DecoratorTarget, value: FieldNote): void {
     throw new TypeError(`${target.owner.name}: @Field belongs before a property of instances.`)
   }
   fieldNotes.write(target.owner, target.member, value)
+  if (value.rules.hidden === true) hideFromJson(target.owner, isHidden)
+}
+
+/** By the nearest class's note: a subclass may show what its base hides. */
+function isHidden(type: Class, member: string): boolean {
+  return hiddenMembers(type).has(member)
+}
+
+const hiddenByClass = new WeakMap<Class, ReadonlySet<string>>()
+
+/** Asked for when the first instance is sent, long after the last decorator ran. */
+function hiddenMembers(type: Class): ReadonlySet<string> {
+  const known = hiddenByClass.get(type)
+  if (known !== undefined) return known
+  const notes = [...fieldNotes.readAll(type)].filter(([, { rules }]) => rules.hidden === true)
+  const members = new Set(notes.map(([member]) => member))
+  hiddenByClass.set(type, members)
+  return members
 }
