@@ -1,3 +1,7 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Field } from '../../src/fields/field.js'
 import { connect, type Database } from '../../src/records/database.js'
@@ -61,8 +65,9 @@ async function listeners(database: Database): Promise<number> {
 
 describe('changes between processes on PostgreSQL', () => {
   let [here, there]: [Database, Database] = [] as never
+  let url: string
   beforeEach(async () => {
-    const url = await server.createDatabase()
+    url = await server.createDatabase()
     here = await connect(url, { records: shop })
     there = await connect(url, { records: shop })
     await here.sync()
@@ -184,6 +189,37 @@ describe('changes between processes on PostgreSQL', () => {
     await other.until(2)
     expect(other.seen[1]).toStrictEqual(['deleted', id, [{ owner: 'ann' }]])
     expect(JSON.stringify(sent)).not.toContain('secret')
+  })
+
+  it('come from another process: every row that it has stored until it was killed', async () => {
+    @Record
+    class Entry {
+      @Field('id') id!: number
+      @Field('integer', { unique: true }) number!: number
+    }
+    here.table(Entry)
+    await here.sync()
+    const follower = await follow(here, Entry as never)
+    const program = join(process.cwd(), 'node_modules', '.cache', `writer-${process.pid}.mjs`)
+    execFileSync(join('node_modules', '.bin', 'esbuild'), [
+      join('test', 'records', 'creating-process.ts'),
+      '--bundle',
+      '--platform=node',
+      '--format=esm',
+      '--packages=external',
+      '--log-level=error',
+      `--outfile=${program}`,
+    ])
+    const writer = spawn(process.execPath, [program, url])
+    await follower.until(100)
+    writer.kill('SIGKILL')
+    await once(writer, 'exit')
+    await rm(program)
+    const stored = async (): Promise<unknown[]> =>
+      (await here.records(Entry).list()).map((one) => one.id)
+    while (follower.seen.length < (await stored()).length)
+      await follower.until(follower.seen.length)
+    expect(follower.seen).toStrictEqual((await stored()).map((id) => ['created', id]))
   })
 
   it('leave alone what others say on the same channel', async () => {
