@@ -85,21 +85,29 @@ function readTags(tags: DocsOptions['tags'], problems: Problem[]): DocsOptions['
   return tags
 }
 
-function readServers(
-  servers: NonNullable<DocsOptions['servers']>,
-  problems: Problem[],
-): ServerObject[] {
-  const read = servers.map((server) => (typeof server === 'string' ? { url: server } : server))
-  for (const { url } of read) {
-    if (isServerUrl(url)) continue
-    problems.push(
-      invalid('servers', url, "Give addresses such as '/' or 'https://api.example.org'."),
-    )
+/** @param servers `DocsOptions['servers']`, or whatever a program without types wrote in its place */
+function readServers(servers: unknown, problems: Problem[]): ServerObject[] {
+  const refuse = (value: unknown): void => {
+    const remedy = "Give a list of addresses such as '/' or 'https://api.example.org'."
+    problems.push(invalid('servers', value, remedy))
   }
-  return read.length === 0 ? [{ url: '/' }] : read.map((server) => ({ ...server }))
+  const read: ServerObject[] = []
+  if (!Array.isArray(servers)) refuse(servers)
+  else {
+    for (const server of servers as unknown[]) {
+      if (isServerUrl(server)) read.push({ url: server })
+      else if (isServer(server)) read.push({ ...server })
+      else refuse(server)
+    }
+  }
+  return read.length === 0 ? [{ url: '/' }] : read
 }
 
-function isServerUrl(url: unknown): boolean {
+function isServer(value: unknown): value is ServerObject {
+  return typeof value === 'object' && value !== null && 'url' in value && isServerUrl(value.url)
+}
+
+function isServerUrl(url: unknown): url is string {
   if (typeof url !== 'string') return false
   return url.startsWith('/') || (/^https?:/.test(url) && URL.canParse(url))
 }
@@ -107,11 +115,12 @@ function isServerUrl(url: unknown): boolean {
 function readAccess(secured: NonNullable<DocsOptions['secured']>, problems: Problem[]): AccessRule {
   if (secured === false) return openAccess
   if (secured === true) return tokenAccess
-  const roles = typeof secured === 'string' ? [secured] : secured
-  const wellFormed = Array.isArray(roles) && roles.length > 0 && roles.every((role) => isRole(role))
-  if (!wellFormed)
-    problems.push(invalid('secured', secured, 'Give true, a role or a list of roles.'))
-  return Object.freeze({ ...tokenAccess, roles: Object.freeze([...roles]) })
+  const roles: unknown = typeof secured === 'string' ? [secured] : secured
+  if (Array.isArray(roles) && roles.length > 0 && roles.every(isRole)) {
+    return Object.freeze({ ...tokenAccess, roles: Object.freeze([...(roles as string[])]) })
+  }
+  problems.push(invalid('secured', secured, 'Give true, a role or a list of roles.'))
+  return tokenAccess
 }
 
 function isRole(role: unknown): boolean {

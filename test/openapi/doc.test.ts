@@ -315,6 +315,17 @@ describe('faults of the documentation', () => {
     ],
     ['a tag without a text', { tags: { a: 1 } }, 'INVALID_OPTION bootstrap: docs.tags.a is 1.'],
     ['a role that is none', { secured: [] }, 'INVALID_OPTION bootstrap: docs.secured is [].'],
+    ['a role that is no text', { secured: 5 }, 'INVALID_OPTION bootstrap: docs.secured is 5.'],
+    [
+      'servers that are no list',
+      { servers: 'https://a.example' },
+      'INVALID_OPTION bootstrap: docs.servers is "https://a.example".',
+    ],
+    [
+      'a server that is nothing',
+      { servers: [null] },
+      'INVALID_OPTION bootstrap: docs.servers is null.',
+    ],
   ])('refuse, among the options, %s', async (_, docs, message) => {
     expect(await faults([], { docs })).toEqual([message])
   })
