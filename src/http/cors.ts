@@ -95,7 +95,7 @@ export function findCorsProblems(options: CorsOptions): Problem[] {
   const add = (message: string, remedy: string) =>
     problems.push({ code: 'INVALID_CORS', message: `Option cors.${message}`, remedy })
   refuseUnknownNames('Option cors', options, optionNames, problems)
-  // A single origin as text is a likely slip that only the compiler would see.
+  // A single one as text is a likely slip that only the compiler would see.
   const given = origins as string | readonly string[]
   if (typeof given === 'string' && given !== '*') {
     add(`origins: "${given}" is no list.`, `Give '*', or a list: ["${given}"].`)
@@ -107,8 +107,12 @@ export function findCorsProblems(options: CorsOptions): Problem[] {
   if (!Number.isSafeInteger(maxAge) || maxAge < 0) {
     add(`maxAge: ${maxAge} is no number of seconds.`, 'Give 0 or a positive integer.')
   }
-  const lists = Object.entries({ exposedHeaders, allowedHeaders })
+  const lists = Object.entries<string | readonly string[]>({ exposedHeaders, allowedHeaders })
   for (const [option, names] of lists) {
+    if (typeof names === 'string') {
+      add(`${option}: "${names}" is no list.`, `Give a list: ["${names}"].`)
+      continue
+    }
     for (const name of names) {
       if (/^[\w-]+$/.test(name)) continue
       add(`${option}: "${name}" is no header name.`, 'Use letters, digits and "-".')

@@ -135,6 +135,10 @@ describe('findCorsProblems', () => {
     [{ maxAge: -1 }, 'Option cors.maxAge: -1 is no number of seconds.'],
     [{ maxAge: 1.5 }, 'Option cors.maxAge: 1.5 is no number of seconds.'],
     [{ exposedHeaders: ['X A'] }, 'Option cors.exposedHeaders: "X A" is no header name.'],
+    [
+      { exposedHeaders: 'X-Total' as unknown as string[] },
+      'Option cors.exposedHeaders: "X-Total" is no list.',
+    ],
     [{ allowedHeaders: ['a\r\nb'] }, 'Option cors.allowedHeaders: "a\r\nb" is no header name.'],
   ])('refuses %j', (options, message) => {
     const problems = findCorsProblems(options)
