@@ -193,8 +193,13 @@ function isDefault(value: unknown, kind: KindName, rules: FieldNote['rules']): b
 }
 
 function toText(value: unknown): string {
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
-  return JSON.stringify(value)
+  if (['number', 'bigint', 'symbol'].includes(typeof value)) return String(value)
+  try {
+    return JSON.stringify(value)
+  } catch {
+    // A circle, or a bigint within.
+    return 'without JSON'
+  }
 }
 
 function hintFor(rule: string, value: unknown): string {

@@ -287,6 +287,8 @@ describe('the boot report', () => {
     [{ pattern: '(' }, 'FIELD_RULE_VALUE'],
     [{ oneOf: 5 }, 'FIELD_RULE_VALUE'],
     [{ default: 5n }, 'FIELD_DEFAULT'],
+    [{ default: { n: 5n } }, 'FIELD_DEFAULT'],
+    [{ default: Symbol('x') }, 'FIELD_DEFAULT'],
   ])(
     'tells a rule of a body that says nothing sensible, and falls over none: %p',
     async (rules, code) => {
