@@ -12,6 +12,7 @@ import type { SessionStore } from '../sessions/session-store.js'
 import type { Environment } from './environment.js'
 import type { ApplicationGraphQLOptions } from './graphql-routes.js'
 import type { Token } from './provider.js'
+import { checkUnknownKeys } from './unknown-keys.js'
 
 export interface SessionOptions {
   /** Seconds after the last change until a session is forgotten. Default 7,200. */
@@ -165,20 +166,6 @@ function checkLogger(logger: unknown, problems: Problem[]): void {
   if (missing.length === 0) return
   const message = `bootstrap: logger has no method ${missing.join(', ')}.`
   problems.push({ code: 'INVALID_OPTION', message, remedy: 'Give a pino logger, or false.' })
-}
-
-/**
- * @param where opens the message: `bootstrap`, or a route
- * @param problems takes a word that is neither; taken for one it would let unknown keys pass
- */
-export function checkUnknownKeys(
-  where: string,
-  given: string | undefined,
-  problems: Problem[],
-): void {
-  if (given === undefined || given === 'refuse' || given === 'drop') return
-  const message = `${where}: unknownKeys is "${given}".`
-  problems.push({ code: 'INVALID_OPTION', message, remedy: "Write 'refuse' or 'drop'." })
 }
 
 function resolveLimits(

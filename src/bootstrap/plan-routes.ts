@@ -11,7 +11,8 @@ import { docNote } from '../openapi/doc.js'
 import { collectRoutes, type Route } from '../routing/route.js'
 import { RouteTable } from '../routing/route-table.js'
 import { declaredClasses, type DeclaredClasses } from './declared-classes.js'
-import { checkUnknownKeys, type Settings } from './options.js'
+import type { Settings } from './options.js'
+import { checkUnknownKeys } from './unknown-keys.js'
 import { compileChecks, type RouteChecks } from './route-checks.js'
 
 export interface PlannedRoute {

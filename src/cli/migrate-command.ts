@@ -6,7 +6,7 @@ import { createDatabase, Database } from '../records/database.js'
 import { makeMigration } from '../records/make-migration.js'
 import { migrateDown, migrateUp, migrationStatus } from '../records/migrations.js'
 import { loadApplication } from './load-application.js'
-import type { Command } from './run-command.js'
+import type { Command } from './command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
 const usage = `filigree migrate make <name> | up | down | status  [--module module.js] [--folder migrations]

@@ -7,7 +7,7 @@ import { findBreakingChanges } from '../openapi/breaking-changes.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import { toYaml } from '../openapi/yaml.js'
 import { loadApplication } from './load-application.js'
-import type { Command } from './run-command.js'
+import type { Command } from './command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
 const usage = `filigree openapi [module.js] [--out file] [--against old.json]

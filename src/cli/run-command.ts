@@ -1,17 +1,11 @@
 /** Finds the command that was meant, runs it and turns what it throws into a message and an exit code. */
 import { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
+import type { Command } from './command.js'
 import { migrateCommand } from './migrate-command.js'
 import { openapiCommand } from './openapi-command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 import { typesCommand } from './types-command.js'
-
-export interface Command {
-  /** How it is written, and what it does. */
-  readonly usage: string
-  /** @returns the exit code @throws {UsageError} */
-  readonly run: (args: readonly string[], terminal: Terminal) => Promise<number>
-}
 
 const commands: ReadonlyMap<string, Command> = new Map([
   ['migrate', migrateCommand],

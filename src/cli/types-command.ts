@@ -9,7 +9,7 @@ import { findExports, type ExportPlace } from './find-exports.js'
 import { loadApplication } from './load-application.js'
 import { referredClasses } from './route-types.js'
 import { writeRoutesFile, type NamedImport } from './routes-file.js'
-import type { Command } from './run-command.js'
+import type { Command } from './command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
 const usage = `filigree types [module.js] [--out routes.d.ts] [--source src --built dist] [--check]

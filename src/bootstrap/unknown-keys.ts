@@ -1,0 +1,16 @@
+/** What `unknownKeys` may say, of the application and of a route. */
+import type { Problem } from '../errors/declaration-error.js'
+
+/**
+ * @param where opens the message: `bootstrap`, or a route
+ * @param problems takes a word that is neither; taken for one it would let unknown keys pass
+ */
+export function checkUnknownKeys(
+  where: string,
+  given: string | undefined,
+  problems: Problem[],
+): void {
+  if (given === undefined || given === 'refuse' || given === 'drop') return
+  const message = `${where}: unknownKeys is "${given}".`
+  problems.push({ code: 'INVALID_OPTION', message, remedy: "Write 'refuse' or 'drop'." })
+}
