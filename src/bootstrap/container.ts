@@ -72,9 +72,8 @@ export class Container {
    */
   get<T>(token: Class<T> | string | symbol): T {
     if (!this.#instances.has(token as Token)) {
-      const near = suggestion(tokenName(token as Token), [...this.#providers.keys()].map(tokenName))
-      const hint = near === undefined ? '' : ` Did you mean ${near}?`
-      throw new Error(`No module provides ${tokenName(token as Token)}.${hint}`)
+      const name = tokenName(token as Token)
+      throw new Error(`No module provides ${name}. ${this.#remedyFor(token as Token, name)}`)
     }
     return this.#instances.get(token as Token) as T
   }
@@ -96,6 +95,14 @@ export class Container {
         onFailure(error)
       }
     }
+  }
+
+  #remedyFor(token: Token, name: string): string {
+    // The house provides it only where somebody has a use for it.
+    if (this.#providers.has(token))
+      return 'Give the module records, or ask for it in a constructor.'
+    const near = suggestion(name, [...this.#providers.keys()].map(tokenName))
+    return near === undefined ? 'Add it to the providers of a module.' : `Did you mean ${near}?`
   }
 
   async #make(token: Token): Promise<unknown> {

@@ -183,6 +183,8 @@ describe('an application without records', () => {
     @Module({})
     class EmptyModule {}
     await using app = await bootstrap(EmptyModule, { listen: false, logger: false, env: {} })
-    expect(() => app.get(Database)).toThrow('No module provides Database.')
+    expect(() => app.get(Database)).toThrow(
+      'No module provides Database. Give the module records, or ask for it in a constructor.',
+    )
   })
 })
