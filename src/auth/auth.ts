@@ -101,9 +101,11 @@ export class Auth {
    * 1970 like `exp`. Default: kept for good.
    */
   async revoke(jti: string, until?: Date | number): Promise<void> {
-    if (typeof jti !== 'string' || jti === '') throw new TypeError('Auth.revoke: jti is no text.')
+    if (typeof jti !== 'string' || jti === '')
+      throw new TypeError("Auth.revoke: jti is no text. Give the token's claim of that name.")
     const end = until instanceof Date ? until.getTime() : (until ?? Infinity) * 1000
-    if (Number.isNaN(end)) throw new TypeError('Auth.revoke: until is no date.')
+    if (Number.isNaN(end))
+      throw new TypeError('Auth.revoke: until is no date. Give a Date, or seconds since 1970.')
     // A token is taken for a little longer than it says.
     await this.#revocations.add(jti, end + clockTolerance * 1000)
     this.#era++
@@ -177,12 +179,17 @@ export class Auth {
 
   #toClaims(payload: Claims, options: TokenOptions): Claims {
     if (typeof payload !== 'object' || (payload as unknown) === null || Array.isArray(payload)) {
-      throw new TypeError('Auth.getToken: the payload is no object of claims.')
+      throw new TypeError(
+        'Auth.getToken: the payload is no object of claims. Give one, such as { sub: "ada" }.',
+      )
     }
     const now = Math.floor(this.#now() / 1000)
     const { subject, notBefore } = options
     const { exp = now + this.#settings.expiresIn, jti = randomUUID() } = payload
-    if (!Number.isFinite(exp)) throw new TypeError('Auth.getToken: exp is no number of seconds.')
+    if (!Number.isFinite(exp))
+      throw new TypeError(
+        'Auth.getToken: exp is no number of seconds. Count them from 1970, or give expiresIn.',
+      )
     const issuer = options.issuer ?? payload.iss ?? this.#settings.issuer
     const audience = options.audience ?? payload.aud ?? this.#settings.audience
     return {

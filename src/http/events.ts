@@ -102,7 +102,9 @@ function toLine(field: string, value: string): string {
 
 function toMilliseconds(retry: number): number {
   if (Number.isSafeInteger(retry) && retry >= 0) return retry
-  throw new TypeError(`events: retry ${retry} is no number of milliseconds.`)
+  throw new TypeError(
+    `events: retry ${retry} is no number of milliseconds. Give a whole number from 0.`,
+  )
 }
 
 function toJson(data: unknown): string {

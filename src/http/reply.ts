@@ -79,7 +79,9 @@ export class Reply<Body = unknown> {
 
   #setLength(text: string): this {
     if (!/^\d{1,15}$/.test(text)) {
-      throw new TypeError(`Header "Content-Length": "${text}" is no number of bytes.`)
+      throw new TypeError(
+        `Header "Content-Length": "${text}" is no number of bytes. Give a whole number from 0.`,
+      )
     }
     this.length = Number(text)
     return this

@@ -98,7 +98,7 @@ describe('Auth.getToken', () => {
 
   it.each([null, 'sub', 7, ['sub'], undefined])('refuses the payload %j', async (payload) => {
     await expect(make().getToken(payload as unknown as Claims)).rejects.toThrow(
-      'Auth.getToken: the payload is no object of claims.',
+      'Auth.getToken: the payload is no object of claims. Give one, such as { sub: "ada" }.',
     )
   })
 
@@ -107,7 +107,7 @@ describe('Auth.getToken', () => {
       /^Auth\.getToken: the token has \d+ bytes, 8192 are accepted\./,
     )
     await expect(make().getToken({ exp: 'never' as unknown as number })).rejects.toThrow(
-      'Auth.getToken: exp is no number of seconds.',
+      'Auth.getToken: exp is no number of seconds. Count them from 1970, or give expiresIn.',
     )
   })
 
@@ -281,12 +281,14 @@ describe('Auth.revoke', () => {
   })
 
   it.each([undefined, '', 7])('refuses the jti %j', async (jti) => {
-    await expect(make().revoke(jti as string)).rejects.toThrow('Auth.revoke: jti is no text.')
+    await expect(make().revoke(jti as string)).rejects.toThrow(
+      "Auth.revoke: jti is no text. Give the token's claim of that name.",
+    )
   })
 
   it('refuses an end that is no date', async () => {
     await expect(make().revoke('one', new Date('never'))).rejects.toThrow(
-      'Auth.revoke: until is no date.',
+      'Auth.revoke: until is no date. Give a Date, or seconds since 1970.',
     )
   })
 

@@ -83,7 +83,7 @@ describe('header', () => {
 
   it.each(['-1', '1.5', 'x', '', '1, 1'])('refuses the length %j', (length) => {
     expect(() => reply(1).header('Content-Length', length)).toThrow(
-      `Header "Content-Length": "${length}" is no number of bytes.`,
+      `Header "Content-Length": "${length}" is no number of bytes. Give a whole number from 0.`,
     )
   })
 
