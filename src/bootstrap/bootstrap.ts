@@ -11,7 +11,6 @@ import { createResponder } from '../http/responder.js'
 import type { Class } from '../metadata/note.js'
 import { Database } from '../records/database.js'
 import { RouteTable } from '../routing/route-table.js'
-import { findRouteWarnings } from '../routing/route-warnings.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
 import { Application, type RouteSummary } from './application.js'
 import { followRequests, namesCurrentRequest } from './current-request.js'
@@ -20,12 +19,12 @@ import { docsRoutes } from './docs-routes.js'
 import { graphqlRoutes } from './graphql-routes.js'
 import { listen, type Listener } from './listen.js'
 import type { BootstrapOptions } from './options.js'
-import { warnOfSlowPatterns } from './pattern-warnings.js'
 import { planApplication, type ApplicationPlan } from './plan-application.js'
 import type { PlannedRoute } from './plan-routes.js'
 import { serveRoute, type ServeContext } from './serve-route.js'
 import type { ServedRoute } from './served-route.js'
 import { closeOnSignal } from './signals.js'
+import { logStartWarnings } from './start-warnings.js'
 import { openStorage, type Storage } from './storage.js'
 import { reportToPrimary } from './workers.js'
 
@@ -42,12 +41,7 @@ export async function bootstrap(
 ): Promise<Application> {
   const began = performance.now()
   const plan = await planApplication(module, options)
-  warnOfSlowPatterns(plan.routes, plan.log)
-  for (const { code, message, remedy } of findRouteWarnings(
-    plan.routes.map(({ route }) => route),
-  )) {
-    plan.log.warn({ code }, `${message} ${remedy}`)
-  }
+  logStartWarnings(plan.routes, plan.log)
   const storage = await openStorage({ ...plan, ...storageOptions(plan, options) })
   try {
     const application = await start(plan, storage, options)
