@@ -3,7 +3,7 @@
  * Source: decisions, Requests, "Times"; RFC 9112.
  */
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Incoming, Outgoing } from './exchange.js'
 import { headBytes } from './limits.js'
@@ -69,9 +69,14 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     answerClientError(error, socket, options.faultHeaders)
   })
+  const connections = new Set<Socket>()
+  server.on('connection', (socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
   return {
     listen: (port, host) => listen(server, port, host),
-    close: () => close(server, times.drain),
+    close: () => close(server, connections, times.drain),
   }
 }
 
@@ -95,11 +100,13 @@ function toUrl({ address, family, port }: AddressInfo): string {
 /** Between two looks at connections that have become idle while the server closes. */
 const closingInterval = 20
 
-function close(server: Server, drain: number): Promise<void> {
+function close(server: Server, connections: Iterable<Socket>, drain: number): Promise<void> {
   if (!server.listening) return Promise.resolve()
   return new Promise((resolve) => {
     const idle = setInterval(() => {
       server.closeIdleConnections()
+      // Node counts one that never sent a byte as busy: clients open such connections ahead of their next request.
+      for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
     }, closingInterval)
     const last = setTimeout(() => {
       server.closeAllConnections()

@@ -198,6 +198,23 @@ describe('close', () => {
     await closed
   })
 
+  it('ends connections that never asked anything at once, while others are served', async () => {
+    const app = await bootstrap(TestModule, options)
+    const socket = open(app.url)
+    await once(socket, 'connect')
+    const started = new Promise<void>((resolve) => {
+      entered = resolve
+    })
+    const inFlight = fetch(`${app.url}/slow`)
+    await started
+    const closed = once(socket, 'close')
+    const closing = app.close()
+    await closed
+    release()
+    expect((await inFlight).status).toBe(200)
+    await closing
+  })
+
   it('cuts what is still in flight after the time to drain', async () => {
     const app = await bootstrap(TestModule, { ...options, times: { drain: 50 } })
     const started = new Promise<void>((resolve) => {
