@@ -8,7 +8,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { multipartAround, readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/note.js'
 import { docNote } from '../openapi/doc.js'
-import { collectRoutes, type Route } from '../routing/route.js'
+import { collectRoutes, whereIs, type Route } from '../routing/route.js'
 import { RouteTable } from '../routing/route-table.js'
 import { declaredClasses, type DeclaredClasses } from './declared-classes.js'
 import type { Settings } from './options.js'
@@ -47,11 +47,6 @@ export function planRoutes(
     }
   }
   return planned
-}
-
-/** Text to begin messages about a route with. */
-export function whereIs({ method, pattern, name }: Route): string {
-  return `${method} ${pattern.text} (${name})`
 }
 
 function refuseDuplicate(route: Route, table: RouteTable<Route>, problems: Problem[]): void {

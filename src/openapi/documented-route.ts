@@ -13,8 +13,3 @@ export interface DocumentedRoute {
     readonly returns: ReadonlyMap<number, DeclaredType>
   }
 }
-
-/** Text to begin messages about a route with: `GET /items (ItemController.list)`. */
-export function whereIs({ route }: DocumentedRoute): string {
-  return `${route.method} ${route.pattern.text} (${route.name})`
-}

@@ -2,8 +2,9 @@
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { resolveType, type DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/note.js'
+import { whereIs } from '../routing/route.js'
 import { docNote } from './doc.js'
-import { whereIs, type DocumentedRoute } from './documented-route.js'
+import type { DocumentedRoute } from './documented-route.js'
 import { reservedSchemas } from './error-components.js'
 import { classSchema, componentName, reachable, type View } from './schemas.js'
 
@@ -13,10 +14,10 @@ export function findNameCollisions(
   problems: Problem[] = [],
 ): Problem[] {
   const claims = new Map<string, Claim>()
-  for (const route of routes) {
-    for (const { type, view } of classesOf(route)) {
+  for (const documented of routes) {
+    for (const { type, view } of classesOf(documented)) {
       for (const reached of reach(type, problems)) {
-        claim({ type: reached, view, where: whereIs(route) }, claims, problems)
+        claim({ type: reached, view, where: whereIs(documented.route) }, claims, problems)
       }
     }
   }

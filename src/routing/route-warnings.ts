@@ -1,7 +1,7 @@
 /** Finds what is odd about routes and no fault: the log says so at bootstrap, the application starts. */
 import type { Problem } from '../errors/declaration-error.js'
 import { emittedArgumentTypes } from '../metadata/dialect.js'
-import type { Route } from './route.js'
+import { whereIs, type Route } from './route.js'
 
 /** @returns warnings of the codes `UNREACHABLE_ROUTE`, `BODY_ON_GET` and `BODY_UNCHECKED` */
 export function findRouteWarnings(routes: readonly Route[]): Problem[] {
@@ -9,10 +9,9 @@ export function findRouteWarnings(routes: readonly Route[]): Problem[] {
 }
 
 function oddities(route: Route): Problem[] {
-  const where = `${route.method} ${route.pattern.text} (${route.name})`
   return [...unreachableSegments(route), ...unreadBody(route)].map((warning) => ({
     ...warning,
-    message: `${where}: ${warning.message}`,
+    message: `${whereIs(route)}: ${warning.message}`,
   }))
 }
 

@@ -22,6 +22,11 @@ export interface Route {
   readonly options: Readonly<RouteOptions>
 }
 
+/** Text to begin messages about a route with: `GET /items (ItemController.list)`. */
+export function whereIs({ method, pattern, name }: Route): string {
+  return `${method} ${pattern.text} (${name})`
+}
+
 /** What a handler may ask for by name beside its path parameters. */
 export const requestArguments = [
   'body',
