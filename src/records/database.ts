@@ -8,6 +8,7 @@ import type { Change, RowChanges } from './changes.js'
 import { createTableCodec, type TableCodec } from './codec.js'
 import type { Engine, Later, Runner, TransactionOptions } from './engine.js'
 import { defaultUrl, openEngine } from './engine-for-url.js'
+import { attempt } from './later.js'
 import { TablePlans } from './plans.js'
 import { Repository } from './repository.js'
 import type { RecordsContext, Source } from './source.js'
@@ -134,9 +135,7 @@ export class Database implements Source {
   transaction<R>(work: (tx: Transaction) => Promise<R>, options?: TransactionOptions): Promise<R> {
     return this.#transactions
       .run((scope) => work(new Transaction(this, scope)), options)
-      .catch((error: unknown) => {
-        throw toUnavailable(error)
-      })
+      .catch(refuse)
   }
 
   /**
@@ -202,12 +201,16 @@ export class Database implements Source {
   announces(table: Table): Later<boolean> {
     const { engine } = this.context
     if (engine.channel === undefined || this.#transactions.current() !== undefined) return false
-    return this.feed.announces(table, engine)
+    return attempt(() => this.feed.announces(table, engine), refuse)
   }
 
   atomically<R>(work: (source: Source) => Promise<R>): Promise<R> {
-    return this.#transactions.run(work)
+    return this.#transactions.run(work).catch(refuse)
   }
+}
+
+function refuse(error: unknown): never {
+  throw toUnavailable(error)
 }
 
 /** What work in a transaction is given. */

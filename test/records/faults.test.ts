@@ -240,7 +240,15 @@ describe('a PostgreSQL', () => {
     await server.stop()
     stopped = true
     await Promise.all(writing)
-    await expect(entries.count()).rejects.toMatchObject(unavailable)
+    for (const work of [
+      () => entries.count(),
+      () => entries.create({ name: 'x' }),
+      () => entries.update(1, { name: 'x' }),
+      () => entries.delete(1),
+      () => entries.insertMany([{ name: 'x' }]),
+    ]) {
+      await expect(work()).rejects.toMatchObject(unavailable)
+    }
     for (const error of failed) expect(error).toMatchObject(unavailable)
     await server.start()
     const stored = new Set((await entries.list()).map(({ name }) => name))
