@@ -164,7 +164,7 @@ async function explainSqlite(database: Database, sent: Sent): Promise<string[]> 
   return steps
     .flatMap(({ parent, detail }): string[] => {
       const [, verb, alias = '', columns] =
-        /^(SCAN|SEARCH) (\w+)(?: .*\((\w+)=\?\)| .*)?$/.exec(detail) ?? []
+        /^(SCAN|SEARCH) (\w+)(?: .*\((\w+)=\?\)(?: LEFT-JOIN)?| .*)?$/.exec(detail) ?? []
       if (verb === undefined) return []
       // What a sibling has gathered is gone through, and is no table.
       const isGathered = steps.some(
