@@ -28,10 +28,10 @@ export interface RowsQuestion {
 }
 
 /**
- * SQLite finds an owner a tenth faster by a left join, which keeps the order of the rows, than by a subquery; it joins 64
- * tables at most. PostgreSQL might choose a join that loses the order.
+ * An owner is found up to a tenth faster on SQLite, and in half the time on PostgreSQL, by a left join than by a subquery.
+ * Joins are planned together: SQLite takes 64 tables at most, PostgreSQL plans up to 8 of them well.
  */
-const mostJoins = 30
+const mostJoins: Readonly<Record<'sqlite' | 'postgres', number>> = { sqlite: 30, postgres: 7 }
 
 export class StatementWriter {
   readonly json: JsonSql
@@ -127,13 +127,21 @@ export class StatementWriter {
     const key = this.filters.ref(alias, foreign)
     const tests = this.#tests('and', target, this.#answers.rows[index], alias)
     const isMine = sql`${key} = ${this.filters.ref(outer, local)}${tests}`
-    if (this.#context.dialect.name !== 'sqlite' || joins.length >= mostJoins) {
-      const inner: Fragment[] = []
-      const written = this.object(object, alias, inner)
-      return sql`(select ${written} from ${table}${sql.join(inner, sql``)} where ${isMine})`
+    const { name } = this.#context.dialect
+    if (name === 'sqlite' && joins.length < mostJoins.sqlite) {
+      joins.push(sql` left join ${table} on ${isMine}`)
+      return sql`case when ${key} is not null then ${this.object(object, alias, joins)} end`
     }
-    joins.push(sql` left join ${table} on ${isMine}`)
-    return sql`case when ${key} is not null then ${this.object(object, alias, joins)} end`
+    const inner: Fragment[] = []
+    const written = this.object(object, alias, inner)
+    const from = sql`from ${table}${sql.join(inner, sql``)} where ${isMine}`
+    if (joins.length >= mostJoins[name]) return sql`(select ${written} ${from})`
+    // The limit keeps it a row by row matter: another kind of join might lose the order of the rows.
+    const owner = `${alias}o`
+    joins.push(
+      sql` left join lateral (select ${written} as filigree_owner ${from} limit 1) as ${sql.id(owner)} on true`,
+    )
+    return sql.ref(`${owner}.filigree_owner`)
   }
 
   #related({ relation, object, index }: ListEntry, outer: string): Fragment {
