@@ -1,19 +1,17 @@
 /** Finds the classes that a route declares: in its options, else in the types that the compiler emitted. */
-import type { Problem } from '../errors/declaration-error.js'
+import { addProblems, type Problem } from '../errors/declaration-error.js'
 import { readShape } from '../fields/shape.js'
 import { isApplicationClass, resolveType, type DeclaredType } from '../fields/type-of.js'
 import { emittedArgumentTypes } from '../metadata/dialect.js'
+import { anySuccess } from '../openapi/documented-route.js'
 import type { Route } from '../routing/route.js'
 
 export interface DeclaredClasses {
   readonly body: DeclaredType | undefined
   readonly query: DeclaredType | undefined
-  /** By status; under `0` the class of every successful answer. Empty where nothing is declared. */
+  /** By status; under `anySuccess` the class of every successful answer. Empty where nothing is declared. */
   readonly returns: ReadonlyMap<number, DeclaredType>
 }
-
-/** Stands for every status from 200 to 299 in `DeclaredClasses.returns`. */
-export const anySuccess = 0
 
 /**
  * @param where opens the messages
@@ -73,7 +71,7 @@ function namedClass(
   }
   const own: Problem[] = []
   const { fields } = readShape(type.type, own)
-  for (const problem of own) if (!problems.includes(problem)) problems.push(problem)
+  addProblems(own, problems)
   if (fields.length === 0 && own.length === 0) {
     problems.push({
       code: 'NO_FIELDS',

@@ -1,5 +1,5 @@
 /** Compiles a route's declared classes: what its body and query must be, what it may send. */
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { compileInput, type Check, type InputOptions } from '../fields/compile-input.js'
 import { compileOutput } from '../fields/compile-output.js'
 import { compileText } from '../fields/compile-text.js'
@@ -13,7 +13,8 @@ import type { TextValues } from '../http/query.js'
 import { Reply } from '../http/reply.js'
 import type { HttpRequest } from '../http/request.js'
 import type { Class } from '../metadata/note.js'
-import { anySuccess, type DeclaredClasses } from './declared-classes.js'
+import { anySuccess } from '../openapi/documented-route.js'
+import type { DeclaredClasses } from './declared-classes.js'
 
 /** Each is `undefined` where the route declares no class. */
 export interface RouteChecks {
@@ -115,7 +116,7 @@ function compileMap(type: Class, problems: Problem[]): (value: unknown) => unkno
     return compileOutput(readShape(type, problems))
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
-    for (const problem of error.problems) if (!problems.includes(problem)) problems.push(problem)
+    addProblems(error.problems, problems)
     return (value) => value
   }
 }

@@ -10,6 +10,11 @@ export interface Problem {
   readonly remedy: string
 }
 
+/** Adds the problems that are not there yet: a class that several routes use is found faulty by each of them. */
+export function addProblems(found: readonly Problem[], problems: Problem[]): void {
+  for (const problem of found) if (!problems.includes(problem)) problems.push(problem)
+}
+
 /** Stops bootstrap. Its message is the whole report; `problems` are the single mistakes, each once. */
 export class DeclarationError extends Error {
   readonly code = 'DECLARATION'

@@ -1,5 +1,5 @@
 /** Compiles a shape into the check of an input: from what was parsed to an instance, or 400 with every fault. Source: decisions, Responses. */
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { CheckWriter } from './check-code.js'
 import { isObject, type CheckFunction } from './check-runtime.js'
 import { CheckSource } from './check-source.js'
@@ -88,8 +88,7 @@ export function compileBuild(
   const name = collecting(problems, () => writer.functionFor(shape, true))
   if (name === undefined || problems.length > 0) {
     if (options.problems === undefined) throw new DeclarationError(problems)
-    for (const problem of problems)
-      if (!options.problems.includes(problem)) options.problems.push(problem)
+    addProblems(problems, options.problems)
     // Never run: an application with problems does not start.
     return { build: () => undefined, waits: false }
   }

@@ -1,5 +1,5 @@
 /** The frozen description of a class: checks, schemas, GraphQL types and tables are all made from it. Source: architecture, The house. */
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { emittedFieldType } from '../metadata/dialect.js'
 import { lineage, type Class } from '../metadata/note.js'
 import { readConstraints, type Constraint } from './class-validator.js'
@@ -68,9 +68,7 @@ export function readShape<T extends object>(type: Class<T>, problems?: Problem[]
   }
   if (problems === undefined) {
     if (reading.problems.length > 0) throw new DeclarationError(reading.problems)
-  } else {
-    for (const problem of reading.problems) if (!problems.includes(problem)) problems.push(problem)
-  }
+  } else addProblems(reading.problems, problems)
   return reading.shape as Shape<T>
 }
 

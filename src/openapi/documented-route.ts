@@ -3,13 +3,16 @@ import type { AccessRule } from '../auth/access.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Route } from '../routing/route.js'
 
+/** Stands for every status from 200 to 299 where classes are given by status. */
+export const anySuccess = 0
+
 export interface DocumentedRoute {
   readonly route: Route
   readonly access: AccessRule
   readonly classes: {
     readonly body?: DeclaredType | undefined
     readonly query?: DeclaredType | undefined
-    /** By status; under `0` the class of every successful answer. */
+    /** By status; under `anySuccess` the class of every successful answer. */
     readonly returns: ReadonlyMap<number, DeclaredType>
   }
 }

@@ -10,7 +10,7 @@ import type {
 import { resolveType, type DeclaredType } from '../fields/type-of.js'
 import { plainType, restType } from '../routing/path-types.js'
 import type { DocNote, DocResponse } from './doc.js'
-import type { DocumentedRoute } from './documented-route.js'
+import { anySuccess, type DocumentedRoute } from './documented-route.js'
 import { errorContent, errorReference } from './error-components.js'
 import { inferSchema } from './infer-schema.js'
 import { toPlainJson } from './plain-json.js'
@@ -56,7 +56,8 @@ function declaredAnswers(
   const documented = [...note.responses.keys()].filter(isSuccess)
   const usual = route.options.status ?? documented[0] ?? 200
   const answers = new Map<number, DeclaredType | undefined>()
-  for (const [status, type] of classes.returns) answers.set(status === 0 ? usual : status, type)
+  for (const [status, type] of classes.returns)
+    answers.set(status === anySuccess ? usual : status, type)
   const hasSuccess = [...answers.keys()].some((status) => status < 400)
   if (!hasSuccess) answers.set(usual, undefined)
   return answers
@@ -124,7 +125,7 @@ function misses(
   const types = pattern.segments.flatMap((part) => (part.kind === 'parameter' ? [part.type] : []))
   if (types.some((type) => type !== plainType && type !== restType)) return true
   const one = [...returns].some(
-    ([status, { list }]) => !list && (status === 0 || isSuccess(status)),
+    ([status, { list }]) => !list && (status === anySuccess || isSuccess(status)),
   )
   // What was just made is there.
   return one && (method === 'GET' || types.length > 0)
