@@ -24,7 +24,9 @@ type Answer = string | GraphQLError | undefined
 export function runRoots(roots: readonly RootField[], input: RunInput): Later<Outcome> {
   const { OperationTypeNode } = graphqlLibrary()
   if (input.operation.node.operation === OperationTypeNode.MUTATION) {
-    return runInTurn(roots, input)
+    const [only] = roots
+    if (only === undefined || roots.length > 1) return runInTurn(roots, input)
+    return after(runPlan(only, input), (answer) => complete(roots, [answer], input))
   }
   const answers = roots.map((root) => runPlan(root, input))
   return answers.some(isThenable)

@@ -7,6 +7,7 @@ import { HttpError } from '../../errors/http-error.js'
 import type { Database, Transaction } from '../../records/database.js'
 import { invalid } from '../../records/filter.js'
 import { toKey } from '../../records/key.js'
+import { promise } from '../../records/later.js'
 import type { Id } from '../../records/list-options.js'
 import type { Repository } from '../../records/repository.js'
 import type { Caller } from '../caller.js'
@@ -31,25 +32,30 @@ export class RecordWriter {
   }
 
   /** @throws {HttpError} 400 `VALIDATION` and 409 `CONFLICT` with paths below `input`; 403 `FORBIDDEN` outside the caller's rows */
-  async create(model: RecordModel, input: unknown): Promise<Instance> {
-    const read = this.#read(model, input, 'input')
-    if (!hasMore(read) && !this.#isBound(model)) return this.#insert(this.#database, model, read)
-    return this.#database.transaction((tx) => this.#createWhole(tx, model, read))
+  create(model: RecordModel, input: unknown): Promise<Instance> {
+    // Not async: each function that is costs turns of the microtask queue, and these are mutations' whole way.
+    return promise(() => {
+      const read = this.#read(model, input, 'input')
+      if (!hasMore(read) && !this.#isBound(model)) return this.#insert(this.#database, model, read)
+      return this.#database.transaction((tx) => this.#createWhole(tx, model, read))
+    })
   }
 
   /** @throws {HttpError} as `create`; 404 `NOT_FOUND` */
-  async update(model: RecordModel, id: string, input: unknown): Promise<Instance> {
-    const read = this.#read(model, input, 'input')
-    this.#refuseNested(read)
-    if (read.ties.length === 0 && !this.#isBound(model)) {
-      return this.#change(this.#database, model, id, read)
-    }
-    return this.#database.transaction(async (tx) => {
-      await this.#assertVisible(model, id)
-      const record = await this.#change(tx, model, id, read)
-      for (const tie of read.ties) await this.#retie(tx, model, record, tie)
-      await this.#assertVisible(model, record[model.table.key.property])
-      return record
+  update(model: RecordModel, id: string, input: unknown): Promise<Instance> {
+    return promise(() => {
+      const read = this.#read(model, input, 'input')
+      this.#refuseNested(read)
+      if (read.ties.length === 0 && !this.#isBound(model)) {
+        return this.#change(this.#database, model, id, read)
+      }
+      return this.#database.transaction(async (tx) => {
+        await this.#assertVisible(model, id)
+        const record = await this.#change(tx, model, id, read)
+        for (const tie of read.ties) await this.#retie(tx, model, record, tie)
+        await this.#assertVisible(model, record[model.table.key.property])
+        return record
+      })
     })
   }
 
@@ -103,19 +109,23 @@ export class RecordWriter {
     }) as Promise<Instance>
   }
 
-  async #change(
+  #change(
     source: Database | Transaction,
     model: RecordModel,
     id: string,
     read: ReadInput,
   ): Promise<Instance> {
-    try {
-      const changed = await this.#repository(source, model).update(id, read.values)
-      if (changed !== null) return changed as Instance
-    } catch (error) {
-      throw atPath(error, model, read.path)
-    }
-    throw notFound(model, id)
+    return this.#repository(source, model)
+      .update(id, read.values)
+      .then(
+        (changed) => {
+          if (changed === null) throw notFound(model, id)
+          return changed as Instance
+        },
+        (error: unknown) => {
+          throw atPath(error, model, read.path)
+        },
+      )
   }
 
   async #tie(
