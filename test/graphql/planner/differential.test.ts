@@ -2,12 +2,12 @@
  * The planner against graphql-js: random records, rows, operations and variables must give the same JSON value and the
  * same errors by one statement, by batched resolvers, and by resolvers that fetch each field for itself.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { GraphQL } from '../../../src/graphql/graphql.js'
 import { graphqlLibrary } from '../../../src/graphql/library.js'
 import { connect } from '../../../src/records/database.js'
-import { startPostgres, type PostgresServer } from '../../records/postgres-server.js'
+import { startBothEngines } from '../../records/both-engines.js'
 import { countStatements } from './count-statements.js'
 import { plainSchema } from './plain-resolvers.js'
 import { drawOperation, type RandomOperation } from './random-operations.js'
@@ -16,18 +16,7 @@ import { drawRecords, drawRows } from './random-records.js'
 const schemas = 42
 const operationsPerSchema = 50
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-}, 60_000)
-afterAll(() => server.close())
-
-const engines: [string, () => Promise<string>][] = [
-  ['SQLite', () => Promise.resolve('sqlite::memory:')],
-  ['PostgreSQL', () => server.createDatabase()],
-]
-
-describe.each(engines)('planner on %s', (_name, open) => {
+describe.each(await startBothEngines())('planner on %s', (_name, open) => {
   it('answers more than 2,000 random operations as resolvers do', async () => {
     const url = await open()
     const counts = { operations: 0, planned: 0, failed: 0, sets: 0 }

@@ -4,7 +4,7 @@ import { GraphQL } from '../../../src/graphql/graphql.js'
 import type { Class } from '../../../src/metadata/note.js'
 import type { Database } from '../../../src/records/database.js'
 import { Record as RecordOf } from '../../../src/records/record.js'
-import { startPostgres } from '../../records/postgres-server.js'
+import { startBothEngines } from '../../records/both-engines.js'
 import { Category, openShop, Product, Review, shopGraphql, shopRecords } from '../records/shop.js'
 import { countStatements } from './count-statements.js'
 
@@ -14,15 +14,7 @@ RecordOf(Wide)
 Field('id')(Wide.prototype as object, 'id')
 for (const column of columns) Field('integer', { default: 1 })(Wide.prototype as object, column)
 
-const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
-
-const engines: [string, () => Promise<string>][] = [
-  ['SQLite', () => Promise.resolve('sqlite::memory:')],
-  ['PostgreSQL', () => server.createDatabase()],
-]
-
-describe.each(engines)('planner on %s', (_name, open) => {
+describe.each(await startBothEngines())('planner on %s', (_name, open) => {
   let database: Database
   let graphql: GraphQL
   beforeAll(async () => {

@@ -5,7 +5,7 @@ import { GraphQL } from '../../../src/graphql/graphql.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import { Record } from '../../../src/records/record.js'
 import { BelongsTo, HasMany, type Rel } from '../../../src/records/relations.js'
-import { startPostgres } from '../../records/postgres-server.js'
+import { startBothEngines } from '../../records/both-engines.js'
 
 @Record({
   rows: (user) =>
@@ -63,21 +63,13 @@ class Visit {
   @Field('integer') articleId!: number
 }
 
-const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
-
-const engines: [string, () => Promise<string>][] = [
-  ['SQLite', () => Promise.resolve('sqlite::memory:')],
-  ['PostgreSQL', () => server.createDatabase()],
-]
-
 const visitor = { user: null }
 const ann = { user: { sub: 'ann' } }
 const bob = { user: { sub: 'bob' } }
 const admin = { user: { sub: 'root', roles: ['admin'] } }
 const editor = { user: { sub: 'eve', roles: ['editor'] } }
 
-describe.each(engines)('access to records on %s', (_name, open) => {
+describe.each(await startBothEngines())('access to records on %s', (_name, open) => {
   let database: Database
   let graphql: GraphQL
   beforeEach(async () => {

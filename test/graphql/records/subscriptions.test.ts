@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -15,6 +14,8 @@ import {
   type Application,
   type Rel,
 } from 'filigree'
+import { makePair } from '../../auth/key-pair.js'
+import { bothEngines } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { subscribe, type EventClient } from '../event-client.js'
 import { countStatements } from '../planner/count-statements.js'
@@ -59,19 +60,10 @@ class Event {
 @Module({ records: [Folder, Note, Secret, Event] })
 class NotesModule {}
 
-const { privateKey } = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-})
+const { privatePem } = makePair()
 
 const server = await startPostgres()
 afterAll(() => server.close(), 30_000)
-
-const engines: [string, () => Promise<string>][] = [
-  ['SQLite', () => Promise.resolve('sqlite::memory:')],
-  ['PostgreSQL', () => server.createDatabase()],
-]
 
 function start(database: string): Promise<Application> {
   return bootstrap(NotesModule, {
@@ -79,11 +71,11 @@ function start(database: string): Promise<Application> {
     port: 0,
     host: '127.0.0.1',
     logger: false,
-    env: { APP_PRIVATE_KEY: privateKey },
+    env: { APP_PRIVATE_KEY: privatePem },
   })
 }
 
-describe.each(engines)('subscriptions of records on %s', (_name, open) => {
+describe.each(bothEngines(server))('subscriptions of records on %s', (_name, open) => {
   let app: Application
   let database: Database
   beforeEach(async () => {

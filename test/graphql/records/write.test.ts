@@ -1,18 +1,10 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Database } from '../../../src/records/database.js'
 import type { GraphQL } from '../../../src/graphql/graphql.js'
-import { startPostgres } from '../../records/postgres-server.js'
+import { startBothEngines } from '../../records/both-engines.js'
 import { Category, openShop, Product, shopGraphql, Tag } from './shop.js'
 
-const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
-
-const engines: [string, () => Promise<string>][] = [
-  ['SQLite', () => Promise.resolve('sqlite::memory:')],
-  ['PostgreSQL', () => server.createDatabase()],
-]
-
-describe.each(engines)('mutations of records on %s', (_name, open) => {
+describe.each(await startBothEngines())('mutations of records on %s', (_name, open) => {
   let database: Database
   let graphql: GraphQL
   beforeEach(async () => {
