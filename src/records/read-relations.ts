@@ -67,7 +67,16 @@ function tie(ends: Ends, note: RelationNote): Relation | undefined {
   const { name, table, target } = ends
   const join = toJoin(ends, note.options)
   const [local, foreign] = [table.key, target.key]
-  return freeze({ name, kind: note.kind, target, local, foreign, join, onDelete: 'restrict' })
+  return freeze({
+    name,
+    kind: note.kind,
+    table,
+    target,
+    local,
+    foreign,
+    join,
+    onDelete: 'restrict',
+  })
 }
 
 function tieToOne(
@@ -85,6 +94,7 @@ function tieToOne(
   return freeze({
     name,
     kind: 'belongsTo',
+    table,
     target,
     local,
     foreign: target.key,
@@ -101,6 +111,7 @@ function tieToMany(ends: Ends, by: string | undefined): Relation | undefined {
   return freeze({
     name,
     kind: 'hasMany',
+    table,
     target,
     local: table.key,
     foreign,

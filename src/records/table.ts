@@ -43,6 +43,8 @@ export interface Relation {
   /** The property, `category`. */
   readonly name: string
   readonly kind: 'belongsTo' | 'hasMany' | 'manyToMany'
+  /** The side that has the property. */
+  readonly table: Table
   /** The other side. Its relations are there once `readTable` has returned. */
   readonly target: Table
   /** Column of this table: the foreign key of `belongsTo`, the key of the others. */

@@ -74,17 +74,9 @@ export function readRelated(
 ): Later<Map<string, Instance[]>> {
   const { context } = source
   const { values } = reader
-  const limit = values[question.limit] as number
-  const offset = question.offset === undefined ? 0 : (values[question.offset] as number)
-  const slots: RelatedSlots = {
-    condition: question.condition,
-    order: question.order,
-    keys: values.push(context.dialect.encodeList(relation.local, keys)) - 1,
-    offset: question.offset,
-    end: values.push(offset + limit) - 1,
-  }
+  const packed = values.push(context.dialect.encodeList(relation.local, keys)) - 1
   const plan = relatedPlans(context, relation).get(reader.key, () =>
-    planRelated(relation, slots, context),
+    planRelated(relation, question, packed, context),
   )
   return after(run(plan, values, relation.target, source), (rows) =>
     grouped(relation, rows, source),
@@ -117,14 +109,6 @@ export function readOwners(
   })
 }
 
-interface RelatedSlots {
-  readonly condition: Condition | undefined
-  readonly order: Order
-  readonly keys: number
-  readonly offset: number | undefined
-  readonly end: number
-}
-
 const plans = new WeakMap<RecordsContext, WeakMap<Relation, Kept<Plan>>>()
 
 function relatedPlans(context: RecordsContext, relation: Relation): Kept<Plan> {
@@ -135,39 +119,56 @@ function relatedPlans(context: RecordsContext, relation: Relation): Kept<Plan> {
   return kept
 }
 
-function planRelated(relation: Relation, slots: RelatedSlots, context: RecordsContext): Plan {
+/**
+ * Each record's own list is read by itself, inside the one statement: a window over the rows of all of them would read
+ * every row that any of them has, where their lists ask for three.
+ *
+ * @param keys the slot of the records' keys
+ */
+function planRelated(
+  relation: Relation,
+  question: ListQuestion,
+  keys: number,
+  context: RecordsContext,
+): Plan {
   const { builder, dialect } = context
   const { sql } = builder
-  const { target } = relation
+  const { table, target, local } = relation
   const writer = new FilterWriter(sql, dialect)
-  const columns = sql.join(target.columns.map(({ name }) => sql.ref(`t.${name}`)))
-  const led = ledBy(relation, sql)
-  const [before, behind] = dialect.listTest
+  const { condition, order } = question
+  const orderOf = (alias: string): RawBuilder<unknown> => writeOrder(order.terms, writer, alias)
   const tests = [
-    sql`${led} ${sql.raw(before)}${new Slot(slots.keys)}${sql.raw(behind)}`,
-    ...(target.deletedAt === undefined ? [] : [sql`${writer.ref('t', target.deletedAt)} is null`]),
-    ...(slots.condition === undefined ? [] : [writer.write(slots.condition, 't')]),
+    sql`${ledBy(relation, sql)} = ${writer.ref('p', local)}`,
+    ...(target.deletedAt === undefined ? [] : [sql`${writer.ref('i', target.deletedAt)} is null`]),
+    ...(condition === undefined ? [] : [writer.write(condition, 'i')]),
   ]
-  const place = sql`row_number() over (partition by ${led} order by ${writeOrder(slots.order.terms, writer, 't')})`
-  const inner = sql`select ${led} as filigree_led, ${columns}, ${place} as filigree_place from ${fromOf(relation, sql)} where ${sql.join(tests, sql` and `)}`
-  const passed =
-    slots.offset === undefined ? sql`` : sql`q.filigree_place > ${new Slot(slots.offset)} and `
-  const chosen = sql.join(target.columns.map(({ name }) => sql.ref(`q.${name}`)))
-  return builder.compile(
-    sql`select q.filigree_led, ${chosen} from (${inner}) as q where ${passed}q.filigree_place <= ${new Slot(slots.end)} order by q.filigree_place`,
-    false,
-  )
+  const passed = question.offset === undefined ? sql`` : sql` offset ${new Slot(question.offset)}`
+  const inner = (columns: RawBuilder<unknown>): RawBuilder<unknown> =>
+    sql`select ${columns} from ${fromOf(relation, sql)} where ${sql.join(tests, sql` and `)} order by ${orderOf('i')} limit ${new Slot(question.limit)}${passed}`
+  const columnsOf = (alias: string): RawBuilder<unknown> =>
+    sql.join(target.columns.map((column) => writer.ref(alias, column)))
+  const [before, behind] = dialect.listTest
+  const led = writer.ref('p', local)
+  const asked = sql`${led} ${sql.raw(before)}${new Slot(keys)}${sql.raw(behind)}`
+  const parents = sql`${sql.table(table.name)} as p`
+  const chosen = sql`select ${led} as filigree_led, ${columnsOf('t')}`
+  // SQLite has no `lateral`, and finds the rows of a list of keys at once.
+  const rows =
+    dialect.name === 'sqlite'
+      ? sql`${chosen} from ${parents} cross join ${sql.table(target.name)} as t where ${asked} and ${writer.ref('t', target.key)} in (${inner(writer.ref('i', target.key))})`
+      : sql`${chosen} from ${parents} cross join lateral (${inner(columnsOf('i'))}) as t where ${asked}`
+  return builder.compile(sql`${rows} order by ${orderOf('t')}`, false)
 }
 
 function ledBy({ join, foreign }: Relation, sql: Sql): RawBuilder<unknown> {
-  return join === undefined ? sql.ref(`t.${foreign.name}`) : sql.ref(`j.${join.from}`)
+  return join === undefined ? sql.ref(`i.${foreign.name}`) : sql.ref(`j.${join.from}`)
 }
 
-/** The table behind a relation as `t`, with the pairs that lead there as `j`. */
+/** The table behind a relation as `i`, with the pairs that lead there as `j`. */
 function fromOf({ join, foreign, target }: Relation, sql: Sql): RawBuilder<unknown> {
-  const table = sql`${sql.table(target.name)} as t`
+  const table = sql`${sql.table(target.name)} as i`
   if (join === undefined) return table
-  return sql`${sql.table(join.name)} as j inner join ${table} on ${sql.ref(`t.${foreign.name}`)} = ${sql.ref(`j.${join.to}`)}`
+  return sql`${sql.table(join.name)} as j inner join ${table} on ${sql.ref(`i.${foreign.name}`)} = ${sql.ref(`j.${join.to}`)}`
 }
 
 function grouped(
