@@ -1,0 +1,214 @@
+/** The atlas's page in a real Chromium for who logs in: from the login to the logout. */
+import { setTimeout } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Page } from 'playwright-core'
+import {
+  button,
+  enter,
+  isFocused,
+  login,
+  search,
+  startAtlasPage,
+  type AtlasPage,
+} from './atlas-page.js'
+
+let atlas: AtlasPage
+const visit: AtlasPage['visit'] = (use) => atlas.visit(use)
+
+beforeAll(async () => {
+  atlas = await startAtlasPage()
+}, 120_000)
+afterAll(() => atlas.close())
+
+describe('the login', () => {
+  it('is refused with a wrong password, and says so', () =>
+    visit(async (page) => {
+      await login(page, 'ada', 'wrong')
+      await page.locator('#login .fault', { hasText: 'Name or password is wrong.' }).waitFor()
+      expect(await page.getByLabel('City', { exact: true }).isVisible()).toBe(false)
+    }))
+
+  it('shows the server’s messages beside their fields', () =>
+    visit(async (page) => {
+      await login(page, 'a'.repeat(81), 'x')
+      await page.locator('#login-name-fault').waitFor()
+      const field = page.getByLabel('Name', { exact: true })
+      expect(await page.locator('#login-name-fault').textContent()).toMatch(
+        /^name must have at most/,
+      )
+      expect(await field.getAttribute('aria-describedby')).toBe('login-name-fault')
+      expect(await field.evaluate(isFocused)).toBe(true)
+    }))
+
+  it('opens the forms, shows each fresh token, outlives a reload and ends with the logout', () =>
+    visit(async (page) => {
+      await enter(page)
+      const token = page.locator('#token')
+      await token
+        .filter({ hasText: /^Fresh token \(1\) of [\d:]+, good until [\d:]+\.$/ })
+        .waitFor()
+      const before = await readToken(page)
+      await outliveSecond(before)
+      await page.reload()
+      await page.getByRole('heading', { name: 'Logged in as ada' }).waitFor()
+      await page.getByText('250 countries, 171,0').waitFor()
+      expect(await readToken(page)).not.toBe(before)
+      await button(page, 'Log out').click()
+      expect(await readToken(page)).toBeNull()
+      expect(await page.getByLabel('City', { exact: true }).isVisible()).toBe(false)
+      expect(await page.getByRole('heading', { name: 'Log in' }).evaluate(isFocused)).toBe(true)
+    }))
+
+  it('asks for a fresh token in the second half of a token’s life', () =>
+    visit(async (page) => {
+      await page.clock.install()
+      await enter(page)
+      await page.locator('#token', { hasText: 'Fresh token (1)' }).waitFor()
+      await page.clock.fastForward('31:00')
+      await page.locator('#token', { hasText: 'Fresh token (2)' }).waitFor()
+    }))
+
+  it('ends where the server says so', () =>
+    visit(async (page) => {
+      await enter(page)
+      await page.evaluate(() => {
+        localStorage.setItem('app_token', 'x.y.z')
+      })
+      await button(page, 'Add').click()
+      await page.locator('#login .fault', { hasText: 'Your login has ended.' }).waitFor()
+      expect(await readToken(page)).toBeNull()
+    }))
+
+  it('and the logout hold in other tabs too', () =>
+    visit(async (page) => {
+      const opened = page.waitForEvent('popup')
+      await page.evaluate(() => {
+        window.open('/')
+      })
+      const other = await opened
+      await button(other, 'Log in').waitFor()
+      await enter(page)
+      await other.getByRole('heading', { name: 'Logged in as ada' }).waitFor()
+      await button(other, 'Log out').click()
+      await button(page, 'Log in').waitFor()
+      expect(await page.getByLabel('City', { exact: true }).isVisible()).toBe(false)
+    }))
+})
+
+/** Tokens tell whole seconds: a fresh one within the second of the old would be the same token. */
+async function outliveSecond(token: string | null): Promise<void> {
+  const payload = Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString()
+  const { iat } = JSON.parse(payload) as { iat: number }
+  await setTimeout(Math.max(0, (iat + 1) * 1000 - Date.now()))
+}
+
+const readToken = (page: Page) => page.evaluate(() => localStorage.getItem('app_token'))
+
+describe('a city', () => {
+  it('is added once nothing is wrong with it, and changed afterwards', () =>
+    visit(async (page) => {
+      await enter(page)
+      await page.getByLabel('Latitude').fill('north')
+      await button(page, 'Add').click()
+      await page.locator('#city-lat-fault', { hasText: 'lat must be a number' }).waitFor()
+      await page.locator('#city-country-fault', { hasText: 'country is required' }).waitFor()
+      expect(await page.getByLabel('Latitude').getAttribute('aria-invalid')).toBe('true')
+
+      await page.getByLabel('City', { exact: true }).fill('Prófborg')
+      await page.getByLabel('Latitude').fill('64.2')
+      await page.getByLabel('Longitude').fill('-21,7')
+      await page.getByLabel('Country', { exact: true }).selectOption({ label: 'Iceland' })
+      await button(page, 'Add').click()
+      await page.getByText('Added Prófborg.').waitFor()
+      expect(await page.locator('#city [aria-invalid]').count()).toBe(0)
+
+      await search(page, 'profborg', /^1 city/)
+      await page.locator('#cities button').click()
+      await page.getByRole('heading', { name: 'Edit Prófborg' }).waitFor()
+      expect(await page.getByLabel('Longitude').inputValue()).toBe('-21.7')
+      await page.getByLabel('City', { exact: true }).fill('Prófborgin')
+      const sent = page.waitForRequest((request) => request.method() === 'PATCH')
+      await button(page, 'Save').click()
+      await page.getByText('Changed Prófborgin.').waitFor()
+      const { formToken, ...changes } = (await sent).postDataJSON()
+      expect(changes).toEqual({ name: 'Prófborgin' })
+      expect(typeof formToken).toBe('string')
+      await page.locator('#cities b', { hasText: 'Prófborgin' }).waitFor()
+    }))
+
+  it('is placed by pointing at the map', () =>
+    visit(async (page) => {
+      await enter(page)
+      const { width, height } = (await page.locator('#map').boundingBox())!
+      await page.locator('#map').click({ position: { x: width / 2, y: height / 2 } })
+      const lat = Number(await page.getByLabel('Latitude').inputValue())
+      const lng = Number(await page.getByLabel('Longitude').inputValue())
+      expect(Math.abs(lat - 12)).toBeLessThan(1)
+      expect(Math.abs(lng)).toBeLessThan(1)
+    }))
+})
+
+describe('a picture', () => {
+  const route = '/countries/IS/picture'
+
+  async function choose(page: Page, name: string, type: string, buffer: Buffer): Promise<void> {
+    await page.getByLabel('Its country').selectOption({ label: 'Iceland' })
+    await page.locator('#picture-file').setInputFiles({ name, mimeType: type, buffer })
+  }
+
+  async function slowDown(page: Page, bytesPerSecond: number): Promise<void> {
+    const session = await page.context().newCDPSession(page)
+    await session.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput: bytesPerSecond,
+    })
+  }
+
+  it('is uploaded with a bar that grows, and shown', () =>
+    visit(async (page) => {
+      await enter(page)
+      const image = await page.screenshot()
+      await choose(page, 'map.png', 'image/png', image)
+      await page.evaluate(() => {
+        const bar = document.querySelector('progress')!
+        const seen: number[] = []
+        Object.assign(window, { seen })
+        new MutationObserver(() => seen.push(bar.value)).observe(bar, { attributes: true })
+      })
+      await slowDown(page, image.length * 2)
+      await button(page, 'Upload').click()
+      await page.getByText('Iceland has a new picture').waitFor()
+      const seen = await page.evaluate(() => (window as unknown as { seen: number[] }).seen)
+      expect(seen.length).toBeGreaterThan(2)
+      expect(seen).toEqual([...seen].sort((one, other) => one - other))
+      expect(seen.at(-1)).toBe(1)
+      await page.getByAltText('The picture of Iceland').waitFor()
+      expect((await atlas.app.inject(route)).headers['content-type']).toBe('image/png')
+    }))
+
+  it('can be called off', () =>
+    visit(async (page) => {
+      await enter(page)
+      await choose(page, 'big.png', 'image/png', Buffer.alloc(2_000_000))
+      await slowDown(page, 50_000)
+      await button(page, 'Upload').click()
+      await button(page, 'Cancel').click()
+      await page.getByText('Called off.').waitFor()
+      expect(await page.locator('progress').isVisible()).toBe(false)
+    }))
+
+  it.each([
+    ['a text', 'notes.txt', 'text/plain', 'Send a PNG, JPEG or WebP picture.'],
+    ['nothing', '', '', 'Send one file named "picture".'],
+  ])('is refused where it is %s', (_, name, type, message) =>
+    visit(async (page) => {
+      await enter(page)
+      await page.getByLabel('Its country').selectOption({ label: 'Iceland' })
+      if (name !== '') await choose(page, name, type, Buffer.from('text'))
+      await button(page, 'Upload').click()
+      await page.locator('#picture .fault', { hasText: message }).waitFor()
+    }),
+  )
+})
