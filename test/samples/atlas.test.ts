@@ -6,33 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Database, type Application } from '../../src/index.js'
 import { City } from '../../samples/atlas/records.js'
 import { World } from '../../samples/atlas/world.js'
-import { startPostgres } from '../records/postgres-server.js'
+import { grounds, type Ground } from './grounds.js'
 import { logIn, startAtlas } from './small-world.js'
-
-interface Ground {
-  readonly url: string
-  /** How many atlases start on it at once. */
-  readonly starts: number
-  close(): Promise<void>
-}
-
-const grounds: readonly (readonly [string, (folder: string) => Promise<Ground>])[] = [
-  [
-    'SQLite',
-    async (folder) => ({
-      url: `sqlite:${join(folder, 'atlas.db')}`,
-      starts: 1,
-      close: async () => undefined,
-    }),
-  ],
-  [
-    'PostgreSQL',
-    async () => {
-      const server = await startPostgres()
-      return { url: await server.createDatabase(), starts: 2, close: () => server.close() }
-    },
-  ],
-]
 
 const png = new File([new Uint8Array([0x89, 0x50, 0x4e, 0x47])], 'flag.png', { type: 'image/png' })
 const webp = new File([new Uint8Array([1, 2, 3])], 'flag.html', { type: 'image/webp' })
