@@ -33,14 +33,15 @@ function planRoot(
   const { kind, model } = generated
   const compiler = new SelectionCompiler({ fragments, conditions })
   const [node] = nodes
-  const read = compileRead(kind, { model, compiler, field, nodes })
+  const args = compileArguments(field, node)
+  const isFixed = args.constant !== undefined
+  const read = compileRead(kind, { model, compiler, field, nodes, isFixed })
   const isMutation = kind === 'create' || kind === 'update' || kind === 'delete'
   if (read === undefined && !isMutation) return undefined
   const object =
     kind === 'create' || kind === 'update'
       ? compiler.object(objectOf(field.type), model, nodes)
       : undefined
-  const args = compileArguments(field, node)
   const preparation = new Preparation(compiler, services)
   if (!isMutation && read !== undefined) {
     return new PlannedQuery({ args, read, preparation, services })
@@ -52,10 +53,12 @@ function planRoot(
 interface Compiling extends Pick<PlanRequest, 'field' | 'nodes'> {
   readonly model: RecordModel
   readonly compiler: SelectionCompiler
+  /** The root field's arguments wait for no variable. */
+  readonly isFixed: boolean
 }
 
 function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRoot | undefined {
-  const { model, compiler, field, nodes } = compiling
+  const { model, compiler, field, nodes, isFixed } = compiling
   if (kind === 'count') return readCount(model)
   if (kind === 'page') {
     const entries = compiler.page(objectOf(field.type), nodes)
@@ -66,7 +69,7 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
   if (object === undefined) return undefined
   if (kind === 'list') {
     return (args, reader) => {
-      const question = reader.list(model, args)
+      const question = reader.list(model, args, isFixed)
       return { write: (writer) => writer.list(object, question) }
     }
   }

@@ -79,7 +79,9 @@ export class Preparation {
     for (const entry of questions) {
       const { target } = entry.relation
       lists.push(
-        entry.kind === 'list' ? reader.list(target, entry.args.read(variables)) : undefined,
+        entry.kind === 'list'
+          ? reader.list(target, entry.args.read(variables), entry.args.constant !== undefined)
+          : undefined,
       )
       rows.push(entry.kind === 'owner' ? reader.rows(target.table) : undefined)
     }

@@ -24,6 +24,8 @@ export interface RowsQuestion {
   readonly condition: Condition | undefined
   readonly order: Order | undefined
   readonly limit: number | undefined
+  /** `limit` is the number itself, and no place among the values. */
+  readonly hasFixedLimit?: boolean
   readonly offset: number | undefined
 }
 
@@ -194,11 +196,13 @@ export class StatementWriter {
     return tests.length === 0 ? sql`` : sql` ${sql.raw(word)} ${sql.join(tests, sql` and `)}`
   }
 
-  #range({ order, limit, offset }: RowsQuestion, alias: string): Fragment {
+  #range({ order, limit, hasFixedLimit, offset }: RowsQuestion, alias: string): Fragment {
     const { sql } = this.filters
     const by =
       order === undefined ? sql`` : sql` order by ${writeOrder(order.terms, this.filters, alias)}`
-    const most = limit === undefined ? sql`` : sql` limit ${new Slot(limit)}`
+    let most = sql``
+    if (hasFixedLimit === true) most = sql.raw(` limit ${String(limit)}`)
+    else if (limit !== undefined) most = sql` limit ${new Slot(limit)}`
     return sql`${by}${most}${offset === undefined ? sql`` : sql` offset ${new Slot(offset)}`}`
   }
 }

@@ -23,6 +23,8 @@ export interface ListQuestion {
   readonly order: Order
   /** The number's place among the values. */
   readonly limit: number
+  /** `limit` is the number itself, which the document says: databases plan better for one that they see. */
+  readonly hasFixedLimit?: boolean
   /** Likewise; undefined where no row is passed over. */
   readonly offset: number | undefined
 }
@@ -53,16 +55,25 @@ export class QuestionReader {
   /**
    * Reads the arguments of a list. Its condition's values come first, then limit and offset, should there be one.
    *
+   * @param isFixed the arguments are the same for every run
    * @throws {HttpError} 400 `VALIDATION` with the argument's path; 401 or 403 for fields the caller may not see
    */
-  list(model: RecordModel, args: Arguments): ListQuestion {
+  list(model: RecordModel, args: Arguments, isFixed = false): ListQuestion {
     const condition = this.condition(model, args.where)
     const order = this.order(model, args.orderBy)
-    const limit = this.values.push(this.#count('limit', args.limit ?? defaultLimit)) - 1
+    const most = this.#count('limit', args.limit ?? defaultLimit)
+    const limit = isFixed ? most : this.values.push(most) - 1
     const passedOver = readCount('offset', args.offset ?? 0)
-    if (passedOver === 0) return { condition, order, limit, offset: undefined }
+    if (passedOver === 0)
+      return { condition, order, limit, hasFixedLimit: isFixed, offset: undefined }
     this.key += '~'
-    return { condition, order, limit, offset: this.values.push(passedOver) - 1 }
+    return {
+      condition,
+      order,
+      limit,
+      hasFixedLimit: isFixed,
+      offset: this.values.push(passedOver) - 1,
+    }
   }
 
   /** The living rows that the filter finds and the caller may see; `undefined` for all. */

@@ -66,7 +66,28 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
 
   it('limits the rows of every list before anything is gathered', async () => {
     const { statements } = await run('{ categories(limit: 2) { products(limit: 3) { name } } }')
-    expect(statements[0]?.sql.match(/ limit (\?|\$\d+)\) as/g)).toHaveLength(2)
+    expect(statements[0]?.sql.match(/ limit \d+\) as/g)).toHaveLength(2)
+  })
+
+  it('names limits of the document in the statement, and keeps places for those of variables', async () => {
+    const text =
+      'query Q($many: Int) { categories(limit: 2) { products(limit: $many) { reviews { stars } } } }'
+    const one = await run(text, { many: 3 })
+    const other = await run(text, { many: 1 })
+    expect(other.statements[0]).toBe(one.statements[0])
+    expect(
+      one.statements[0]?.sql
+        .match(/ limit (\d+|\?|\$\d)/g)
+        ?.map((found) => /\d{1,2}$/.exec(found.replace(/\$\d/, '?'))?.[0]),
+    ).toEqual(['10', undefined, '2'])
+    const counts = (data: unknown) =>
+      (data as { categories: { products: unknown[] }[] }).categories.map(
+        ({ products }) => products.length,
+      )
+    expect([counts(one.data), counts(other.data)]).toEqual([
+      [3, 3],
+      [1, 1],
+    ])
   })
 
   it.each<[string, Record<string, unknown>, number]>([
