@@ -49,7 +49,8 @@ class VisitorSession implements Session {
     if (!(#stored in session)) return undefined
     return {
       stored: session.#stored,
-      data: JSON.stringify(session),
+      // Nearly every session is empty.
+      data: Object.keys(session).length === 0 ? emptyData : JSON.stringify(session),
       regenerated: session.#regenerated,
       destroyed: session.#destroyed,
     }
