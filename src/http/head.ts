@@ -1,9 +1,7 @@
 /** Checks the head of a request before anything else looks at it. Source: decisions, Requests, "Head"; RFC 9112 §3.2. */
 import { HttpError } from '../errors/http-error.js'
 import type { Incoming } from './exchange.js'
-
-/** Node keeps this many headers and drops the rest without a word, so at that count the request is refused. */
-const mostHeaders = 2000
+import { mostHeaders } from './limits.js'
 
 /**
  * @param mostUrl bytes of the request target, over which the answer is 414
@@ -15,6 +13,7 @@ export function headFault(incoming: Incoming, mostUrl: number): HttpError | unde
     return new HttpError(414, `The URL is longer than ${mostUrl} bytes.`)
   }
   const headers = incoming.rawHeaders
+  // What Node has left out behind them (see `createNodeServer`) could be the header that matters.
   if (headers.length >= 2 * mostHeaders) {
     return new HttpError(431, `There are ${mostHeaders} headers or more.`)
   }

@@ -37,6 +37,9 @@ export const deepestJson = 64
 /** Bytes of the whole header block. Over it Node's parser gives up and the answer is 431. */
 export const headBytes = 16 * kibi
 
+/** A head with as many headers as this, or more, is answered with 431. */
+export const mostHeaders = 2000
+
 /** Room for the part headers and boundaries around one file. */
 const multipartOverhead = 64 * kibi
 

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Incoming, Outgoing } from './exchange.js'
-import { headBytes } from './limits.js'
+import { headBytes, mostHeaders } from './limits.js'
 
 /** All in milliseconds. */
 export interface Times {
@@ -63,6 +63,8 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     requireHostHeader: false,
     noDelay: true,
   })
+  // Node drops further headers without a word, by itself from the 1,001st on. `headFault` refuses a head with so many.
+  server.maxHeadersCount = mostHeaders
   server.on('request', options.serve)
   server.on('checkContinue', options.serve)
   server.on('checkExpectation', options.refuseExpectation)

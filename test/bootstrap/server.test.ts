@@ -80,6 +80,16 @@ describe('the server', () => {
       431,
     ],
     [
+      '2,000 headers',
+      `GET /fast HTTP/1.1\r\nConnection: close\r\nHost: x\r\n${'a:\r\n'.repeat(2_000)}\r\n`,
+      431,
+    ],
+    [
+      'two Host headers with a thousand others between them',
+      `GET /fast HTTP/1.1\r\nHost: x\r\n${'a:\r\n'.repeat(1_500)}Host: y\r\nConnection: close\r\n\r\n`,
+      400,
+    ],
+    [
       'two Host headers',
       'GET /fast HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n',
       400,
