@@ -48,7 +48,7 @@ export function scriptRoutes(enabled: boolean, timeout: number, problems: Proble
       if (request.query.v === undefined) return answer
       return answer.header('Cache-Control', 'public, max-age=31536000, immutable')
     }
-    return [pageRoute({ name: `client ${path}`, pattern, invoke, timeout })]
+    return [pageRoute({ pattern, invoke, timeout })]
   })
 }
 

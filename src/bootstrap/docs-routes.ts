@@ -47,6 +47,6 @@ export function docsRoutes(
     const pattern = parsePattern(path, `bootstrap docs ${path}`, [])
     if (pattern === undefined) return []
     const before: Step[] = access.open ? [] : [(request) => promiseOf(gate.admit(request, access))]
-    return [pageRoute({ name: `docs ${path}`, pattern, before, invoke: answer, timeout })]
+    return [pageRoute({ pattern, before, invoke: answer, timeout })]
   })
 }

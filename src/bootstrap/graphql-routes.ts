@@ -3,11 +3,12 @@ import type { Problem } from '../errors/declaration-error.js'
 import { GraphQL, type GraphQLOptions, type GraphQLRouteOptions } from '../graphql/graphql.js'
 import { graphqlPages, type GraphqlPage } from '../graphql/graphql-pages.js'
 import type { Limits } from '../http/limits.js'
-import { parsePattern, type Pattern } from '../routing/pattern.js'
+import { parsePattern } from '../routing/pattern.js'
 import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
+import { pageRoute, type PageRoute } from './page-route.js'
 import { openSession, readWithin, saveSession, type ServeContext } from './serve-route.js'
-import type { ServedRoute, Step } from './served-route.js'
+import type { Step } from './served-route.js'
 
 /** The endpoint of the module's records. */
 export interface ApplicationGraphQLOptions
@@ -65,10 +66,8 @@ function refuseTwins(instances: readonly GraphQL[], problems: Problem[]): void {
   }
 }
 
-export interface GraphqlRoute {
+export interface GraphqlRoute extends PageRoute {
   readonly method: Method
-  readonly pattern: Pattern
-  readonly served: ServedRoute
 }
 
 /** A route for each page of each instance. */
@@ -90,15 +89,9 @@ function serve(page: GraphqlPage, { sessions, times }: ServeContext): GraphqlRou
   const { method, path, runs, before, answer } = page
   const pattern = parsePattern(path, `bootstrap graphql ${path}`, [])
   if (pattern === undefined) return []
-  const served: ServedRoute = {
-    name: `graphql ${path}`,
-    pathNames: pattern.names,
+  const steps = {
     before: [...(runs ? [openSession(sessions)] : []), ...(before === undefined ? [] : [before])],
-    invoke: answer,
-    shape: undefined,
     after: runs ? [saveSession(sessions)] : [],
-    rule: { status: 200, notFoundWhenEmpty: false },
-    timeout: times.handler,
   }
-  return [{ method, pattern, served }]
+  return [{ method, ...pageRoute({ pattern, invoke: answer, timeout: times.handler, ...steps }) }]
 }

@@ -9,8 +9,6 @@ export interface PageRoute {
 }
 
 export interface Page {
-  /** For logs: `docs /swagger`. */
-  readonly name: string
   readonly pattern: Pattern
   readonly invoke: Invoker
   /** Milliseconds that the answer may take. */
@@ -24,11 +22,10 @@ export interface Page {
 }
 
 /** What it answers is sent as it is, with status 200. */
-export function pageRoute({ name, pattern, invoke, timeout, ...steps }: Page): PageRoute {
+export function pageRoute({ pattern, invoke, timeout, ...steps }: Page): PageRoute {
   const { before = [], after = [], notFoundWhenEmpty = false } = steps
   const rule = { status: 200, notFoundWhenEmpty }
   const served: ServedRoute = {
-    name,
     pathNames: pattern.names,
     before,
     invoke,

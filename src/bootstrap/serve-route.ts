@@ -38,7 +38,6 @@ export function serveRoute(
   const hasSession = wanted.has('session') || wanted.has('request') || access.guard !== undefined
   const hasBody = route.method !== 'GET' && (wantsBody(wanted) || checks.body !== undefined)
   return Object.freeze({
-    name: route.name,
     pathNames: route.pattern.names,
     before: [
       // A guard may read the session; for everybody else the store is asked only behind the gate.

@@ -7,8 +7,6 @@ import type { Invoker } from './invoker.js'
 export type Step = (request: HttpRequest) => Promise<void> | undefined
 
 export interface ServedRoute {
-  /** `ItemController.show`, for logs. */
-  readonly name: string
   readonly pathNames: readonly string[]
   /** In order, before the handler. Those that the route does not need are not among them. */
   readonly before: readonly Step[]

@@ -24,7 +24,7 @@ export function staticRoutes(
     const index = parsePattern(path, where, problems)
     const rest = parsePattern(joinPaths(path, '/<path:path>'), where, problems)
     if (index === undefined || rest === undefined) return []
-    const common = { name: `static ${path}`, timeout, notFoundWhenEmpty: true }
+    const common = { timeout, notFoundWhenEmpty: true }
     const named = ({ pathValues }: HttpRequest): unknown => file(String(pathValues[0]), { root })
     return [
       pageRoute({ ...common, pattern: index, invoke: () => file('index.html', { root }) }),

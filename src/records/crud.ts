@@ -1,6 +1,6 @@
 /**
  * `@Controller('/items', { crud: Item, only: […] })`: the routes of a record, made as methods of a controller, so that
- * routing, gate, checks and documentation know no difference. Source: issue, records; decisions, Small print: records.
+ * routing, gate, checks and documentation know no difference. Source: public face, Records; decisions, Small print: records.
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
