@@ -1,5 +1,5 @@
 /** What is told of rows that were written, and how it travels between processes as short texts. */
-import type { Id } from './list-options.js'
+import type { Id } from './filters/list-options.js'
 import type { Column, Table } from './table.js'
 
 export type ChangeEvent = 'created' | 'updated' | 'deleted'

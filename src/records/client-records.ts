@@ -5,8 +5,8 @@
 import { HttpError } from '../errors/http-error.js'
 import type { Claims } from '../http/request.js'
 import type { Database } from './database.js'
-import type { Where } from './filter-types.js'
-import type { Id, ListOptions } from './list-options.js'
+import type { Where } from './filters/filter-types.js'
+import type { Id, ListOptions } from './filters/list-options.js'
 import type { Repository } from './repository.js'
 import { visibleRows } from './visible-rows.js'
 

@@ -5,8 +5,8 @@
 import { didYouMean } from '../errors/did-you-mean.js'
 import { clip } from '../fields/faults.js'
 import type { TextValues } from '../http/query.js'
-import { invalid } from './filter.js'
-import { operators, type Operator } from './operators.js'
+import { invalid } from './filters/filter.js'
+import { operators, type Operator } from './filters/operators.js'
 import type { Column, Table } from './table.js'
 
 export interface CrudQuery {

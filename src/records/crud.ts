@@ -23,7 +23,7 @@ import {
 import { ClientRecords } from './client-records.js'
 import { readCrudQuery } from './crud-query.js'
 import type { Database } from './database.js'
-import type { Id } from './list-options.js'
+import type { Id } from './filters/list-options.js'
 import { readTable, type Table } from './table.js'
 
 export type CrudOperation = 'list' | 'find' | 'create' | 'update' | 'delete'

@@ -5,7 +5,7 @@
 import type { PastRow, RowChanges } from './changes.js'
 import type { Later, Row } from './engine.js'
 import { after } from './later.js'
-import type { Id } from './list-options.js'
+import type { Id } from './filters/list-options.js'
 import type { Source } from './source.js'
 import type { Column, Relation, Table } from './table.js'
 

@@ -2,7 +2,7 @@
  * What a database must be able to do for records. One file an engine, behind this; what differs in SQL is its `Dialect`.
  * Answers come at once where the driver is synchronous, so that such a database costs no promise.
  */
-import type { Catalogue } from './catalogue.js'
+import type { Catalogue } from './schema/catalogue.js'
 import type { Column } from './table.js'
 
 /** There now, or later. */

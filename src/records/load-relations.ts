@@ -2,7 +2,7 @@
 import { didYouMean } from '../errors/did-you-mean.js'
 import { clip } from '../fields/faults.js'
 import type { Later, Row } from './engine.js'
-import { invalid } from './filter.js'
+import { invalid } from './filters/filter.js'
 import { after, attempt } from './later.js'
 import type { Source } from './source.js'
 import type { Relation, Table } from './table.js'

@@ -1,12 +1,12 @@
 /** The statements of one table: each is written once for every shape of question, then kept. */
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
 import type { TableCodec } from './codec.js'
-import { quote } from './ddl.js'
+import { quote } from './schema/ddl.js'
 import type { Dialect } from './engine.js'
-import type { Condition } from './filter.js'
-import { FilterWriter } from './filter-sql.js'
+import type { Condition } from './filters/filter.js'
+import { FilterWriter } from './filters/filter-sql.js'
 import { Kept } from './kept.js'
-import { writeOrder, type Order } from './order.js'
+import { writeOrder, type Order } from './filters/order.js'
 import type { Column, Relation, Table } from './table.js'
 
 type Fragment = RawBuilder<unknown>

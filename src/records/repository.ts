@@ -4,8 +4,8 @@ import { arrange, type Plan } from './builder.js'
 import type { TableCodec } from './codec.js'
 import type { Later, Row } from './engine.js'
 import { deleteRow } from './delete-row.js'
-import { FilterReader, invalid, type Condition } from './filter.js'
-import type { Where } from './filter-types.js'
+import { FilterReader, invalid, type Condition } from './filters/filter.js'
+import type { Where } from './filters/filter-types.js'
 import { insertMany, type InsertManyOptions } from './insert-many.js'
 import { toKey } from './key.js'
 import { after, attempt, promise } from './later.js'
@@ -16,8 +16,8 @@ import {
   type FindOptions,
   type Id,
   type ListOptions,
-} from './list-options.js'
-import { readOrder } from './order.js'
+} from './filters/list-options.js'
+import { readOrder } from './filters/order.js'
 import { createRelationLoader } from './load-relations.js'
 import type { Selection, TablePlans } from './plans.js'
 import { findReferrer } from './find-referrer.js'

@@ -1,6 +1,6 @@
 /** Asks `@Record({ rows })` which rows somebody may see and write. Closed where its answer is in doubt. */
 import type { Claims } from '../http/request.js'
-import { isPlainObject } from './filter.js'
+import { isPlainObject } from './filters/filter.js'
 import type { Table } from './table.js'
 
 /**

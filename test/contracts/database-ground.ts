@@ -1,7 +1,7 @@
 /** The shop's tables on one engine, where the parts of the database contract meet. */
 import type { HttpError } from '../../src/errors/http-error.js'
 import { connect, type Database } from '../../src/records/database.js'
-import type { ListOptions } from '../../src/records/list-options.js'
+import type { ListOptions } from '../../src/records/filters/list-options.js'
 import type { Repository } from '../../src/records/repository.js'
 import { Category, Product, shop } from '../records/shop.js'
 

@@ -1,6 +1,6 @@
 /** The plan of a generated mutation: what is answered is settled before anything is written. */
 import { arrange } from '../../records/builder.js'
-import type { Condition } from '../../records/filter.js'
+import type { Condition } from '../../records/filters/filter.js'
 import type { Later } from '../../records/engine.js'
 import { after } from '../../records/later.js'
 import { callerOf } from '../caller.js'

@@ -3,9 +3,9 @@
  * anything is gathered.
  */
 import { Slot, type Plan } from '../../records/builder.js'
-import type { Condition } from '../../records/filter.js'
-import { FilterWriter } from '../../records/filter-sql.js'
-import { writeOrder, type Order } from '../../records/order.js'
+import type { Condition } from '../../records/filters/filter.js'
+import { FilterWriter } from '../../records/filters/filter-sql.js'
+import { writeOrder, type Order } from '../../records/filters/order.js'
 import type { RecordsContext } from '../../records/source.js'
 import type { Column, Relation, Table } from '../../records/table.js'
 import type { ListQuestion } from '../records/question.js'

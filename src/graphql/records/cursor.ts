@@ -2,10 +2,10 @@
  * Cursors of pages: the values by which a row is sorted, its key last, as base64 of a JSON list. A page goes on behind
  * them whether or not the row is still there. Source: GraphQL Cursor Connections Specification, §4 and §5.
  */
-import { invalid, type Condition } from '../../records/filter.js'
+import { invalid, type Condition } from '../../records/filters/filter.js'
 import type { ColumnCodec, TableCodec } from '../../records/codec.js'
-import type { Operator } from '../../records/operators.js'
-import type { Order, OrderTerm } from '../../records/order.js'
+import type { Operator } from '../../records/filters/operators.js'
+import type { Order, OrderTerm } from '../../records/filters/order.js'
 
 /** A cursor belongs to an order: this is its first item. */
 export function cursorSignature(order: Order): string {

@@ -5,8 +5,13 @@
  */
 import type { AccessRule } from '../../auth/access.js'
 import { HttpError } from '../../errors/http-error.js'
-import { FilterReader, invalid, isPlainObject, type Condition } from '../../records/filter.js'
-import { readOrder, type Order } from '../../records/order.js'
+import {
+  FilterReader,
+  invalid,
+  isPlainObject,
+  type Condition,
+} from '../../records/filters/filter.js'
+import { readOrder, type Order } from '../../records/filters/order.js'
 import type { RecordsContext } from '../../records/source.js'
 import type { Table } from '../../records/table.js'
 import { visibleRows } from '../../records/visible-rows.js'

@@ -1,7 +1,7 @@
 /** Takes an `XInput` apart: the record's own values, records to be made with it, and ties. Source: decisions, GraphQL, Input. */
 import { HttpError } from '../../errors/http-error.js'
-import { invalid, isPlainObject } from '../../records/filter.js'
-import type { Id } from '../../records/list-options.js'
+import { invalid, isPlainObject } from '../../records/filters/filter.js'
+import type { Id } from '../../records/filters/list-options.js'
 import type { Caller } from '../caller.js'
 import { demand } from './access.js'
 import type { FieldModel, RecordModel, RelationModel } from './model.js'

@@ -1,5 +1,5 @@
 /** Reads PostgreSQL's catalogue, the schema that names without one lead to. Source: PostgreSQL, System Catalogs. */
-import type { ActualColumn, ActualForeignKey, ActualIndex, Catalogue } from '../catalogue.js'
+import type { ActualColumn, ActualForeignKey, ActualIndex, Catalogue } from '../schema/catalogue.js'
 import type { Row, Runner } from '../engine.js'
 
 export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> {

@@ -4,7 +4,7 @@
  * Sources: node-postgres, Pool and Queries; PostgreSQL, Extended Query.
  */
 import { setTimeout } from 'node:timers/promises'
-import type { Catalogue } from '../catalogue.js'
+import type { Catalogue } from '../schema/catalogue.js'
 import { EngineFault } from '../engine.js'
 import type {
   Dialect,

@@ -1,5 +1,5 @@
 /** Reads SQLite's catalogue. Source: SQLite, PRAGMA functions. */
-import type { ActualColumn, ActualForeignKey, ActualIndex, Catalogue } from '../catalogue.js'
+import type { ActualColumn, ActualForeignKey, ActualIndex, Catalogue } from '../schema/catalogue.js'
 import type { Row, Runner } from '../engine.js'
 
 export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {

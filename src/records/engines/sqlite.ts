@@ -6,7 +6,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import type { Catalogue } from '../catalogue.js'
+import type { Catalogue } from '../schema/catalogue.js'
 import { EngineFault, type Engine, type Row, type Statement } from '../engine.js'
 import type { Later, QueryResult, Runner, SchemaOptions, TransactionRunner } from '../engine.js'
 import { Turn } from '../turn.js'

@@ -1,7 +1,7 @@
 /** Writes differences as a migration's text, with what needs an eye on it said beside it. */
-import { quote } from './ddl.js'
-import type { Difference } from './difference.js'
-import { onceRebuilt } from './sync.js'
+import { quote } from '../schema/ddl.js'
+import type { Difference } from '../schema/difference.js'
+import { onceRebuilt } from '../schema/sync.js'
 
 /** Whether there is anything to do; what belongs to no record may stay. */
 export function isNeeded(differences: readonly Difference[]): boolean {

@@ -10,8 +10,8 @@ import {
   readApplied,
   recordMigration,
 } from './applied-migrations.js'
-import type { Database } from './database.js'
-import { EngineFault, type TransactionRunner } from './engine.js'
+import type { Database } from '../database.js'
+import { EngineFault, type TransactionRunner } from '../engine.js'
 import { readMigrations, toFileName, type MigrationFile } from './migration-files.js'
 import { splitStatements } from './split-statements.js'
 

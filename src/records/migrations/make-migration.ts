@@ -2,7 +2,7 @@
  * Writes a migration for every engine, connected or not: from where the engine's earlier files lead to what the records
  * want.
  */
-import type { Catalogue } from './catalogue.js'
+import type { Catalogue } from '../schema/catalogue.js'
 import {
   exclusively,
   migrationFault,
@@ -10,15 +10,15 @@ import {
   readApplied,
   recordMigration,
 } from './applied-migrations.js'
-import type { Database } from './database.js'
-import { findDifferences, type Difference } from './difference.js'
-import type { Dialect } from './engine.js'
-import { dialects } from './engine-for-url.js'
+import type { Database } from '../database.js'
+import { findDifferences, type Difference } from '../schema/difference.js'
+import type { Dialect } from '../engine.js'
+import { dialects } from '../engine-for-url.js'
 import { readMigrations, writeMigrationFile } from './migration-files.js'
 import { isNeeded, writeMigration } from './migration-text.js'
 import { defaultFolder, type MigrationOptions } from './migrations.js'
 import { dumpSqlite, replaySqlite } from './replay-migrations.js'
-import { toSchema, type TableSchema } from './schema.js'
+import { toSchema, type TableSchema } from '../schema/schema.js'
 import { readSnapshot, toCatalogue, writeSnapshot } from './schema-snapshot.js'
 
 export interface MadeMigration {

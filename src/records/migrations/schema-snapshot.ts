@@ -1,11 +1,11 @@
 /** `schema.postgres.json`: where an engine's migrations lead, kept beside them for who is connected to another. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DeclarationError } from '../errors/declaration-error.js'
-import type { ActualColumn, ActualForeignKey, ActualIndex, Catalogue } from './catalogue.js'
-import { toBareType } from './difference.js'
+import { DeclarationError } from '../../errors/declaration-error.js'
+import type { ActualColumn, ActualForeignKey, ActualIndex, Catalogue } from '../schema/catalogue.js'
+import { toBareType } from '../schema/difference.js'
 import type { EngineName } from './migration-files.js'
-import type { TableSchema } from './schema.js'
+import type { TableSchema } from '../schema/schema.js'
 
 /** By table. */
 type Snapshot = Readonly<Record<string, SnapshotTable>>

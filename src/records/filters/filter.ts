@@ -2,13 +2,13 @@
  * Reads a filter: every name is looked up and every value checked, so that what a client sent ends as data in a
  * placeholder or as 400. Answers a plain tree, and a key under which the statement made of it is kept.
  */
-import { didYouMean } from '../errors/did-you-mean.js'
-import { HttpError } from '../errors/http-error.js'
-import { clip } from '../fields/faults.js'
-import type { ColumnCodec, TableCodec } from './codec.js'
-import type { Dialect } from './engine.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { HttpError } from '../../errors/http-error.js'
+import { clip } from '../../fields/faults.js'
+import type { ColumnCodec, TableCodec } from '../codec.js'
+import type { Dialect } from '../engine.js'
 import { operators, type Operator } from './operators.js'
-import type { Relation, Table } from './table.js'
+import type { Relation, Table } from '../table.js'
 
 export type Condition =
   | {
