@@ -2,11 +2,12 @@
  * The Node server: hands each request on, answers by itself what never becomes one, and closes without losing any.
  * Source: decisions, Requests, "Times"; RFC 9112.
  */
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Incoming, Outgoing } from './exchange.js'
 import { headBytes, mostHeaders } from './limits.js'
+import { WaitingAnswers } from './waiting-answers.js'
 
 /** All in milliseconds. */
 export interface Times {
@@ -65,8 +66,13 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   })
   // Node drops further headers without a word, by itself from the 1,001st on. `headFault` refuses a head with so many.
   server.maxHeadersCount = mostHeaders
-  server.on('request', options.serve)
-  server.on('checkContinue', options.serve)
+  const waiting = new WaitingAnswers()
+  const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    waiting.watch(incoming, outgoing)
+    options.serve(incoming, outgoing)
+  }
+  server.on('request', serve)
+  server.on('checkContinue', serve)
   server.on('checkExpectation', options.refuseExpectation)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     answerClientError(error, socket, options.faultHeaders)

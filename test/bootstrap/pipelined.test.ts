@@ -7,10 +7,14 @@ import {
   Module,
   reply,
   type Application,
+  type HttpRequest,
 } from '../../src/index.js'
-import { exchange } from './raw-client.js'
+import { exchange, open } from './raw-client.js'
 
 const long = 'lamp '.repeat(400_000)
+
+/** Told by streams and handlers of requests that wait behind another. */
+const told: { begun?: () => void; letGo?: (what: string) => void } = {}
 
 @Controller
 class TestController {
@@ -38,6 +42,27 @@ class TestController {
   @Get('/header')
   header() {
     return reply({ ok: true }).header('Content-Disposition', 'inline; filename="lämpchen.txt"')
+  }
+
+  @Get('/never')
+  never() {
+    return new Promise(() => undefined)
+  }
+
+  @Get('/drops')
+  async *drops() {
+    try {
+      told.begun?.()
+      for (;;) yield long
+    } finally {
+      told.letGo?.('the stream')
+    }
+  }
+
+  @Get('/signal')
+  signal(request: HttpRequest) {
+    request.signal.addEventListener('abort', () => told.letGo?.('the handler'))
+    return new Promise(() => undefined)
   }
 
   @Get('/bytes')
@@ -123,5 +148,27 @@ describe('requests that come in one piece', () => {
     const received = await exchange(app.url, head + head + last)
     expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3)
     expect(received).not.toContain('{')
+  })
+
+  it('are let go, those that wait for their turn too, when the client leaves', async () => {
+    const letGo: string[] = []
+    const all = new Promise<void>((resolve) => {
+      told.letGo = (what) => {
+        letGo.push(what)
+        if (letGo.length === 3) resolve()
+      }
+    })
+    const begun = new Promise<void>((resolve) => {
+      told.begun = resolve
+    })
+    const heads = ['/never', '/signal', '/drops', '/drops'].map(
+      (path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`,
+    )
+    const socket = open(app.url)
+    socket.write(heads.join(''))
+    await begun
+    socket.destroy()
+    await all
+    expect(letGo.sort()).toEqual(['the handler', 'the stream', 'the stream'])
   })
 })
