@@ -16,12 +16,12 @@ export function openSqliteStore() {
   const database = openSqlite()
   const prepare = (sql) => database.prepare(sql)
   const one = prepare(`select ${item} from item where id = ?`)
-  const many = prepare(`select ${item} from item order by id limit ?`)
-  const categories = prepare('select id, name from category order by id limit ?')
+  const many = prepare(`select ${item} from item order by id limit ? + 0`)
+  const categories = prepare('select id, name from category order by id limit ? + 0')
   const category = prepare('select id, name from category where id = ?')
-  const itemsOf = prepare(`select ${item} from item where category_id = ? order by id limit ?`)
+  const itemsOf = prepare(`select ${item} from item where category_id = ? order by id limit ? + 0`)
   const reviewsOf = prepare(
-    'select id, stars, text from review where item_id = ? order by id limit ?',
+    'select id, stars, text from review where item_id = ? order by id limit ? + 0',
   )
   const update = prepare(`update item set price = ? where id = ? returning ${item}`)
   return {

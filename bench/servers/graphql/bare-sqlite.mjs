@@ -10,9 +10,9 @@ const prepare = (sql) => {
 const category = `json_object('id', cast(c.id as text), 'name', c.name)`
 const itemFields = `'id', cast(i.id as text), 'name', i.name, 'price', i.price`
 const reviews = `(select json_group_array(json_object('id', cast(r.id as text), 'stars', r.stars, 'text', r.text))
-  from (select id, stars, text from review where item_id = i.id order by id limit ?) r)`
+  from (select id, stars, text from review where item_id = i.id order by id limit ? + 0) r)`
 const items = `(select json_group_array(json_object(${itemFields}, 'reviews', ${reviews}))
-  from (select id, name, price from item where category_id = c.id order by id limit ?) i)`
+  from (select id, name, price from item where category_id = c.id order by id limit ? + 0) i)`
 
 const updated = database
   .prepare(
@@ -24,10 +24,10 @@ const updated = database
 /** Its limits stand in the order of the text, the innermost first. */
 const tree =
   prepare(`select '{"data":{"categories":' || json_group_array(json_object('id', cast(c.id as text), 'name', c.name, 'items', ${items})) || '}}'
-    from (select id, name from category order by id limit ?) c`)
+    from (select id, name from category order by id limit ? + 0) c`)
 export const statements = {
   list: prepare(`select '{"data":{"items":' || json_group_array(json_object(${itemFields}, 'category', ${category})) || '}}'
-    from (select * from item order by id limit ?) i cross join category c on c.id = i.category_id`),
+    from (select * from item order by id limit ? + 0) i cross join category c on c.id = i.category_id`),
   deep: (categoryLimit, itemLimit, reviewLimit) => tree(reviewLimit, itemLimit, categoryLimit),
   one: prepare(`select '{"data":{"item":' || coalesce((select json_object(${itemFields}, 'category', ${category})
     from item i join category c on c.id = i.category_id where i.id = ?), 'null') || '}}'`),

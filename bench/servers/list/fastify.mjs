@@ -4,7 +4,7 @@ import { announce, cors } from '../contract.mjs'
 import { openSqlite } from '../shop-sqlite.mjs'
 
 const list = openSqlite().prepare(
-  'select id, name, price, category_id as "categoryId" from item order by id limit ?',
+  'select id, name, price, category_id as "categoryId" from item order by id limit ? + 0',
 )
 
 const app = Fastify()

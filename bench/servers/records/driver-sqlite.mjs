@@ -6,7 +6,7 @@ import { keyOf, listLimit, manyRows } from './calls.mjs'
 const database = openSqlite()
 const columns = 'id, name, price, category_id as "categoryId"'
 const find = database.prepare(`select ${columns} from item where id = ?`)
-const list = database.prepare(`select ${columns} from item order by id limit ?`)
+const list = database.prepare(`select ${columns} from item order by id limit ? + 0`)
 const insert = database.prepare('insert into item (name, price, category_id) values (?, ?, ?)')
 
 answerCalls({
