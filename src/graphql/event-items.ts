@@ -1,7 +1,7 @@
 /** Results as events. Source: GraphQL over Server-Sent Events, "Distinct connections mode". */
 import type { EventItem } from '../http/events.js'
 import type { EntryOptions } from './error-entries.js'
-import type { Outcome } from './executor.js'
+import type { Outcome } from './outcome.js'
 import { mapIterator } from './map-iterator.js'
 import { toResultText } from './result.js'
 

@@ -16,21 +16,9 @@ import { mapIterator } from './map-iterator.js'
 import { OpenStreams } from './open-streams.js'
 import type { Operation } from './operation.js'
 import { excessCost, Operations, Refusal } from './operations.js'
+import { notRun, type Outcome, type Variables } from './outcome.js'
 import { resolveKey } from './resolve-key.js'
 import { runRoots } from './run-roots.js'
-
-export type Variables = Readonly<Record<string, unknown>>
-
-/** What an operation gave. */
-export interface Outcome {
-  /** Undefined: nothing ran, and `errors` say why. */
-  readonly data: object | null | undefined
-  /** The JSON text of `data`, where it was never a value; then `data` is undefined. */
-  readonly text: string | undefined
-  readonly errors: readonly GraphQLError[] | undefined
-  /** Set where the caller may not run it. */
-  readonly refused: Exclude<Admission, 'admitted'> | undefined
-}
 
 /** Who may run what, where a root field says nothing. */
 export interface DefaultAccess {
@@ -189,11 +177,6 @@ export class Executor {
     })
     return isThenable(result) ? result.then(toOutcome) : toOutcome(result)
   }
-}
-
-/** An outcome of which nothing ran. */
-export function notRun(errors: readonly GraphQLError[]): Outcome {
-  return { data: undefined, text: undefined, errors, refused: undefined }
 }
 
 const noVariables: { readonly variables: Variables } = Object.freeze({

@@ -1,6 +1,6 @@
 /** Writes results: as values for the program, as text for the endpoint. Source: decisions, GraphQL, "Status" and "Error entries". */
 import { toErrorEntry, type EntryOptions, type ErrorEntry } from './error-entries.js'
-import type { Outcome } from './executor.js'
+import type { Outcome } from './outcome.js'
 
 /** What `execute` and `handleRequest` give. */
 export interface GraphQLResult {

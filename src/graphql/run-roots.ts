@@ -3,9 +3,9 @@ import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from 
 import { isThenable } from '../http/thenable.js'
 import type { Later } from '../records/engine.js'
 import { after, attempt } from '../records/later.js'
-import type { Outcome, Variables } from './executor.js'
 import { graphqlLibrary } from './library.js'
 import type { Operation, RootField } from './operation.js'
+import type { Outcome, Variables } from './outcome.js'
 import { resolveKey } from './resolve-key.js'
 
 export interface RunInput {
