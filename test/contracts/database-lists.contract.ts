@@ -75,6 +75,39 @@ export function describeLists(ground: Ground): void {
       expect(await ground.names({ where: { tags: { word: 'red' } } })).toStrictEqual([])
     })
 
+    it('goes through relations of many below each other', async () => {
+      const [apple, lamp] = await ground.products.list()
+      const tags = ground.database.records(Tag)
+      const [red, blue] = [await tags.create({ word: 'red' }), await tags.create({ word: 'blue' })]
+      await ground.products.link(apple!.id, 'tags', [red.id, blue.id])
+      await ground.products.link(lamp!.id, 'tags', [blue.id])
+      await ground.database.records(Review).create({ stars: 2, productId: lamp!.id })
+      const dark = await ground.categories.create({ name: 'Dark' })
+      await ground.create({ name: 'Night', categoryId: dark.id })
+      const byTag = { tags: { products: { name: 'lamp' } } }
+      expect(await ground.names({ where: byTag })).toStrictEqual(['Äpfel', 'lamp'])
+      const byReview = { category: { products: { reviews: { stars: 2 } } } }
+      expect(await ground.names({ where: byReview })).toStrictEqual(all)
+      expect(await ground.names({ where: { not: byReview } })).toStrictEqual(['Night'])
+      const without = { category: { not: { products: { tags: {} } } } }
+      expect(await ground.names({ where: without })).toStrictEqual(['Night'])
+      await tags.delete(blue.id)
+      expect(await ground.names({ where: byTag })).toStrictEqual([])
+    })
+
+    // Row by row it would take 100 to the power of 5 steps: this test would not end.
+    it('looks at each row once, however many ways lead to it', async () => {
+      const rows = Array.from({ length: 100 }, (_, index) => ({ name: `p${index}` }))
+      const whole = { price: 1, categoryId: ground.light.id }
+      await ground.products.insertMany(rows.map((row) => ({ ...row, ...whole })))
+      let where: object = { name: 'Dark' }
+      for (let level = 0; level < 9; level++) {
+        where = level % 2 === 0 ? { category: where } : { products: where }
+      }
+      expect(await ground.products.count(where)).toBe(0)
+      expect(await ground.products.count({ not: where })).toBe(104)
+    })
+
     it.each<[unknown, string]>([
       [{ nope: 1 }, 'nope'],
       [{ pric: 1 }, 'pric'],

@@ -18,16 +18,19 @@ export class FilterWriter {
     this.#dialect = dialect
   }
 
-  /** @param alias of the table that the condition was read for */
-  write(condition: Condition, alias: string): Fragment {
+  /**
+   * @param alias of the table that the condition was read for
+   * @param isBelow whether the alias depends on the row of another table
+   */
+  write(condition: Condition, alias: string, isBelow = false): Fragment {
     const { sql } = this
     switch (condition.kind) {
       case 'all':
       case 'any':
-        return this.#writeGroup(condition, alias)
+        return this.#writeGroup(condition, alias, isBelow)
       case 'not':
         // Not `not (…)`: that is null where a comparison with null was, and finds neither side.
-        return sql`(${this.write(condition.part, alias)}) is not true`
+        return sql`(${this.write(condition.part, alias, isBelow)}) is not true`
       case 'null':
         return condition.isNull
           ? sql`${this.ref(alias, condition.codec.column)} is null`
@@ -37,7 +40,9 @@ export class FilterWriter {
       case 'compare':
         return this.#writeCompare(condition, alias)
       case 'related':
-        return this.#writeRelated(condition.relation, condition.part, alias)
+        return isBelow && condition.relation.kind !== 'belongsTo'
+          ? this.#writeAmong(condition.relation, condition.part, alias)
+          : this.#writeRelated(condition.relation, condition.part, alias)
     }
   }
 
@@ -52,10 +57,11 @@ export class FilterWriter {
   #writeGroup(
     { kind, parts }: { kind: 'all' | 'any'; parts: readonly Condition[] },
     alias: string,
+    isBelow: boolean,
   ) {
     const { sql } = this
     if (parts.length === 0) return kind === 'all' ? sql`1 = 1` : sql`1 = 0`
-    const written = parts.map((part) => this.write(part, alias))
+    const written = parts.map((part) => this.write(part, alias, isBelow))
     return sql`(${sql.join(written, kind === 'all' ? sql` and ` : sql` or `)})`
   }
 
@@ -87,25 +93,53 @@ export class FilterWriter {
     return orNull ? sql`(${test} or ${column} is null)` : test
   }
 
-  /** There is a related row of which the condition holds. */
+  /** There is a related row of which the condition holds: looked for anew for each row of the alias. */
   #writeRelated(relation: Relation, part: Condition, alias: string): Fragment {
     const { sql } = this
-    const { target, local, foreign, join } = relation
-    const other = `r${++this.#aliases}`
+    const other = this.#newAlias()
+    const inner = this.write(part, other, true)
+    const { tables, theirs } = this.#reach(relation, other)
+    const living = this.#living(relation, other)
+    return sql`exists (select 1 from ${tables} where ${theirs} = ${this.ref(alias, relation.local)}${living} and ${inner})`
+  }
+
+  /**
+   * The same by a list of keys that does not depend on the alias's row, so that the database makes it once. Rows of
+   * many below each other's rows of many would be looked through as often as there are ways to them: a few names in a
+   * client's filter, and minutes of work.
+   */
+  #writeAmong(relation: Relation, part: Condition, alias: string): Fragment {
+    const { sql } = this
+    const other = this.#newAlias()
     const inner = this.write(part, other)
-    const living =
-      target.deletedAt === undefined
-        ? sql``
-        : sql` and ${this.ref(other, target.deletedAt)} is null`
+    const { tables, theirs } = this.#reach(relation, other)
+    const living = this.#living(relation, other)
+    return sql`${this.ref(alias, relation.local)} in (select ${theirs} from ${tables} where ${inner}${living})`
+  }
+
+  #newAlias(): string {
+    return `r${++this.#aliases}`
+  }
+
+  /** The target's rows as `other`, with what holds the key of the relation's own side. */
+  #reach(
+    { target, foreign, join }: Relation,
+    other: string,
+  ): { tables: Fragment; theirs: Fragment } {
+    const { sql } = this
     const table = sql`${sql.table(target.name)} as ${sql.id(other)}`
-    const mine = this.ref(alias, local)
-    if (join === undefined) {
-      return sql`exists (select 1 from ${table} where ${this.ref(other, foreign)} = ${mine}${living} and ${inner})`
-    }
+    const key = this.ref(other, foreign)
+    if (join === undefined) return { tables: table, theirs: key }
     const pair = `${other}j`
-    const pairs = sql`${sql.table(join.name)} as ${sql.id(pair)}`
-    const on = sql`${this.ref(other, foreign)} = ${sql.ref(`${pair}.${join.to}`)}`
-    const from = sql`${sql.ref(`${pair}.${join.from}`)} = ${mine}`
-    return sql`exists (select 1 from ${pairs} inner join ${table} on ${on} where ${from}${living} and ${inner})`
+    const on = sql`${key} = ${sql.ref(`${pair}.${join.to}`)}`
+    return {
+      tables: sql`${sql.table(join.name)} as ${sql.id(pair)} inner join ${table} on ${on}`,
+      theirs: sql.ref(`${pair}.${join.from}`),
+    }
+  }
+
+  #living({ target }: Relation, other: string): Fragment {
+    if (target.deletedAt === undefined) return this.sql``
+    return this.sql` and ${this.ref(other, target.deletedAt)} is null`
   }
 }
