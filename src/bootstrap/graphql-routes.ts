@@ -1,21 +1,15 @@
 /** GraphQL's place in the application: which instances there are, their problems at bootstrap, their pages as routes. */
 import type { Problem } from '../errors/declaration-error.js'
-import { GraphQL, type GraphQLOptions, type GraphQLRouteOptions } from '../graphql/graphql.js'
+import { GraphQL } from '../graphql/graphql.js'
 import { graphqlPages, type GraphqlPage } from '../graphql/graphql-pages.js'
 import type { Limits } from '../http/limits.js'
 import { parsePattern } from '../routing/pattern.js'
 import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
+import type { ApplicationGraphQLOptions } from './options.js'
 import { pageRoute, type PageRoute } from './page-route.js'
 import { openSession, readWithin, saveSession, type ServeContext } from './serve-route.js'
 import type { Step } from './served-route.js'
-
-/** The endpoint of the module's records. */
-export interface ApplicationGraphQLOptions
-  extends Omit<GraphQLOptions, 'database' | 'log'>, GraphQLRouteOptions {
-  /** Default `/graphql`. */
-  path?: string
-}
 
 export interface PlannedGraphql {
   /** `app.graphql`: the one of the records, else the first of the module. */

@@ -2,6 +2,7 @@
 import type { AuthOptions } from '../auth/options.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
+import type { GraphQLOptions, GraphQLRouteOptions } from '../graphql/graphql.js'
 import { findCorsProblems, type CorsOptions } from '../http/cors.js'
 import { defaultLimits, multipartAround, readSize, type Limits } from '../http/limits.js'
 import { silentLog, type Log } from '../http/log.js'
@@ -10,7 +11,6 @@ import type { Database } from '../records/database.js'
 import { resolveDocsOptions, type DocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Environment } from './environment.js'
-import type { ApplicationGraphQLOptions } from './graphql-routes.js'
 import type { Token } from './provider.js'
 import { checkUnknownKeys } from './unknown-keys.js'
 
@@ -19,6 +19,13 @@ export interface SessionOptions {
   idle?: number
   /** Where sessions are kept. Default: in the database where there is one, else in memory. */
   store?: SessionStore
+}
+
+/** The endpoint of the module's records. */
+export interface ApplicationGraphQLOptions
+  extends Omit<GraphQLOptions, 'database' | 'log'>, GraphQLRouteOptions {
+  /** Default `/graphql`. */
+  path?: string
 }
 
 export interface BootstrapOptions {

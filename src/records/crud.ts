@@ -24,7 +24,8 @@ import { ClientRecords } from './client-records.js'
 import { readCrudQuery } from './crud-query.js'
 import type { Database } from './database.js'
 import type { Id } from './filters/list-options.js'
-import { readTable, type Table } from './table.js'
+import { readTable } from './read-table.js'
+import type { Table } from './table.js'
 
 export type CrudOperation = 'list' | 'find' | 'create' | 'update' | 'delete'
 

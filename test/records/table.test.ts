@@ -7,7 +7,7 @@ import { toIndexName, toSnakeCase } from '../../src/records/column-names.js'
 import { connect } from '../../src/records/database.js'
 import { Record } from '../../src/records/record.js'
 import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/relations.js'
-import { readTable, readTables } from '../../src/records/table.js'
+import { readTable, readTables } from '../../src/records/read-table.js'
 import { Author, Category, Person, Product, Review, shop, Tag } from './shop.js'
 
 function faults(...types: Class[]): string[] {
