@@ -1,11 +1,35 @@
 /** The application's log: pino on standard output, unless it brings its own. */
 import { silentLog, type Log } from '../http/log.js'
 
-/** @param logger true or nothing: pino; false: none */
+/**
+ * @param logger true or nothing: pino; false: none
+ * @returns a log that never throws, whatever the logger does: what goes wrong is logged where a request waits for its
+ *   answer, or a process for its next turn
+ */
 export async function createLog(logger: Log | boolean | undefined, level: string): Promise<Log> {
-  if (logger !== undefined && typeof logger !== 'boolean') return logger
+  if (logger !== undefined && typeof logger !== 'boolean') return unfailing(logger)
   if (logger === false || level === 'silent') return silentLog
   const { default: pino } = await import('pino')
   const log: Log = pino({ level, base: undefined })
-  return log
+  // Pino looks at what it is given: what a program throws may have getters that throw again.
+  return unfailing(log)
+}
+
+function unfailing(log: Log): Log {
+  const at = (level: keyof Log) => (details: object, message: string) => {
+    try {
+      log[level](details, message)
+    } catch {
+      warnWithout(log, level, message)
+    }
+  }
+  return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
+}
+
+function warnWithout(log: Log, level: keyof Log, message: string): void {
+  try {
+    log[level]({}, `${message}; the details could not be logged`)
+  } catch {
+    // There is no other place to say it.
+  }
 }

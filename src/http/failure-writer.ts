@@ -24,7 +24,7 @@ export class FailureWriter {
   /** Logs the error where its client is not told, then answers, or cuts off an answer that has begun. Never throws. */
   answer(request: HttpRequest, error: unknown): void {
     const { outgoing } = request
-    this.#report(request, error)
+    this.#tell(request, error)
     if (outgoing.destroyed || outgoing.writableEnded) return
     if (outgoing.headersSent) {
       // What was announced cannot be kept, so the client must see that the answer is cut off; what was written in this
@@ -59,7 +59,7 @@ export class FailureWriter {
   /** When even the error's answer cannot be sent, because of a header: the masked one, without any of the headers. */
   #sendLastResort(request: HttpRequest, cause: unknown): void {
     const { outgoing } = request
-    this.#report(request, cause)
+    this.#tell(request, cause)
     request.responseHeaders = ['X-Request-Id', request.id]
     // Node keeps the phrase of a status that it then refused to send.
     if ('statusMessage' in outgoing) outgoing.statusMessage = ''
@@ -67,6 +67,16 @@ export class FailureWriter {
       this.#sendError(request, toErrorAnswer(cause, undefined))
     } catch {
       outgoing.destroy()
+    }
+  }
+
+  /** What was thrown may throw in its turn when it is looked at: a proxy, a getter. */
+  #tell(request: HttpRequest, error: unknown): void {
+    try {
+      this.#report(request, error)
+    } catch {
+      const { method, path } = request
+      this.#log.error({ requestId: request.id, method, path }, 'request failed')
     }
   }
 

@@ -1,4 +1,4 @@
-/** What the house writes its log to; pino's logger is one. Tests give their own. */
+/** What the house writes its log to; pino's logger is one. Tests give their own. Its methods must not throw. */
 export interface Log {
   error(details: object, message: string): void
   warn(details: object, message: string): void

@@ -67,6 +67,17 @@ describe('fail', () => {
     ])
   })
 
+  it('masks what throws when it is looked at', async () => {
+    const refuse = (): never => {
+      throw new Error('Do not look.')
+    }
+    const hostile = new Proxy({}, { get: refuse, has: refuse, getPrototypeOf: refuse })
+    const answer = await failWith(hostile)
+    expect(answer).toMatchObject({ status: 500, text: masked })
+    expect(answer.log[0]).toMatchObject({ level: 'error', message: 'request failed' })
+    expect(answer.log[0]?.details['requestId']).toBe(answer.headers['x-request-id'])
+  })
+
   it('keeps a sane request id and replaces another', async () => {
     const kept = await failWith(new Error('x'), { headers: { 'x-request-id': 'abc-1' } })
     expect(kept.headers['x-request-id']).toBe('abc-1')
