@@ -40,13 +40,13 @@ export async function startWorkers(count: number, log: Log): Promise<Workers> {
       const lived = performance.now() - began
       setTimeout(
         () => {
-          if (!closing) keep(cluster.fork())
+          if (!closing) keep(fork())
         },
         lived < shortLife ? shortLife : 0,
       )
     })
   }
-  const workers = Array.from({ length: count }, () => cluster.fork())
+  const workers = Array.from({ length: count }, fork)
   const close = async (): Promise<void> => {
     closing = true
     const open = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
@@ -60,6 +60,17 @@ export async function startWorkers(count: number, log: Log): Promise<Workers> {
     await close()
     throw error
   }
+}
+
+/** Those that have said where they listen: they take messages. */
+const listening = new WeakSet<Worker>()
+
+function fork(): Worker {
+  const worker = cluster.fork()
+  worker.on('message', (message: Partial<Message>) => {
+    if (message.filigree === 'listening') listening.add(worker)
+  })
+  return worker
 }
 
 /** In a worker: tells the first process where it listens, and closes when it is asked to. */
@@ -91,7 +102,9 @@ function whenListening(worker: Worker): Promise<string> {
 async function closeWorker(worker: Worker): Promise<void> {
   if (worker.isDead()) return
   const ended = once(worker, 'exit')
-  if (worker.isConnected()) worker.send({ filigree: 'close' } satisfies Message)
-  else worker.process.kill()
+  // Who is still starting has no ear for a message yet, and nothing in flight: it would listen after all, and stay.
+  if (worker.isConnected() && listening.has(worker)) {
+    worker.send({ filigree: 'close' } satisfies Message)
+  } else worker.process.kill()
   await ended
 }

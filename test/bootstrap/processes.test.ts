@@ -7,7 +7,10 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 
 const children: ChildProcessWithoutNullStreams[] = []
 
-function start(fixture: string): ChildProcessWithoutNullStreams {
+function start(
+  fixture: string,
+  variables: Readonly<Record<string, string>> = {},
+): ChildProcessWithoutNullStreams {
   const path = fileURLToPath(new URL(`./fixtures/${fixture}.ts`, import.meta.url))
   const child = spawn(process.execPath, ['--import', 'tsx', path], {
     env: {
@@ -15,6 +18,7 @@ function start(fixture: string): ChildProcessWithoutNullStreams {
       NODE_ENV: 'development',
       APP_API_KEY: '',
       TSX_TSCONFIG_PATH: 'test/tsconfig.json',
+      ...variables,
     },
   })
   child.stdout.setEncoding('utf8')
@@ -83,5 +87,14 @@ describe('workers', () => {
     child.kill('SIGTERM')
     expect(await exitCode(child)).toBe(0)
     await expect(ask(`${url}/pid`)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('end together, one that is still starting too', async () => {
+    const child = start('workers', { SLOW: '1' })
+    const url = await line(child)
+    await ask(`${url}/crash`)
+    expect(await line(child)).toBe('starting')
+    child.kill('SIGTERM')
+    expect(await exitCode(child)).toBe(0)
   })
 })
