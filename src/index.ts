@@ -1,7 +1,12 @@
-/** The face of Filigree: everything an application imports. Grouped by floor, from declarations to the application. */
+/**
+ * The face of Filigree: everything an application imports, and every type that the declarations of its own files have to
+ * name. Grouped by floor, from declarations to the application.
+ */
 
 export { HttpError, type FieldFault, type HttpErrorOptions } from './errors/http-error.js'
 export { DeclarationError, type Problem } from './errors/declaration-error.js'
+
+export type { AnyDecorator } from './metadata/dialect.js'
 
 export { Field } from './fields/field.js'
 export { omit, partial, pick } from './fields/derive.js'
@@ -14,8 +19,8 @@ export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/verb
 export type { Claims, HttpRequest, RequestAuth, Session, UploadedFiles } from './http/request.js'
 export type { UploadedFile } from './http/uploaded-file.js'
 export { html, redirect, reply, type RedirectStatus, type Reply } from './http/reply.js'
-export { file, type FileOptions } from './http/file-reply.js'
-export { events, type EventItem } from './http/events.js'
+export { file, type FileBody, type FileOptions } from './http/file-reply.js'
+export { events, type EventItem, type EventStream } from './http/events.js'
 export type { CookieOptions } from './http/cookies.js'
 export type { CorsOptions } from './http/cors.js'
 export type { Log } from './http/log.js'
@@ -34,13 +39,17 @@ export { Record, type RecordOptions } from './records/record.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/relations.js'
 export { connect, Database, type Transaction } from './records/database.js'
 export type { Repository } from './records/repository.js'
+export type { Where } from './records/filters/filter-types.js'
+export type { ListOptions } from './records/filters/list-options.js'
+export type { Change } from './records/changes.js'
+export type { QueryBuilder } from './records/builder.js'
 
 export { GraphQL, type GraphQLOptions, type GraphQLRouteOptions } from './graphql/graphql.js'
 export type { ErrorEntry } from './graphql/error-entries.js'
 export type { RequestContext } from './graphql/caller.js'
 export type { GraphqlLimits } from './graphql/limits.js'
 export type { GraphQLResult } from './graphql/result.js'
-export type { AddedFieldDefinition, RootDefinition } from './graphql/schema.js'
+export type { AddedFieldDefinition, RootDefinition, Schema } from './graphql/schema.js'
 export { Resolve, type ResolveOptions } from './graphql/records/resolve-note.js'
 
 export { bootstrap } from './bootstrap/bootstrap.js'

@@ -5,8 +5,7 @@ import { addConstraint, isSent, readConstraints, type ValidatorNote } from './cl
 import { fieldNotes, givenKey, type FieldNote } from './field.js'
 import { initialValues } from './instance.js'
 
-/** A class to extend or to use as it is. */
-export type Derived<T> = new () => T
+// What they give is written out in each signature: declarations of `class Login extends pick(…)` could not name it.
 
 /**
  * A class with some of another's fields. Rules, documentation, types and class-validator's decorators come along;
@@ -21,11 +20,12 @@ export type Derived<T> = new () => T
 export function pick<T extends object, K extends keyof T & string>(
   type: Class<T>,
   ...names: readonly K[]
-): Derived<Pick<T, K>> {
+): new () => Pick<T, K> {
   const wanted = new Set<string>(names)
   refuseUnknown(type, wanted, 'pick')
-  return derive(type, `${type.name}${names.map(capitalised).join('')}`, wanted) as Derived<
-    Pick<T, K>
+  return derive(type, `${type.name}${names.map(capitalised).join('')}`, wanted) as new () => Pick<
+    T,
+    K
   >
 }
 
@@ -41,12 +41,12 @@ export function pick<T extends object, K extends keyof T & string>(
 export function omit<T extends object, K extends keyof T & string>(
   type: Class<T>,
   ...names: readonly K[]
-): Derived<Omit<T, K>> {
+): new () => Omit<T, K> {
   const unwanted = new Set<string>(names)
   refuseUnknown(type, unwanted, 'omit')
   const wanted = new Set([...fieldNames(type)].filter((name) => !unwanted.has(name)))
   const name = `${type.name}Without${names.map(capitalised).join('')}`
-  return derive(type, name, wanted) as Derived<Omit<T, K>>
+  return derive(type, name, wanted) as new () => Omit<T, K>
 }
 
 /**
@@ -56,8 +56,8 @@ export function omit<T extends object, K extends keyof T & string>(
  * class UserChanges extends partial(omit(User, 'id')) {}
  * ```
  */
-export function partial<T extends object>(type: Class<T>): Derived<Partial<T>> {
-  return derive(type, `Partial${type.name}`, fieldNames(type), true) as Derived<Partial<T>>
+export function partial<T extends object>(type: Class<T>): new () => Partial<T> {
+  return derive(type, `Partial${type.name}`, fieldNames(type), true) as new () => Partial<T>
 }
 
 function derive(type: Class, name: string, wanted: ReadonlySet<string>, loose = false): Class {
