@@ -138,6 +138,16 @@ export function describeLists(ground: Ground): void {
       expect(error.errors?.[0]?.path).toBe(path)
     })
 
+    it.each(['like', 'ilike'])('lets a client ask for 20 patterns by %s', async (operator) => {
+      const ask = (most: number) => ({
+        or: Array.from({ length: most }, (_, index) => ({ name: { [operator]: `%la${index}%` } })),
+      })
+      await expect(ground.names({ where: ask(20), from: 'client' })).resolves.toStrictEqual([])
+      await expect(ground.names({ where: ask(21) })).resolves.toStrictEqual([])
+      const error = await failure(ground.products.list({ where: ask(21), from: 'client' }))
+      expect(error).toMatchObject({ status: 400, errors: [{ path: `or.20.name.${operator}` }] })
+    })
+
     it('lets a client not ask for hidden fields', async () => {
       expect(await ground.names({ where: { secret: 'x' } })).toStrictEqual([])
       for (const where of [

@@ -39,6 +39,8 @@ export interface FilterContext {
 const mostConditions = 200
 const deepest = 12
 const longestPattern = 1000
+/** Of a client's filter. No index serves them: each is held against every row, and SQLite's whole process waits. */
+const mostPatterns = 20
 const longestList = 10_000
 
 export class FilterReader {
@@ -50,6 +52,7 @@ export class FilterReader {
   /** Hidden fields do not exist. */
   readonly #isClient: boolean
   #count = 0
+  #patterns = 0
 
   constructor(context: FilterContext, isClient: boolean, values: unknown[] = []) {
     this.#context = context
@@ -151,6 +154,8 @@ export class FilterReader {
       throw invalid(path, 'maxLength', `must have at most ${longestPattern} characters`)
     if (/(?:^|[^\\])(?:\\\\)*\\$/.test(value))
       throw invalid(path, 'pattern', 'must not end in a single backslash')
+    if (this.#isClient && ++this.#patterns > mostPatterns)
+      throw invalid(path, 'maxItems', `is one pattern too many: there may be ${mostPatterns}`)
     const pattern = operator === 'like' ? value : this.#context.dialect.foldValue(value)
     return this.#compare(codec, operator, pattern)
   }
