@@ -1,6 +1,6 @@
 /**
- * The pair that a developer's machine makes once and keeps: `.filigree/private-key.pem`, mode 0600. Several processes
- * may start at once; the first that finishes wins and the others take its key.
+ * The pair that a developer's machine makes once and keeps: `.filigree/private-key.pem`, mode 0600, in a folder that git
+ * passes over. Several processes may start at once; the first that finishes wins and the others take its key.
  */
 import { generateKeyPair, randomUUID } from 'node:crypto'
 import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -21,7 +21,9 @@ export async function openKeyFolder(folder: string, log: Log): Promise<PrivateKe
   const file = join(folder, pairFile)
   const found = await readPair(file, log)
   if (found !== undefined) return found
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 })
+  // A folder that was there before may hold what belongs into the repository.
+  if (made !== undefined) await writeFile(join(folder, '.gitignore'), '*\n')
   const { privateKey } = await generate('rsa', { modulusLength: 2048 })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   if (await publish(folder, file, pem)) {

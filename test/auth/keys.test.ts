@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -34,12 +34,22 @@ describe('openKeyFolder', () => {
     const first = await openKeyFolder(folder, log)
     const second = await openKeyFolder(folder, log)
     expect(second.kid).toBe(first.kid)
-    expect(await readdir(folder)).toEqual(['private-key.pem'])
+    expect((await readdir(folder)).sort()).toEqual(['.gitignore', 'private-key.pem'])
     if (isPosix) {
       expect(await modeOf(folder)).toBe('700')
       expect(await modeOf(join(folder, 'private-key.pem'))).toBe('600')
     }
     expect(log.lines).toEqual(['info made a key pair for development'])
+  })
+
+  it('keeps what is in a folder of its own out of git, and adds nothing to one that was there', async () => {
+    const own = join(root, 'own')
+    await openKeyFolder(own, silentLog)
+    expect(await readFile(join(own, '.gitignore'), 'utf8')).toBe('*\n')
+    const shared = join(root, 'shared')
+    await mkdir(shared)
+    await openKeyFolder(shared, silentLog)
+    expect(await readdir(shared)).toEqual(['private-key.pem'])
   })
 
   it('makes one pair though several processes start at once', async () => {
@@ -49,14 +59,14 @@ describe('openKeyFolder', () => {
     const names = (await Promise.all(runs)).map(({ stdout }) => stdout)
     expect(names[0]).toMatch(/^[\w-]{43}$/)
     expect(new Set(names).size).toBe(1)
-    expect(await readdir(folder)).toEqual(['private-key.pem'])
+    expect((await readdir(folder)).sort()).toEqual(['.gitignore', 'private-key.pem'])
   }, 60_000)
 
   it('makes one pair though it is opened several times at once', async () => {
     const folder = join(root, 'at-once')
     const pairs = await Promise.all([1, 2, 3, 4].map(() => openKeyFolder(folder, silentLog)))
     expect(new Set(pairs.map(({ kid }) => kid)).size).toBe(1)
-    expect(await readdir(folder)).toEqual(['private-key.pem'])
+    expect((await readdir(folder)).sort()).toEqual(['.gitignore', 'private-key.pem'])
   })
 
   it('closes a file that others can read, and warns', async () => {
