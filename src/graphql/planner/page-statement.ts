@@ -94,7 +94,7 @@ class PageWriter {
     const { first, filter, isLater, order } = this.#question
     switch (part) {
       case 'totalCount':
-        return sql`(${this.#writer.count(this.#model.table, filter)})`
+        return json.count(sql`(${this.#writer.count(this.#model.table, filter)})`)
       case 'hasNextPage':
         return json.boolean(sql`(select count(*) from ${sql.id(rowsName)}) > ${new Slot(first)}`)
       case 'hasPreviousPage':
@@ -111,7 +111,8 @@ class PageWriter {
     const { sql } = this.#writer.filters
     const alias = this.#writer.alias()
     const by = writeOrder(terms, this.#writer.filters, alias)
-    return sql`(select ${this.#cursor(alias)} as ${sql.id(cursorName)} from (${this.#chosen(alias)}) as ${sql.id(alias)} order by ${by} limit 1)`
+    const cursor = sql`(select ${this.#cursor(alias)} as ${sql.id(cursorName)} from (${this.#chosen(alias)}) as ${sql.id(alias)} order by ${by} limit 1)`
+    return this.#writer.json.optional(cursor)
   }
 
   /** The page's rows without the one more. */
@@ -124,13 +125,8 @@ class PageWriter {
   #cursor(alias: string): Fragment {
     const { json, filters } = this.#writer
     const { order } = this.#question
-    const values = order.terms.map(({ column }) => {
-      const value = filters.ref(alias, column)
-      if (!column.isBoolean) return value
-      const { sql } = filters
-      return sql`case when ${value} is null then null else ${json.boolean(value)} end`
-    })
-    return json.encoded(json.list([json.text(cursorSignature(order)), ...values]))
+    const values = order.terms.map(({ column }) => ({ column, value: filters.ref(alias, column) }))
+    return json.cursor(cursorSignature(order), values)
   }
 }
 

@@ -13,7 +13,8 @@ import type { RecordServices } from '../records/resolve-records.js'
 import type { ArgumentSource, Variables } from './compile-arguments.js'
 import type { SelectionCompiler } from './selection.js'
 import { StatementWriter, type Answers } from './statement-writer.js'
-import { sqliteInfinity, type Fragment } from './json-sql.js'
+import type { Fragment } from './json-sql.js'
+import { sqliteInfinity } from './sqlite-json.js'
 
 /** What one root field asks, read from a run's arguments. */
 export interface RootQuestion {

@@ -9,8 +9,10 @@ import { writeOrder, type Order } from '../../records/filters/order.js'
 import type { RecordsContext } from '../../records/source.js'
 import type { Column, Relation, Table } from '../../records/table.js'
 import type { ListQuestion } from '../records/question.js'
-import { createJsonSql, type Fragment, type JsonSql } from './json-sql.js'
+import type { Fragment, JsonSql } from './json-sql.js'
+import { PostgresJson } from './postgres-json.js'
 import type { ListEntry, ObjectSelection, OwnerEntry } from './selection.js'
+import { SqliteJson } from './sqlite-json.js'
 
 /** What a run asks of the relations, by their places. */
 export interface Answers {
@@ -47,7 +49,7 @@ export class StatementWriter {
     this.#context = context
     this.#answers = answers
     this.filters = new FilterWriter(sql, context.dialect)
-    this.json = createJsonSql(sql, context.dialect.name)
+    this.json = context.dialect.name === 'sqlite' ? new SqliteJson(sql) : new PostgresJson(sql)
   }
 
   compile(fragment: Fragment): Plan {
@@ -137,13 +139,13 @@ export class StatementWriter {
     const inner: Fragment[] = []
     const written = this.object(object, alias, inner)
     const from = sql`from ${table}${sql.join(inner, sql``)} where ${isMine}`
-    if (joins.length >= mostJoins[name]) return sql`(select ${written} ${from})`
+    if (joins.length >= mostJoins[name]) return this.json.optional(sql`(select ${written} ${from})`)
     // The limit keeps it a row by row matter: another kind of join might lose the order of the rows.
     const owner = `${alias}o`
     joins.push(
       sql` left join lateral (select ${written} as filigree_owner ${from} limit 1) as ${sql.id(owner)} on true`,
     )
-    return sql.ref(`${owner}.filigree_owner`)
+    return this.json.optional(sql.ref(`${owner}.filigree_owner`))
   }
 
   #related({ relation, object, index }: ListEntry, outer: string): Fragment {

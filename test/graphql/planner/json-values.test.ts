@@ -1,0 +1,285 @@
+/** What statements write as JSON: each value of each kind as graphql-js sends it, null in every place, objects of any width. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { CompiledQuery } from 'kysely'
+import { Field } from '../../../src/fields/field.js'
+import { GraphQL } from '../../../src/graphql/graphql.js'
+import { graphqlLibrary } from '../../../src/graphql/library.js'
+import type { Class } from '../../../src/metadata/note.js'
+import { connect, type Database } from '../../../src/records/database.js'
+import { Record as RecordOf } from '../../../src/records/record.js'
+import { BelongsTo, HasMany, type Rel } from '../../../src/records/relations.js'
+import { startBothEngines } from '../../records/both-engines.js'
+import { countStatements } from './count-statements.js'
+
+const given = { optional: true, nullable: true } as const
+const odd = ["o'clock", 'say "hi"', 'back\\slash', '']
+
+@RecordOf
+class Box {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('string') label!: string
+  @HasMany(() => Value) values!: Rel<Value[]>
+}
+
+@RecordOf
+class Value {
+  @Field('id') id!: number
+  @Field('text', given) text?: string | null
+  @Field('integer', given) whole?: number | null
+  @Field('numeric', given) number?: number | null
+  @Field('boolean', given) truth?: boolean | null
+  @Field('datetime', given) moment?: string | null
+  @Field('blob', given) bytes?: Buffer | null
+  @Field('json', given) json?: unknown
+  @Field('string', { ...given, oneOf: ['red', 'green'], enum: 'Plain' }) plain?: string | null
+  @Field('string', { ...given, oneOf: ['red', "o'clock", 'light-blue'], enum: 'Named' })
+  named?: string | null
+  @Field('integer', { ...given, oneOf: [1, 2, 30], enum: 'Size' }) size?: number | null
+  @Field('string', { ...given, list: true }) texts?: string[] | null
+  @Field('integer', { ...given, list: true }) wholes?: number[] | null
+  @Field('numeric', { ...given, list: true }) numbers?: number[] | null
+  @Field('boolean', { ...given, list: true }) truths?: boolean[] | null
+  @Field('string', given) boxId?: string | null
+  @BelongsTo(() => Box) box?: Rel<Box | null>
+}
+
+@RecordOf
+class Tin {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('integer') size!: number
+}
+
+const controls = Array.from({ length: 31 }, (_, index) => String.fromCharCode(index + 1)).join('')
+const examples: Readonly<Record<string, readonly unknown[]>> = {
+  text: [...odd, `${controls}\u007f\u0080`, '\u2028\u2029\ufeff\uffff', 'é😀ä', 'null', '","x":"'],
+  whole: [0, -1, 2147483647, -2147483648],
+  number: [0, -0, 1, -1.5, 1e21, 1e-7, 0.1 + 0.2, 5e-324, 123456789.12345679, 1e15, 1e16],
+  truth: [true, false],
+  moment: ['2026-01-01T00:00:00.000Z', '1999-12-31T23:59:59.999Z'],
+  bytes: [
+    Buffer.alloc(0),
+    Buffer.from([0, 255, 34, 92]),
+    Buffer.from(Array.from({ length: 300 }, (_, index) => index % 256)),
+  ],
+  json: [0, false, '', [], {}, 'null', { 'a"b\\c': [null, 'é\n', 1e21] }],
+  plain: ['red', 'green'],
+  named: ['red', "o'clock", 'light-blue'],
+  size: [1, 2, 30],
+  texts: [[], odd, [controls]],
+  wholes: [[], [0, -1, 2147483647]],
+  numbers: [[], [1e21, 1e-7, 0.5]],
+  truths: [[], [true, false]],
+}
+const names = Object.keys(examples)
+const everything = `id ${names.join(' ')} boxId __typename`
+
+/** 120 fields, every third of them null. */
+const wideNames = Array.from({ length: 120 }, (_, index) => `field${index}`)
+const Wide = { Wide: class {} }.Wide as Class
+RecordOf(Wide)
+Field('id')(Wide.prototype as object, 'id')
+for (const name of wideNames) Field('text', given)(Wide.prototype as object, name)
+
+const records: Class[] = [Box, Value, Wide]
+
+describe.each(await startBothEngines())('JSON that %s writes', (engine, open) => {
+  let database: Database
+  let graphql: GraphQL
+  beforeAll(async () => {
+    database = await connect(await open(), { records })
+    await database.sync()
+    graphql = new GraphQL({ database, maskErrors: false, limits: { aliases: 1000, cost: 1e7 } })
+    for (const type of records) graphql.schema.fromOrm(type)
+    const boxes = await Promise.all(
+      ['full', 'of nulls', 'empty'].map((label) => database.records(Box).create({ label })),
+    )
+    const values = database.records(Value)
+    for (const [name, list] of Object.entries(examples))
+      for (const value of list) await values.create({ [name]: value, boxId: boxes[0]?.id })
+    await values.create({ boxId: boxes[1]?.id })
+    await values.create({})
+    await values.create(Object.fromEntries(names.map((name) => [name, examples[name]?.[0]])))
+    const wide = wideNames.map((name, index) => [name, index % 3 === 0 ? null : `"${name}"`])
+    await database.records(Wide).create(Object.fromEntries(wide) as object)
+    await database.records(Wide).create({})
+    const last = wideNames.map((name, index) => [name, 'x'.repeat(index === 0 ? 100_000 : 10)])
+    await database.records(Wide).create(Object.fromEntries(last) as object)
+  })
+  afterAll(() => database.close())
+
+  /** By one statement; graphql-js must answer the same text. */
+  const run = async (text: string) => {
+    const { result, count } = await countStatements(database, () =>
+      Promise.resolve(graphql.execute(text)),
+    )
+    const { execute, parse } = graphqlLibrary()
+    const { schema } = graphql.schema.build()
+    const resolved = await execute({ schema, document: parse(text) })
+    const answer = JSON.parse(JSON.stringify(result)) as { data: never; errors?: Failure[] }
+    expect(JSON.stringify(answer.data)).toBe(JSON.stringify(resolved.data))
+    return { ...answer, count }
+  }
+
+  it.each(names)('is the same for every %s as graphql-js sends it', async (name) => {
+    const { count } = await run(
+      `{ values(limit: 1000, where: { ${filterOf(name)} }) { id ${name} } }`,
+    )
+    expect(count).toBe(1)
+  })
+
+  it('keeps texts and numbers exactly', async () => {
+    const { data } = await run('{ values(limit: 1000) { text number whole } }')
+    const rows = (data as { values: Record<string, unknown>[] }).values
+    for (const name of ['text', 'number', 'whole'])
+      expect(new Set(rows.map((row) => row[name]))).toEqual(
+        new Set([null, ...(examples[name] ?? []).map((value) => (value === -0 ? 0 : value))]),
+      )
+  })
+
+  it('has a null in every place, and loses no row by it', async () => {
+    const rows = Object.values(examples).flat().length + 3
+    const { data, count } = await run(`{ values(limit: 1000) { ${everything} box { label id } } }`)
+    expect([(data as { values: unknown[] }).values.length, count]).toEqual([rows, 1])
+  })
+
+  it('loses no row by a null that its field does not allow', async () => {
+    const other = await connect(await open(), { records: [Tin] })
+    const create = 'create table tin (id integer primary key, name text, size integer)'
+    const fill = "insert into tin values (1, null, 1), (2, 'two', null), (3, null, null)"
+    for (const sql of [create, fill]) await other.kysely.executeQuery(CompiledQuery.raw(sql))
+    const tins = new GraphQL({ database: other })
+    tins.schema.fromOrm(Tin)
+    expect(JSON.stringify(await tins.execute('{ tins { name id size } }'))).toBe(
+      '{"data":{"tins":[{"name":null,"id":"1","size":1},{"name":"two","id":"2","size":null},{"name":null,"id":"3","size":null}]}}',
+    )
+    await other.close()
+  })
+
+  it.each(names)('is whole with %s first, last and alone', async (name) => {
+    for (const fields of [`${name} id`, `id ${name}`, name]) {
+      const { count } = await run(
+        `{ values(limit: 1000) { ${fields} } boxes { values { ${fields} } } }`,
+      )
+      expect(count).toBe(2)
+    }
+  })
+
+  it('is null for owners that are not there, however many are asked for', async () => {
+    const aliases = Array.from({ length: 12 }, (_, index) => `a${index}: box { label }`).join(' ')
+    const { data, count } = await run(
+      `{ values(limit: 1000, where: { boxId: { isNull: true } }) { ${aliases} id } }`,
+    )
+    expect(count).toBe(1)
+    const { values } = data as { values: Record<string, unknown>[] }
+    expect(values.length).toBe(2)
+    for (const value of values)
+      expect(Object.values(value).slice(0, 12)).toEqual(Array(12).fill(null))
+  })
+
+  it('is empty for rows and fields that are not there', async () => {
+    const { data } = await run(
+      `{ values(where: { id: { eq: -1 } }) { id } value(id: -1) { id }
+         boxes(where: { label: { eq: "empty" } }) { values { id } }
+         bare: boxes { label @skip(if: true) }
+         valuesPage(where: { id: { eq: -1 } }) {
+           totalCount edges { cursor node { id } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }`,
+    )
+    expect(data).toEqual({
+      values: [],
+      value: null,
+      boxes: [{ values: [] }],
+      bare: [{}, {}, {}],
+      valuesPage: {
+        totalCount: 0,
+        edges: [],
+        pageInfo: {
+          startCursor: null,
+          endCursor: null,
+          hasNextPage: false,
+          hasPreviousPage: false,
+        },
+      },
+    })
+  })
+
+  it('holds all of 120 fields in their order, wide ones too', async () => {
+    const { data, count } = await run(`{ wides { ${wideNames.join(' ')} id } }`)
+    const [first = {}, second = {}, third = {}] = (data as { wides: object[] }).wides
+    expect(count).toBe(1)
+    expect(Object.keys(first)).toEqual([...wideNames, 'id'])
+    expect(Object.values(second)).toEqual([...wideNames.map(() => null), '2'])
+    expect(String(Object.values(third)[0])).toHaveLength(100_000)
+  })
+
+  it.each(['text', 'whole', 'number', 'truth', 'moment', 'named', 'plain'])(
+    'walks pages by %s, whose nulls and odd values are in cursors',
+    async (name) => {
+      const found: string[] = []
+      let after = 'null'
+      for (let hasNext = true; hasNext;) {
+        const { data, errors } = JSON.parse(
+          JSON.stringify(
+            await graphql.execute(
+              `{ valuesPage(first: 9, after: ${after}, orderBy: [{ ${name}: asc }]) {
+                edges { cursor node { id } } pageInfo { startCursor endCursor hasNextPage } } }`,
+            ),
+          ),
+        ) as { data: { valuesPage: Page }; errors?: unknown }
+        expect(errors).toBeUndefined()
+        const { edges, pageInfo } = data.valuesPage
+        expect([edges[0]?.cursor, edges.at(-1)?.cursor]).toEqual([
+          pageInfo.startCursor,
+          pageInfo.endCursor,
+        ])
+        found.push(...edges.map(({ node }) => node.id))
+        after = JSON.stringify(pageInfo.endCursor)
+        hasNext = pageInfo.hasNextPage
+      }
+      const whole = await run(`{ values(limit: 1000, orderBy: [{ ${name}: asc }]) { id } }`)
+      const { values } = whole.data as { values: { id: string }[] }
+      expect(found).toEqual(values.map(({ id }) => id))
+    },
+  )
+
+  it.each([
+    ['an infinite number', 'number', '9e999', 'Float cannot represent non numeric value: Infinity'],
+    ['a value that its enum has not', 'named', "'blue'", 'cannot represent value'],
+    ['a value that a plain enum has not', 'plain', `'"'`, 'cannot represent value'],
+    ['a number that its enum has not', 'size', '31', 'cannot represent value'],
+    ['an Int beyond 32 bits', 'whole', '2147483648', 'non 32-bit signed integer'],
+    ['an Int beyond 32 bits in a list', 'wholes', `'[1, 2147483648]'`, 'non 32-bit signed integer'],
+  ])('leaves %s to graphql-js, with its message and path', async (_what, name, sql, message) => {
+    const literal = sql === '9e999' && engine === 'PostgreSQL' ? `'Infinity'` : sql
+    const { id } = await database.records(Value).create({})
+    const write = `update value set "${name}" = ${literal} where id = ${String(id)}`
+    await database.kysely.executeQuery(CompiledQuery.raw(write))
+    try {
+      const { errors } = await run(
+        `{ values(where: { id: { eq: ${String(id)} } }) { id ${name} text } }`,
+      )
+      expect(errors?.[0]?.message).toContain(message)
+      expect(errors?.[0]?.path.slice(0, 3)).toEqual(['values', 0, name])
+    } finally {
+      await database.records(Value).delete(id)
+    }
+  })
+})
+
+function filterOf(name: string): string {
+  return /^(texts|wholes|numbers|truths|json|bytes)$/.test(name) ? '' : `${name}: { isNull: false }`
+}
+
+interface Failure {
+  readonly message: string
+  readonly path: readonly unknown[]
+}
+
+interface Page {
+  readonly edges: { readonly cursor: string; readonly node: { readonly id: string } }[]
+  readonly pageInfo: {
+    readonly startCursor: string
+    readonly endCursor: string
+    readonly hasNextPage: boolean
+  }
+}
