@@ -17,9 +17,10 @@ function oddities(route: Route): Problem[] {
 
 /** A type that is written in the source and emitted by no compiler checks nothing, and nobody sees that: one warning for all. */
 function uncheckedBodies(routes: readonly Route[]): Problem[] {
-  const names = routes.filter(takesUnknownBody).map(({ name }) => name)
-  if (names.length === 0) return []
-  const message = `${names.join(', ')}: takes whatever body comes, since the compiler emits no types.`
+  // A handler with several routes is named once.
+  const names = new Set(routes.filter(takesUnknownBody).map(({ name }) => name))
+  if (names.size === 0) return []
+  const message = `${[...names].join(', ')}: takes whatever body comes, since the compiler emits no types.`
   const remedy =
     'Write { body: NewItem } in the options of the route; { body: Object } where any value is right.'
   return [{ code: 'BODY_UNCHECKED', message, remedy }]
