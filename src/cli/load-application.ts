@@ -61,5 +61,18 @@ async function pathInPackage(cwd: string): Promise<string | undefined> {
 
 async function importFile(path: string, named: string): Promise<Record<string, unknown>> {
   if (!existsSync(path)) throw new UsageError(`there is no ${named}. Build the application first.`)
-  return (await import(pathToFileURL(path).href)) as Record<string, unknown>
+  try {
+    return (await import(pathToFileURL(path).href)) as Record<string, unknown>
+  } catch (error) {
+    if (!(error instanceof Error && isUnloadableSource(named, error))) throw error
+    const problem = `${named} is TypeScript, which this Node.js cannot load: ${error.message}.`
+    throw new UsageError(`${problem} Name the file that is built from it.`)
+  }
+}
+
+/** Node.js knows no `.ts`, or only takes its types away: decorators then are no JavaScript. */
+function isUnloadableSource(named: string, error: Error): boolean {
+  const isUnknown = 'code' in error && error.code === 'ERR_UNKNOWN_FILE_EXTENSION'
+  const isAtSign = error.name === 'SyntaxError' && error.message === 'Invalid or unexpected token'
+  return /\.[cm]?tsx?$/.test(named) && (isUnknown || isAtSign)
 }

@@ -1,4 +1,5 @@
 /** Finds the command that was meant, runs it and turns what it throws into a message and an exit code. */
+import { readFile } from 'node:fs/promises'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Command } from './command.js'
@@ -19,6 +20,10 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   if (name === undefined || name === '--help' || name === '-h') {
     await terminal.out(usage())
     return name === undefined ? exitCodes.usage : exitCodes.done
+  }
+  if (name === '--version' || name === '-v') {
+    await terminal.out(`${await readVersion()}\n`)
+    return exitCodes.done
   }
   const command = commands.get(name)
   if (command === undefined) {
@@ -43,7 +48,14 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 }
 
 function usage(): string {
-  return [...commands.values()].map((command) => `${command.usage}\n`).join('\n')
+  const usages = [...commands.values()].map((command) => `${command.usage}\n`)
+  return [...usages, 'filigree --version\n'].join('\n')
+}
+
+/** As far below the package's folder as the bundle is. */
+async function readVersion(): Promise<string> {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
 }
 
 /** A fault of the application is a report for its developer; anything else brings its trace along. */

@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { runCommand } from '../../src/cli/run-command.js'
-import { root, runNode } from '../openapi/command.js'
+import { root, runNode, withFolder } from '../openapi/command.js'
 
 const first = join(root, 'test/cli/shop-v1.ts')
 const second = join(root, 'test/cli/shop-v2.ts')
@@ -119,6 +120,21 @@ describe('filigree openapi', () => {
     expect(noModule.err).toContain('It exports: root')
   })
 
+  it('names the built file as the remedy for a source that Node.js cannot load', async () => {
+    await withFolder({}, async (built) => {
+      const command = join(built, 'cli.mjs')
+      const bundle = ['--bundle', '--platform=node', '--format=esm', '--packages=external']
+      const esbuild = join(root, 'node_modules/esbuild/bin/esbuild')
+      const main = join(root, 'src/cli/main.ts')
+      execFileSync(esbuild, [main, ...bundle, '--log-level=error', `--outfile=${command}`])
+      const { code, output } = await runNode(command, 'openapi', 'test/cli/shop-v1.ts')
+      expect(code).toBe(2)
+      expect(output).toMatch(
+        /^filigree openapi: test\/cli\/shop-v1\.ts is TypeScript, which this Node\.js cannot load: .+\. Name the file that is built from it\.\n/,
+      )
+    })
+  })
+
   it('reports the faults of the application', async () => {
     const { code, err } = await run('openapi', join(root, 'test/cli/faulty.ts'))
     expect(code).toBe(1)
@@ -133,6 +149,8 @@ describe('filigree', () => {
     const unknown = await run('opnapi')
     expect(unknown.code).toBe(2)
     expect(unknown.err).toContain('unknown command "opnapi". Did you mean "openapi"?')
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    expect(await run('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' })
     const help = await run('openapi', '--help')
     expect(help.out).toContain('--against old')
   })
