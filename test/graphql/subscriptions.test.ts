@@ -59,6 +59,13 @@ graphql.schema
       for (let count = 1; count <= to; count++) yield await Promise.resolve({ count })
     },
   })
+  .addSubscription('breaking', {
+    type: 'Int',
+    async *subscribe() {
+      yield await Promise.resolve({ breaking: 1 })
+      throw new Error('the source broke')
+    },
+  })
   .addSubscription('broken', {
     type: 'Int',
     subscribe: () => {
@@ -160,6 +167,27 @@ describe('subscriptions over text/event-stream', () => {
     const text = await (await ask('subscription { broken }')).text()
     expect(text).toContain('"message":"no source"')
     expect(text.endsWith(complete)).toBe(true)
+  })
+
+  it('are cut off where the source fails on the way, and not called complete', async () => {
+    const response = await ask('subscription { breaking }')
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    let text = ''
+    const readAll = async (): Promise<void> => {
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        text += new TextDecoder().decode(part.value)
+      }
+    }
+    await expect(readAll()).rejects.toThrow()
+    expect(text).toContain('{"data":{"breaking":1}}')
+    expect(text).not.toContain('complete')
+    const results = await graphql.subscribe('subscription { breaking }')
+    const read = async (): Promise<unknown[]> => {
+      const all: unknown[] = []
+      for await (const result of results as AsyncIterable<unknown>) all.push(result)
+      return all
+    }
+    await expect(read()).rejects.toThrow('the source broke')
   })
 
   it('run queries and mutations too', async () => {
