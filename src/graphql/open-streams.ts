@@ -24,24 +24,28 @@ export class OpenStreams {
       for (const resolve of waiting) resolve({ value: undefined, done: true })
       source.return?.().catch(() => undefined)
     }
+    const pull = async (
+      resolve: (result: IteratorResult<T>) => void,
+    ): Promise<IteratorResult<T>> => {
+      try {
+        const result = await source.next()
+        if (result.done === true) end()
+        return result
+      } catch (error) {
+        // Before the end, which would tell its reader that there is nothing more.
+        waiting.delete(resolve)
+        end()
+        throw error
+      }
+    }
     const iterator: AsyncIterableIterator<T> = {
       next: () => {
         if (ended) return Promise.resolve({ value: undefined, done: true })
         return new Promise((resolve, reject) => {
           waiting.add(resolve)
-          source.next().then(
-            (result) => {
-              waiting.delete(resolve)
-              if (result.done === true) end()
-              resolve(result)
-            },
-            (error: unknown) => {
-              // Before the end, which would tell it that there is nothing more.
-              waiting.delete(resolve)
-              end()
-              reject(error)
-            },
-          )
+          pull(resolve)
+            .then(resolve, reject)
+            .finally(() => waiting.delete(resolve))
         })
       },
       return: () => {
