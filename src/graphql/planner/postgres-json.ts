@@ -8,18 +8,31 @@ import { AnyJson, type CursorValue, type Fragment, type JsonSql } from './json-s
 
 const largestFloat = '1.7976931348623157e308'
 
+/** JSON that is known, or an expression that gives JSON. */
+type Piece = string | Fragment
+
 export class PostgresJson extends AnyJson implements JsonSql {
+  /** What fragments are put together of: where two meet, what is known becomes one text. */
+  readonly #pieces = new WeakMap<Fragment, readonly Piece[]>()
+
   object(pairs: readonly (readonly [string, Fragment])[]): Fragment {
-    if (pairs.length === 0) return this.sql`cast('{}' as text)`
     const pieces = pairs.flatMap(([key, value], index) => [
-      this.quoted(`${index === 0 ? '{' : ','}${JSON.stringify(key)}:`),
-      value,
+      `${index === 0 ? '' : ','}${JSON.stringify(key)}:`,
+      ...this.#piecesOf(value),
     ])
-    return this.#concatenated([...pieces, this.quoted('}')])
+    return this.#put(['{', ...pieces, '}'])
   }
 
+  /** What every object begins and ends with stands between the rows, once for all. */
   aggregate(object: Fragment): Fragment {
-    return this.sql`'[' || coalesce(string_agg(${object}, ','), '') || ']'`
+    const { sql } = this
+    const pieces = this.#piecesOf(object)
+    const [start, ...more] = pieces
+    const end = more.pop()
+    const hasBoth = typeof start === 'string' && typeof end === 'string'
+    const [before, each, after] = hasBoth ? [start, this.#put(more), end] : ['', object, '']
+    const rows = sql`string_agg(${each}, ${this.quoted(`${after},${before}`)})`
+    return sql`coalesce(${this.quoted(`[${before}`)} || ${rows} || ${this.quoted(`${after}]`)}, '[]')`
   }
 
   boolean(test: Fragment): Fragment {
@@ -31,7 +44,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
   }
 
   text(name: string): Fragment {
-    return this.quoted(JSON.stringify(name))
+    return this.#put([JSON.stringify(name)])
   }
 
   optional(json: Fragment): Fragment {
@@ -40,13 +53,21 @@ export class PostgresJson extends AnyJson implements JsonSql {
 
   cursor(signature: string, values: readonly CursorValue[]): Fragment {
     const { sql } = this
-    const items = values.flatMap(({ value }) => [sql`','`, this.optional(this.#escaped(value))])
-    const list = [this.quoted(`[${JSON.stringify(signature)}`), ...items, sql`']'`]
-    return this.#inQuotes(this.#base64(sql`convert_to(${this.#concatenated(list)}, 'UTF8')`))
+    const items = values.flatMap(({ value }) => [',', this.optional(this.#escaped(value))])
+    const list = this.#put([`[${JSON.stringify(signature)}`, ...items, ']'])
+    return this.#put(['"', this.#base64(sql`convert_to(${list}, 'UTF8')`), '"'])
   }
 
   value(field: FieldModel, column: Fragment): Fragment {
+    if (field.form === 'id' && field.column.storage !== 'text') return this.#key(column)
     return this.optional(this.#value(field, column))
+  }
+
+  /** A number in quotes. No key is null; where one is nevertheless, the statement fails. */
+  #key(column: Fragment): Fragment {
+    const { sql } = this
+    const text = sql`cast(${column} as text)`
+    return this.#put(['"', sql`coalesce(${text}, ${this.#fault(sql`coalesce(${text}, '')`)})`, '"'])
   }
 
   /** JSON, or null. */
@@ -55,7 +76,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     const text = sql`cast(${column} as text)`
     switch (field.form) {
       case 'id':
-        return field.column.storage === 'text' ? this.#escaped(text) : this.#inQuotes(text)
+        return this.#escaped(text)
       case 'int':
         return this.checked(text, this.isInt(column), this.#fault(column))
       case 'float': {
@@ -79,10 +100,34 @@ export class PostgresJson extends AnyJson implements JsonSql {
     }
   }
 
+  #piecesOf(json: Fragment): readonly Piece[] {
+    return this.#pieces.get(json) ?? [json]
+  }
+
+  /** @param given what follows each other, never null */
+  #put(given: readonly Piece[]): Fragment {
+    const pieces: Piece[] = []
+    for (const piece of given) {
+      const last = pieces.at(-1)
+      if (typeof piece === 'string' && typeof last === 'string')
+        pieces[pieces.length - 1] = last + piece
+      else pieces.push(piece)
+    }
+    const put = this.#concatenated(pieces)
+    this.#pieces.set(put, pieces)
+    return put
+  }
+
   /** By halves: from left to right, each piece would copy all before it. */
-  #concatenated(pieces: readonly Fragment[]): Fragment {
+  #concatenated(pieces: readonly Piece[]): Fragment {
     const { sql } = this
-    if (pieces.length <= 8) return sql`(${sql.join(pieces, sql` || `)})`
+    const [first] = pieces
+    if (pieces.length === 1 && typeof first === 'string')
+      return sql`cast(${this.quoted(first)} as text)`
+    if (pieces.length <= 8) {
+      const parts = pieces.map((piece) => (typeof piece === 'string' ? this.quoted(piece) : piece))
+      return sql`(${sql.join(parts, sql` || `)})`
+    }
     const half = pieces.length >> 1
     return sql`(${this.#concatenated(pieces.slice(0, half))} || ${this.#concatenated(pieces.slice(half))})`
   }

@@ -145,15 +145,45 @@ describe.each(await startBothEngines())('JSON that %s writes', (engine, open) =>
 
   it('loses no row by a null that its field does not allow', async () => {
     const other = await connect(await open(), { records: [Tin] })
-    const create = 'create table tin (id integer primary key, name text, size integer)'
-    const fill = "insert into tin values (1, null, 1), (2, 'two', null), (3, null, null)"
-    for (const sql of [create, fill]) await other.kysely.executeQuery(CompiledQuery.raw(sql))
     const tins = new GraphQL({ database: other })
     tins.schema.fromOrm(Tin)
-    expect(JSON.stringify(await tins.execute('{ tins { name id size } }'))).toBe(
+    const write = (sql: string) => other.kysely.executeQuery(CompiledQuery.raw(sql))
+    await write('create table tin (id integer, name text, size integer)')
+    await write("insert into tin values (1, null, 1), (2, 'two', null), (3, null, null)")
+    const text = '{ tins { name id size } }'
+    expect(JSON.stringify(await tins.execute(text))).toBe(
       '{"data":{"tins":[{"name":null,"id":"1","size":1},{"name":"two","id":"2","size":null},{"name":null,"id":"3","size":null}]}}',
     )
+    await write("insert into tin values (null, 'four', 4)")
+    const { data } = await tins.execute(text)
+    expect((data as { tins: unknown[] }).tins).toHaveLength(4)
     await other.close()
+  })
+
+  it.each([
+    [
+      '{ values(limit: 2) { __typename } }',
+      '{"values":[{"__typename":"Value"},{"__typename":"Value"}]}',
+    ],
+    ['{ values(limit: 2) { id } }', '{"values":[{"id":"1"},{"id":"2"}]}'],
+    ['{ wides(limit: 1) { __typename id } }', '{"wides":[{"__typename":"Wide","id":"1"}]}'],
+    ['{ wides(limit: 1) { id __typename } }', '{"wides":[{"id":"1","__typename":"Wide"}]}'],
+    ['{ wides(limit: 1) { field0 } }', '{"wides":[{"field0":null}]}'],
+    [
+      '{ widesPage(first: 2) { __typename edges { __typename node { __typename } } pageInfo { __typename } } }',
+      '{"widesPage":{"__typename":"WideConnection","edges":[{"__typename":"WideEdge","node":{"__typename":"Wide"}},{"__typename":"WideEdge","node":{"__typename":"Wide"}}],"pageInfo":{"__typename":"PageInfo"}}}',
+    ],
+    [
+      '{ widesPage(first: 1) { edges { node { id } } } }',
+      '{"widesPage":{"edges":[{"node":{"id":"1"}}]}}',
+    ],
+    [
+      '{ boxes(where: { label: { eq: "full" } }) { values(limit: 1) { boxId: __typename } } }',
+      '{"boxes":[{"values":[{"boxId":"Value"}]}]}',
+    ],
+  ])('puts together %s', async (text, json) => {
+    const { data, count } = await run(text)
+    expect([JSON.stringify(data), count]).toEqual([json, 1])
   })
 
   it.each(names)('is whole with %s first, last and alone', async (name) => {
