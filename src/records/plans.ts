@@ -104,7 +104,7 @@ export class TablePlans {
 
   /** Values: those of `columns`, then the key. */
   update(columns: readonly Column[]): Plan {
-    return this.#kept.get(`u${columns.map(({ name }) => name).join(',')}`, () => {
+    return this.#kept.get(`u${namesOf(columns)}`, () => {
       const { sql } = this.#builder
       const sets = columns.map(({ name }, index) => sql`${sql.ref(name)} = ${new Slot(index)}`)
       const fragment = sql`update ${sql.table(this.table.name)} set ${sql.join(sets)} where ${this.#isKey(columns.length)} returning ${this.#columns}`

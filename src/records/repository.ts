@@ -22,7 +22,7 @@ import { createRelationLoader } from './load-relations.js'
 import type { Selection, TablePlans } from './plans.js'
 import { findReferrer } from './find-referrer.js'
 import type { Source } from './source.js'
-import type { Table } from './table.js'
+import type { Column, Table } from './table.js'
 import { findBrokenRelation } from './broken-relation.js'
 import { toClientError, type Doing } from './write-faults.js'
 
@@ -96,21 +96,21 @@ export class Repository<T extends object = object> {
    * @returns the record as it was stored
    */
   create(values: Partial<T>): Promise<T> {
-    return promise(() => {
-      const checked = this.#source.context.checksOf(this.table, 'program').create(values)
-      return after(checked, (record) => this.insertChecked(record))
-    })
+    return promise(() => this.createNow(values))
   }
 
-  /** For callers that have checked already: writes an instance as it is. */
-  insertChecked(record: Record<string, unknown>): Later<T> {
-    const { columns, values } = this.#toInsert(record)
-    const plan = this.#plans.insert(columns, 1, 'row')
-    return this.#announced((here) =>
-      after(here.#rows(plan, values, 'write', record), ([row]) =>
-        here.#stored('created', row as Row),
-      ),
-    )
+  /** As `create`, without a promise where the database needs none: what fails is thrown at once, or later. */
+  createNow(values: Partial<T>): Later<T> {
+    const checked = this.#source.context.checksOf(this.table, 'program').create(values)
+    return after(checked, (record) => {
+      const { columns, values } = this.#toInsert(record)
+      const plan = this.#plans.insert(columns, 1, 'row')
+      return this.#announced((here) =>
+        after(here.#rows(plan, values, 'write', record), ([row]) =>
+          here.#stored('created', row as Row),
+        ),
+      )
+    })
   }
 
   /**
@@ -119,32 +119,23 @@ export class Repository<T extends object = object> {
    * @returns the record as it is now; null where no row has the key
    */
   update(id: Id, values: Partial<T>): Promise<T | null> {
-    return promise(() => {
-      const key = toKey(this.#codec, id)
-      if (key === undefined) return null
-      const given = this.#withoutKey(values, key)
-      const checked = this.#source.context.checksOf(this.table, 'program').update(given)
-      return after(checked, (record) => this.updateChecked(id, record))
-    })
+    return promise(() => this.updateNow(id, values))
   }
 
-  /** For callers that have checked already. */
-  updateChecked(id: Id, record: Record<string, unknown>): Later<T | null> {
+  /** As `update`, without a promise where the database needs none. */
+  updateNow(id: Id, values: Partial<T>): Later<T | null> {
     const key = toKey(this.#codec, id)
     if (key === undefined) return null
-    const { updatedAt } = this.table
-    const named = this.#codec.columns.filter(({ column }) => record[column.property] !== undefined)
-    if (named.length === 0) return this.find(id)
-    if (updatedAt !== undefined && record[updatedAt.property] === undefined) {
-      record[updatedAt.property] = new Date(this.#source.context.now()).toISOString()
-      return this.updateChecked(id, record)
-    }
-    const plan = this.#plans.update(named.map(({ column }) => column))
-    const values = named.map(({ column, encode }) => {
-      const value = record[column.property]
-      return value === null ? null : encode(value)
-    })
+    const given = this.#withoutKey(values, key)
+    const checked = this.#source.context.checksOf(this.table, 'program').update(given)
+    return after(checked, (record) => this.#updateChecked(id, key, record))
+  }
+
+  #updateChecked(id: Id, key: unknown, record: Record<string, unknown>): Later<T | null> {
+    const { columns, values } = this.#toUpdate(record)
+    if (columns.length === 0) return this.find(id)
     values.push(key)
+    const plan = this.#plans.update(columns)
     return this.#announced((here) =>
       after(here.#rows(plan, values, 'write', record), ([row]) =>
         row === undefined ? null : here.#stored('updated', row),
@@ -154,17 +145,20 @@ export class Repository<T extends object = object> {
 
   /** @returns false where no (living) row has the key */
   delete(id: Id): Promise<boolean> {
-    return promise(() => {
-      const key = toKey(this.#codec, id)
-      if (key === undefined) return false
-      return attempt(
-        () => deleteRow(this.table, this.#source, key),
-        (error) =>
-          after(findReferrer(this.table, this.#source, error, key), (referrer): boolean => {
-            throw toClientError(error, this.table, 'delete', { referrer })
-          }),
-      )
-    })
+    return promise(() => this.deleteNow(id))
+  }
+
+  /** As `delete`, without a promise where the database needs none. */
+  deleteNow(id: Id): Later<boolean> {
+    const key = toKey(this.#codec, id)
+    if (key === undefined) return false
+    return attempt(
+      () => deleteRow(this.table, this.#source, key),
+      (error) =>
+        after(findReferrer(this.table, this.#source, error, key), (referrer): boolean => {
+          throw toClientError(error, this.table, 'delete', { referrer })
+        }),
+    )
   }
 
   /**
@@ -249,6 +243,24 @@ export class Repository<T extends object = object> {
     if (record[key.property] !== undefined) return { columns, values }
     values.splice(this.#codec.key.index, 1)
     return { columns: columns.filter((column) => column !== key), values }
+  }
+
+  /** What is named, with the moment of the change. Nothing where nothing is. */
+  #toUpdate(record: Record<string, unknown>): { columns: Column[]; values: unknown[] } {
+    const columns: Column[] = []
+    const values: unknown[] = []
+    for (const { column, encode } of this.#codec.columns) {
+      const value = record[column.property]
+      if (value === undefined) continue
+      columns.push(column)
+      values.push(value === null ? null : encode(value))
+    }
+    const { updatedAt } = this.table
+    if (columns.length > 0 && updatedAt !== undefined && record[updatedAt.property] === undefined) {
+      columns.push(updatedAt)
+      values.push(new Date(this.#source.context.now()).toISOString())
+    }
+    return { columns, values }
   }
 
   #withoutKey(values: Partial<T>, key: unknown): object {

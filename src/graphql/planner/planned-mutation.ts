@@ -41,14 +41,14 @@ export class PlannedMutation implements RootPlan {
     if (!preparation.admits(caller)) return undefined
     const given = args.read(variables)
     const writer = new RecordWriter(services.database(), caller, model)
-    if (kind === 'delete') return writer.delete(model, given.id as string).then(String)
+    if (kind === 'delete') return after(writer.delete(model, given.id as string), String)
     const answer = this.#prepareAnswer(context, variables)
     if (answer === undefined) return undefined
     const written =
       kind === 'create'
         ? writer.create(model, given.input)
         : writer.update(model, given.id as string, given.input)
-    return written.then(answer)
+    return after(written, answer)
   }
 
   /** @returns `undefined` where the answer will have errors of its own, which graphql-js words */

@@ -5,9 +5,10 @@
 import { tokenAccess } from '../../auth/access.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Database, Transaction } from '../../records/database.js'
+import type { Later } from '../../records/engine.js'
 import { invalid } from '../../records/filters/filter.js'
 import { toKey } from '../../records/key.js'
-import { promise } from '../../records/later.js'
+import { after, attempt } from '../../records/later.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Repository } from '../../records/repository.js'
 import type { Caller } from '../caller.js'
@@ -32,36 +33,31 @@ export class RecordWriter {
   }
 
   /** @throws {HttpError} 400 `VALIDATION` and 409 `CONFLICT` with paths below `input`; 403 `FORBIDDEN` outside the caller's rows */
-  create(model: RecordModel, input: unknown): Promise<Instance> {
-    // Not async: each function that is costs turns of the microtask queue, and these are mutations' whole way.
-    return promise(() => {
-      const read = this.#read(model, input, 'input')
-      if (!hasMore(read) && !this.#isBound(model)) return this.#insert(this.#database, model, read)
-      return this.#database.transaction((tx) => this.#createWhole(tx, model, read))
-    })
+  create(model: RecordModel, input: unknown): Later<Instance> {
+    const read = this.#read(model, input, 'input')
+    if (!hasMore(read) && !this.#isBound(model)) return this.#insert(this.#database, model, read)
+    return this.#database.transaction((tx) => this.#createWhole(tx, model, read))
   }
 
   /** @throws {HttpError} as `create`; 404 `NOT_FOUND` */
-  update(model: RecordModel, id: string, input: unknown): Promise<Instance> {
-    return promise(() => {
-      const read = this.#read(model, input, 'input')
-      this.#refuseNested(read)
-      if (read.ties.length === 0 && !this.#isBound(model)) {
-        return this.#change(this.#database, model, id, read)
-      }
-      return this.#database.transaction(async (tx) => {
-        await this.#assertVisible(model, id)
-        const record = await this.#change(tx, model, id, read)
-        for (const tie of read.ties) await this.#retie(tx, model, record, tie)
-        await this.#assertVisible(model, record[model.table.key.property])
-        return record
-      })
+  update(model: RecordModel, id: string, input: unknown): Later<Instance> {
+    const read = this.#read(model, input, 'input')
+    this.#refuseNested(read)
+    if (read.ties.length === 0 && !this.#isBound(model)) {
+      return this.#change(this.#database, model, id, read)
+    }
+    return this.#database.transaction(async (tx) => {
+      await this.#assertVisible(model, id)
+      const record = await this.#change(tx, model, id, read)
+      for (const tie of read.ties) await this.#retie(tx, model, record, tie)
+      await this.#assertVisible(model, record[model.table.key.property])
+      return record
     })
   }
 
   /** @returns false where there is no such record */
-  async delete(model: RecordModel, id: string): Promise<boolean> {
-    if (!this.#isBound(model)) return this.#repository(this.#database, model).delete(id)
+  delete(model: RecordModel, id: string): Later<boolean> {
+    if (!this.#isBound(model)) return this.#repository(this.#database, model).deleteNow(id)
     return this.#database.transaction(async (tx) => {
       const repository = this.#repository(tx, model)
       if ((await repository.find(id)) === null) return false
@@ -102,11 +98,13 @@ export class RecordWriter {
     return this.#createWhole(tx, target, read)
   }
 
-  #insert(source: Database | Transaction, model: RecordModel, read: ReadInput): Promise<Instance> {
-    const created = this.#repository(source, model).create(read.values)
-    return created.catch((error: unknown) => {
-      throw atPath(error, model, read.path)
-    }) as Promise<Instance>
+  #insert(source: Database | Transaction, model: RecordModel, read: ReadInput): Later<Instance> {
+    return attempt<object>(
+      () => this.#repository(source, model).createNow(read.values),
+      (error) => {
+        throw atPath(error, model, read.path)
+      },
+    ) as Later<Instance>
   }
 
   #change(
@@ -114,18 +112,17 @@ export class RecordWriter {
     model: RecordModel,
     id: string,
     read: ReadInput,
-  ): Promise<Instance> {
-    return this.#repository(source, model)
-      .update(id, read.values)
-      .then(
-        (changed) => {
-          if (changed === null) throw notFound(model, id)
-          return changed as Instance
-        },
-        (error: unknown) => {
-          throw atPath(error, model, read.path)
-        },
-      )
+  ): Later<Instance> {
+    const changing = attempt<object | null>(
+      () => this.#repository(source, model).updateNow(id, read.values),
+      (error) => {
+        throw atPath(error, model, read.path)
+      },
+    )
+    return after(changing, (changed) => {
+      if (changed === null) throw notFound(model, id)
+      return changed as Instance
+    })
   }
 
   async #tie(
