@@ -5,6 +5,7 @@
 import { HttpError } from '../errors/http-error.js'
 import type { Claims } from '../http/request.js'
 import type { Database } from './database.js'
+import type { Later } from './engine.js'
 import type { Where } from './filters/filter-types.js'
 import type { Id, ListOptions } from './filters/list-options.js'
 import type { Repository } from './repository.js'
@@ -37,20 +38,22 @@ export class ClientRecords<T extends object> {
   }
 
   /** @throws {HttpError} 403 where the new row would not be theirs; nothing is written then */
-  create(values: Partial<T>): Promise<T> {
+  create(values: Partial<T>): Later<T> {
+    if (this.#rows === true) return this.#records.createNow(values)
     return this.#guarded(() => this.#records.create(values))
   }
 
   /** @returns null where there is no such row, or none of theirs */
-  update(id: Id, values: Partial<T>): Promise<T | null> {
+  update(id: Id, values: Partial<T>): Later<T | null> {
+    if (this.#rows === true) return this.#records.updateNow(id, values)
     return this.#guarded(async () =>
       (await this.find(id)) === null ? null : this.#records.update(id, values),
     )
   }
 
   /** @returns false where there is no such row, or none of theirs */
-  delete(id: Id): Promise<boolean> {
-    if (this.#rows === true) return this.#records.delete(id)
+  delete(id: Id): Later<boolean> {
+    if (this.#rows === true) return this.#records.deleteNow(id)
     return this.#database.transaction(
       async () => (await this.find(id)) !== null && this.#records.delete(id),
     )
@@ -58,7 +61,6 @@ export class ClientRecords<T extends object> {
 
   /** Writes, and takes it back where the row is not theirs afterwards. */
   #guarded<R extends T | null>(write: () => Promise<R>): Promise<R> {
-    if (this.#rows === true) return write()
     return this.#database.transaction(async () => {
       const written = await write()
       if (written !== null && !(await this.#mayReach(written))) throw new HttpError(403)

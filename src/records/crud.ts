@@ -23,7 +23,9 @@ import {
 import { ClientRecords } from './client-records.js'
 import { readCrudQuery } from './crud-query.js'
 import type { Database } from './database.js'
+import type { Later } from './engine.js'
 import type { Id } from './filters/list-options.js'
+import { after } from './later.js'
 import { readTable } from './read-table.js'
 import type { Table } from './table.js'
 
@@ -122,7 +124,7 @@ function writeRoutes(table: Table, database: () => Database): CrudRoute[] {
     const open = database()
     return new ClientRecords(open, open.records(type), user)
   }
-  const update = (id: Id, body: object, user: Claims | null): Promise<object | null> =>
+  const update = (id: Id, body: object, user: Claims | null): Later<object | null> =>
     records(user).update(id, { ...body })
   const changes = partial(type)
   return [
@@ -145,12 +147,12 @@ function writeRoutes(table: Table, database: () => Database): CrudRoute[] {
       method: 'POST',
       path: '/',
       options: { args: ['body', 'user', 'request'], body: type, returns: { 201: type } },
-      run: async (body: object, user: Claims | null, request: HttpRequest) => {
-        const created = await records(user).create({ ...body })
-        const id = (created as Record<string, unknown>)[key.property] as Id
-        const folder = request.path.replace(/\/$/, '')
-        return reply(created, 201).header('Location', `${folder}/${id}`)
-      },
+      run: (body: object, user: Claims | null, request: HttpRequest) =>
+        after(records(user).create({ ...body }), (created) => {
+          const id = (created as Record<string, unknown>)[key.property] as Id
+          const folder = request.path.replace(/\/$/, '')
+          return reply(created, 201).header('Location', `${folder}/${id}`)
+        }),
     },
     {
       operation: 'update',
@@ -171,9 +173,10 @@ function writeRoutes(table: Table, database: () => Database): CrudRoute[] {
       method: 'DELETE',
       path,
       options: { args: ['id', 'user'] },
-      run: async (id: Id, user: Claims | null) => {
-        if (!(await records(user).delete(id))) throw new HttpError(404)
-      },
+      run: (id: Id, user: Claims | null) =>
+        after(records(user).delete(id), (isGone) => {
+          if (!isGone) throw new HttpError(404)
+        }),
     },
   ]
 }

@@ -11,6 +11,7 @@ import { Record } from '../../src/records/record.js'
 import { Controller } from '../../src/routing/controller.js'
 import { Get } from '../../src/routing/verbs.js'
 import { NoAuth } from '../../src/auth/decorators.js'
+import { logStatements } from '../graphql/planner/driver-log.js'
 import { Category, Product, shop } from './shop.js'
 
 @Record({ rows: (user: Claims | null) => (user === null ? { open: true } : { owner: user.sub }) })
@@ -112,6 +113,20 @@ describe('crud', () => {
     expect((await app.inject({ method: 'DELETE', url })).status).toBe(404)
     expect((await app.inject({ url })).status).toBe(404)
     expect((await app.inject({ method: 'PATCH', url, json: {} })).status).toBe(404)
+  })
+
+  it('sends one statement for each write', async () => {
+    const { id } = await post(lamp)
+    const url = `/products/${id}`
+    const { result, sent } = await logStatements(async () => [
+      await app.inject({ method: 'POST', url: '/products', json: lamp }),
+      await app.inject({ method: 'PATCH', url, json: { price: 12 } }),
+      await app.inject({ method: 'PUT', url, json: lamp }),
+      await app.inject({ method: 'DELETE', url }),
+    ])
+    expect(result.map(({ status }) => status)).toEqual([201, 200, 200, 204])
+    const verbs = sent.map(({ sql }) => sql.split(' ')[0])
+    expect(verbs).toEqual(['insert', 'update', 'update', 'delete'])
   })
 
   it.each([
