@@ -1,8 +1,9 @@
-/** What happens when the database is not well. Source: issue, records, Bad input and faults. */
+/** What happens when the database is not well. Source: docs/records.md, Faults. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { sql } from 'kysely'
 import type { DeclarationError } from '../../src/errors/declaration-error.js'
 import { Field } from '../../src/fields/field.js'
 import { silentLog } from '../../src/http/log.js'
@@ -207,6 +208,24 @@ describe('a PostgreSQL', () => {
     await server.cutConnections()
     expect(await entries.count()).toBe(1)
     expect((await entries.create({ name: 'b' })).name).toBe('b')
+  })
+
+  it('answers 503 to a statement that takes longer than statement_timeout', async () => {
+    const url = `${await server.createDatabase()}?statement_timeout=200`
+    const hurried = await connect(url, { records: [Entry] })
+    try {
+      await hurried.sync()
+      await hurried.records(Entry).create({ name: 'a' })
+      const holder = await connect(url, { records: [Entry] })
+      const held = holder.transaction(async (tx) => {
+        await sql`lock table entry in access exclusive mode`.execute(tx.kysely)
+        await expect(hurried.records(Entry).count()).rejects.toMatchObject(unavailable)
+      })
+      await held.finally(() => holder.close())
+      expect(await hurried.records(Entry).count()).toBe(1)
+    } finally {
+      await hurried.close()
+    }
   })
 
   it('that is cut in the middle of a transaction keeps none of it, and answers 503', async () => {

@@ -27,7 +27,6 @@ const exact: Readonly<Record<string, FaultKind>> = {
   '40001': 'conflict',
   '40P01': 'conflict',
   '55P03': 'unavailable',
-  '57014': 'other',
 }
 
 /** By the first two characters: connection, data, constraints, resources, operators, system. */
@@ -38,6 +37,12 @@ const classes: Readonly<Record<string, FaultKind>> = {
   '53': 'unavailable',
   '57': 'unavailable',
   '58': 'unavailable',
+}
+
+/** The statement took longer than `statement_timeout` or `lock_timeout` lets it: the same again would do so too. */
+export function tookTooLong({ cause }: EngineFault): boolean {
+  const { code } = (cause ?? {}) as { readonly code?: unknown }
+  return code === '57014' || code === '55P03'
 }
 
 /** Errors of the socket and of the driver about it; programming errors are none of them. */

@@ -32,7 +32,7 @@ import {
   type Result,
 } from './postgres-connection.js'
 import { createPostgresDialect } from './postgres-dialect.js'
-import { toPostgresFault } from './postgres-faults.js'
+import { tookTooLong, toPostgresFault } from './postgres-faults.js'
 
 /** @throws {DeclarationError} no driver, no server, no access */
 export async function openPostgres(options: PostgresOptions): Promise<Engine> {
@@ -144,7 +144,7 @@ class PostgresEngine implements Engine {
       return await this.#connection.run(statement, values, keep)
     } catch (error) {
       if (!(error instanceof EngineFault)) throw error
-      const lost = error.kind === 'unavailable' && !statement.writes
+      const lost = error.kind === 'unavailable' && !statement.writes && !tookTooLong(error)
       // It was refused before it ran, whatever it would have done.
       if (!lost && !isStale(error.cause)) throw error
       return this.#connection.run(statement, values, keep)
