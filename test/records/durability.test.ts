@@ -1,4 +1,4 @@
-/** What was answered is there after `kill -9`. Source: issue, records, Bad input and faults. */
+/** What was answered is there after `kill -9`. Source: docs/records.md, Faults. */
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
