@@ -37,6 +37,7 @@ export interface AuthSettings {
   readonly now?: () => number
 }
 
+/** Makes, checks and revokes tokens. A provider of every application: `static inject = [Auth]`, `app.get(Auth)`. */
 export class Auth {
   readonly #settings: AuthSettings
   readonly #now: () => number

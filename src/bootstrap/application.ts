@@ -34,6 +34,7 @@ export interface ApplicationParts {
   readonly close: () => Promise<void>
 }
 
+/** What `bootstrap` gives: its address, its routes and its end, `inject` and `handle`, and the providers by `get`. */
 export class Application {
   /** Every route in the order of declaration. */
   readonly routes: readonly RouteSummary[]

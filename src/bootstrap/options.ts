@@ -43,6 +43,7 @@ export interface BootstrapOptions {
   docs?: DocsOptions | boolean
   /** The endpoint of the records, `/graphql`; false serves no GraphQL at all. Default: on where there are records. */
   graphql?: ApplicationGraphQLOptions | boolean
+  /** How long sessions are kept, and where. Default: two hours after the last change, in the database or in memory. */
   sessions?: SessionOptions
   /**
    * `sqlite:./data/app.db`, `postgres://…`, or a database that is open already. Default: `DATABASE_URL`, else, where

@@ -64,7 +64,9 @@ export interface GraphQLHost {
 
 const keptBytes = 33_554_432
 
+/** A GraphQL endpoint with a schema of its own: declared by `schema`, listed in `@Module({ graphql: [it] })`. */
 export class GraphQL {
+  /** Where types, queries, mutations and subscriptions are declared. */
   readonly schema: Schema
   readonly limits: GraphqlLimits
   readonly ide: boolean

@@ -64,10 +64,12 @@ export class Schema {
     return this.#change(() => this.#parts.types.set(name, { kind: 'enum', values: byName }))
   }
 
+  /** Declares a query, open to everybody unless it says otherwise: `addQuery('quote', { type: 'Quote', args: { id: 'ID!' }, resolve })`. */
   addQuery(name: string, definition: RootDefinition): this {
     return this.#addRoot('query', name, definition)
   }
 
+  /** Declares a mutation, which needs a token unless it says otherwise: `noAuth: true`. */
   addMutation(name: string, definition: RootDefinition): this {
     return this.#addRoot('mutation', name, definition)
   }

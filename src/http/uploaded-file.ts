@@ -10,7 +10,9 @@ export interface UploadedFile {
   readonly size: number
   /** Where it lies now. */
   readonly path: string
+  /** Reads it piece by piece. */
   stream(): Readable
+  /** Reads all of it into memory. */
   bytes(): Promise<Buffer>
   /**
    * Keeps the file.

@@ -7,7 +7,9 @@ export type ChangeEvent = 'created' | 'updated' | 'deleted'
 /** A row was written. Told after it is committed. */
 export interface Change {
   readonly event: ChangeEvent
+  /** The record's table: `table.type` is its class. */
   readonly table: Table
+  /** The row's key. */
   readonly id: Id
 }
 

@@ -65,6 +65,7 @@ interface DatabaseParts {
   readonly now: () => number
 }
 
+/** The tables of records, by `records(Product)`. A provider of every application with records; `connect` opens one without. */
 export class Database implements Source {
   readonly context: RecordsContext
   readonly log: Log
