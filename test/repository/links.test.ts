@@ -1,0 +1,56 @@
+/** Links between the pages of the documentation lead somewhere, headings included. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { root } from './source-files.js'
+
+const pages = [
+  ...['README.md', 'CHANGELOG.md'],
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+]
+
+/** The text of a page without its examples, in which brackets mean something else. */
+function read(page: string): string {
+  return readFileSync(join(root, page), 'utf8').replace(/^```[^]*?^```/gm, '')
+}
+
+/** As GitHub makes them: lower case, blanks as hyphens, signs left out. */
+function anchors(page: string): string[] {
+  return [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+function links(page: string): string[] {
+  const targets = [...read(page).matchAll(/\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"]+)"/g)]
+  return targets.map(([, link, image]) => link ?? image ?? '').filter((to) => !/^\w+:|^\//.test(to))
+}
+
+/** The page that a link leads to, below the repository's root, and the heading on it. */
+function resolveLink(page: string, to: string): { target: string; anchor: string } {
+  const [path = '', anchor = ''] = to.split('#')
+  const target = path === '' ? page : relative(root, resolve(root, dirname(page), path))
+  return { target, anchor }
+}
+
+describe('the documentation', () => {
+  it.each(pages)('has no link in %s that leads nowhere', (page) => {
+    const broken = links(page).filter((to) => {
+      const { target, anchor } = resolveLink(page, to)
+      if (!existsSync(join(root, target))) return true
+      return anchor !== '' && !anchors(target).includes(anchor)
+    })
+    expect(broken).toEqual([])
+  })
+
+  it('links to every one of its pages from the README', () => {
+    const reached = links('README.md').map((to) => resolveLink('README.md', to).target)
+    const others = pages.filter((page) => page.startsWith('docs') && !reached.includes(page))
+    expect(others).toEqual([join('docs', 'dependencies.md')])
+  })
+})
