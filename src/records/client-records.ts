@@ -8,7 +8,9 @@ import type { Database } from './database.js'
 import type { Later } from './engine.js'
 import type { Where } from './filters/filter-types.js'
 import type { Id, ListOptions } from './filters/list-options.js'
+import { after } from './later.js'
 import type { Repository } from './repository.js'
+import { rowsWithin } from './rows-within.js'
 import { visibleRows } from './visible-rows.js'
 
 export class ClientRecords<T extends object> {
@@ -46,6 +48,15 @@ export class ClientRecords<T extends object> {
   /** @returns null where there is no such row, or none of theirs */
   update(id: Id, values: Partial<T>): Later<T | null> {
     if (this.#rows === true) return this.#records.updateNow(id, values)
+    const within = rowsWithin(this.#records.table, this.#database.context, this.#rows)
+    if (within === undefined) return this.#updateGuarded(id, values)
+    return after(
+      this.#records.updateNow(id, values, within),
+      (updated) => updated ?? this.#updateGuarded(id, values),
+    )
+  }
+
+  #updateGuarded(id: Id, values: Partial<T>): Promise<T | null> {
     return this.#guarded(async () =>
       (await this.find(id)) === null ? null : this.#records.update(id, values),
     )

@@ -7,6 +7,7 @@ import type { Condition } from './filters/filter.js'
 import { FilterWriter } from './filters/filter-sql.js'
 import { Kept } from './kept.js'
 import { writeOrder, type Order } from './filters/order.js'
+import type { RowsWithin } from './rows-within.js'
 import type { Column, Relation, Table } from './table.js'
 
 type Fragment = RawBuilder<unknown>
@@ -102,12 +103,19 @@ export class TablePlans {
     })
   }
 
-  /** Values: those of `columns`, then the key. */
-  update(columns: readonly Column[]): Plan {
-    return this.#kept.get(`u${namesOf(columns)}`, () => {
+  /** Values: those of `within`, those of `columns`, then the key. */
+  update(columns: readonly Column[], within?: RowsWithin): Plan {
+    return this.#kept.get(`u${within?.key ?? ''}|${namesOf(columns)}`, () => {
       const { sql } = this.#builder
-      const sets = columns.map(({ name }, index) => sql`${sql.ref(name)} = ${new Slot(index)}`)
-      const fragment = sql`update ${sql.table(this.table.name)} set ${sql.join(sets)} where ${this.#isKey(columns.length)} returning ${this.#columns}`
+      const first = within?.values.length ?? 0
+      const sets = columns.map(
+        ({ name }, index) => sql`${sql.ref(name)} = ${new Slot(first + index)}`,
+      )
+      const isOne =
+        within === undefined
+          ? sql``
+          : sql` and ${this.#writer().write(within.condition, this.table.name)}`
+      const fragment = sql`update ${sql.table(this.table.name)} set ${sql.join(sets)} where ${this.#isKey(first + columns.length)}${isOne} returning ${this.#columns}`
       return this.#builder.compile(fragment, true)
     })
   }

@@ -1,5 +1,4 @@
 /** The rows of one record class: found, listed, written. Source: public face, Records. */
-import { randomUUID } from 'node:crypto'
 import { arrange, type Plan } from './builder.js'
 import type { TableCodec } from './codec.js'
 import type { Later, Row } from './engine.js'
@@ -22,7 +21,9 @@ import { createRelationLoader } from './load-relations.js'
 import type { Selection, TablePlans } from './plans.js'
 import { findReferrer } from './find-referrer.js'
 import type { Source } from './source.js'
-import type { Column, Table } from './table.js'
+import { staysWithin, type RowsWithin } from './rows-within.js'
+import type { Table } from './table.js'
+import { valuesToInsert, valuesToUpdate } from './write-values.js'
 import { findBrokenRelation } from './broken-relation.js'
 import { toClientError, type Doing } from './write-faults.js'
 
@@ -103,7 +104,7 @@ export class Repository<T extends object = object> {
   createNow(values: Partial<T>): Later<T> {
     const checked = this.#source.context.checksOf(this.table, 'program').create(values)
     return after(checked, (record) => {
-      const { columns, values } = this.#toInsert(record)
+      const { columns, values } = valuesToInsert(this.table, this.#codec, record)
       const plan = this.#plans.insert(columns, 1, 'row')
       return this.#announced((here) =>
         after(here.#rows(plan, values, 'write', record), ([row]) =>
@@ -122,22 +123,34 @@ export class Repository<T extends object = object> {
     return promise(() => this.updateNow(id, values))
   }
 
-  /** As `update`, without a promise where the database needs none. */
-  updateNow(id: Id, values: Partial<T>): Later<T | null> {
+  /**
+   * As `update`, without a promise where the database needs none.
+   *
+   * @param within also null, and nothing written, where the row is none of these or might be none afterwards
+   */
+  updateNow(id: Id, values: Partial<T>, within?: RowsWithin): Later<T | null> {
     const key = toKey(this.#codec, id)
     if (key === undefined) return null
     const given = this.#withoutKey(values, key)
     const checked = this.#source.context.checksOf(this.table, 'program').update(given)
-    return after(checked, (record) => this.#updateChecked(id, key, record))
+    return after(checked, (record) => this.#updateChecked(id, key, record, within))
   }
 
-  #updateChecked(id: Id, key: unknown, record: Record<string, unknown>): Later<T | null> {
-    const { columns, values } = this.#toUpdate(record)
+  #updateChecked(
+    id: Id,
+    key: unknown,
+    record: Record<string, unknown>,
+    within: RowsWithin | undefined,
+  ): Later<T | null> {
+    const { context } = this.#source
+    const { columns, values } = valuesToUpdate(this.table, this.#codec, record, context)
+    if (within !== undefined && !staysWithin(within, columns)) return null
     if (columns.length === 0) return this.find(id)
     values.push(key)
-    const plan = this.#plans.update(columns)
+    const plan = this.#plans.update(columns, within)
+    const all = within === undefined ? values : [...within.values, ...values]
     return this.#announced((here) =>
-      after(here.#rows(plan, values, 'write', record), ([row]) =>
+      after(here.#rows(plan, all, 'write', record), ([row]) =>
         row === undefined ? null : here.#stored('updated', row),
       ),
     )
@@ -234,33 +247,6 @@ export class Repository<T extends object = object> {
   #load(records: T[], paths: readonly string[], one: boolean): Later<T | void> {
     const load = createRelationLoader(this.table, paths)
     return after(load(records, this.#source), () => (one ? records[0] : undefined))
-  }
-
-  #toInsert(record: Record<string, unknown>): { columns: Table['columns']; values: unknown[] } {
-    const { key, columns } = this.table
-    if (key.generated === 'uuid') record[key.property] ??= randomUUID()
-    const values = this.#codec.writeRow(record)
-    if (record[key.property] !== undefined) return { columns, values }
-    values.splice(this.#codec.key.index, 1)
-    return { columns: columns.filter((column) => column !== key), values }
-  }
-
-  /** What is named, with the moment of the change. Nothing where nothing is. */
-  #toUpdate(record: Record<string, unknown>): { columns: Column[]; values: unknown[] } {
-    const columns: Column[] = []
-    const values: unknown[] = []
-    for (const { column, encode } of this.#codec.columns) {
-      const value = record[column.property]
-      if (value === undefined) continue
-      columns.push(column)
-      values.push(value === null ? null : encode(value))
-    }
-    const { updatedAt } = this.table
-    if (columns.length > 0 && updatedAt !== undefined && record[updatedAt.property] === undefined) {
-      columns.push(updatedAt)
-      values.push(new Date(this.#source.context.now()).toISOString())
-    }
-    return { columns, values }
   }
 
   #withoutKey(values: Partial<T>, key: unknown): object {

@@ -239,6 +239,9 @@ describe('crud', () => {
     const json = { text: 'x' }
     expect((await app.inject({ method: 'PATCH', url, json })).status).toBe(404)
     expect((await app.inject({ method: 'POST', url: '/notes', json })).status).toBe(403)
+    const own = { method: 'PATCH', url: `/notes/${open.id}`, json: { text: 'open' } } as const
+    const { result, sent } = await logStatements(() => app.inject(own))
+    expect([result.status, sent.length]).toEqual([200, 1])
     const shut = { method: 'PATCH', url: `/notes/${open.id}`, json: { open: false } } as const
     expect((await app.inject(shut)).status).toBe(403)
     expect(await notes.list()).toMatchObject([{ text: 'open', open: true }, { text: 'closed' }])

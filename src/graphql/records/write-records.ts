@@ -11,6 +11,8 @@ import { toKey } from '../../records/key.js'
 import { after, attempt } from '../../records/later.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Repository } from '../../records/repository.js'
+import { rowsWithin, type RowsWithin } from '../../records/rows-within.js'
+import { visibleRows } from '../../records/visible-rows.js'
 import type { Caller } from '../caller.js'
 import { admitted, forbidden } from './access.js'
 import type { RecordModel, RelationModel } from './model.js'
@@ -43,16 +45,18 @@ export class RecordWriter {
   update(model: RecordModel, id: string, input: unknown): Later<Instance> {
     const read = this.#read(model, input, 'input')
     this.#refuseNested(read)
-    if (read.ties.length === 0 && !this.#isBound(model)) {
-      return this.#change(this.#database, model, id, read)
+    if (read.ties.length > 0) return this.#changeWhole(model, id, read)
+    const rows = this.#rowsOf(model)
+    if (rows === true) {
+      return after(this.#change(this.#database, model, id, read), (changed) => {
+        if (changed === null) throw notFound(model, id)
+        return changed
+      })
     }
-    return this.#database.transaction(async (tx) => {
-      await this.#assertVisible(model, id)
-      const record = await this.#change(tx, model, id, read)
-      for (const tie of read.ties) await this.#retie(tx, model, record, tie)
-      await this.#assertVisible(model, record[model.table.key.property])
-      return record
-    })
+    const within = rowsWithin(model.table, this.#database.context, rows)
+    if (within === undefined) return this.#changeWhole(model, id, read)
+    const changing = this.#change(this.#database, model, id, read, within)
+    return after(changing, (changed) => changed ?? this.#changeWhole(model, id, read))
   }
 
   /** @returns false where there is no such record */
@@ -98,6 +102,18 @@ export class RecordWriter {
     return this.#createWhole(tx, target, read)
   }
 
+  /** Looks, writes, looks again, and says what is wrong. */
+  #changeWhole(model: RecordModel, id: string, read: ReadInput): Promise<Instance> {
+    return this.#database.transaction(async (tx) => {
+      await this.#assertVisible(model, id)
+      const record = await this.#change(tx, model, id, read)
+      if (record === null) throw notFound(model, id)
+      for (const tie of read.ties) await this.#retie(tx, model, record, tie)
+      await this.#assertVisible(model, record[model.table.key.property])
+      return record
+    })
+  }
+
   #insert(source: Database | Transaction, model: RecordModel, read: ReadInput): Later<Instance> {
     return attempt<object>(
       () => this.#repository(source, model).createNow(read.values),
@@ -112,17 +128,14 @@ export class RecordWriter {
     model: RecordModel,
     id: string,
     read: ReadInput,
-  ): Later<Instance> {
-    const changing = attempt<object | null>(
-      () => this.#repository(source, model).updateNow(id, read.values),
+    within?: RowsWithin,
+  ): Later<Instance | null> {
+    return attempt<object | null>(
+      () => this.#repository(source, model).updateNow(id, read.values, within),
       (error) => {
         throw atPath(error, model, read.path)
       },
-    )
-    return after(changing, (changed) => {
-      if (changed === null) throw notFound(model, id)
-      return changed as Instance
-    })
+    ) as Later<Instance | null>
   }
 
   async #tie(
@@ -186,6 +199,11 @@ export class RecordWriter {
     const [nested] = [...owners, ...children]
     if (nested === undefined) return
     throw invalid(nested.path, 'readOnly', 'can only be given when its parent is created')
+  }
+
+  /** The rows that the caller may write: a filter, or all or none. */
+  #rowsOf({ table }: RecordModel): object | boolean {
+    return this.#caller.trusted ? true : visibleRows(table, this.#caller.user)
   }
 
   #isBound({ table }: RecordModel): boolean {

@@ -3,6 +3,7 @@ import { Field } from '../../../src/fields/field.js'
 import { GraphQL } from '../../../src/graphql/graphql.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import { Record } from '../../../src/records/record.js'
+import { BelongsTo, HasMany, type Rel } from '../../../src/records/relations.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { logStatements } from './driver-log.js'
 
@@ -14,7 +15,25 @@ class Lamp {
   @Field('integer', { nullable: true, optional: true }) stock?: number | null
 }
 
-describe.each(await startBothEngines())('a mutation of one record on %s', (_name, open) => {
+@Record({ rows: (user) => (user?.sub === 'root' ? true : { owner: user?.sub ?? 'nobody' }) })
+class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('string') owner!: string
+  @HasMany(() => Page) pages!: Rel<Page[]>
+}
+
+@Record({ rows: (user) => ({ note: { owner: user?.sub ?? 'nobody' } }) })
+class Page {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('integer') noteId!: number
+  @BelongsTo(() => Note) note!: Rel<Note>
+}
+
+const engines = await startBothEngines()
+
+describe.each(engines)('a mutation of one record on %s', (_name, open) => {
   let database: Database
   let graphql: GraphQL
   beforeEach(async () => {
@@ -116,6 +135,83 @@ describe.each(await startBothEngines())('a mutation of one record on %s', (_name
     expect(await database.records(Lamp).list()).toMatchObject([
       { name: 'Dawn', price: 1 },
       { name: 'Dusk', price: 2 },
+    ])
+  })
+})
+
+describe.each(engines)("an update of a row that must be the caller's on %s", (_name, open) => {
+  let database: Database
+  let graphql: GraphQL
+  beforeEach(async () => {
+    await (database as Database | undefined)?.close()
+    database = await connect(await open(), { records: [Note, Page] })
+    await database.sync()
+    graphql = new GraphQL({ database })
+    graphql.schema.fromOrm(Note)
+    graphql.schema.fromOrm(Page)
+    await database.records(Note).create({ text: 'a', owner: 'ann' })
+    await database.records(Note).create({ text: 'b', owner: 'bob' })
+    await database.records(Page).create({ text: 'p', noteId: 1 })
+    await database.records(Page).create({ text: 'q', noteId: 2 })
+  })
+  afterAll(() => database.close())
+
+  const update = async (id: number, input: object, sub = 'ann', type = 'Note') => {
+    const text = `mutation M($id: ID!, $input: ${type}Input!) { update${type}(id: $id, input: $input) { id text } }`
+    const { result, sent } = await logStatements(() =>
+      graphql.execute(text, { id: String(id), input }, { user: { sub } }),
+    )
+    const { data, errors } = result
+    const sql = sent.map((one) => one.sql).filter((one) => /^begin|"note"|"page"/.test(one))
+    return { shown: data?.[`update${type}`], code: errors?.[0]?.extensions.code, sql }
+  }
+  const notes = () => database.records(Note).list()
+  const untouched = [
+    { text: 'a', owner: 'ann' },
+    { text: 'b', owner: 'bob' },
+  ]
+
+  it('is one statement that says whose the row is', async () => {
+    const { shown, sql } = await update(1, { text: 'mine' })
+    expect(shown).toEqual({ id: '1', text: 'mine' })
+    expect(sql).toHaveLength(1)
+    expect(sql[0]).toMatch(/^update .* where .*"owner" = /)
+  })
+
+  it('is one statement for who may write all rows', async () => {
+    const { shown, sql } = await update(2, { text: 'x', owner: 'ann' }, 'root')
+    expect([shown, sql.length]).toEqual([{ id: '2', text: 'x' }, 1])
+  })
+
+  it("tells others' rows from rows that are not there, and writes nothing", async () => {
+    for (const input of [{ text: 'x' }, {}, { owner: 'ann' }]) {
+      expect(await update(2, input)).toMatchObject({ shown: null, code: 'FORBIDDEN' })
+      expect(await update(9, input)).toMatchObject({ shown: null, code: 'NOT_FOUND' })
+    }
+    expect(await notes()).toMatchObject(untouched)
+  })
+
+  it("shows one's own row where nothing is named", async () => {
+    expect((await update(1, {})).shown).toEqual({ id: '1', text: 'a' })
+  })
+
+  it('takes back what would give a row away', async () => {
+    const given = await update(1, { text: 'x', owner: 'bob' })
+    expect(given).toMatchObject({ shown: null, code: 'FORBIDDEN' })
+    expect(await notes()).toMatchObject(untouched)
+    expect((await update(1, { owner: 'ann', text: 'y' })).shown).toEqual({ id: '1', text: 'y' })
+  })
+
+  it('asks other tables whose a row is in the same transaction', async () => {
+    expect((await update(1, { text: 'x' }, 'ann', 'Page')).shown).toEqual({ id: '1', text: 'x' })
+    for (const [id, input] of [
+      [2, { text: 'y' }],
+      [1, { noteId: 2 }],
+    ] as const)
+      expect(await update(id, input, 'ann', 'Page')).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await database.records(Page).list()).toMatchObject([
+      { text: 'x', noteId: 1 },
+      { text: 'q', noteId: 2 },
     ])
   })
 })
