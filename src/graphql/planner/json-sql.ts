@@ -3,6 +3,7 @@
  * value that its enum does not have) makes the statement fail, and graphql-js tells what is wrong.
  */
 import type { RawBuilder, Sql } from '../../records/builder.js'
+import type { Row } from '../../records/engine.js'
 import type { Column } from '../../records/table.js'
 import type { EnumModel, FieldModel } from '../records/model.js'
 
@@ -13,6 +14,8 @@ export interface JsonSql {
   object(pairs: readonly (readonly [key: string, value: Fragment])[]): Fragment
   /** The list of all rows' objects. */
   aggregate(object: Fragment): Fragment
+  /** The same as the answer of a statement, in one column or more, which `textOfRow` reads. */
+  all(object: Fragment): Fragment
   boolean(test: Fragment): Fragment
   /** A number that is never null. */
   count(number: Fragment): Fragment
@@ -77,6 +80,17 @@ export abstract class AnyJson {
     const { sql } = this
     return sql`case when ${column} is null then null else case ${column} ${sql.raw(cases.join(' '))} else ${fault} end end`
   }
+}
+
+/** The JSON that a statement answered: a column, or a list's beginning, its rows and its end. */
+export function textOfRow(row: Row | undefined): string {
+  if (row === undefined) return 'null'
+  if (row.length === 3)
+    return row[1] === null ? '[]' : `${row[0] as string}${row[1] as string}${row[2] as string}`
+  const [value] = row
+  // Counts are numbers on one engine; on the other they come as text, like JSON.
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' ? value : 'null'
 }
 
 /** GraphQL names need no quoting; values of enums are the developer's. */

@@ -13,7 +13,7 @@ import type { RecordServices } from '../records/resolve-records.js'
 import type { ArgumentSource, Variables } from './compile-arguments.js'
 import type { SelectionCompiler } from './selection.js'
 import { StatementWriter, type Answers } from './statement-writer.js'
-import type { Fragment } from './json-sql.js'
+import { textOfRow, type Fragment } from './json-sql.js'
 import { sqliteInfinity } from './sqlite-json.js'
 
 /** What one root field asks, read from a run's arguments. */
@@ -64,7 +64,7 @@ export class Preparation {
 
   /** The answer of a statement; `undefined` where it holds a number that JSON has no word for. */
   textOf(row: Row | undefined): string | undefined {
-    const text = toText(row)
+    const text = textOfRow(row)
     return this.#compiler.hasFloats && mayBeInfinite(text) ? undefined : text
   }
 
@@ -162,11 +162,4 @@ export class PlannedQuery implements RootPlan {
 /** Few texts hold the sign, which is found many times faster than the letter before it. */
 function mayBeInfinite(text: string): boolean {
   return text.includes(sqliteInfinity.slice(1)) && text.includes(sqliteInfinity)
-}
-
-function toText(row: Row | undefined): string {
-  const value = row?.[0]
-  // Counts are numbers on one engine; on the other they come as text, like JSON.
-  if (typeof value === 'number') return String(value)
-  return typeof value === 'string' ? value : 'null'
 }

@@ -23,16 +23,28 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return this.#put(['{', ...pieces, '}'])
   }
 
-  /** What every object begins and ends with stands between the rows, once for all. */
   aggregate(object: Fragment): Fragment {
-    const { sql } = this
-    const pieces = this.#piecesOf(object)
-    const [start, ...more] = pieces
-    const end = more.pop()
-    const hasBoth = typeof start === 'string' && typeof end === 'string'
-    const [before, each, after] = hasBoth ? [start, this.#put(more), end] : ['', object, '']
-    const rows = sql`string_agg(${each}, ${this.quoted(`${after},${before}`)})`
-    return sql`coalesce(${this.quoted(`[${before}`)} || ${rows} || ${this.quoted(`${after}]`)}, '[]')`
+    const { start, rows, end } = this.#rows(object)
+    return this.sql`coalesce(${start} || ${rows} || ${end}, '[]')`
+  }
+
+  /** In columns of their own, for else the server would copy the whole twice to put brackets around it. */
+  all(object: Fragment): Fragment {
+    const { start, rows, end } = this.#rows(object)
+    return this.sql`${start}, ${rows}, ${end}`
+  }
+
+  /** What every object begins and ends with stands between the rows. Of no rows, they are null. */
+  #rows(object: Fragment): Readonly<Record<'start' | 'rows' | 'end', Fragment>> {
+    const [first, ...more] = this.#piecesOf(object)
+    const last = more.pop()
+    const hasBoth = typeof first === 'string' && typeof last === 'string'
+    const [before, each, after] = hasBoth ? [first, this.#put(more), last] : ['', object, '']
+    return {
+      start: this.quoted(`[${before}`),
+      rows: this.sql`string_agg(${each}, ${this.quoted(`${after},${before}`)})`,
+      end: this.quoted(`${after}]`),
+    }
   }
 
   boolean(test: Fragment): Fragment {

@@ -27,6 +27,10 @@ export class SqliteJson extends AnyJson implements JsonSql {
     return this.sql`json_group_array(${object})`
   }
 
+  all(object: Fragment): Fragment {
+    return this.aggregate(object)
+  }
+
   boolean(test: Fragment): Fragment {
     return this.sql`json(case when ${test} then 'true' else 'false' end)`
   }

@@ -60,7 +60,7 @@ export class StatementWriter {
     return `t${this.#aliases++}`
   }
 
-  /** `select [{…}, {…}]` */
+  /** `select [{…}, {…}]`, in one column or more. */
   list(object: ObjectSelection, question: RowsQuestion): Fragment {
     const { sql } = this.filters
     const alias = this.alias()
@@ -68,7 +68,7 @@ export class StatementWriter {
     const written = this.object(object, alias, joins)
     const { table } = object.model
     const rows = this.rows(table, neededColumns(object), question, alias)
-    return sql`select ${this.json.aggregate(written)} from (${rows}) as ${sql.id(alias)}${sql.join(joins, sql``)}`
+    return sql`select ${this.json.all(written)} from (${rows}) as ${sql.id(alias)}${sql.join(joins, sql``)}`
   }
 
   /** `select {…}` of the one row that the condition finds. */
