@@ -16,6 +16,8 @@ export interface JsonSql {
   aggregate(object: Fragment): Fragment
   /** The same as the answer of a statement, in one column or more, which `textOfRow` reads. */
   all(object: Fragment): Fragment
+  /** An object as the answer of a statement, likewise. */
+  whole(object: Fragment): Fragment
   boolean(test: Fragment): Fragment
   /** A number that is never null. */
   count(number: Fragment): Fragment
@@ -82,11 +84,10 @@ export abstract class AnyJson {
   }
 }
 
-/** The JSON that a statement answered: a column, or a list's beginning, its rows and its end. */
+/** The JSON that a statement answered: a column, or pieces of it, the rows of a list being null where there are none. */
 export function textOfRow(row: Row | undefined): string {
   if (row === undefined) return 'null'
-  if (row.length === 3)
-    return row[1] === null ? '[]' : `${row[0] as string}${row[1] as string}${row[2] as string}`
+  if (row.length > 1) return row[1] === null ? '[]' : row.join('')
   const [value] = row
   // Counts are numbers on one engine; on the other they come as text, like JSON.
   if (typeof value === 'number') return String(value)

@@ -58,7 +58,7 @@ class PageWriter {
       { condition, order, limit: oneMore, offset: undefined },
       alias,
     )
-    const page = this.#object(entries)
+    const page = this.#writer.json.whole(this.#object(entries))
     return sql`with ${sql.id(rowsName)} as (${rows}) select ${page}`
   }
 

@@ -28,10 +28,15 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return this.sql`coalesce(${start} || ${rows} || ${end}, '[]')`
   }
 
-  /** In columns of their own, for else the server would copy the whole twice to put brackets around it. */
+  /** In columns of their own, for else the server would copy all of it twice to put brackets around it. */
   all(object: Fragment): Fragment {
     const { start, rows, end } = this.#rows(object)
     return this.sql`${start}, ${rows}, ${end}`
+  }
+
+  whole(object: Fragment): Fragment {
+    const pieces = this.#piecesOf(object).map((piece) => this.#written(piece))
+    return this.sql.join(pieces)
   }
 
   /** What every object begins and ends with stands between the rows. Of no rows, they are null. */
@@ -130,6 +135,10 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return put
   }
 
+  #written(piece: Piece): Fragment {
+    return typeof piece === 'string' ? this.quoted(piece) : piece
+  }
+
   /** By halves: from left to right, each piece would copy all before it. */
   #concatenated(pieces: readonly Piece[]): Fragment {
     const { sql } = this
@@ -137,7 +146,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     if (pieces.length === 1 && typeof first === 'string')
       return sql`cast(${this.quoted(first)} as text)`
     if (pieces.length <= 8) {
-      const parts = pieces.map((piece) => (typeof piece === 'string' ? this.quoted(piece) : piece))
+      const parts = pieces.map((piece) => this.#written(piece))
       return sql`(${sql.join(parts, sql` || `)})`
     }
     const half = pieces.length >> 1

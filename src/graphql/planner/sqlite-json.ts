@@ -31,6 +31,10 @@ export class SqliteJson extends AnyJson implements JsonSql {
     return this.aggregate(object)
   }
 
+  whole(object: Fragment): Fragment {
+    return object
+  }
+
   boolean(test: Fragment): Fragment {
     return this.sql`json(case when ${test} then 'true' else 'false' end)`
   }

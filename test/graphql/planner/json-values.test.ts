@@ -168,6 +168,9 @@ describe.each(await startBothEngines())('JSON that %s writes', (engine, open) =>
     ['{ values(limit: 2) { id } }', '{"values":[{"id":"1"},{"id":"2"}]}'],
     ['{ wides(limit: 1) { __typename id } }', '{"wides":[{"__typename":"Wide","id":"1"}]}'],
     ['{ wides(limit: 1) { id __typename } }', '{"wides":[{"id":"1","__typename":"Wide"}]}'],
+    ['{ wides(limit: 0) { id } }', '{"wides":[]}'],
+    ['{ widesPage(first: 1) { __typename } }', '{"widesPage":{"__typename":"WideConnection"}}'],
+    ['{ widesPage(first: 1) { totalCount } }', '{"widesPage":{"totalCount":3}}'],
     ['{ wides(limit: 1) { field0 } }', '{"wides":[{"field0":null}]}'],
     [
       '{ widesPage(first: 2) { __typename edges { __typename node { __typename } } pageInfo { __typename } } }',
