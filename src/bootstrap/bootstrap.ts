@@ -13,6 +13,7 @@ import { Database } from '../records/database.js'
 import { RouteTable } from '../routing/route-table.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
 import { Application, type RouteSummary } from './application.js'
+import { isCaptured } from './captured-call.js'
 import { followRequests, namesCurrentRequest } from './current-request.js'
 import { Dispatcher } from './dispatcher.js'
 import { docsRoutes } from './docs-routes.js'
@@ -39,6 +40,7 @@ export async function bootstrap(
   module: Class,
   options: BootstrapOptions = {},
 ): Promise<Application> {
+  if (isCaptured({ module, options })) return new Promise(() => undefined)
   const began = performance.now()
   const plan = await planApplication(module, options)
   logStartWarnings(plan.routes, plan.log)

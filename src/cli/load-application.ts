@@ -1,8 +1,9 @@
-/** Loads the module of an application, as it was built, without starting it. */
+/** Loads the module of an application, as it was built, without starting it: the file exports it, or calls `bootstrap` with it. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { captureBootstrap } from '../bootstrap/captured-call.js'
 import { isModule } from '../bootstrap/module.js'
 import type { BootstrapOptions } from '../bootstrap/options.js'
 import { isClass } from '../metadata/dialect.js'
@@ -11,7 +12,7 @@ import { UsageError, type Terminal } from './terminal.js'
 
 export interface LoadedApplication {
   readonly module: Class
-  /** The export `options`, where there is one. */
+  /** What `bootstrap` is given where the file calls it, else the export `options`, where there is one. */
   readonly options: BootstrapOptions
   /** Of the file that was loaded; absolute. */
   readonly path: string
@@ -32,7 +33,9 @@ export async function loadApplication(
     )
   }
   const file = resolve(cwd, named)
-  const exported = await importFile(file, named)
+  const found = await captureBootstrap(() => importFile(file, named))
+  if ('call' in found) return { ...found.call, path: file }
+  const exported = found.loaded
   const module = exported.AppModule ?? exported.default ?? onlyModule(exported)
   if (!isClass(module)) {
     throw new UsageError(

@@ -42,6 +42,14 @@ describe('filigree openapi', () => {
     expect(Object.keys(document.paths)).toEqual(['/items/{id}', '/items', '/items/old'])
   })
 
+  it('describes a file that calls bootstrap, and starts nothing', async () => {
+    const { code, out, err } = await run('openapi', join(root, 'test/cli/shop-main.ts'))
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const document = JSON.parse(out)
+    expect(document.info).toEqual({ title: 'Shop at once', version: '1.0.0' })
+    expect(Object.keys(document.paths)).toContain('/items/old')
+  })
+
   it('writes JSON or YAML to a file, in a folder that it makes', async () => {
     expect(await run('openapi', first, '--out', 'docs/api.json')).toEqual({
       code: 0,

@@ -1,0 +1,6 @@
+/** A program in one file, as it is started. */
+import { bootstrap } from 'filigree'
+import { AppModule } from './shop-v1.js'
+
+const app = await bootstrap(AppModule, { port: 0, docs: { title: 'Shop at once' } })
+throw new Error(`It listens at ${app.url}, and nobody asked for that.`)
