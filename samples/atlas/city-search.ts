@@ -28,8 +28,8 @@ export class CitySearch {
   }
 
   onStart(): void {
-    this.#stop = this.#database.onChange(({ event, table, id }) => {
-      if (table.type !== City || event === 'deleted') return
+    this.#stop = this.#database.onChange(({ event, record, id }) => {
+      if (record !== City || event === 'deleted') return
       this.#fill(id).catch((error: unknown) => {
         this.#database.log.error({ err: error }, `city ${id} cannot be found by its name`)
       })

@@ -164,7 +164,7 @@ export class ChangeFeed {
     for (const id of ids) {
       for (const listener of this.#listeners) {
         try {
-          listener({ event, table, id })
+          listener({ event, record: table.type, id })
         } catch (error) {
           this.#options.log.error({ err: error }, 'a listener to changes failed')
         }

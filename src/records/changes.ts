@@ -1,4 +1,5 @@
 /** What is told of rows that were written, and how it travels between processes as short texts. */
+import type { Class } from '../metadata/note.js'
 import type { Id } from './filters/list-options.js'
 import type { Column, Table } from './table.js'
 
@@ -7,8 +8,8 @@ export type ChangeEvent = 'created' | 'updated' | 'deleted'
 /** A row was written. Told after it is committed. */
 export interface Change {
   readonly event: ChangeEvent
-  /** The record's table: `table.type` is its class. */
-  readonly table: Table
+  /** The row's class. */
+  readonly record: Class
   /** The row's key. */
   readonly id: Id
 }

@@ -189,7 +189,10 @@ async function list(
   const { where, orderBy, limit, offset } = readCrudQuery(table, query)
   const order = orderBy.length === 0 ? undefined : orderBy
   const found = await records.list({ where, orderBy: order, limit, offset })
-  return reply(found).header('X-Total-Count', await records.count(where))
+  const answer = reply(found).header('X-Total-Count', await records.count(where))
+  // Pages of other origins may read it: a line beside the one of the application.
+  answer.headers.push('Access-Control-Expose-Headers', 'X-Total-Count')
+  return answer
 }
 
 function addRoute(controller: Class, route: CrudRoute): void {

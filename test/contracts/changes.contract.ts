@@ -28,8 +28,8 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
         const records = database.records<{ id: string | number }>(type)
         for (const { id } of await records.list()) await records.delete(id)
       }
-      stop = database.onChange(({ event, table, id }) =>
-        told.push(`${event} ${table.name} ${String(id)}`),
+      stop = database.onChange(({ event, record, id }) =>
+        told.push(`${event} ${record.name.toLowerCase()} ${String(id)}`),
       )
       told = []
     })

@@ -129,8 +129,8 @@ export function describeTransactions(ground: Ground): void {
 
     it('tells of changes after the commit, and of none that were taken back', async () => {
       const told: string[] = []
-      const end = ground.database.onChange(({ event, table }) =>
-        told.push(`${event} ${table.name}`),
+      const end = ground.database.onChange(({ event, record }) =>
+        told.push(`${event} ${record.name}`),
       )
       await ground.categories.create({ name: 'a' })
       await ground.database.transaction(async (tx) => {
@@ -141,7 +141,7 @@ export function describeTransactions(ground: Ground): void {
             throw new Error('no')
           })
           .catch(() => undefined)
-        expect(told).toStrictEqual(['created category'])
+        expect(told).toStrictEqual(['created Category'])
       })
       await ground.database
         .transaction(async (tx) => {
@@ -152,7 +152,7 @@ export function describeTransactions(ground: Ground): void {
       await ground.categories.delete(ground.light.id)
       end()
       await ground.categories.create({ name: 'd' })
-      expect(told).toStrictEqual(['created category', 'created category', 'deleted category'])
+      expect(told).toStrictEqual(['created Category', 'created Category', 'deleted Category'])
     })
   })
 

@@ -189,6 +189,12 @@ describe('crud', () => {
       expect(answer.headers['x-total-count']).toBe(total)
     })
 
+    it('lets pages of other origins read the total, and a fresh token beside it', async () => {
+      const { headers } = await app.inject('/products')
+      const exposed = String(headers['access-control-expose-headers']).split(', ')
+      expect(exposed.sort()).toEqual(['FreshToken', 'X-Total-Count'])
+    })
+
     it.each([
       '?limit=-1',
       '?limit=1001',
