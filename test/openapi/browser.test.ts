@@ -127,8 +127,7 @@ async function tryOut(
 ): Promise<string> {
   await open(page, operation)
   const block = page.locator(`#operations-${operation}`)
-  const start = block.locator('.try-out__btn:not(.cancel)')
-  if ((await start.count()) > 0) await start.first().click()
+  await beginTrying(block)
   for (const [name, value] of Object.entries(parameters)) {
     await block.locator(`tr[data-param-name="${name}"] input`).fill(value)
   }
@@ -136,6 +135,17 @@ async function tryOut(
   const shown = block.locator('.live-responses-table .response-col_status').last()
   await shown.filter({ hasText: String(answer.status()) }).waitFor()
   return String(answer.status())
+}
+
+/** A click on a page that is still being drawn is lost, so the button is pressed until the form is there. */
+async function beginTrying(block: Locator): Promise<void> {
+  const start = block.locator('.try-out__btn:not(.cancel)')
+  const form = block.locator('.execute')
+  await start.or(form).first().waitFor()
+  for (let attempt = 0; attempt < 5 && !(await form.isVisible()); attempt++) {
+    await start.first().click({ timeout: 6000 })
+    await form.waitFor({ timeout: 3000 }).catch(() => undefined)
+  }
 }
 
 /** The page takes a click for nothing while it still writes a parameter down, so the button is pressed until it asks. */
