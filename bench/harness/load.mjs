@@ -9,8 +9,8 @@ import { loadCore, onCore } from './machine.mjs'
 const worker = fileURLToPath(new URL('autocannon-worker.mjs', import.meta.url))
 
 /** Runs a program on the load's core and resolves with what it prints. */
-export function runOnLoadCore(program, args) {
-  const [command, line] = onCore(loadCore, program, args)
+export function runOnLoadCore(program, args, cores = loadCore) {
+  const [command, line] = onCore(cores, program, args)
   return new Promise((resolve, reject) => {
     const child = spawn(command, line, { stdio: ['ignore', 'pipe', 'pipe'] })
     let printed = ''
@@ -59,13 +59,23 @@ end`)
   return lines.join('\n')
 }
 
-async function runWrk(url, request, { seconds, connections }) {
+async function runWrk(url, request, { seconds, connections, loadCores }) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'filigree-bench-'))
   try {
     const script = path.join(folder, 'request.lua')
     await writeFile(script, toLua(request))
-    const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s', '-s', script, url]
-    return await runOnLoadCore('wrk', args)
+    const threads = loadCores?.split(',').length ?? 1
+    const args = [
+      `-t${threads}`,
+      `-c${connections}`,
+      `-d${seconds}s`,
+      '--timeout',
+      '20s',
+      '-s',
+      script,
+      url,
+    ]
+    return await runOnLoadCore('wrk', args, loadCores)
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -82,7 +92,7 @@ function runAutocannon(url, request, { seconds, connections }) {
  * Loads `url` and counts the answers.
  *
  * @param request `{ method?, path | paths, headers?, body? }`; `paths` are asked in turn, `{n}` in `path` counts up
- * @param options `{ load: 'wrk' | 'autocannon', seconds, connections }`
+ * @param options `{ load: 'wrk' | 'autocannon', seconds, connections, loadCores? }`; wrk gets a thread on each of the cores
  * @returns `{ perSecond, requests, p50, p99 }`, the times in microseconds
  * @throws {Error} when a connection fails or an answer is no 2xx: such a round says nothing
  */

@@ -3,7 +3,8 @@ import os from 'node:os'
 import { measureLoad } from '../harness/load-row.mjs'
 import { itemOf } from '../servers/contract.mjs'
 
-const cores = os.availableParallelism() >= 4 ? '0,2' : undefined
+const isWide = os.availableParallelism() >= 4
+const [cores, loadCores] = isWide ? ['0,2', '1,3'] : []
 const contender = (name, workers) => ({
   name,
   file: 'workers/filigree.ts',
@@ -19,7 +20,10 @@ export const row = {
   async measure(options) {
     const request = { path: '/items/7' }
     const probes = [{ request, status: 200, json: itemOf(7) }]
-    const { figures, failures } = await measureLoad({ contenders, probes, request }, options)
+    const { figures, failures } = await measureLoad(
+      { contenders, probes, request },
+      { ...options, loadCores },
+    )
     // The time of the first process says nothing about the workers'.
     return { figures: figures.filter(({ unit }) => unit !== 'µs'), failures }
   },
