@@ -3,7 +3,7 @@
  * too, where nothing is written that the filter looks at: then one statement does what else takes a transaction that
  * looks, writes and looks again.
  */
-import { FilterReader, type Condition, type FilterContext } from './filters/filter.js'
+import { FilterReader, leavesOf, type Condition, type FilterContext } from './filters/filter.js'
 import type { Column, Table } from './table.js'
 
 export interface RowsWithin {
@@ -28,20 +28,9 @@ export function rowsWithin(
 
 /** True where something is written, and nothing of it decides whether the row is one of these. */
 export function staysWithin({ condition }: RowsWithin, written: readonly Column[]): boolean {
-  return written.length > 0 && !dependsOn(condition, written)
-}
-
-function dependsOn(condition: Condition, written: readonly Column[]): boolean {
-  switch (condition.kind) {
-    case 'all':
-    case 'any':
-      return condition.parts.some((part) => dependsOn(part, written))
-    case 'not':
-      return dependsOn(condition.part, written)
-    case 'related':
-      // Other rows decide, and among them may be this one again.
-      return true
-    default:
-      return written.includes(condition.codec.column)
-  }
+  // Behind a relation other rows decide, and among them may be this one again.
+  const depends = leavesOf(condition).some(
+    (leaf) => leaf.kind === 'related' || written.includes(leaf.codec.column),
+  )
+  return written.length > 0 && !depends
 }

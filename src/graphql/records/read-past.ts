@@ -2,7 +2,7 @@
 import { arrange, Slot } from '../../records/builder.js'
 import type { PastRow } from '../../records/changes.js'
 import type { Later } from '../../records/engine.js'
-import type { Condition } from '../../records/filters/filter.js'
+import { leavesOf, type Condition } from '../../records/filters/filter.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
 import { after } from '../../records/later.js'
 import type { Source } from '../../records/source.js'
@@ -11,14 +11,11 @@ import type { QuestionReader } from './question.js'
 
 /** The columns of its own table that a condition reads. */
 export function columnsOf(condition: Condition | undefined): readonly Column[] {
-  const columns = new Set<Column>()
-  const visit = (part: Condition): void => {
-    if ('parts' in part) part.parts.forEach(visit)
-    else if (part.kind === 'not') visit(part.part)
-    else columns.add(part.kind === 'related' ? part.relation.local : part.codec.column)
-  }
-  if (condition !== undefined) visit(condition)
-  return [...columns]
+  const leaves = condition === undefined ? [] : leavesOf(condition)
+  const columns = leaves.map((leaf) =>
+    leaf.kind === 'related' ? leaf.relation.local : leaf.codec.column,
+  )
+  return [...new Set(columns)]
 }
 
 /**

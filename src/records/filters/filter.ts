@@ -29,6 +29,14 @@ export type Condition =
   | { readonly kind: 'not'; readonly part: Condition }
   | { readonly kind: 'related'; readonly relation: Relation; readonly part: Condition }
 
+/** The conditions of a tree that are made of no others of its own table. */
+export function leavesOf(
+  condition: Condition,
+): Exclude<Condition, { readonly kind: 'all' | 'any' | 'not' }>[] {
+  if ('parts' in condition) return condition.parts.flatMap(leavesOf)
+  return condition.kind === 'not' ? leavesOf(condition.part) : [condition]
+}
+
 /** What a table of another relation is read with. */
 export interface FilterContext {
   readonly dialect: Dialect
