@@ -6,6 +6,7 @@ import type { PastRow, RowChanges } from './changes.js'
 import type { Later, Row } from './engine.js'
 import { after } from './later.js'
 import type { Id } from './filters/list-options.js'
+import { referencesTo } from './references.js'
 import type { Source } from './source.js'
 import type { Column, Relation, Table } from './table.js'
 
@@ -52,13 +53,14 @@ async function readAlong(
   seen = new Set<string>(),
 ): Promise<RowChanges[]> {
   const along: RowChanges[] = []
-  for (const { owner, relation } of dependents(table, source.context.tables)) {
+  for (const relation of dependents(table, source.context.tables)) {
+    const owner = relation.table
     const isDeleted = relation.onDelete === 'cascade'
     const isFollowed = await source.feed.follows(owner, source.runner())
     const leadsOn = isDeleted && dependents(owner, source.context.tables).length > 0
     if (!isFollowed && !leadsOn) continue
     const columns = isDeleted ? source.feed.pastColumns(owner) : []
-    const rows = (await readDependents(owner, relation, columns, keys, source)).filter(([key]) => {
+    const rows = (await readDependents(relation, columns, keys, source)).filter(([key]) => {
       const name = `${owner.name}:${String(key)}`
       return !seen.has(name) && seen.add(name)
     })
@@ -72,29 +74,19 @@ async function readAlong(
 }
 
 /** The relations by which other rows go, or change, with a row of this table. */
-function dependents(
-  table: Table,
-  tables: ReadonlySet<Table>,
-): { readonly owner: Table; readonly relation: Relation }[] {
-  return [...tables].flatMap((owner) =>
-    [...owner.relations.values()]
-      .filter(
-        ({ kind, target, onDelete }) =>
-          kind === 'belongsTo' && target === table && onDelete !== 'restrict',
-      )
-      .map((relation) => ({ owner, relation })),
-  )
+function dependents(table: Table, tables: ReadonlySet<Table>): Relation[] {
+  return referencesTo(tables, table).filter(({ onDelete }) => onDelete !== 'restrict')
 }
 
 async function readDependents(
-  owner: Table,
   relation: Relation,
   columns: readonly Column[],
   keys: readonly unknown[],
   source: Source,
 ): Promise<readonly Row[]> {
   const { context } = source
-  const { statement } = context.plansOf(owner).dependents(relation, [owner.key, ...columns])
+  const { table } = relation
+  const { statement } = context.plansOf(table).dependents(relation, [table.key, ...columns])
   return source.runner().rows(statement, [context.dialect.encodeList(relation.local, keys)])
 }
 

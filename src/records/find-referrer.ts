@@ -1,6 +1,7 @@
 /** Finds out whose rows keep a row from being deleted, by the constraint's name or, where there is none, by asking. */
 import { EngineFault, type Later } from './engine.js'
 import { after, attempt } from './later.js'
+import { referencesTo } from './references.js'
 import type { Source } from './source.js'
 import type { Table } from './table.js'
 import { toConstraintName, type Referrer } from './write-faults.js'
@@ -37,12 +38,9 @@ export function findReferrer(
 }
 
 function listReferrers({ context }: Source, target?: Table): Referrer[] {
-  return [...context.tables].flatMap((table) =>
-    [...table.relations.values()]
-      .filter(({ kind, onDelete }) => kind === 'belongsTo' && onDelete === 'restrict')
-      .filter((relation) => target === undefined || relation.target === target)
-      .map(({ local }) => ({ table, column: local })),
-  )
+  return referencesTo(context.tables, target)
+    .filter(({ onDelete }) => onDelete === 'restrict')
+    .map(({ table, local }) => ({ table, column: local }))
 }
 
 function holds(referrer: Referrer, source: Source, key: unknown): Later<Referrer | undefined> {
