@@ -2,8 +2,7 @@
 import type { FieldNode, GraphQLArgument, GraphQLField, ValueNode } from 'graphql'
 import type { Arguments } from '../declarations.js'
 import { graphqlLibrary } from '../library.js'
-
-export type Variables = Readonly<Record<string, unknown>>
+import type { Variables } from '../outcome.js'
 
 /** Arguments of a field: known beforehand, or waiting for variables. */
 export interface ArgumentSource {
