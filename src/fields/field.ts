@@ -76,17 +76,15 @@ function note(target: DecoratorTarget, value: FieldNote): void {
     throw new TypeError(`${target.owner.name}: @Field belongs before a property of instances.`)
   }
   fieldNotes.write(target.owner, target.member, value)
-  if (value.rules.hidden === true) hideFromJson(target.owner, isHidden)
-}
-
-/** By the nearest class's note: a subclass may show what its base hides. */
-function isHidden(type: Class, member: string): boolean {
-  return hiddenMembers(type).has(member)
+  if (value.rules.hidden === true) hideFromJson(target.owner, hiddenMembers)
 }
 
 const hiddenByClass = new WeakMap<Class, ReadonlySet<string>>()
 
-/** Asked for when the first instance is sent, long after the last decorator ran. */
+/**
+ * By the nearest class's note: a subclass may show what its base hides. Asked for when the first instance is sent, long
+ * after the last decorator ran.
+ */
 function hiddenMembers(type: Class): ReadonlySet<string> {
   const known = hiddenByClass.get(type)
   if (known !== undefined) return known
