@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
-import type { DeclarationError } from '../../src/errors/declaration-error.js'
 import { Field } from '../../src/fields/field.js'
 import { silentLog } from '../../src/http/log.js'
 import { connect, type Database } from '../../src/records/database.js'
 import type { Repository } from '../../src/records/repository.js'
 import { Record } from '../../src/records/record.js'
+import { failure } from './failure.js'
 import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
 
 @Record
@@ -330,13 +330,4 @@ function gate(count: number): () => Promise<void> {
     if (++come === count) open()
     return opened
   }
-}
-
-async function failure(work: Promise<unknown>): Promise<DeclarationError> {
-  try {
-    await work
-  } catch (error) {
-    return error as DeclarationError
-  }
-  throw new Error('It did not fail.')
 }

@@ -2,7 +2,6 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals'
-import type { DeclarationError } from '../../src/errors/declaration-error.js'
 import { Field } from '../../src/fields/field.js'
 import type { Class } from '../../src/metadata/note.js'
 import { connect, type Database } from '../../src/records/database.js'
@@ -11,6 +10,7 @@ import { migrateDown, migrateUp, migrationStatus } from '../../src/records/migra
 import { Record } from '../../src/records/record.js'
 import { BelongsTo } from '../../src/records/relations.js'
 import { splitStatements } from '../../src/records/migrations/split-statements.js'
+import { failure } from './failure.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { shop } from './shop.js'
 import { thing, type Fields } from './thing.js'
@@ -422,12 +422,3 @@ describe('splitStatements', () => {
     expect(splitStatements(script)).toStrictEqual(statements)
   })
 })
-
-async function failure(work: Promise<unknown>): Promise<DeclarationError> {
-  try {
-    await work
-  } catch (error) {
-    return error as DeclarationError
-  }
-  throw new Error('It did not fail.')
-}

@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals'
-import type { DeclarationError } from '../../src/errors/declaration-error.js'
 import { Field } from '../../src/fields/field.js'
 import type { Class } from '../../src/metadata/note.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { Record } from '../../src/records/record.js'
 import { BelongsTo } from '../../src/records/relations.js'
+import { failure } from './failure.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { shop } from './shop.js'
 import { thing, type Fields } from './thing.js'
@@ -165,12 +165,3 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     expect(error.message).toContain('Rows that are there may be alike.')
   })
 })
-
-async function failure(work: Promise<unknown>): Promise<DeclarationError> {
-  try {
-    await work
-  } catch (error) {
-    return error as DeclarationError
-  }
-  throw new Error('It did not fail.')
-}
