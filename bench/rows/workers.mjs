@@ -7,7 +7,7 @@ const isWide = os.availableParallelism() >= 4
 const [cores, loadCores] = isWide ? ['0,2', '1,3'] : []
 const contender = (name, workers) => ({
   name,
-  file: 'workers/filigree.ts',
+  file: 'get/filigree.ts',
   env: { WORKERS: String(workers) },
   ...(workers > 1 && cores ? { cores } : {}),
 })

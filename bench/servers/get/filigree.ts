@@ -1,4 +1,5 @@
-/** Filigree: the route's type converts, the value is the answer. */
+/** Filigree: the route's type converts, the value is the answer. With `WORKERS` that many processes behind one port. */
+import cluster from 'node:cluster'
 import { bootstrap, Controller, Get, Module } from '../../../dist/server/index.js'
 import { announce, itemOf } from '../../servers/contract.mjs'
 
@@ -13,5 +14,6 @@ class ItemController {
 @Module({ controllers: [ItemController] })
 class AppModule {}
 
-const app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger: false })
-announce(app.url)
+const workers = Number(process.env.WORKERS ?? 1)
+const app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger: false, workers })
+if (cluster.isPrimary) announce(app.url)
