@@ -1,7 +1,6 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Field } from '../../src/fields/field.js'
 import { connect, type Database } from '../../src/records/database.js'
@@ -10,6 +9,7 @@ import { Record } from '../../src/records/record.js'
 import type { Column } from '../../src/records/table.js'
 import { readMessage, toMessages, type RowChanges } from '../../src/records/changes.js'
 import { describeChanges } from '../contracts/changes.contract.js'
+import { bundleCreatingProgram } from './creating-program.js'
 import { startOwnPostgres, startPostgres } from './postgres-server.js'
 import { Author, Category, shop } from './shop.js'
 
@@ -200,16 +200,7 @@ describe('changes between processes on PostgreSQL', () => {
     here.table(Entry)
     await here.sync()
     const follower = await follow(here, Entry as never)
-    const program = join(process.cwd(), 'node_modules', '.cache', `writer-${process.pid}.mjs`)
-    execFileSync(join('node_modules', '.bin', 'esbuild'), [
-      join('test', 'records', 'creating-process.ts'),
-      '--bundle',
-      '--platform=node',
-      '--format=esm',
-      '--packages=external',
-      '--log-level=error',
-      `--outfile=${program}`,
-    ])
+    const program = bundleCreatingProgram()
     const writer = spawn(process.execPath, [program, url])
     await follower.until(100)
     writer.kill('SIGKILL')

@@ -1,4 +1,4 @@
-/** Creates rows until it is killed, and writes a line for each that was answered. Run by `durability.test.ts`. */
+/** Creates rows until it is killed, and writes a line for each that was answered. Bundled by `creating-program.ts`. */
 import { Field } from '../../src/fields/field.js'
 import { connect } from '../../src/records/database.js'
 import { Record } from '../../src/records/record.js'

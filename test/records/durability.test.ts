@@ -1,17 +1,16 @@
 /** What was answered is there after `kill -9`. Source: docs/records.md, Faults. */
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect } from '../../src/records/database.js'
+import { bundleCreatingProgram } from './creating-program.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
 const rounds = 3
-const modules = join(process.cwd(), 'node_modules')
-// Beside the packages, so that the process finds its drivers.
-const program = join(modules, `.filigree-creating-${process.pid}.mjs`)
+let program: string
 
 describe('kill -9 in the middle of creates', () => {
   let folder: string
@@ -19,15 +18,7 @@ describe('kill -9 in the middle of creates', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filigree-kill-'))
-    execFileSync(join(modules, '.bin', 'esbuild'), [
-      join('test', 'records', 'creating-process.ts'),
-      '--bundle',
-      '--platform=node',
-      '--format=esm',
-      '--packages=external',
-      '--log-level=error',
-      `--outfile=${program}`,
-    ])
+    program = bundleCreatingProgram()
     server = await startPostgres()
   })
   afterAll(async () => {
