@@ -51,11 +51,7 @@ export class TablePlans {
       const writer = this.#writer()
       const where = this.#where(selection, writer)
       const by = writeOrder(order.terms, writer, 't')
-      // SQLite looks at a bare placeholder's value to plan, and so plans anew at every run.
-      const opaque = this.#dialect.name === 'sqlite' ? sql` + 0` : sql``
-      const limit = hasLimit
-        ? sql` limit ${new Slot(selection.count)}${opaque}`
-        : this.#noLimit(hasOffset)
+      const limit = hasLimit ? writer.limit(selection.count) : this.#noLimit(hasOffset)
       const offset = hasOffset
         ? sql` offset ${new Slot(selection.count + (hasLimit ? 1 : 0))}`
         : sql``

@@ -119,7 +119,7 @@ class PageWriter {
   #chosen(alias: string): Fragment {
     const { sql } = this.#writer.filters
     const by = writeOrder(this.#question.order.terms, this.#writer.filters, alias)
-    return sql`select * from ${sql.id(rowsName)} as ${sql.id(alias)} order by ${by}${this.#writer.limit(this.#question.first)}`
+    return sql`select * from ${sql.id(rowsName)} as ${sql.id(alias)} order by ${by}${this.#writer.filters.limit(this.#question.first)}`
   }
 
   #cursor(alias: string): Fragment {

@@ -198,21 +198,13 @@ export class StatementWriter {
     return tests.length === 0 ? sql`` : sql` ${sql.raw(word)} ${sql.join(tests, sql` and `)}`
   }
 
-  /** @param place of the number among the values */
-  limit(place: number): Fragment {
-    const { sql } = this.filters
-    // SQLite looks at a bare placeholder's value to plan, and so plans anew at every run.
-    const opaque = this.#context.dialect.name === 'sqlite' ? sql` + 0` : sql``
-    return sql` limit ${new Slot(place)}${opaque}`
-  }
-
   #range({ order, limit, hasFixedLimit, offset }: RowsQuestion, alias: string): Fragment {
     const { sql } = this.filters
     const by =
       order === undefined ? sql`` : sql` order by ${writeOrder(order.terms, this.filters, alias)}`
     let most = sql``
     if (hasFixedLimit === true) most = sql.raw(` limit ${String(limit)}`)
-    else if (limit !== undefined) most = this.limit(limit)
+    else if (limit !== undefined) most = this.filters.limit(limit)
     return sql`${by}${most}${offset === undefined ? sql`` : sql` offset ${new Slot(offset)}`}`
   }
 }

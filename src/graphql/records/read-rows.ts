@@ -144,7 +144,7 @@ function planRelated(
   ]
   const passed = question.offset === undefined ? sql`` : sql` offset ${new Slot(question.offset)}`
   const inner = (columns: RawBuilder<unknown>): RawBuilder<unknown> =>
-    sql`select ${columns} from ${fromOf(relation, sql)} where ${sql.join(tests, sql` and `)} order by ${orderOf('i')} limit ${new Slot(question.limit)}${passed}`
+    sql`select ${columns} from ${fromOf(relation, sql)} where ${sql.join(tests, sql` and `)} order by ${orderOf('i')}${writer.limit(question.limit)}${passed}`
   const columnsOf = (alias: string): RawBuilder<unknown> =>
     sql.join(target.columns.map((column) => writer.ref(alias, column)))
   const [before, behind] = dialect.listTest

@@ -7,7 +7,7 @@ import type { Column, Relation } from '../table.js'
 
 type Fragment = RawBuilder<unknown>
 
-/** Writes conditions on a table that the statement knows by an alias. */
+/** Writes conditions on a table that the statement knows by an alias, and how many rows of it are wanted. */
 export class FilterWriter {
   readonly #sql: Sql
   readonly #dialect: Dialect
@@ -48,6 +48,14 @@ export class FilterWriter {
 
   get sql(): Sql {
     return this.#sql
+  }
+
+  /** ` limit …`, of the number in a slot. */
+  limit(slot: number): Fragment {
+    const sql = this.#sql
+    // SQLite looks at a bare placeholder's value to plan, and so plans anew at every run.
+    const opaque = this.#dialect.name === 'sqlite' ? sql` + 0` : sql``
+    return sql` limit ${new Slot(slot)}${opaque}`
   }
 
   ref(alias: string, column: Column): Fragment {
