@@ -4,6 +4,7 @@ import type { Config } from 'jest'
 const config: Config = {
   roots: ['<rootDir>/test'],
   testEnvironment: 'node',
+  globalSetup: '<rootDir>/test/browser/extract-chromium.mjs',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',

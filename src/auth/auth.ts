@@ -1,6 +1,6 @@
 /** Makes, checks and revokes tokens: RS256 JWTs (RFC 7519). Source: specification, Authentication 3 and 4. */
 import { randomUUID } from 'node:crypto'
-import type { Log } from '../http/log.js'
+import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
 import { readSeconds } from './duration.js'
 import { checkToken, clockTolerance, signToken } from './jose.js'

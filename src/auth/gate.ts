@@ -4,9 +4,9 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
-import type { Log } from '../http/log.js'
+import type { Log } from '../core/log.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
-import { isThenable } from '../http/thenable.js'
+import { isThenable } from '../core/later.js'
 import { hasRoles, type AccessRule } from './access.js'
 import type { Auth } from './auth.js'
 

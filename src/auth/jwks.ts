@@ -3,7 +3,7 @@
  * unknown `kid`, at most once per 30 s. The address is the application's; none that a token names is ever followed.
  */
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
-import type { Log } from '../http/log.js'
+import type { Log } from '../core/log.js'
 import { checkStrength, thumbprint, type PublicKey } from './pem.js'
 
 /** Milliseconds between two requests to the issuer, whatever tokens ask for. */

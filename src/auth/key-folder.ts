@@ -6,7 +6,7 @@ import { generateKeyPair, randomUUID } from 'node:crypto'
 import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Log } from '../http/log.js'
+import type { Log } from '../core/log.js'
 import { pairFile } from './key-source.js'
 import { readPrivateKey, type PrivateKey } from './pem.js'
 

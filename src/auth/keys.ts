@@ -1,5 +1,5 @@
 /** The keys in use, whatever their source; nothing is read, made or fetched before the first token needs it. */
-import type { Log } from '../http/log.js'
+import type { Log } from '../core/log.js'
 import { createKeySet, keySetLife } from './jwks.js'
 import { openKeyFolder } from './key-folder.js'
 import type { KeySource } from './key-source.js'

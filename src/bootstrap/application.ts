@@ -2,9 +2,9 @@
 import type { GraphQL } from '../graphql/graphql.js'
 import type { Class } from '../metadata/note.js'
 import type { OpenApiDocument } from '../openapi/document.js'
-import type { Dispatcher } from './dispatcher.js'
-import { injectRequest, type InjectRequest, type InjectResponse } from './inject.js'
-import { handleWebRequest } from './web.js'
+import type { Dispatcher } from '../serving/dispatcher.js'
+import { injectRequest, type InjectRequest, type InjectResponse } from '../serving/inject.js'
+import { handleWebRequest } from '../serving/web.js'
 
 /** One route, for listings. */
 export interface RouteSummary {

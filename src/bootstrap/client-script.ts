@@ -10,8 +10,8 @@ import { promisify } from 'node:util'
 import type { Problem } from '../errors/declaration-error.js'
 import { createTextPage } from '../http/text-page.js'
 import { parsePattern } from '../routing/pattern.js'
-import type { Invoker } from './invoker.js'
-import { pageRoute, type PageRoute } from './page-route.js'
+import type { Invoker } from '../serving/invoker.js'
+import { pageRoute, type PageRoute } from '../serving/page-route.js'
 
 /** The map lies where the script's last line says. */
 const files = [

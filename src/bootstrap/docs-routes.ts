@@ -7,10 +7,10 @@ import { docsPages } from '../openapi/docs-pages.js'
 import { createDocument, type OpenApiDocument } from '../openapi/document.js'
 import { findNameCollisions } from '../openapi/name-collisions.js'
 import { parsePattern } from '../routing/pattern.js'
-import { pageRoute, type PageRoute } from './page-route.js'
-import type { PlannedRoute } from './plan-routes.js'
-import { promiseOf } from './serve-route.js'
-import type { Step } from './served-route.js'
+import { pageRoute, type PageRoute } from '../serving/page-route.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
+import { promiseOf } from '../serving/serve-route.js'
+import type { Step } from '../serving/served-route.js'
 
 /** @param docs `undefined` where the documentation is off: then names may collide */
 export function findDocumentationProblems(

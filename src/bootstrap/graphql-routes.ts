@@ -7,9 +7,9 @@ import { parsePattern } from '../routing/pattern.js'
 import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
-import { pageRoute, type PageRoute } from './page-route.js'
-import { openSession, readWithin, saveSession, type ServeContext } from './serve-route.js'
-import type { Step } from './served-route.js'
+import { pageRoute, type PageRoute } from '../serving/page-route.js'
+import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
+import type { Step } from '../serving/served-route.js'
 
 export interface PlannedGraphql {
   /** `app.graphql`: the one of the records, else the first of the module. */

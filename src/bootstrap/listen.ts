@@ -1,9 +1,9 @@
 /** Opens the port: a server of this process, or workers with one each. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
-import type { Log } from '../http/log.js'
+import type { Log } from '../core/log.js'
 import { createNodeServer } from '../http/server.js'
-import type { Dispatcher } from './dispatcher.js'
+import type { Dispatcher } from '../serving/dispatcher.js'
 import type { Settings } from './options.js'
 import { startsWorkers, startWorkers } from './workers.js'
 

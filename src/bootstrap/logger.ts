@@ -1,5 +1,5 @@
 /** The application's log: pino on standard output, unless it brings its own. */
-import { silentLog, type Log } from '../http/log.js'
+import { silentLog, type Log } from '../core/log.js'
 
 /**
  * @param logger true or nothing: pino; false: none

@@ -10,19 +10,11 @@ import type { Class } from '../metadata/note.js'
 import { docNote } from '../openapi/doc.js'
 import { collectRoutes, whereIs, type Route } from '../routing/route.js'
 import { RouteTable } from '../routing/route-table.js'
-import { declaredClasses, type DeclaredClasses } from './declared-classes.js'
+import { declaredClasses } from '../serving/declared-classes.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
 import type { Settings } from './options.js'
 import { checkUnknownKeys } from './unknown-keys.js'
-import { compileChecks, type RouteChecks } from './route-checks.js'
-
-export interface PlannedRoute {
-  readonly route: Route
-  readonly access: AccessRule
-  /** The application's, with the route's own `limit`. */
-  readonly limits: Limits
-  readonly classes: DeclaredClasses
-  readonly checks: RouteChecks
-}
+import { compileChecks } from '../serving/route-checks.js'
 
 /** Every route of the controllers, in the order of declaration. */
 export function planRoutes(

@@ -2,9 +2,9 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { findSlowPatterns } from '../fields/slow-patterns.js'
 import { readShape } from '../fields/shape.js'
-import type { Log } from '../http/log.js'
+import type { Log } from '../core/log.js'
 import { findRouteWarnings } from '../routing/route-warnings.js'
-import type { PlannedRoute } from './plan-routes.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
 
 /** Warns of routes that no request reaches, bodies that nothing checks and patterns that a client could make slow. */
 export function logStartWarnings(planned: readonly PlannedRoute[], log: Log): void {

@@ -4,7 +4,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { file } from '../http/file-reply.js'
 import type { HttpRequest } from '../http/request.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
-import { pageRoute, type PageRoute } from './page-route.js'
+import { pageRoute, type PageRoute } from '../serving/page-route.js'
 
 /** Two routes a folder: its files, and its `index.html` at the path itself. Both public, for GET and HEAD. */
 export function staticRoutes(

@@ -5,7 +5,7 @@
 import { createMemoryStore } from '../sessions/memory-store.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Revocations } from '../auth/revocations.js'
-import type { Log } from '../http/log.js'
+import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import { createDatabase, Database } from '../records/database.js'
 import { createDatabaseRevocations } from '../records/revocations.js'

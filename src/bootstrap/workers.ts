@@ -4,7 +4,7 @@
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import type { Log } from '../http/log.js'
+import type { Log } from '../core/log.js'
 
 export interface Workers {
   /** Where they listen. */

@@ -1,5 +1,5 @@
 /** Says what a route takes and answers, as types that refer to the application's own. Contract: head of client/routes.ts. */
-import type { PlannedRoute } from '../bootstrap/plan-routes.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
 import { readShape } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import { resolveClass } from '../metadata/class-reference.js'

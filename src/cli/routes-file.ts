@@ -1,5 +1,5 @@
 /** Writes the file of `filigree types`: imports, the interface of all routes, and the types that stand for what JSON leaves out. */
-import type { PlannedRoute } from '../bootstrap/plan-routes.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
 import type { Class } from '../metadata/note.js'
 import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.js'
 

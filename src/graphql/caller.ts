@@ -4,8 +4,7 @@
  */
 import { hasRoles, type AccessRule } from '../auth/access.js'
 import type { Claims, HttpRequest, RequestAuth } from '../http/request.js'
-import { isThenable } from '../http/thenable.js'
-import type { Later } from '../records/engine.js'
+import { isThenable, type Later } from '../core/later.js'
 
 /** The context of operations that come through the endpoint. */
 export interface RequestContext {

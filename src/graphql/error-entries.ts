@@ -1,7 +1,7 @@
 /** Writes the `errors` of a response. Source: decisions, GraphQL, "Error entries" and "Resolver throws". */
 import type { GraphQLError } from 'graphql'
 import { HttpError } from '../errors/http-error.js'
-import type { Log } from '../http/log.js'
+import type { Log } from '../core/log.js'
 import { graphqlCodes } from './error-codes.js'
 import { graphqlLibrary } from './library.js'
 

@@ -4,9 +4,7 @@
  */
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
-import { isThenable } from '../http/thenable.js'
-import type { Later } from '../records/engine.js'
-import { after } from '../records/later.js'
+import { isThenable, type Later, after } from '../core/later.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
 import { admission, callerOf, type Admission } from './caller.js'
 import { graphqlCodes } from './error-codes.js'

@@ -5,7 +5,7 @@ import { answerEarly, unreadBody } from './early-answer.js'
 import { endWith } from './end-with.js'
 import { toErrorAnswer, type ErrorAnswer } from './error-answer.js'
 import { setHeader } from './header-list.js'
-import type { Log } from './log.js'
+import type { Log } from '../core/log.js'
 import type { HttpRequest } from './request.js'
 import { toHead } from './response-head.js'
 

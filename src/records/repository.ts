@@ -1,14 +1,14 @@
 /** The rows of one record class: found, listed, written. Source: public face, Records. */
-import { arrange, type Plan } from './builder.js'
-import type { TableCodec } from './codec.js'
-import type { Later, Row } from './engine.js'
-import { deleteRow } from './delete-row.js'
+import { arrange, type Plan } from './statements/builder.js'
+import type { TableCodec } from './model/codec.js'
+import { type Later, after, attempt, promise } from '../core/later.js'
+import type { Row } from './engines/engine.js'
+import { deleteRow } from './statements/delete-row.js'
 import { FilterReader, invalid, type Condition } from './filters/filter.js'
 import type { Where } from './filters/filter-types.js'
-import { insertMany, type InsertManyOptions } from './insert-many.js'
-import { toKey } from './key.js'
-import { after, attempt, promise } from './later.js'
-import { link } from './link.js'
+import { insertMany, type InsertManyOptions } from './statements/insert-many.js'
+import { toKey } from './model/key.js'
+import { link } from './statements/link.js'
 import {
   checkOptions,
   readCount,
@@ -17,15 +17,15 @@ import {
   type ListOptions,
 } from './filters/list-options.js'
 import { readOrder } from './filters/order.js'
-import { createRelationLoader } from './load-relations.js'
-import type { Selection, TablePlans } from './plans.js'
-import { findReferrer } from './find-referrer.js'
-import type { Source } from './source.js'
-import { staysWithin, type RowsWithin } from './rows-within.js'
-import type { Table } from './table.js'
-import { valuesToInsert, valuesToUpdate } from './write-values.js'
-import { findBrokenRelation } from './broken-relation.js'
-import { toClientError, type Doing } from './write-faults.js'
+import { createRelationLoader } from './statements/load-relations.js'
+import type { Selection, TablePlans } from './statements/plans.js'
+import { findReferrer } from './statements/find-referrer.js'
+import type { Source } from './statements/source.js'
+import { staysWithin, type RowsWithin } from './statements/rows-within.js'
+import type { Table } from './model/table.js'
+import { valuesToInsert, valuesToUpdate } from './statements/write-values.js'
+import { findBrokenRelation } from './statements/broken-relation.js'
+import { toClientError, type Doing } from './statements/write-faults.js'
 
 /**
  * Every method answers a promise. What a client can help is an `HttpError`: 400 `VALIDATION` with paths, 409 `CONFLICT`

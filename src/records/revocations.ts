@@ -1,8 +1,8 @@
 /** Revoked tokens in the database, known to every process that uses it. Source: decisions, Authentication, "Revocation". */
 import type { Revocations } from '../auth/revocations.js'
 import type { Database } from './database.js'
-import type { Statement } from './engine.js'
-import { after } from './later.js'
+import type { Statement } from './engines/engine.js'
+import { after } from '../core/later.js'
 import { ensureTable } from './own-tables.js'
 
 export interface DatabaseRevocationsOptions {

@@ -1,8 +1,8 @@
 /** Sessions in the database, shared by every process that uses it. Source: decisions, Sessions. */
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Database } from './database.js'
-import type { Statement } from './engine.js'
-import { after } from './later.js'
+import type { Statement } from './engines/engine.js'
+import { after } from '../core/later.js'
 import { ensureTable } from './own-tables.js'
 
 /** @returns once its table is there */

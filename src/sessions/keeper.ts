@@ -4,9 +4,9 @@
  */
 import { hash, randomBytes } from 'node:crypto'
 import { toSetCookie } from '../http/cookies.js'
-import type { Log } from '../http/log.js'
+import type { Log } from '../core/log.js'
 import type { HttpRequest, Session } from '../http/request.js'
-import { isThenable } from '../http/thenable.js'
+import { isThenable } from '../core/later.js'
 import type { SessionStore } from './session-store.js'
 import { createSession, emptyData, readOutcome, type SessionOutcome } from './session.js'
 

@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose'
 import { openAccess, tokenAccess } from '../../src/auth/access.js'
 import type { Auth } from '../../src/auth/auth.js'
 import { createKeys } from '../../src/auth/keys.js'
-import { silentLog } from '../../src/http/log.js'
+import { silentLog } from '../../src/core/log.js'
 import type { HttpRequest } from '../../src/http/request.js'
 import {
   addedHeader,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { Deadlines, type Waiting } from '../../src/bootstrap/deadlines.js'
-import type { ServedRoute } from '../../src/bootstrap/served-route.js'
+import { Deadlines, type Waiting } from '../../src/serving/deadlines.js'
+import type { ServedRoute } from '../../src/serving/served-route.js'
 import type { HttpRequest } from '../../src/http/request.js'
 
 const request = Object.create(null) as HttpRequest

@@ -2,7 +2,7 @@
 import { createServer, request as send, type IncomingMessage, type Server } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { createCors, type CorsOptions } from '../../src/http/cors.js'
-import type { Log } from '../../src/http/log.js'
+import type { Log } from '../../src/core/log.js'
 import { HttpRequest } from '../../src/http/request.js'
 import { createResponder, type Responder, type ResultRule } from '../../src/http/responder.js'
 

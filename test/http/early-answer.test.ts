@@ -8,7 +8,7 @@ import type { Incoming } from '../../src/http/exchange.js'
 import { HttpRequest } from '../../src/http/request.js'
 import { createCors } from '../../src/http/cors.js'
 import { createResponder } from '../../src/http/responder.js'
-import { silentLog } from '../../src/http/log.js'
+import { silentLog } from '../../src/core/log.js'
 import { StandInResponse } from '../../src/http/stand-in.js'
 import { plainRule, startAnswering, type AnsweringServer } from './answering-server.js'
 

@@ -1,7 +1,7 @@
 /** Creates rows until it is killed, and writes a line for each that was answered. Bundled by `creating-program.ts`. */
 import { Field } from '../../src/fields/field.js'
 import { connect } from '../../src/records/database.js'
-import { Record } from '../../src/records/record.js'
+import { Record } from '../../src/records/model/record.js'
 
 class Entry {
   declare id: number

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { silentLog } from '../../src/http/log.js'
+import { silentLog } from '../../src/core/log.js'
 
 describe('a driver that is not installed', () => {
   it.each([
@@ -9,7 +9,7 @@ describe('a driver that is not installed', () => {
     jest.unstable_mockModule(name, () => {
       throw new Error(`Cannot find package '${name}'`)
     })
-    const { openEngine } = await import('../../src/records/engine-for-url.js')
+    const { openEngine } = await import('../../src/records/engines/engine-for-url.js')
     const opening = openEngine(url, silentLog)
     await expect(opening).rejects.toMatchObject({
       problems: [{ code: 'DATABASE_DRIVER_MISSING', remedy: line }],

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { Field } from '../../src/fields/field.js'
 import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/record.js'
+import { Record } from '../../src/records/model/record.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
 @Record

@@ -1,7 +1,7 @@
 /** The records of these tests: a shop. */
 import { Field } from '../../src/fields/field.js'
-import { Record } from '../../src/records/record.js'
-import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/relations.js'
+import { Record } from '../../src/records/model/record.js'
+import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
 
 @Record
 export class Category {

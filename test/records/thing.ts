@@ -3,7 +3,7 @@ import { Field } from '../../src/fields/field.js'
 import type { KindName } from '../../src/fields/kinds/table.js'
 import type { FieldRules } from '../../src/fields/rules.js'
 import type { Class } from '../../src/metadata/note.js'
-import { Record } from '../../src/records/record.js'
+import { Record } from '../../src/records/model/record.js'
 
 export type Fields = globalThis.Record<string, [KindName, FieldRules?]>
 

@@ -1,6 +1,6 @@
 /** Visitors of a session keeper, and stores and logs that can be looked at. */
 import { expect } from '@jest/globals'
-import { silentLog, type Log } from '../../src/http/log.js'
+import { silentLog, type Log } from '../../src/core/log.js'
 import { HttpRequest } from '../../src/http/request.js'
 import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
 import { createSessionKeeper, type SessionKeeper } from '../../src/sessions/keeper.js'

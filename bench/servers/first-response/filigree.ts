@@ -1,6 +1,6 @@
 /** Filigree that says hello, with every option at its default. */
 import { bootstrap, Controller, Get, Module } from '../../../dist/server/index.js'
-import { announce } from '../../servers/contract.mjs'
+import { announce } from '../contract.mjs'
 
 @Controller('/')
 class HelloController {

@@ -1,8 +1,8 @@
 /** Nest 12 on Fastify that says hello. */
 import 'reflect-metadata'
 import { Controller, Get, Module } from '@nestjs/common'
-import { announce } from '../../servers/contract.mjs'
-import { startOnFastify } from '../../servers/nest-on-fastify.mjs'
+import { announce } from '../contract.mjs'
+import { startOnFastify } from '../nest-on-fastify.mjs'
 
 @Controller()
 class HelloController {

@@ -1,7 +1,7 @@
 /** Filigree: the route's type converts, the value is the answer. With `WORKERS` that many processes behind one port. */
 import cluster from 'node:cluster'
 import { bootstrap, Controller, Get, Module } from '../../../dist/server/index.js'
-import { announce, itemOf } from '../../servers/contract.mjs'
+import { announce, itemOf } from '../contract.mjs'
 
 @Controller('/items')
 class ItemController {

@@ -1,6 +1,6 @@
 /** Nest 12 on Express. */
-import { announce } from '../../servers/contract.mjs'
-import { startOnExpress } from '../../servers/nest-on-express.mjs'
+import { announce } from '../contract.mjs'
+import { startOnExpress } from '../nest-on-express.mjs'
 import { AppModule } from './nest-module.mjs'
 
 announce(await startOnExpress(AppModule))

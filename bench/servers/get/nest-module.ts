@@ -1,7 +1,7 @@
 /** The Nest application of the GET row, on either platform. */
 import 'reflect-metadata'
 import { Controller, Get, Module, Param, ParseIntPipe } from '@nestjs/common'
-import { itemOf } from '../../servers/contract.mjs'
+import { itemOf } from '../contract.mjs'
 
 @Controller('items')
 class ItemController {

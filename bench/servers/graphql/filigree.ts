@@ -1,6 +1,6 @@
 /** Filigree: the records, and the schema and statements it makes of them. No peer asks for a token, so neither does it. */
 import { bootstrap, Module } from '../../../dist/server/index.js'
-import { announce } from '../../servers/contract.mjs'
+import { announce } from '../contract.mjs'
 import { Category, Item, Review } from '../shop-records.mjs'
 
 @Module({ records: [Category, Item, Review] })

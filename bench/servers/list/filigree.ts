@@ -1,6 +1,6 @@
 /** Filigree: the repository's list is the answer. */
 import { bootstrap, Controller, Database, Get, Module } from '../../../dist/server/index.js'
-import { announce } from '../../servers/contract.mjs'
+import { announce } from '../contract.mjs'
 import { Category, Item, Review } from '../shop-records.mjs'
 
 @Controller('/items')

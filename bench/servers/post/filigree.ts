@@ -1,6 +1,6 @@
 /** Filigree: the body arrives as a checked instance of its class. */
 import { bootstrap, Controller, Field, Module, NoAuth, Post } from '../../../dist/server/index.js'
-import { announce } from '../../servers/contract.mjs'
+import { announce } from '../contract.mjs'
 
 class Line {
   @Field('string', { minLength: 1, maxLength: 40 }) sku!: string

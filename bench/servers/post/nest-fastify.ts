@@ -14,8 +14,8 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator'
-import { announce } from '../../servers/contract.mjs'
-import { startOnFastify } from '../../servers/nest-on-fastify.mjs'
+import { announce } from '../contract.mjs'
+import { startOnFastify } from '../nest-on-fastify.mjs'
 
 class Line {
   @IsString() @Length(1, 40) sku!: string

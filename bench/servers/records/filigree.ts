@@ -1,7 +1,7 @@
 /** Filigree's repository, on the database that DATABASE_URL names. */
 import { connect } from '../../../dist/server/index.js'
-import { answerCalls } from '../../servers/records/answer-calls.mjs'
-import { keyOf, listLimit, manyRows } from '../../servers/records/calls.mjs'
+import { answerCalls } from './answer-calls.mjs'
+import { keyOf, listLimit, manyRows } from './calls.mjs'
 import { Item } from '../shop-records.mjs'
 
 const database = await connect(process.env.DATABASE_URL)

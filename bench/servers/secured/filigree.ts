@@ -7,7 +7,7 @@ import {
   Secured,
   type Claims,
 } from '../../../dist/server/index.js'
-import { announce, itemOf } from '../../servers/contract.mjs'
+import { announce, itemOf } from '../contract.mjs'
 
 @Controller('/')
 class ItemController {

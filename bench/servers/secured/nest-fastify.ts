@@ -14,8 +14,8 @@ import {
   UseGuards,
 } from '@nestjs/common'
 import { importSPKI, jwtVerify } from 'jose'
-import { announce, itemOf } from '../../servers/contract.mjs'
-import { startOnFastify } from '../../servers/nest-on-fastify.mjs'
+import { announce, itemOf } from '../contract.mjs'
+import { startOnFastify } from '../nest-on-fastify.mjs'
 
 const key = await importSPKI(process.env.APP_PUBLIC_KEY!, 'RS256')
 const rules = { algorithms: ['RS256'], requiredClaims: ['exp'] }

@@ -7,7 +7,7 @@ import {
   Post,
   type UploadedFile,
 } from '../../../dist/server/index.js'
-import { announce } from '../../servers/contract.mjs'
+import { announce } from '../contract.mjs'
 
 @Controller('/upload')
 class UploadController {

@@ -2,7 +2,7 @@
  * Compiles root fields whose selection is generated, whatever its depth, into one statement each that answers their JSON.
  * Source: decisions, GraphQL; anchors of the field: an operation to one statement.
  */
-import { toKey } from '../../records/key.js'
+import { toKey } from '../../records/model/key.js'
 import type { Planner, PlanRequest, RootPlan } from '../planner-contract.js'
 import { behindCursor } from '../records/cursor.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'

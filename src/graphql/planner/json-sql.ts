@@ -2,9 +2,9 @@
  * SQL that makes JSON. What a statement cannot say as graphql-js would (an Int beyond 32 bits, a number that is none, a
  * value that its enum does not have) makes the statement fail, and graphql-js tells what is wrong.
  */
-import type { RawBuilder, Sql } from '../../records/builder.js'
-import type { Row } from '../../records/engine.js'
-import type { Column } from '../../records/table.js'
+import type { RawBuilder, Sql } from '../../records/statements/builder.js'
+import type { Row } from '../../records/engines/engine.js'
+import type { Column } from '../../records/model/table.js'
 import type { EnumModel, FieldModel } from '../records/model.js'
 
 export type Fragment = RawBuilder<unknown>

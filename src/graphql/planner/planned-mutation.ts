@@ -1,8 +1,7 @@
 /** The plan of a generated mutation: what is answered is settled before anything is written. */
-import { arrange } from '../../records/builder.js'
+import { arrange } from '../../records/statements/builder.js'
 import type { Condition } from '../../records/filters/filter.js'
-import type { Later } from '../../records/engine.js'
-import { after } from '../../records/later.js'
+import { type Later, after } from '../../core/later.js'
 import { callerOf } from '../caller.js'
 import type { RootPlan } from '../planner-contract.js'
 import { outputOf } from '../records/output.js'

@@ -2,12 +2,12 @@
  * Writes the one statement of a root field: an object a row, rows of relations by subqueries, every list limited before
  * anything is gathered.
  */
-import { Slot, type Plan } from '../../records/builder.js'
+import { Slot, type Plan } from '../../records/statements/builder.js'
 import type { Condition } from '../../records/filters/filter.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'
-import type { RecordsContext } from '../../records/source.js'
-import type { Column, Relation, Table } from '../../records/table.js'
+import type { RecordsContext } from '../../records/statements/source.js'
+import type { Column, Relation, Table } from '../../records/model/table.js'
 import type { ListQuestion } from '../records/question.js'
 import type { Fragment, JsonSql } from './json-sql.js'
 import { PostgresJson } from './postgres-json.js'

@@ -1,8 +1,7 @@
 /** Who may see a record or a field of it. Source: decisions, Small print: GraphQL. */
 import type { AccessRule } from '../../auth/access.js'
 import { HttpError } from '../../errors/http-error.js'
-import { isThenable } from '../../http/thenable.js'
-import type { Later } from '../../records/engine.js'
+import { isThenable, type Later } from '../../core/later.js'
 import { admission, type Admission, type Caller } from '../caller.js'
 import { graphqlCodes } from '../error-codes.js'
 

@@ -2,7 +2,7 @@
  * Gathers what resolvers of one execution ask for before anything is read: a list of a hundred records costs its
  * relation one statement, not a hundred.
  */
-import type { Later } from '../../records/engine.js'
+import type { Later } from '../../core/later.js'
 
 interface Waiting<K, V> {
   readonly key: K

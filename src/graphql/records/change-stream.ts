@@ -3,11 +3,11 @@
  * GraphQL; docs/graphql.md, Subscriptions.
  */
 import { HttpError } from '../../errors/http-error.js'
-import type { Watcher } from '../../records/change-feed.js'
-import type { ChangeEvent, PastRow, RowChanges } from '../../records/changes.js'
-import type { Later } from '../../records/engine.js'
+import type { Watcher } from '../../records/changes/change-feed.js'
+import type { ChangeEvent, PastRow, RowChanges } from '../../records/changes/changes.js'
+import type { Later } from '../../core/later.js'
 import type { Id } from '../../records/filters/list-options.js'
-import type { Column } from '../../records/table.js'
+import type { Column } from '../../records/model/table.js'
 import { callerOf, type Caller } from '../caller.js'
 import { graphqlCodes } from '../error-codes.js'
 import type { RecordModel } from './model.js'

@@ -3,7 +3,7 @@
  * them whether or not the row is still there. Source: GraphQL Cursor Connections Specification, §4 and §5.
  */
 import { invalid, type Condition } from '../../records/filters/filter.js'
-import type { ColumnCodec, TableCodec } from '../../records/codec.js'
+import type { ColumnCodec, TableCodec } from '../../records/model/codec.js'
 import type { Operator } from '../../records/filters/operators.js'
 import type { Order, OrderTerm } from '../../records/filters/order.js'
 

@@ -3,7 +3,7 @@
  * single statements. Source: specification, GraphQL; decisions, GraphQL.
  */
 import type { Problem } from '../../errors/declaration-error.js'
-import { readTables } from '../../records/read-table.js'
+import { readTables } from '../../records/model/read-table.js'
 import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
 import type { GenerateRecords } from '../generated-part.js'
 import { createPlanner } from '../planner/create-planner.js'

@@ -4,7 +4,7 @@
  */
 import type { AccessRule } from '../../auth/access.js'
 import type { Class } from '../../metadata/note.js'
-import type { Column, Relation, Table } from '../../records/table.js'
+import type { Column, Relation, Table } from '../../records/model/table.js'
 import type { ResolveNote } from './resolve-note.js'
 
 /** How a column's value becomes JSON. */

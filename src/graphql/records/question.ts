@@ -12,9 +12,9 @@ import {
   type Condition,
 } from '../../records/filters/filter.js'
 import { readOrder, type Order } from '../../records/filters/order.js'
-import type { RecordsContext } from '../../records/source.js'
-import type { Table } from '../../records/table.js'
-import { visibleRows } from '../../records/visible-rows.js'
+import type { RecordsContext } from '../../records/statements/source.js'
+import type { Table } from '../../records/model/table.js'
+import { visibleRows } from '../../records/policy/visible-rows.js'
 import type { Arguments } from '../declarations.js'
 import type { Caller } from '../caller.js'
 import { demand } from './access.js'

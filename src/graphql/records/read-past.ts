@@ -1,12 +1,11 @@
 /** Asks a row filter about a row that is gone, by what some of its columns held. */
-import { arrange, Slot } from '../../records/builder.js'
-import type { PastRow } from '../../records/changes.js'
-import type { Later } from '../../records/engine.js'
+import { arrange, Slot } from '../../records/statements/builder.js'
+import type { PastRow } from '../../records/changes/changes.js'
+import { type Later, after } from '../../core/later.js'
 import { leavesOf, type Condition } from '../../records/filters/filter.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
-import { after } from '../../records/later.js'
-import type { Source } from '../../records/source.js'
-import type { Column } from '../../records/table.js'
+import type { Source } from '../../records/statements/source.js'
+import type { Column } from '../../records/model/table.js'
 import type { QuestionReader } from './question.js'
 
 /** The columns of its own table that a condition reads. */

@@ -1,15 +1,21 @@
 /** Runs questions: lists, counts, single rows and the rows behind relations, one statement each. */
-import { arrange, Slot, type Plan, type RawBuilder, type Sql } from '../../records/builder.js'
-import type { ColumnCodec } from '../../records/codec.js'
-import type { Later, Row } from '../../records/engine.js'
+import {
+  arrange,
+  Slot,
+  type Plan,
+  type RawBuilder,
+  type Sql,
+} from '../../records/statements/builder.js'
+import type { ColumnCodec } from '../../records/model/codec.js'
+import { type Later, after, attempt } from '../../core/later.js'
+import type { Row } from '../../records/engines/engine.js'
 import type { Condition } from '../../records/filters/filter.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
-import { Kept } from '../../records/kept.js'
-import { after, attempt } from '../../records/later.js'
+import { Kept } from '../../core/kept.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'
-import type { RecordsContext, Source } from '../../records/source.js'
-import type { Relation, Table } from '../../records/table.js'
-import { toClientError } from '../../records/write-faults.js'
+import type { RecordsContext, Source } from '../../records/statements/source.js'
+import type { Relation, Table } from '../../records/model/table.js'
+import { toClientError } from '../../records/statements/write-faults.js'
 import { joined, type ListQuestion, type QuestionReader } from './question.js'
 
 export type Instance = Record<string, unknown>

@@ -1,6 +1,5 @@
 /** Pages by cursor. Source: GraphQL Cursor Connections Specification. */
-import type { Later } from '../../records/engine.js'
-import { after } from '../../records/later.js'
+import { type Later, after } from '../../core/later.js'
 import type { Order } from '../../records/filters/order.js'
 import type { Arguments } from '../declarations.js'
 import { callerOf } from '../caller.js'

@@ -4,10 +4,9 @@
  */
 import type { GraphQLResolveInfo } from 'graphql'
 import type { Database } from '../../records/database.js'
-import type { Later } from '../../records/engine.js'
-import { toKey } from '../../records/key.js'
-import { after } from '../../records/later.js'
-import type { Source } from '../../records/source.js'
+import { type Later, after } from '../../core/later.js'
+import { toKey } from '../../records/model/key.js'
+import type { Source } from '../../records/statements/source.js'
 import type { Arguments } from '../declarations.js'
 import { callerOf, type Caller } from '../caller.js'
 import { admitted } from './access.js'

@@ -1,9 +1,9 @@
 /** Turns a read filter into SQL. Everything in it is a name of the table's or a placeholder. */
-import { Slot, type RawBuilder, type Sql } from '../builder.js'
-import type { Dialect } from '../engine.js'
+import { Slot, type RawBuilder, type Sql } from '../statements/builder.js'
+import type { Dialect } from '../engines/engine.js'
 import type { Condition } from './filter.js'
 import { operators } from './operators.js'
-import type { Column, Relation } from '../table.js'
+import type { Column, Relation } from '../model/table.js'
 
 type Fragment = RawBuilder<unknown>
 

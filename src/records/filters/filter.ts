@@ -5,10 +5,10 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
 import { clip } from '../../fields/faults.js'
-import type { ColumnCodec, TableCodec } from '../codec.js'
-import type { Dialect } from '../engine.js'
+import type { ColumnCodec, TableCodec } from '../model/codec.js'
+import type { Dialect } from '../engines/engine.js'
 import { operators, type Operator } from './operators.js'
-import type { Relation, Table } from '../table.js'
+import type { Relation, Table } from '../model/table.js'
 
 export type Condition =
   | {

@@ -1,5 +1,5 @@
 /** The comparisons of a filter, and the columns that each makes sense for. Source: decisions, Small print: records. */
-import type { Column } from '../table.js'
+import type { Column } from '../model/table.js'
 
 export type Operator =
   'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'like' | 'ilike' | 'isNull'

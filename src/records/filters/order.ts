@@ -1,11 +1,11 @@
 /** Reads and writes the order of rows: by fields, nulls last, ties by the key, so that pages never overlap. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
-import type { RawBuilder } from '../builder.js'
+import type { RawBuilder } from '../statements/builder.js'
 import { invalid, isPlainObject } from './filter.js'
 import type { FilterWriter } from './filter-sql.js'
 import { isOrdered } from './operators.js'
-import type { Column, Table } from '../table.js'
+import type { Column, Table } from '../model/table.js'
 
 export interface OrderTerm {
   readonly column: Column

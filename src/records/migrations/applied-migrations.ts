@@ -1,7 +1,7 @@
 /** What has run on a database: a row of `filigree_migration` each, changed by one process at a time. */
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Database } from '../database.js'
-import type { Runner, TransactionRunner } from '../engine.js'
+import type { Runner, TransactionRunner } from '../engines/engine.js'
 import type { MigrationFile } from './migration-files.js'
 import { ensureTable } from '../own-tables.js'
 

@@ -9,7 +9,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import type { Dialect } from '../engine.js'
+import type { Dialect } from '../engines/engine.js'
 
 export type EngineName = Dialect['name']
 

@@ -11,7 +11,7 @@ import {
   recordMigration,
 } from './applied-migrations.js'
 import type { Database } from '../database.js'
-import { EngineFault, type TransactionRunner } from '../engine.js'
+import { EngineFault, type TransactionRunner } from '../engines/engine.js'
 import { readMigrations, toFileName, type MigrationFile } from './migration-files.js'
 import { splitStatements } from './split-statements.js'
 

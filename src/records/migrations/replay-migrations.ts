@@ -1,9 +1,9 @@
 /** Finds out where SQLite's migrations lead: by running them in memory. */
-import { silentLog } from '../../http/log.js'
+import { silentLog } from '../../core/log.js'
 import { migrationFault } from './applied-migrations.js'
 import type { Catalogue } from '../schema/catalogue.js'
-import { EngineFault, type Runner } from '../engine.js'
-import { openEngine } from '../engine-for-url.js'
+import { EngineFault, type Runner } from '../engines/engine.js'
+import { openEngine } from '../engines/engine-for-url.js'
 import type { MigrationFile } from './migration-files.js'
 
 /** @throws {DeclarationError} `MIGRATION_FAILED`: one cannot be run from nothing */

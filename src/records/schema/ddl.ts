@@ -1,5 +1,5 @@
 /** Writes the SQL that makes tables. Readable: migrations are made of it and people review them. */
-import type { Dialect } from '../engine.js'
+import type { Dialect } from '../engines/engine.js'
 import type { ColumnSchema, ForeignKeySchema, IndexSchema, TableSchema } from './schema.js'
 
 /**

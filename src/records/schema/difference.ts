@@ -7,7 +7,7 @@ import {
   writeCreateIndex,
   writeCreateTable,
 } from './ddl.js'
-import type { Dialect } from '../engine.js'
+import type { Dialect } from '../engines/engine.js'
 import { writeRebuild } from './rebuild.js'
 import type { ColumnSchema, ForeignKeySchema, TableSchema } from './schema.js'
 

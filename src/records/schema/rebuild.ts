@@ -1,7 +1,7 @@
 /** Changes a SQLite table by making it anew: the engine alters little in place. Source: SQLite, ALTER TABLE, section 7. */
 import type { ActualTable } from './catalogue.js'
 import { quote, writeCreateIndex, writeCreateTable } from './ddl.js'
-import type { Dialect } from '../engine.js'
+import type { Dialect } from '../engines/engine.js'
 import type { ColumnSchema, TableSchema } from './schema.js'
 
 /** Statements that keep every row, column by column of the same name. Run them with foreign keys off. */

@@ -1,9 +1,9 @@
 /** The tables that records want, in words that both engines' SQL and both engines' catalogues can be compared in. */
 import { toMoment } from '../../fields/kinds/datetime.js'
-import type { Dialect } from '../engine.js'
-import { toIndexName } from '../column-names.js'
-import type { Column, JoinTable, Relation, Table, TableIndex } from '../table.js'
-import { toConstraintName } from '../write-faults.js'
+import type { Dialect } from '../engines/engine.js'
+import { toIndexName } from '../model/column-names.js'
+import type { Column, JoinTable, Relation, Table, TableIndex } from '../model/table.js'
+import { toConstraintName } from '../statements/write-faults.js'
 
 export interface TableSchema {
   readonly name: string

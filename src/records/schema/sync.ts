@@ -1,10 +1,10 @@
 /** Brings the database to what the records want, as far as nothing can be lost by it. */
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import { findDifferences, type Difference } from './difference.js'
-import { EngineFault, type Runner, type TransactionRunner } from '../engine.js'
+import { EngineFault, type Runner, type TransactionRunner } from '../engines/engine.js'
 import { toSchema } from './schema.js'
-import type { RecordsContext } from '../source.js'
-import type { Table } from '../table.js'
+import type { RecordsContext } from '../statements/source.js'
+import type { Table } from '../model/table.js'
 
 /** What differs between the tables that are wanted and those that are there. */
 export async function readDifferences(

@@ -3,8 +3,8 @@ import { NoAuth, Secured } from '../../../src/auth/decorators.js'
 import { Field } from '../../../src/fields/field.js'
 import { GraphQL } from '../../../src/graphql/graphql.js'
 import { connect, type Database } from '../../../src/records/database.js'
-import { Record } from '../../../src/records/record.js'
-import { BelongsTo, HasMany, type Rel } from '../../../src/records/relations.js'
+import { Record } from '../../../src/records/model/record.js'
+import { BelongsTo, HasMany, type Rel } from '../../../src/records/model/relations.js'
 import { startBothEngines } from '../../records/both-engines.js'
 
 @Record({

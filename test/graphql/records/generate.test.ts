@@ -6,7 +6,7 @@ import { graphqlLibrary } from '../../../src/graphql/library.js'
 import { queryNames, toCamelCase } from '../../../src/graphql/records/names.js'
 import { Resolve } from '../../../src/graphql/records/resolve-note.js'
 import type { Class } from '../../../src/metadata/note.js'
-import { Record } from '../../../src/records/record.js'
+import { Record } from '../../../src/records/model/record.js'
 import { openShop, shopGraphql } from './shop.js'
 
 const database = await openShop()

@@ -4,8 +4,8 @@ import { GraphQL } from '../../../src/graphql/graphql.js'
 import type { Class } from '../../../src/metadata/note.js'
 import { Resolve } from '../../../src/graphql/records/resolve-note.js'
 import { connect, type Database } from '../../../src/records/database.js'
-import { Record } from '../../../src/records/record.js'
-import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../../src/records/relations.js'
+import { Record } from '../../../src/records/model/record.js'
+import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../../src/records/model/relations.js'
 
 @Record
 export class Category {

@@ -1,0 +1,37 @@
+/** A value that is there now or comes later: works with either, and makes no promise where none is needed. */
+
+/** There now, or later. */
+export type Later<T> = T | Promise<T>
+
+/** True for promises of any library; what is awaited must not depend on whose class it is. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { then?: unknown }).then === 'function'
+  )
+}
+
+export function after<T, R>(value: Later<T>, next: (value: T) => Later<R>): Later<R> {
+  return isThenable(value) ? value.then(next) : next(value)
+}
+
+/** Runs, and turns a failure, at once or later, into what `failed` makes of it. */
+export function attempt<T>(run: () => Later<T>, failed: (error: unknown) => Later<T>): Later<T> {
+  try {
+    const running = run()
+    return isThenable(running) ? running.catch(failed) : running
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+/** Always a promise, what is thrown at once included. */
+export function promise<T>(run: () => Later<T>): Promise<T> {
+  try {
+    return Promise.resolve(run())
+  } catch (error) {
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown goes on as it is
+    return Promise.reject(error)
+  }
+}

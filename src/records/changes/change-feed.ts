@@ -1,0 +1,234 @@
+/**
+ * Tells of changes: in this process after the commit, to other processes by texts that their database carries. Nothing is
+ * sent while no process listens, and nothing is looked up before a write more than twice a second.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Log } from '../../core/log.js'
+import {
+  readMessage,
+  toMessages,
+  topicOf,
+  type Change,
+  type PastRow,
+  type RowChanges,
+} from './changes.js'
+import { type Later, after } from '../../core/later.js'
+import {
+  lookupsLast,
+  type ChannelListener,
+  type EngineChannel,
+  type Runner,
+} from '../engines/engine.js'
+import type { Column, Table } from '../model/table.js'
+
+/** Somebody who follows a table. */
+export interface Watcher {
+  /** Must not throw, and must not wait. */
+  tell(changes: RowChanges): void
+  /** The database is closed: nothing comes any more. */
+  end(): void
+  /** What it must know of rows that are gone, to tell whose they were. */
+  readonly columns: readonly Column[]
+}
+
+export interface ChangeFeedOptions {
+  /** Absent where the database is this process's alone. */
+  readonly channel: EngineChannel | undefined
+  readonly engine: Runner
+  readonly log: Log
+}
+
+export class ChangeFeed {
+  readonly #options: ChangeFeedOptions
+  readonly #origin = randomUUID()
+  readonly #listeners = new Set<(change: Change) => void>()
+  readonly #watchers = new Map<Table, Set<Watcher>>()
+  /** What this process listens to, with the number of those who want it. */
+  readonly #wanted = new Map<number, number>()
+  #listener: ChannelListener | undefined
+  /** What other processes listen to, as it was a moment ago. */
+  #topics: ReadonlySet<number> = new Set()
+  #knownUntil = -Infinity
+  #asking: Promise<void> | undefined
+
+  constructor(options: ChangeFeedOptions) {
+    this.#options = options
+  }
+
+  /** The number of those who follow something. */
+  get size(): number {
+    let size = this.#listeners.size
+    for (const watchers of this.#watchers.values()) size += watchers.size
+    return size
+  }
+
+  onChange(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  /**
+   * Follows a table, in whichever process it is written.
+   *
+   * @returns what ends it, once no change that is committed from now on can be missed
+   */
+  async watch(table: Table, watcher: Watcher): Promise<() => void> {
+    const watchers = this.#watchers.get(table) ?? new Set()
+    this.#watchers.set(table, watchers.add(watcher))
+    const topics = [undefined, ...watcher.columns].map((column) => topicOf(table, column))
+    this.#want(topics, 1)
+    const stop = (): void => {
+      if (!watchers.delete(watcher)) return
+      if (watchers.size === 0 && this.#watchers.get(table) === watchers)
+        this.#watchers.delete(table)
+      this.#want(topics, -1)
+      this.#listener?.listenTo(new Set(this.#wanted.keys())).catch(() => undefined)
+    }
+    const { channel } = this.#options
+    if (channel === undefined) return stop
+    this.#listener ??= channel.listen({
+      message: (text) => {
+        this.#receive(text)
+      },
+      lost: () => {
+        this.#tellLoss()
+      },
+    })
+    try {
+      await this.#listener.listenTo(new Set(this.#wanted.keys()))
+    } catch (error) {
+      stop()
+      throw error
+    }
+    return stop
+  }
+
+  /** True where somebody, here or elsewhere, wants to know which rows of some table change. */
+  isFollowed(runner: Runner): Later<boolean> {
+    if (this.#listeners.size > 0 || this.#watchers.size > 0) return true
+    return after(this.#look(runner), () => this.#topics.size > 0)
+  }
+
+  /** The same of one table. */
+  follows(table: Table, runner: Runner): Later<boolean> {
+    if (this.#listeners.size > 0 || this.#watchers.has(table)) return true
+    return this.announces(table, runner)
+  }
+
+  /** True where other processes want to know, so that a message must go with the write. */
+  announces(table: Table, runner: Runner): Later<boolean> {
+    if (this.#options.channel === undefined) return false
+    return after(this.#look(runner), () => this.#topics.has(topicOf(table)))
+  }
+
+  /** What those who listen must know of a row of this table when it is deleted. After `follows`. */
+  pastColumns(table: Table): readonly Column[] {
+    if (table.options.rows === undefined) return []
+    const own = new Set([...(this.#watchers.get(table) ?? [])].flatMap(({ columns }) => columns))
+    return table.columns.filter(
+      (column) => own.has(column) || this.#topics.has(topicOf(table, column)),
+    )
+  }
+
+  /** Sends what other processes listen to; part of the transaction that writes it. */
+  async send(changes: readonly RowChanges[], runner: Runner): Promise<void> {
+    const { channel } = this.#options
+    if (channel === undefined || changes.length === 0) return
+    await this.#look(runner)
+    if (this.#topics.size === 0) return
+    const messages = joinAlike(changes)
+      .filter(({ table }) => this.#topics.has(topicOf(table)))
+      .flatMap((one) => toMessages(this.#origin, one))
+    if (messages.length > 0) await channel.send(runner, messages)
+  }
+
+  /** Tells those in this process. After the commit. */
+  tell(changes: readonly RowChanges[]): void {
+    if (this.#listeners.size > 0) for (const one of changes) this.#tellEach(one)
+    if (this.#watchers.size > 0) for (const one of changes) this.#tellWatchers(one)
+  }
+
+  /** Ends all who follow, and the connection that listens. */
+  async close(): Promise<void> {
+    const watchers = [...this.#watchers.values()].flatMap((ofTable) => [...ofTable])
+    this.#watchers.clear()
+    for (const watcher of watchers) watcher.end()
+    await this.#listener?.close()
+  }
+
+  #tellEach({ event, table, ids }: RowChanges): void {
+    if (event === 'lost') return
+    for (const id of ids) {
+      for (const listener of this.#listeners) {
+        try {
+          listener({ event, record: table.type, id })
+        } catch (error) {
+          this.#options.log.error({ err: error }, 'a listener to changes failed')
+        }
+      }
+    }
+  }
+
+  #tellWatchers(changes: RowChanges): void {
+    for (const watcher of this.#watchers.get(changes.table) ?? []) watcher.tell(changes)
+  }
+
+  #tellLoss(): void {
+    for (const table of this.#watchers.keys()) this.#tellWatchers({ event: 'lost', table, ids: [] })
+  }
+
+  #receive(text: string): void {
+    const message = readMessage(text, this.#watchers.keys())
+    if (message === undefined || message.origin === this.#origin) return
+    this.#tellWatchers(message.changes)
+  }
+
+  #want(topics: readonly number[], more: 1 | -1): void {
+    for (const topic of topics) {
+      const count = (this.#wanted.get(topic) ?? 0) + more
+      if (count > 0) this.#wanted.set(topic, count)
+      else this.#wanted.delete(topic)
+    }
+  }
+
+  /** Looks again where what is known is too old. Inside a transaction by its own connection: the pool may have no other. */
+  #look(runner: Runner): Later<void> {
+    const { channel, engine } = this.#options
+    if (channel === undefined || performance.now() < this.#knownUntil) return undefined
+    if (runner !== engine) return this.#lookNow(channel, runner)
+    this.#asking ??= this.#lookNow(channel, runner).finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
+  }
+
+  async #lookNow(channel: EngineChannel, runner: Runner): Promise<void> {
+    const began = performance.now()
+    this.#topics = await channel.topics(runner, this.#listener?.processId)
+    this.#knownUntil = began + lookupsLast
+  }
+}
+
+/** Neighbours of one table and event as one, so that few messages carry them. */
+function joinAlike(changes: readonly RowChanges[]): readonly RowChanges[] {
+  const joined: RowChanges[] = []
+  let [ids, past]: [RowChanges['ids'][number][], (PastRow | undefined)[]] = [[], []]
+  for (const one of changes) {
+    const last = joined.at(-1)
+    const isAlike =
+      last?.table === one.table &&
+      last.event === one.event &&
+      (last.past === undefined) === (one.past === undefined)
+    if (!isAlike) {
+      ids = [...one.ids]
+      past = [...(one.past ?? [])]
+      joined.push({ ...one, ids, ...(one.past && { past }) })
+      continue
+    }
+    for (const id of one.ids) ids.push(id)
+    for (const row of one.past ?? []) past.push(row)
+  }
+  return joined
+}

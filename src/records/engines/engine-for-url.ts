@@ -1,0 +1,78 @@
+/** Chooses the engine by the database's address. A new engine is a file in `engines` and a line here. */
+import { DeclarationError } from '../../errors/declaration-error.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import type { Log } from '../../core/log.js'
+import type { Dialect, Engine } from './engine.js'
+import { createPostgresDialect } from './postgres/dialect.js'
+import { sqliteDialect } from './sqlite/dialect.js'
+
+/** Where records are kept when nothing is said. */
+export const defaultUrl = 'sqlite:./data/app.db'
+
+/**
+ * @param url `sqlite:./data/app.db`, `sqlite::memory:`, `postgres://…`. Parameters of SQLite: `synchronous=full`,
+ * `busyTimeout=5000`, `mode=ro`; of PostgreSQL: `connections=10`, `connectTimeout=5000`, and pg's own
+ * @throws {DeclarationError} an address of no known engine, and whatever keeps it from opening
+ */
+export async function openEngine(url: string, log: Log): Promise<Engine> {
+  const scheme = url.slice(0, Math.max(0, url.indexOf(':')))
+  const open = Object.hasOwn(engines, scheme) ? engines[scheme] : undefined
+  if (open === undefined) throw unknownScheme(scheme)
+  return open(url, log)
+}
+
+/** Of every engine, as a usual server has it: what is written for an engine without being connected to it. */
+export const dialects: readonly Dialect[] = [sqliteDialect, createPostgresDialect(true)]
+
+type Open = (url: string, log: Log) => Promise<Engine>
+
+const engines: Readonly<Record<string, Open>> = {
+  sqlite: openSqliteUrl,
+  postgres: openPostgresUrl,
+  postgresql: openPostgresUrl,
+}
+
+async function openSqliteUrl(url: string): Promise<Engine> {
+  const [path = '', query = ''] = url.slice('sqlite:'.length).split(/\?(.*)/s)
+  const file = path.replace(/^\/\/(?=\/)/, '')
+  const parameters = new URLSearchParams(query)
+  const { openSqlite } = await import('./sqlite/sqlite.js')
+  return openSqlite({
+    file: file === '' ? ':memory:' : file,
+    synchronous: parameters.get('synchronous')?.toLowerCase() === 'full' ? 'full' : 'normal',
+    busyTimeout: readCount(parameters, 'busyTimeout') ?? 5000,
+    readOnly: parameters.get('mode') === 'ro',
+  })
+}
+
+async function openPostgresUrl(url: string, log: Log): Promise<Engine> {
+  if (!URL.canParse(url)) throw invalid('The address of the database is no URL.')
+  const address = new URL(url)
+  const connections = readCount(address.searchParams, 'connections')
+  const connectTimeout = readCount(address.searchParams, 'connectTimeout')
+  address.searchParams.delete('connections')
+  address.searchParams.delete('connectTimeout')
+  const { openPostgres } = await import('./postgres/postgres.js')
+  return openPostgres({ url: address.href, connections, connectTimeout, log })
+}
+
+function readCount(parameters: URLSearchParams, name: string): number | undefined {
+  const text = parameters.get(name)
+  if (text === null) return undefined
+  if (/^\d{1,7}$/.test(text)) return Number(text)
+  throw invalid(`The database's parameter ${name} is "${text}" and must be a whole number.`)
+}
+
+function unknownScheme(scheme: string): DeclarationError {
+  const meant = didYouMean(scheme, Object.keys(engines))
+  return invalid(
+    scheme === ''
+      ? 'The address of the database names no engine.'
+      : `The address of the database begins with "${scheme}:", which no engine has.`,
+    `${meant} Write sqlite:./data/app.db or postgres://user:password@host/name.`.trim(),
+  )
+}
+
+function invalid(message: string, remedy = 'Check DATABASE_URL.'): DeclarationError {
+  return new DeclarationError([{ code: 'DATABASE_URL', message, remedy }])
+}

@@ -1,0 +1,168 @@
+/**
+ * What a database must be able to do for records. One file an engine, behind this; what differs in SQL is its `Dialect`.
+ * Answers come at once where the driver is synchronous, so that such a database costs no promise.
+ */
+import type { Later } from '../../core/later.js'
+import type { Catalogue } from '../schema/catalogue.js'
+import type { Column } from '../model/table.js'
+
+/** SQL with placeholders. Keep the object: engines remember by it what they have prepared. */
+export interface Statement {
+  readonly sql: string
+  /** It changes something, and so waits for its turn where a database has one writer. */
+  readonly writes: boolean
+}
+
+/** Values in the order in which the statement names its columns. */
+export type Row = readonly unknown[]
+
+/** Runs statements. What goes wrong is an `EngineFault`, thrown at once or later. */
+export interface Runner {
+  rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]>
+  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined>
+  /** @returns the number of rows that were inserted, updated or deleted */
+  change(statement: Statement, values: readonly unknown[]): Later<number>
+  /** Any statement once, not kept: what is known of it beforehand is whether it writes. */
+  query(statement: Statement, values: readonly unknown[]): Later<QueryResult>
+  /** Runs a script of statements without values. */
+  script(sql: string): Later<void>
+}
+
+export interface QueryResult {
+  /** Names of the columns, of a statement that returns rows. */
+  readonly names: readonly string[]
+  readonly rows: readonly Row[]
+  /** Rows that were inserted, updated or deleted. */
+  readonly changes: number
+}
+
+/** Runs everything on one connection, seen by nobody else until it is committed. */
+export interface TransactionRunner extends Runner {
+  /** After a fault of it the transaction is rolled back already. */
+  commit(): Promise<void>
+  rollback(): Promise<void>
+}
+
+export interface TransactionOptions {
+  /** How much of others' work is seen meanwhile, where the engine has a choice. Default: the database's own, `read committed`. */
+  isolation?: 'read committed' | 'repeatable read' | 'serializable'
+}
+
+export interface SchemaOptions extends TransactionOptions {
+  /** The schema is changed: nobody else changes it meanwhile, and references are checked at the end. */
+  schema?: boolean
+}
+
+export interface Engine extends Runner {
+  readonly dialect: Dialect
+  begin(options?: SchemaOptions): Promise<TransactionRunner>
+  /**
+   * Nobody else changes the schema meanwhile, and each statement is committed by itself, for those that no transaction may
+   * hold: `create index concurrently`. Absent where there are none.
+   */
+  hold?(): Promise<TransactionRunner>
+  /** What tables there are. */
+  catalogue(runner: Runner): Promise<Catalogue>
+  /** Carries texts between the processes of a database; absent where they have no such way. */
+  readonly channel?: EngineChannel | undefined
+  /** Ends every connection. Nothing is run afterwards. */
+  close(): Promise<void>
+}
+
+/** Texts from process to process. Which process wants which is known by topics: 32-bit numbers, whatever they stand for. */
+export interface EngineChannel {
+  /** Sends texts of less than 8,000 bytes each, when and only when the transaction is committed. */
+  send(runner: Runner, messages: readonly string[]): Promise<void>
+  /**
+   * The topics that processes listen to. One that is told of this may go by it for `lookupsLast` milliseconds.
+   *
+   * @param but a listener's process id that does not count: one's own
+   */
+  topics(runner: Runner, but: number | undefined): Promise<ReadonlySet<number>>
+  /** Nothing is opened before there is a topic. */
+  listen(handlers: ChannelHandlers): ChannelListener
+}
+
+export interface ChannelHandlers {
+  message(text: string): void
+  /** Texts may have been missed: there was no connection for a while. Told when there is one again. */
+  lost(): void
+}
+
+/** Listens by a connection of its own, which is there while there are topics and comes back when it was lost. */
+export interface ChannelListener {
+  /** The database's id of the connection, while there is one. */
+  readonly processId: number | undefined
+  /**
+   * Makes these the topics. Resolved when every process that writes knows of them.
+   *
+   * @throws {EngineFault} `unavailable` where no connection can be had
+   */
+  listenTo(topics: ReadonlySet<number>): Promise<void>
+  close(): Promise<void>
+}
+
+/** Milliseconds that a process may write by what it knew of the topics. */
+export const lookupsLast = 500
+
+/** What differs between databases in SQL and in the values that come and go. */
+export interface Dialect {
+  readonly name: 'sqlite' | 'postgres'
+  /** The column's type in `CREATE TABLE`, collation included. */
+  columnType(column: Pick<Column, 'storage' | 'isBoolean'>): string
+  /** The type of a key that the database counts up. */
+  readonly incrementType: string
+  /** From a checked property value (never null) to what the driver takes; absent where they are the same. */
+  encoder(column: Column): ((value: unknown) => unknown) | undefined
+  /** JavaScript that makes the property's value of the driver's `v` (never null); absent where they are the same. */
+  decoder(column: Column): string | undefined
+  /** SQL around a text that makes it lower case, for comparing without regard to case. */
+  readonly fold: readonly [before: string, after: string]
+  /** The same of a value. */
+  foldValue(text: string): string
+  /** One value that stands for a list in `listTest`; `undefined` where the column's values cannot travel so. */
+  encodeList(column: Column, values: readonly unknown[]): unknown
+  /**
+   * SQL of one row that makes the database count on behind the keys in `stored`, which the program gave; absent where it
+   * does so by itself. Both names are quoted.
+   */
+  readonly passKeys?: (table: string, key: string) => string
+  /** SQL around the placeholder of such a list: what stands behind the column's name. */
+  readonly listTest: readonly [before: string, after: string]
+}
+
+/** What went wrong, in words that hold for every database. */
+export type FaultKind =
+  /** A second row of the same unique values. */
+  | 'unique'
+  /** A key that no row has, or a row that others still refer to. */
+  | 'reference'
+  /** Null, or out of range: the rules let pass what the column does not take. */
+  | 'value'
+  /** Two transactions cannot both go through; this one may be tried again from its beginning. */
+  | 'conflict'
+  /** Locked, full, read-only or gone: the same may work later. */
+  | 'unavailable'
+  | 'other'
+
+export interface FaultDetails {
+  /** Names of columns, where the database tells. */
+  readonly columns?: readonly string[]
+  /** Name of the index or constraint, where the database tells. */
+  readonly constraint?: string
+}
+
+/** A driver's error, sorted. Its message is the driver's and never sent to a client. */
+export class EngineFault extends Error {
+  readonly kind: FaultKind
+  readonly columns: readonly string[] | undefined
+  readonly constraint: string | undefined
+
+  constructor(kind: FaultKind, message: string, cause?: unknown, details: FaultDetails = {}) {
+    super(message, { cause })
+    this.name = 'EngineFault'
+    this.kind = kind
+    this.columns = details.columns
+    this.constraint = details.constraint
+  }
+}

@@ -1,0 +1,65 @@
+/** Reads PostgreSQL's catalogue, the schema that names without one lead to. Source: PostgreSQL, System Catalogs. */
+import type {
+  ActualColumn,
+  ActualForeignKey,
+  ActualIndex,
+  Catalogue,
+} from '../../schema/catalogue.js'
+import type { Row, Runner } from '../engine.js'
+
+export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> {
+  const read = async (sql: string): Promise<readonly Row[]> =>
+    (await runner.query({ sql, writes: false }, [])).rows
+  const tables = new Map<string, Mutable>()
+  for (const [table, name, type, notNull, preset] of await read(columnsSql)) {
+    tableOf(tables, table).columns.set(String(name), {
+      name: String(name),
+      type: String(type),
+      nullable: notNull === false,
+      optional: notNull === false || preset === true,
+    })
+  }
+  for (const [table, name, unique, columns] of await read(indexesSql)) {
+    const index = { unique: unique === true, columns: columns as string[] }
+    tableOf(tables, table).indexes.set(String(name), index)
+  }
+  for (const [table, column, target] of await read(foreignKeysSql)) {
+    tableOf(tables, table).foreignKeys.push({ column: String(column), table: String(target) })
+  }
+  return tables
+}
+
+interface Mutable {
+  readonly name: string
+  readonly columns: Map<string, ActualColumn>
+  readonly indexes: Map<string, ActualIndex>
+  readonly foreignKeys: ActualForeignKey[]
+}
+
+function tableOf(tables: Map<string, Mutable>, name: unknown): Mutable {
+  const text = String(name)
+  let table = tables.get(text)
+  if (table === undefined) {
+    table = { name: text, columns: new Map(), indexes: new Map(), foreignKeys: [] }
+    tables.set(text, table)
+  }
+  return table
+}
+
+const ours = `c.relnamespace = (select oid from pg_namespace where nspname = current_schema())`
+
+const columnsSql = `select c.relname, a.attname, format_type(a.atttypid, null), a.attnotnull,
+    a.atthasdef or a.attidentity <> ''
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  where ${ours} and c.relkind in ('r', 'p') order by c.relname, a.attnum`
+
+const indexesSql = `select c.relname, i.relname, x.indisunique,
+    array(select a.attname::text from unnest(x.indkey) with ordinality k(attnum, place)
+      join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum order by k.place)
+  from pg_index x join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
+  where ${ours} and not x.indisprimary`
+
+const foreignKeysSql = `select c.relname, a.attname, f.relname
+  from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class f on f.oid = k.confrelid
+  join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[1]
+  where ${ours} and k.contype = 'f'`

@@ -1,0 +1,214 @@
+/**
+ * Texts between processes by PostgreSQL's NOTIFY. A listener holds a shared advisory lock for each of its topics, which the
+ * server lets go with the connection, so that who writes can see whether anybody listens: notifying is no small thing,
+ * transactions that do it are committed one after the other.
+ * Sources: PostgreSQL, NOTIFY; Advisory Locks; pg_locks.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { lookupsLast } from '../engine.js'
+import type { ChannelHandlers, ChannelListener, EngineChannel } from '../engine.js'
+import type { Driver, Pool, PostgresOptions, SingleClient } from './connection.js'
+import { toPostgresFault } from './faults.js'
+
+const name = 'filigree_changes'
+/** Any number that is ours alone: the first half of a topic's lock, its topic being the other. */
+const lockClass = 1_179_208_276
+
+/** Who wrote by what was known before a topic has committed when this is over. Milliseconds. */
+const settling = lookupsLast + 200
+/** The first wait before connecting again, doubled up to the last. Milliseconds. */
+const [firstWait, longestWait] = [100, 10_000]
+/** A connection that nothing comes from may be dead: it is asked this often. Milliseconds. */
+const pulse = 30_000
+
+const sendAll = {
+  sql: `select pg_notify('${name}', message) from unnest($1::text[]) as message`,
+  writes: true,
+}
+// A lock's two numbers are shown as unsigned; the third says that they are two.
+const readTopics = {
+  sql: `select distinct objid::bigint from pg_locks where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted and pid is distinct from $1::int and database = (select oid from pg_database where datname = current_database())`,
+  writes: false,
+}
+
+/** @returns `undefined` on a server that speaks the protocol and shows no locks */
+export async function createPostgresChannel(
+  driver: Driver,
+  pool: Pool,
+  options: PostgresOptions,
+): Promise<EngineChannel | undefined> {
+  try {
+    await pool.query({ text: readTopics.sql, values: [null], rowMode: 'array' })
+  } catch {
+    return undefined
+  }
+  return {
+    send: async (runner, messages) => {
+      await runner.rows(sendAll, [messages])
+    },
+    topics: async (runner, but) => {
+      const rows = await runner.rows(readTopics, [but ?? null])
+      return new Set(rows.map(([topic]) => Number(topic) | 0))
+    },
+    listen: (handlers) => new PostgresListener(driver, options, handlers),
+  }
+}
+
+/** A connection and the topics whose locks it holds, each with the moment from which nobody overlooks it. */
+interface Held {
+  readonly client: SingleClient
+  readonly topics: Map<number, Promise<void>>
+}
+
+class PostgresListener implements ChannelListener {
+  readonly #driver: Driver
+  readonly #options: PostgresOptions
+  readonly #handlers: ChannelHandlers
+  #topics: ReadonlySet<number> = new Set()
+  #held: Held | undefined
+  #opening: Promise<Held> | undefined
+  #reviving: AbortController | undefined
+  #pulse: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(driver: Driver, options: PostgresOptions, handlers: ChannelHandlers) {
+    this.#driver = driver
+    this.#options = options
+    this.#handlers = handlers
+  }
+
+  get processId(): number | undefined {
+    return this.#held?.client.processID ?? undefined
+  }
+
+  async listenTo(topics: ReadonlySet<number>): Promise<void> {
+    this.#topics = topics
+    if (topics.size === 0) return this.#letGo()
+    const held = this.#held ?? (await this.#open())
+    await this.#hold(held)
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true
+    this.#topics = new Set()
+    return this.#letGo()
+  }
+
+  #open(): Promise<Held> {
+    this.#opening ??= this.#connect().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async #connect(): Promise<Held> {
+    const client = new this.#driver.Client({
+      connectionString: this.#options.url,
+      connectionTimeoutMillis: this.#options.connectTimeout ?? 5000,
+      query_timeout: 10_000,
+      keepAlive: true,
+      application_name: 'filigree listener',
+    })
+    const held: Held = { client, topics: new Map() }
+    // An error is followed by the end.
+    client.on('error', () => undefined)
+    client.on('end', () => {
+      this.#lose(held)
+    })
+    client.on('notification', ({ payload }) => {
+      if (payload !== undefined) this.#handlers.message(payload)
+    })
+    try {
+      await client.connect()
+      await client.query(`listen ${name}`)
+    } catch (error) {
+      end(client)
+      throw toPostgresFault(error)
+    }
+    // Nobody may want it any more.
+    if (this.#isClosed || this.#topics.size === 0) {
+      end(client)
+      return held
+    }
+    this.#held = held
+    this.#pulse = setInterval(() => {
+      client.query('select 1').catch(() => {
+        end(client)
+      })
+    }, pulse).unref()
+    return held
+  }
+
+  /** Takes the locks that are wanted, lets the others go, and waits until all writers know. */
+  async #hold({ client, topics }: Held): Promise<void> {
+    const lock = async (topic: number): Promise<void> => {
+      await client.query(`select pg_advisory_lock_shared(${lockClass}, ${topic})`)
+      await sleep(settling)
+    }
+    for (const topic of topics.keys()) {
+      if (this.#topics.has(topic)) continue
+      topics.delete(topic)
+      client
+        .query(`select pg_advisory_unlock_shared(${lockClass}, ${topic})`)
+        .catch(() => undefined)
+    }
+    for (const topic of this.#topics) if (!topics.has(topic)) topics.set(topic, lock(topic))
+    try {
+      await Promise.all(topics.values())
+    } catch (error) {
+      end(client)
+      throw toPostgresFault(error)
+    }
+  }
+
+  #lose(held: Held): void {
+    if (this.#held !== held) return
+    this.#forget()
+    if (this.#isClosed || this.#topics.size === 0) return
+    const { log } = this.#options
+    log.warn({}, 'the connection that listens to changes was lost')
+    this.#reviving ??= new AbortController()
+    this.#revive(this.#reviving.signal).catch((error: unknown) => {
+      log.error({ err: error }, 'listening to changes again failed')
+    })
+  }
+
+  /** Connects again, however long it takes, and says that something may have been missed. */
+  async #revive(signal: AbortSignal): Promise<void> {
+    for (let wait = firstWait; ; wait = Math.min(wait * 2, longestWait)) {
+      const hasListened = await this.#tryAgain(wait, signal)
+      if (signal.aborted) return
+      if (!hasListened) continue
+      this.#reviving = undefined
+      this.#handlers.lost()
+      return
+    }
+  }
+
+  async #tryAgain(wait: number, signal: AbortSignal): Promise<boolean> {
+    try {
+      await sleep(wait, undefined, { signal, ref: false })
+      await this.#hold(this.#held ?? (await this.#open()))
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #forget(): void {
+    clearInterval(this.#pulse)
+    this.#held = undefined
+  }
+
+  #letGo(): Promise<void> {
+    this.#reviving?.abort()
+    this.#reviving = undefined
+    const client = this.#held?.client
+    this.#forget()
+    return client === undefined ? Promise.resolve() : client.end().catch(() => undefined)
+  }
+}
+
+function end(client: SingleClient): void {
+  client.end().catch(() => undefined)
+}

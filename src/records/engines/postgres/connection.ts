@@ -1,0 +1,177 @@
+/** Connections to PostgreSQL by pg. Sources: node-postgres, Pool and Queries; PostgreSQL, Extended Query. */
+import { DeclarationError } from '../../../errors/declaration-error.js'
+import type { Log } from '../../../core/log.js'
+import type { Row, Statement } from '../engine.js'
+import { toPostgresFault } from './faults.js'
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:5432/name`, with whatever parameters pg understands. */
+  readonly url: string
+  /** Most connections at once. Default 10. */
+  readonly connections?: number
+  /** Milliseconds to wait for a connection. Default 5,000. */
+  readonly connectTimeout?: number
+  /** Gets what happens to connections that nobody uses at the moment. */
+  readonly log: Log
+}
+
+/** The part of pg that is used. */
+export interface Driver {
+  readonly Pool: new (options: object) => Pool
+  readonly Client: new (options: object) => SingleClient
+  readonly types: { getTypeParser(oid: number, format?: string): unknown }
+}
+export interface Queryable {
+  query(query: Query | string): Promise<Result>
+}
+export interface Pool extends Queryable {
+  connect(): Promise<Client>
+  end(): Promise<void>
+  on(event: 'error', listener: (error: Error) => void): unknown
+}
+export interface Client extends Queryable {
+  /** @param broken the connection is not used again */
+  release(broken?: boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
+}
+/** A connection outside the pool. */
+export interface SingleClient extends Queryable {
+  readonly processID: number | null
+  connect(): Promise<void>
+  end(): Promise<void>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'end', listener: () => void): unknown
+  on(event: 'notification', listener: (message: { payload?: string }) => void): unknown
+}
+export interface Query {
+  readonly name?: string | undefined
+  readonly text: string
+  readonly values: readonly unknown[]
+  readonly rowMode: 'array'
+}
+export interface Result {
+  readonly rows: Row[]
+  readonly rowCount: number | null
+  readonly fields: readonly { readonly name: string }[]
+}
+
+export function createPool(driver: Driver, options: PostgresOptions): Pool {
+  const { url, connections = 10, connectTimeout = 5000, log } = options
+  const pool = new driver.Pool({
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: connectTimeout,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    application_name: 'filigree',
+    // JSON stays text, the record's own code reads it; the rest is pg's: bigint as text, bytea as Buffer.
+    types: {
+      getTypeParser: (oid: number, format?: string) =>
+        jsonTypes.has(oid) ? asText : driver.types.getTypeParser(oid, format),
+    },
+  })
+  // Without a listener the loss of an idle connection would end the process.
+  pool.on('error', (error) => {
+    log.warn({ err: error }, 'a connection to the database was lost')
+  })
+  return pool
+}
+
+/** `json` and `jsonb`. */
+const jsonTypes: ReadonlySet<number> = new Set([114, 3802])
+
+function asText(text: string): string {
+  return text
+}
+
+/** Runs statements on a pool or on one connection of it. */
+export class Connection {
+  readonly #target: Queryable
+  readonly #names: StatementNames
+
+  constructor(target: Queryable, names: StatementNames) {
+    this.#target = target
+    this.#names = names
+  }
+
+  async run(statement: Statement, values: readonly unknown[], keep: boolean): Promise<Result> {
+    const text = statement.sql
+    const name = keep ? this.#names.of(text) : undefined
+    try {
+      return await this.#target.query({ name, text, values, rowMode: 'array' })
+    } catch (error) {
+      if (name !== undefined && isStale(error)) this.#names.giveUp(text)
+      throw toPostgresFault(error)
+    }
+  }
+
+  async script(sql: string): Promise<void> {
+    try {
+      await this.#target.query(sql)
+    } catch (error) {
+      throw toPostgresFault(error)
+    }
+  }
+}
+
+/** Names for prepared statements, the same for the same text. Servers keep them: their number has an end. */
+export class StatementNames {
+  readonly #names = new Map<string, string | undefined>()
+
+  of(sql: string): string | undefined {
+    if (this.#names.has(sql) || this.#names.size >= mostNames) return this.#names.get(sql)
+    const name = `filigree_${this.#names.size}`
+    this.#names.set(sql, name)
+    return name
+  }
+
+  /** From now on the text is sent whole each time. */
+  giveUp(sql: string): void {
+    this.#names.set(sql, undefined)
+  }
+}
+
+/** What was prepared is outdated by a change of the schema, or lies on a connection that a proxy has swapped. */
+export function isStale(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  return code === '26000' || code === '42P05' || String(message).startsWith('cached plan')
+}
+
+const mostNames = 1000
+
+/** @throws {DeclarationError} the package is not there */
+export async function loadDriver(): Promise<Driver> {
+  try {
+    // Typed here, by the part that is used: no types of its own are needed to compile.
+    const name = 'pg'
+    const { default: driver } = (await import(name)) as { default: Driver }
+    return driver
+  } catch (cause) {
+    const error = new DeclarationError([
+      {
+        code: 'DATABASE_DRIVER_MISSING',
+        message: 'A database at postgres:// needs the package pg, which is not installed.',
+        remedy: 'Run: npm install pg',
+      },
+    ])
+    error.cause = cause
+    throw error
+  }
+}
+
+/** The address without its password, which no report may show. */
+export function toBootFault(url: string, cause: unknown): DeclarationError {
+  const { message } = (cause ?? {}) as { message?: unknown }
+  const reason = typeof message === 'string' && message !== '' ? message : String(cause)
+  const where = URL.canParse(url) ? new URL(url) : undefined
+  const error = new DeclarationError([
+    {
+      code: 'DATABASE_UNREACHABLE',
+      message: `The database ${where?.host ?? ''}${where?.pathname ?? ''} cannot be reached: ${reason}.`,
+      remedy: 'Check DATABASE_URL and that the server is up.',
+    },
+  ])
+  error.cause = cause
+  return error
+}

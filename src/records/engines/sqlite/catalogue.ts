@@ -1,0 +1,72 @@
+/** Reads SQLite's catalogue. Source: SQLite, PRAGMA functions. */
+import type {
+  ActualColumn,
+  ActualForeignKey,
+  ActualIndex,
+  Catalogue,
+} from '../../schema/catalogue.js'
+import type { Row, Runner } from '../engine.js'
+
+export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
+  const read = async (sql: string): Promise<readonly Row[]> =>
+    (await runner.query({ sql, writes: false }, [])).rows
+  const columns = group(await read(columnsSql), ([, name, type, notNull, preset, key]) =>
+    toColumn({ name, type, notNull, preset, key }),
+  )
+  const indexes = group(await read(indexesSql), ([, name, unique, list]) => ({
+    name: String(name),
+    unique: unique === 1,
+    columns: String(list).split(','),
+  }))
+  const foreignKeys = group(await read(foreignKeysSql), ([, column, target]): ActualForeignKey => ({
+    column: String(column),
+    table: String(target),
+  }))
+  return new Map(
+    [...columns].map(([name, list]) => [
+      name,
+      {
+        name,
+        columns: new Map(list.map((column) => [column.name, column])),
+        indexes: new Map(
+          (indexes.get(name) ?? []).map((index): [string, ActualIndex] => [index.name, index]),
+        ),
+        foreignKeys: foreignKeys.get(name) ?? [],
+      },
+    ]),
+  )
+}
+
+const columnsSql = `select t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk
+  from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table'`
+
+const indexesSql = `select t.name, i.name, i."unique", group_concat(c.name)
+  from sqlite_schema t join pragma_index_list(t.name) i join pragma_index_info(i.name) c
+  where t.type = 'table' and i.origin = 'c' group by t.name, i.name`
+
+const foreignKeysSql = `select t.name, f."from", f."table"
+  from sqlite_schema t join pragma_foreign_key_list(t.name) f where t.type = 'table'`
+
+function toColumn(
+  info: Record<'name' | 'type' | 'notNull' | 'preset' | 'key', unknown>,
+): ActualColumn {
+  const isKey = info.key !== 0
+  const nullable = info.notNull === 0 && !isKey
+  return {
+    name: String(info.name),
+    type: String(info.type).toLowerCase(),
+    nullable,
+    optional: nullable || info.preset !== null || (isKey && info.type === 'integer'),
+  }
+}
+
+function group<T>(rows: readonly Row[], read: (row: Row) => T): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const row of rows) {
+    const name = String(row[0])
+    const list = groups.get(name)
+    if (list === undefined) groups.set(name, [read(row)])
+    else list.push(read(row))
+  }
+  return groups
+}

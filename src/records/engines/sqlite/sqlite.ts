@@ -1,0 +1,193 @@
+/**
+ * SQLite by better-sqlite3, in this process. Autocommitted statements run at once on one connection; a transaction, which
+ * lasts over turns of the event loop, has a second one, and writes wait for it in line.
+ * Sources: SQLite, Write-Ahead Logging; PRAGMA Statements; Result and Error Codes.
+ */
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { Catalogue } from '../../schema/catalogue.js'
+import { EngineFault, type Engine, type Row, type Statement } from '../engine.js'
+import type { Later } from '../../../core/later.js'
+import type { QueryResult, Runner, SchemaOptions, TransactionRunner } from '../engine.js'
+import { Turn } from '../../statements/turn.js'
+import { readSqliteCatalogue } from './catalogue.js'
+import {
+  Connection,
+  loadDriver,
+  toBootFault,
+  type Driver,
+  type SqliteOptions,
+} from './connection.js'
+import { sqliteDialect } from './dialect.js'
+import { isBusy } from './faults.js'
+
+/** @throws {DeclarationError} no driver, no such folder, no database in the file */
+export async function openSqlite(options: SqliteOptions): Promise<Engine> {
+  const Driver = await loadDriver()
+  try {
+    if (options.file !== ':memory:') mkdirSync(dirname(options.file), { recursive: true })
+    return new SqliteEngine(Driver, options)
+  } catch (cause) {
+    throw toBootFault(options.file, cause)
+  }
+}
+
+class SqliteEngine implements Engine {
+  readonly dialect = sqliteDialect
+  readonly #open: () => Connection
+  readonly #main: Connection
+  readonly #turn: Turn
+  readonly #patience: number
+  /** One connection for all: what a transaction has not committed is on it, so others wait to read too. */
+  readonly #shared: boolean
+  #second: Connection | undefined
+
+  constructor(Driver: Driver, options: SqliteOptions) {
+    this.#open = () => new Connection(Driver, options)
+    this.#main = this.#open()
+    this.#shared = options.file === ':memory:'
+    this.#patience = options.busyTimeout ?? 5000
+    this.#turn = new Turn(this.#patience)
+  }
+
+  rows(statement: Statement, values: readonly unknown[]): Later<Row[]> {
+    return this.#run(statement.writes, () => this.#main.rows(statement, values))
+  }
+
+  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
+    return this.#run(statement.writes, () => this.#main.first(statement, values))
+  }
+
+  change(statement: Statement, values: readonly unknown[]): Later<number> {
+    return this.#run(true, () => this.#main.change(statement, values))
+  }
+
+  query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
+    return this.#run(statement.writes, () => this.#main.query(statement, values))
+  }
+
+  script(sql: string): Later<void> {
+    return this.#run(true, () => {
+      this.#main.script(sql)
+    })
+  }
+
+  catalogue(runner: Runner): Promise<Catalogue> {
+    return readSqliteCatalogue(runner)
+  }
+
+  async begin({ schema = false }: SchemaOptions = {}): Promise<TransactionRunner> {
+    await this.#turn.take()
+    try {
+      const connection = this.#shared ? this.#main : (this.#second ??= this.#open())
+      // A table that is made anew is dropped first, which would delete what refers to it.
+      if (schema) connection.script('pragma foreign_keys = off')
+      await untilFree(this.#patience, () => {
+        connection.script('begin immediate')
+      })
+      return new SqliteTransaction(connection, this.#turn, schema)
+    } catch (error) {
+      this.#turn.release()
+      throw error
+    }
+  }
+
+  close(): Promise<void> {
+    this.#second?.close()
+    this.#main.close()
+    return Promise.resolve()
+  }
+
+  /** At once where nothing is in the way. */
+  #run<T>(writes: boolean, work: () => T): Later<T> {
+    if (this.#turn.taken && (writes || this.#shared)) {
+      return this.#turn.run(() => untilFree(this.#patience, work))
+    }
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      return this.#turn.run(() => untilFree(this.#patience, work))
+    }
+  }
+}
+
+/** Tries again while another process has the lock, letting others have a turn meanwhile. */
+async function untilFree<T>(patience: number, work: () => T): Promise<T> {
+  const end = performance.now() + patience
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= end) throw error
+      await setTimeout(10)
+    }
+  }
+}
+
+class SqliteTransaction implements TransactionRunner {
+  readonly #connection: Connection
+  readonly #turn: Turn
+  readonly #schema: boolean
+  #isOver = false
+
+  constructor(connection: Connection, turn: Turn, schema: boolean) {
+    this.#connection = connection
+    this.#turn = turn
+    this.#schema = schema
+  }
+
+  rows(statement: Statement, values: readonly unknown[]): Row[] {
+    return this.#living().rows(statement, values)
+  }
+
+  first(statement: Statement, values: readonly unknown[]): Row | undefined {
+    return this.#living().first(statement, values)
+  }
+
+  change(statement: Statement, values: readonly unknown[]): number {
+    return this.#living().change(statement, values)
+  }
+
+  query(statement: Statement, values: readonly unknown[]): QueryResult {
+    return this.#living().query(statement, values)
+  }
+
+  script(sql: string): void {
+    this.#living().script(sql)
+  }
+
+  commit(): Promise<void> {
+    return this.#end(() => {
+      const connection = this.#living()
+      if (this.#schema) connection.checkReferences()
+      connection.script('commit')
+    })
+  }
+
+  rollback(): Promise<void> {
+    return this.#end(() => undefined)
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await -- what is thrown becomes a rejection
+  async #end(last: () => void): Promise<void> {
+    if (this.#isOver) return
+    try {
+      last()
+    } finally {
+      this.#isOver = true
+      if (this.#connection.inTransaction) this.#connection.script('rollback')
+      if (this.#schema) this.#connection.script('pragma foreign_keys = on')
+      this.#turn.release()
+    }
+  }
+
+  /** Some faults (a full disk) make SQLite roll back by itself: what came next would be committed one by one. */
+  #living(): Connection {
+    if (this.#isOver || !this.#connection.inTransaction) {
+      throw new EngineFault('other', 'The transaction is over.')
+    }
+    return this.#connection
+  }
+}

@@ -1,0 +1,142 @@
+/** From property values to what a driver takes and back, compiled once for a table and an engine. */
+import { makerOf } from '../../fields/instance.js'
+import { toMoment } from '../../fields/kinds/datetime.js'
+import type { Kind } from '../../fields/kinds/kind.js'
+import type { Dialect, Row } from '../engines/engine.js'
+import { fromStoredJson, toStoredJson } from './stored-json.js'
+import type { Column, Table } from './table.js'
+
+/** One column's values on one engine. */
+export interface ColumnCodec {
+  readonly column: Column
+  /** Where the column stands in the table. */
+  readonly index: number
+  /** Whether a value (never null) is of the column's kind. */
+  readonly accepts: (value: unknown) => boolean
+  /** From a value of the kind, never null. */
+  readonly encode: (value: unknown) => unknown
+}
+
+export interface TableCodec<T extends object = object> {
+  /** In the order of the table's columns. */
+  readonly columns: readonly ColumnCodec[]
+  readonly byProperty: ReadonlyMap<string, ColumnCodec>
+  readonly key: ColumnCodec
+  /** An instance of a row that holds every column in order. Columns that are null because nothing was given leave no property. */
+  readonly readRow: (row: Row) => T
+  /** Every column's value of an instance in order; null where it has none. */
+  readonly writeRow: (instance: object) => unknown[]
+}
+
+export function createTableCodec<T extends object>(
+  table: Table<T>,
+  dialect: Dialect,
+): TableCodec<T> {
+  const columns = table.columns.map((column, index) => createCodec(column, index, dialect))
+  const byProperty = new Map(columns.map((codec) => [codec.column.property, codec]))
+  return Object.freeze({
+    columns,
+    byProperty,
+    key: columns[table.columns.indexOf(table.key)] as ColumnCodec,
+    readRow: compileReader(table, dialect) as (row: Row) => T,
+    writeRow: compileWriter(columns),
+  })
+}
+
+function createCodec(column: Column, index: number, dialect: Dialect): ColumnCodec {
+  const encodeValue = dialect.encoder(column)
+  const accepts = testOf(column.field.entry)
+  const encode = chooseEncoder(column)
+  return Object.freeze({
+    column,
+    index,
+    accepts: column.storage === 'json' ? () => true : accepts,
+    encode:
+      encodeValue === undefined
+        ? encode
+        : encode === asIs
+          ? encodeValue
+          : (value: unknown) => encodeValue(encode(value)),
+  })
+}
+
+function chooseEncoder(column: Column): (value: unknown) => unknown {
+  if (column.storage === 'json') return (value) => toStoredJson(column.field, value)
+  if (column.storage === 'moment') return toMoment
+  if (column.storage === 'bytes') return toBytes
+  // Minus nought is nought, in every database the same.
+  if (column.storage === 'real') return (value) => (value as number) + 0
+  return column.isUuid ? (value) => (value as string).toLowerCase() : asIs
+}
+
+function asIs(value: unknown): unknown {
+  return value
+}
+
+function toBytes(value: unknown): unknown {
+  if (typeof value === 'string') return Buffer.from(value, 'base64')
+  return Buffer.isBuffer(value) ? value : Buffer.from(value as Uint8Array)
+}
+
+const tests = new WeakMap<Kind, (value: unknown) => boolean>()
+
+/** The kind's test as a function: kinds give it as an expression over `v` where that is quicker in compiled checks. */
+function testOf(kind: Kind): (value: unknown) => boolean {
+  const known = tests.get(kind)
+  if (known !== undefined) return known
+  const { test } = kind
+  const compiled =
+    typeof test === 'function'
+      ? test
+      : // eslint-disable-next-line @typescript-eslint/no-implied-eval -- our own text, from the table of kinds
+        (new Function('v', `return ${test}`) as (value: unknown) => boolean)
+  tests.set(kind, compiled)
+  return compiled
+}
+
+/** Straight code from the row's places to the instance's properties. */
+function compileReader(table: Table, dialect: Dialect): (row: Row) => unknown {
+  const names = ['Make', 'readJson']
+  const readers: unknown[] = [makerOf(table.type).Make, fromStoredJson]
+  const lines = table.columns.map((column, index) => {
+    const target = `o[${JSON.stringify(column.property)}]`
+    const value = readExpression(column, dialect, (constant) => {
+      names.push(`c${index}`)
+      readers.push(constant)
+      return `c${index}`
+    })
+    const store = `${target} = ${value}`
+    if (!column.nullable) return `v = r[${index}]; ${store}`
+    const otherwise = column.field.nullable ? `else ${target} = null` : ''
+    return `v = r[${index}]; if (v !== null) ${store}; ${otherwise}`
+  })
+  const body = `return function readRow(r) { const o = new Make(); let v\n${lines.join('\n')}\nreturn o }`
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- our own text; names are quoted
+  return (new Function(...names, body) as (...args: unknown[]) => (row: Row) => unknown)(...readers)
+}
+
+function readExpression(
+  column: Column,
+  dialect: Dialect,
+  constant: (value: unknown) => string,
+): string {
+  if (column.storage === 'json') return `readJson(${constant(column.field)}, v)`
+  return dialect.decoder(column) ?? 'v'
+}
+
+/** Straight code from the instance's properties to a driver's values. */
+function compileWriter(columns: readonly ColumnCodec[]): (instance: object) => unknown[] {
+  const names = columns.map((_, index) => `e${index}`)
+  const items = columns.map(({ column, encode }, index) => {
+    const value = `o[${JSON.stringify(column.property)}]`
+    return encode === asIs
+      ? `${value} ?? null`
+      : `${value} === undefined || ${value} === null ? null : e${index}(${value})`
+  })
+  const body = `return function writeRow(o) { return [${items.join(',\n')}] }`
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- our own text; names are quoted
+  const make = new Function(...names, body) as (
+    ...encoders: unknown[]
+  ) => (instance: object) => unknown[]
+  return make(...columns.map(({ encode }) => encode))
+}

@@ -1,0 +1,211 @@
+/** Makes columns and indexes of a record's fields, and says what is wrong with them. */
+import type { Problem } from '../../errors/declaration-error.js'
+import { refuseUnknownNames } from '../../errors/unknown-names.js'
+import { readShape, type Shape, type ShapeField } from '../../fields/shape.js'
+import { resolveClass } from '../../metadata/class-reference.js'
+import type { Class } from '../../metadata/note.js'
+import { isSqlName, toIndexName, toSnakeCase } from './column-names.js'
+import { readRecord, type RecordOptions } from './record.js'
+import { readRelationNotes } from './relations.js'
+import type { Column, TableIndex } from './table.js'
+
+export interface TableColumns {
+  readonly name: string
+  readonly options: Readonly<RecordOptions>
+  readonly shape: Shape
+  readonly key: Column
+  readonly columns: readonly Column[]
+}
+
+/** @returns `undefined` where no table can be made; why is then in `problems` */
+export function readColumns(type: Class, problems: Problem[]): TableColumns | undefined {
+  const options = readRecord(type)
+  if (options === undefined) {
+    problems.push(
+      fault(
+        'NOT_A_RECORD',
+        `${type.name} is used as a record and carries no @Record.`,
+        `Write @Record before class ${type.name}.`,
+      ),
+    )
+    return undefined
+  }
+  refuseUnknownNames(`@Record of ${type.name}`, options, optionNames, problems)
+  const shape = readShape(type, problems)
+  const name = options.table ?? toSnakeCase(type.name)
+  checkName(`${type.name}: table`, name, problems)
+  const columns = shape.fields
+    .filter(({ rules }) => rules.relation !== true)
+    .map((field) => toColumn(type, field, problems))
+  checkColumns(type, columns, problems)
+  const key = readKey(type, columns, problems)
+  if (key === undefined) return undefined
+  return { name, options: Object.freeze(options), shape, key, columns: Object.freeze(columns) }
+}
+
+const optionNames: Readonly<Record<keyof RecordOptions, true>> = {
+  mutations: true,
+  name: true,
+  plural: true,
+  rows: true,
+  softDelete: true,
+  table: true,
+  timestamps: true,
+}
+
+function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
+  const where = `${type.name}.${field.name}`
+  if (field.declared === undefined) {
+    problems.push(
+      fault(
+        'RECORD_FIELD_UNDECLARED',
+        `${where} has rules of class-validator and no @Field, so its column has no kind.`,
+        `Add @Field('${field.kind}') or the kind that fits.`,
+      ),
+    )
+  }
+  const name = field.rules.column ?? toSnakeCase(field.name)
+  checkName(`${where}: column`, name, problems)
+  if (logicWords.has(field.name)) {
+    const remedy = `Rename it and keep the column: { column: '${name}' }.`
+    const message = `${where}: "${field.name}" is a word of filters and no field's name.`
+    problems.push(fault('RECORD_FIELD_NAME', message, remedy))
+  }
+  return createColumn(field, name, holdsUuid(type, field.name))
+}
+
+function createColumn(field: ShapeField, name: string, holdsUuidKey: boolean): Column {
+  const isKey = field.kind === 'id'
+  const isJson = field.list || field.nested !== undefined
+  const isUuid = holdsUuidKey || (isKey && field.rules.key === 'uuid')
+  return Object.freeze({
+    property: field.name,
+    name,
+    field,
+    storage: isJson ? 'json' : field.entry.storage,
+    isBoolean: !isJson && field.kind === 'boolean',
+    nullable: !isKey && (field.nullable || (field.optional && field.rules.default === undefined)),
+    isKey,
+    generated: isKey ? (isUuid ? 'uuid' : 'increment') : undefined,
+    isUuid,
+  })
+}
+
+/** True for the field of a relation to a record whose key is a UUID. */
+function holdsUuid(type: Class, property: string): boolean {
+  for (const [name, note] of readRelationNotes(type)) {
+    if (note.kind !== 'belongsTo' || (note.options.by ?? `${name}Id`) !== property) continue
+    const target = resolveClass(note.target)
+    if (target !== undefined) return readShape(target, []).key?.rules.key === 'uuid'
+  }
+  return false
+}
+
+function checkColumns(type: Class, columns: readonly Column[], problems: Problem[]): void {
+  const names = new Map<string, Column>()
+  for (const column of columns) {
+    const other = names.get(column.name.toLowerCase())
+    if (other === undefined) {
+      names.set(column.name.toLowerCase(), column)
+      continue
+    }
+    problems.push(
+      fault(
+        'RECORD_COLUMN_TWICE',
+        `${type.name}: ${other.property} and ${column.property} are both kept in the column "${column.name}".`,
+        `Name another: { column: '…' } on ${column.property}.`,
+      ),
+    )
+  }
+}
+
+function readKey(type: Class, columns: readonly Column[], problems: Problem[]): Column | undefined {
+  const keys = columns.filter(({ isKey }) => isKey)
+  const [key, second] = keys
+  if (key === undefined) {
+    const message = `${type.name} has no primary key.`
+    problems.push(
+      fault('RECORD_KEY_MISSING', message, `Add @Field('id') id!: number to ${type.name}.`),
+    )
+  } else if (second !== undefined) {
+    const message = `${type.name} has two primary keys, ${key.property} and ${second.property}.`
+    problems.push(fault('RECORD_KEY_TWICE', message, `Keep one @Field('id').`))
+  } else if (key.field.list || key.nullable) {
+    const message = `${type.name}.${key.property}: a primary key is one value, never a list.`
+    problems.push(fault('RECORD_KEY_LIST', message, 'Remove "list".'))
+  }
+  return key
+}
+
+/** Indexes that fields ask for, alone or as a named group, and one for every foreign key. */
+export function readIndexes(
+  type: Class,
+  table: string,
+  columns: readonly Column[],
+  problems: Problem[],
+): readonly TableIndex[] {
+  const groups = new Map<string, { unique: boolean; columns: Column[] }>()
+  const add = (column: Column, unique: boolean, asked: boolean | string | undefined): void => {
+    if (asked === undefined || asked === false || column.isKey) return
+    if (column.storage === 'json') {
+      const message = `${type.name}.${column.property}: a list or JSON value cannot be ${unique ? 'unique' : 'indexed'}.`
+      problems.push(fault('RECORD_INDEX', message, 'Remove the rule.'))
+      return
+    }
+    const group = typeof asked === 'string' ? `:${asked}` : column.name
+    const known = groups.get(`${unique}${group}`)
+    if (known === undefined) groups.set(`${unique}${group}`, { unique, columns: [column] })
+    else known.columns.push(column)
+  }
+  for (const column of columns) {
+    const { unique, index } = column.field.rules
+    add(column, true, unique)
+    add(column, false, index)
+  }
+  const foreignKeys = foreignKeyNames(type)
+  for (const column of columns) {
+    if (!foreignKeys.has(column.property) || column.field.rules.index === false) continue
+    // Columns behind the first of an index cannot be looked up by it.
+    const isIndexed = [...groups.values()].some((group) => group.columns[0] === column)
+    if (!isIndexed) add(column, false, true)
+  }
+  return Object.freeze(
+    [...groups.values()].map((group) =>
+      Object.freeze({
+        name: toIndexName(
+          table,
+          group.columns.map((column) => column.name),
+          group.unique,
+        ),
+        columns: Object.freeze(group.columns),
+        unique: group.unique,
+      }),
+    ),
+  )
+}
+
+function foreignKeyNames(type: Class): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const [property, note] of readRelationNotes(type)) {
+    if (note.kind === 'belongsTo') names.add(note.options.by ?? `${property}Id`)
+  }
+  return names
+}
+
+function checkName(where: string, name: string, problems: Problem[]): void {
+  if (isSqlName(name) && !/^(sqlite_|pg_|filigree_)/i.test(name)) return
+  problems.push(
+    fault(
+      'RECORD_NAME',
+      `${where} cannot be called "${name}".`,
+      'Use letters, digits and _, at most 63, not beginning with a digit, sqlite_, pg_ or filigree_.',
+    ),
+  )
+}
+
+/** Words that stand beside fields in a filter. */
+const logicWords: ReadonlySet<string> = new Set(['and', 'or', 'not'])
+
+function fault(code: string, message: string, remedy: string): Problem {
+  return { code, message, remedy }
+}

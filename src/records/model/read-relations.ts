@@ -1,0 +1,189 @@
+/** Ties tables together: finds both columns of every relation, and says what is wrong with it. */
+import type { Problem } from '../../errors/declaration-error.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { refuseUnknownNames } from '../../errors/unknown-names.js'
+import { resolveClass } from '../../metadata/class-reference.js'
+import type { Class } from '../../metadata/note.js'
+import { isSqlName } from './column-names.js'
+import { readRelationNotes, type RelationNote } from './relations.js'
+import type { Column, JoinTable, Relation, Table } from './table.js'
+
+/** @param tableOf the table of a class without its relations; `undefined` for a class that makes none */
+export function readRelations(
+  table: Table,
+  tableOf: (type: Class) => Table | undefined,
+  problems: Problem[],
+): Relation[] {
+  const relations: Relation[] = []
+  for (const [name, note] of readRelationNotes(table.type)) {
+    const where = `${table.type.name}.${name}`
+    refuseUnknownNames(where, note.options, optionNames[note.kind], problems)
+    const target = readTarget(where, note, tableOf, problems)
+    const relation = target && tie({ where, name, table, target, problems }, note)
+    if (relation !== undefined) relations.push(relation)
+  }
+  return relations
+}
+
+const optionNames: Readonly<Record<RelationNote['kind'], Readonly<Record<string, true>>>> = {
+  belongsTo: { by: true, onDelete: true },
+  hasMany: { by: true },
+  manyToMany: { through: true, from: true, to: true },
+}
+
+function readTarget(
+  where: string,
+  note: RelationNote,
+  tableOf: (type: Class) => Table | undefined,
+  problems: Problem[],
+): Table | undefined {
+  const type = resolveClass(note.target)
+  if (type === undefined) {
+    const remedy = 'Write a thunk that names a class: () => Category.'
+    problems.push(fault('RELATION_TARGET', `${where} names no class.`, remedy))
+    return undefined
+  }
+  const before = problems.length
+  const table = tableOf(type)
+  if (table === undefined && problems.length === before) {
+    const message = `${where}: ${type.name} is no record.`
+    const remedy = `Write @Record before class ${type.name} and give it @Field('id').`
+    problems.push(fault('RELATION_TARGET', message, remedy))
+  }
+  return table
+}
+
+interface Ends {
+  readonly where: string
+  readonly name: string
+  readonly table: Table
+  readonly target: Table
+  readonly problems: Problem[]
+}
+
+function tie(ends: Ends, note: RelationNote): Relation | undefined {
+  if (note.kind === 'belongsTo') return tieToOne(ends, note.options.by, note.options.onDelete)
+  if (note.kind === 'hasMany') return tieToMany(ends, note.options.by)
+  const { name, table, target } = ends
+  const join = toJoin(ends, note.options)
+  const [local, foreign] = [table.key, target.key]
+  return freeze({
+    name,
+    kind: note.kind,
+    table,
+    target,
+    local,
+    foreign,
+    join,
+    onDelete: 'restrict',
+  })
+}
+
+function tieToOne(
+  ends: Ends,
+  by: string | undefined,
+  onDelete: Relation['onDelete'] = 'restrict',
+): Relation | undefined {
+  const { where, name, table, target, problems } = ends
+  const local = findForeignKey(ends, table, by ?? `${name}Id`, target.key)
+  if (local === undefined) return undefined
+  if (onDelete === 'setNull' && !local.nullable) {
+    const message = `${where}: onDelete 'setNull' needs a field that can be null, and ${local.property} cannot.`
+    problems.push(fault('RELATION_ON_DELETE', message, `Add nullable: true to ${local.property}.`))
+  }
+  return freeze({
+    name,
+    kind: 'belongsTo',
+    table,
+    target,
+    local,
+    foreign: target.key,
+    join: undefined,
+    onDelete,
+  })
+}
+
+function tieToMany(ends: Ends, by: string | undefined): Relation | undefined {
+  const { name, table, target } = ends
+  const wanted = by ?? backReference(target, table.type) ?? `${lowerFirst(table.type.name)}Id`
+  const foreign = findForeignKey(ends, target, wanted, table.key)
+  if (foreign === undefined) return undefined
+  return freeze({
+    name,
+    kind: 'hasMany',
+    table,
+    target,
+    local: table.key,
+    foreign,
+    join: undefined,
+    onDelete: 'restrict',
+  })
+}
+
+/** The field by which the other side belongs to `type`, where there is exactly one. */
+function backReference(target: Table, type: Class): string | undefined {
+  const fields = [...readRelationNotes(target.type)].flatMap(([name, note]) =>
+    note.kind === 'belongsTo' && resolveClass(note.target) === type
+      ? [note.options.by ?? `${name}Id`]
+      : [],
+  )
+  return fields.length === 1 ? fields[0] : undefined
+}
+
+/** @param holder the table that has the foreign key, @param key the key it holds */
+function findForeignKey(
+  { where, problems }: Ends,
+  holder: Table,
+  property: string,
+  key: Column,
+): Column | undefined {
+  const column = holder.byProperty.get(property)
+  if (column === undefined) {
+    const kind = key.storage === 'integer' ? 'integer' : 'string'
+    const meant = didYouMean(property, holder.byProperty.keys())
+    problems.push(
+      fault(
+        'RELATION_FIELD',
+        `${where}: ${holder.type.name} has no field "${property}".`,
+        `${meant} Add @Field('${kind}') ${property} to ${holder.type.name}, or name the field: { by: '…' }.`.trim(),
+      ),
+    )
+    return undefined
+  }
+  if (column.storage === key.storage) return column
+  const message = `${where}: ${holder.type.name}.${property} is of kind "${column.field.kind}" and cannot hold a key of kind "${key.isUuid ? 'uuid' : 'integer'}".`
+  const remedy = `Declare it @Field('${key.isUuid ? 'string' : 'integer'}').`
+  problems.push(fault('RELATION_KIND', message, remedy))
+  return undefined
+}
+
+function toJoin(
+  { where, name, table, target, problems }: Ends,
+  options: { readonly through?: string; readonly from?: string; readonly to?: string },
+): JoinTable {
+  const itself = table === target
+  const join = {
+    name: options.through ?? [table.name, target.name].sort().join('_'),
+    from: options.from ?? `${table.name}_id`,
+    to: options.to ?? (itself ? `${name}_${target.name}_id`.toLowerCase() : `${target.name}_id`),
+  }
+  const wrong = Object.values(join).find((one) => !isSqlName(one))
+  if (wrong !== undefined || join.from === join.to) {
+    const message = `${where}: the join table cannot be ${join.name} (${join.from}, ${join.to}).`
+    const remedy = "Name it and its columns: { through: '…', from: '…', to: '…' }."
+    problems.push(fault('RELATION_JOIN', message, remedy))
+  }
+  return Object.freeze(join)
+}
+
+function lowerFirst(name: string): string {
+  return name.charAt(0).toLowerCase() + name.slice(1)
+}
+
+function freeze(relation: Relation): Relation {
+  return Object.freeze(relation)
+}
+
+function fault(code: string, message: string, remedy: string): Problem {
+  return { code, message, remedy }
+}

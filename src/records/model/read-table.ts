@@ -1,0 +1,117 @@
+/** Reads record classes as tables, their faults collected. Contract: head of table.ts. */
+import type { Problem } from '../../errors/declaration-error.js'
+import type { Class } from '../../metadata/note.js'
+import { readColumns, readIndexes } from './read-columns.js'
+import { readRelations } from './read-relations.js'
+import type { Relation, Table } from './table.js'
+
+interface Reading {
+  readonly table: Table | undefined
+  readonly problems: Problem[]
+  /** The same object as the table's, filled after the tables it leads to are known. */
+  readonly relations: Map<string, Relation>
+  relationsRead: boolean
+}
+
+const readings = new WeakMap<Class, Reading>()
+
+/**
+ * Reads a record class. The same object for every reading of the same class.
+ *
+ * @param problems gets the faults of the class and of every record that its relations lead to, each once
+ * @returns `undefined` where no table can be made: no `@Record`, no key
+ */
+export function readTable<T extends object>(
+  type: Class<T>,
+  problems: Problem[],
+): Table<T> | undefined {
+  const visited = new Set<Reading>()
+  const reading = readWithRelations(type, visited)
+  for (const one of visited) {
+    for (const problem of one.problems) if (!problems.includes(problem)) problems.push(problem)
+  }
+  return reading.table as Table<T> | undefined
+}
+
+/**
+ * Reads several records and what they lead to, and refuses two of one table.
+ *
+ * @returns every table once: the given ones first, then those that only relations name
+ */
+export function readTables(types: readonly Class[], problems: Problem[]): Table[] {
+  const tables = new Set<Table>()
+  const add = (type: Class): void => {
+    const table = readTable(type, problems)
+    if (table === undefined || tables.has(table)) return
+    tables.add(table)
+    for (const { target } of table.relations.values()) add(target.type)
+  }
+  types.forEach(add)
+  const names = new Map<string, Table>()
+  for (const table of tables) {
+    const other = names.get(table.name.toLowerCase())
+    if (other === undefined) names.set(table.name.toLowerCase(), table)
+    else problems.push(twice(table, other))
+  }
+  return [...tables]
+}
+
+function twice(table: Table, other: Table): Problem {
+  return {
+    code: 'RECORD_TABLE_TWICE',
+    message: `${table.type.name} and ${other.type.name} are both kept in the table "${table.name}".`,
+    remedy: `Name another: @Record({ table: '…' }) before class ${table.type.name}.`,
+  }
+}
+
+function readWithRelations(type: Class, visited: Set<Reading>): Reading {
+  const reading = readAlone(type)
+  if (visited.has(reading)) return reading
+  visited.add(reading)
+  const { table, problems, relations } = reading
+  if (table === undefined) return reading
+  if (!reading.relationsRead) {
+    // Before the targets are read, which may lead back here.
+    reading.relationsRead = true
+    const found = readRelations(table, (other) => readAlone(other).table, problems)
+    for (const relation of found) relations.set(relation.name, relation)
+  }
+  for (const { target } of relations.values()) readWithRelations(target.type, visited)
+  return reading
+}
+
+/** The table without its relations: these need the tables on their other sides. */
+function readAlone(type: Class): Reading {
+  const known = readings.get(type)
+  if (known !== undefined) return known
+  const problems: Problem[] = []
+  const relations = new Map<string, Relation>()
+  const table = createTable(type, relations, problems)
+  const reading: Reading = { table, problems, relations, relationsRead: false }
+  readings.set(type, reading)
+  return reading
+}
+
+function createTable(
+  type: Class,
+  relations: ReadonlyMap<string, Relation>,
+  problems: Problem[],
+): Table | undefined {
+  const read = readColumns(type, problems)
+  if (read === undefined) return undefined
+  const { name, options, shape, key, columns } = read
+  const byProperty = new Map(columns.map((column) => [column.property, column]))
+  return Object.freeze({
+    type,
+    name,
+    options,
+    shape,
+    key,
+    columns,
+    byProperty,
+    indexes: readIndexes(type, name, columns, problems),
+    relations,
+    deletedAt: options.softDelete === true ? byProperty.get('deletedAt') : undefined,
+    updatedAt: options.timestamps === true ? byProperty.get('updatedAt') : undefined,
+  })
+}

@@ -1,0 +1,93 @@
+/** `@Record`: the note that makes a class's fields a table. Source: public face, Records. */
+import type { Claims } from '../../http/request.js'
+import { fieldNotes, givenKey, noteField } from '../../fields/field.js'
+import { readTarget, toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
+import { createClassNote, type Class } from '../../metadata/note.js'
+
+export interface RecordOptions {
+  /** The table's name. Default: the class's name in snake_case. */
+  table?: string
+  /** The name of the query for one record. Default: the class's name in lower case. */
+  name?: string
+  /** The name of the query for a list. Default: the English plural of the name. */
+  plural?: string
+  /**
+   * `delete` marks rows as deleted in the column `deleted_at`, and no reading finds them unless it says
+   * `{ withDeleted: true }`. Unique fields count living rows only. Default false.
+   */
+  softDelete?: boolean
+  /**
+   * Who may create, update and delete it over GraphQL, nested in other records too: a role, several of which any will do,
+   * or `false` for nobody, which makes no mutations. Reading stays as it is. Default: what `@Secured` or `@NoAuth` before
+   * the class says, else whoever has a token.
+   */
+  mutations?: false | string | readonly string[]
+  /** Keeps `createdAt` and `updatedAt`, both read-only. Default false. */
+  timestamps?: boolean
+  /**
+   * The rows that somebody may see and write, as a `where`; `true` for all, `false` for none, which is also what an answer
+   * with something undefined in it means: `{ owner: user.sub }` of a token without `sub`. Asked on behalf of clients
+   * (GraphQL, `crud`), never for the program's own reading.
+   *
+   * @param user the claims of the token, null for a visitor and for the operator's key
+   */
+  rows?: (user: Claims | null) => object | boolean
+}
+
+const recordNote = createClassNote<RecordOptions>('record')
+
+/**
+ * Makes a class a record: a table whose columns are its fields. Written bare, or with options.
+ *
+ * ```ts
+ * @Record({ timestamps: true })
+ * class Product {
+ *   @Field('id') id!: number                                  // id          integer primary key
+ *   @Field('string', { unique: true }) name!: string          // name        text not null, unique
+ *   @Field('integer') categoryId!: number                     // category_id integer not null, references category
+ *   @BelongsTo(() => Category) category!: Rel<Category>
+ * }
+ * ```
+ *
+ * Its faults are reported by bootstrap.
+ */
+export function Record(options?: RecordOptions): AnyDecorator
+export function Record(target: Class): void
+export function Record(...args: unknown[]): AnyDecorator | undefined {
+  const bare = readTarget(args)
+  if (bare !== undefined) {
+    note(bare.owner, {})
+    return undefined
+  }
+  const options = { ...(args[0] as RecordOptions | undefined) }
+  return toDecorator(({ owner, member }) => {
+    if (member !== undefined)
+      throw new TypeError(`@Record on ${owner.name}.${member}: it belongs before a class.`)
+    note(owner, options)
+  })
+}
+
+/** @returns `undefined` for a class that carries no `@Record` itself: a subclass is not its base's table */
+export function readRecord(owner: Class): RecordOptions | undefined {
+  return recordNote.readOwn(owner)
+}
+
+function note(owner: Class, options: RecordOptions): void {
+  recordNote.write(owner, options)
+  // The database counts keys up or the repository makes them: no client's input may name one.
+  givenKey.write(owner, true)
+  const moment = { default: 'now', readOnly: true }
+  if (options.timestamps === true) {
+    addField(owner, 'createdAt', moment)
+    addField(owner, 'updatedAt', moment)
+  }
+  if (options.softDelete === true) {
+    addField(owner, 'deletedAt', { optional: true, nullable: true, hidden: true })
+  }
+}
+
+/** A field that the class declares itself stays as it is. */
+function addField(owner: Class, name: string, rules: globalThis.Record<string, unknown>): void {
+  if (fieldNotes.read(owner, name) === undefined)
+    noteField(owner, name, { kind: 'datetime', rules })
+}

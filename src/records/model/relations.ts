@@ -1,0 +1,85 @@
+/** `@BelongsTo`, `@HasMany`, `@ManyToMany`: how records are tied to each other. Source: public face, Records. */
+import { noteField } from '../../fields/field.js'
+import type { ClassReference } from '../../metadata/class-reference.js'
+import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
+import { createMemberNote, type Class } from '../../metadata/note.js'
+
+/**
+ * The type of a related record. It is the type itself; written `Rel<Category>`, the compiler emits no reference to a class
+ * that may not be there yet.
+ */
+export type Rel<T> = T
+
+export interface BelongsToOptions {
+  /** The field that holds the other's key. Default: the property's name and `Id`. */
+  by?: string
+  /** What becomes of this row when the other is deleted. Default `restrict`: the other cannot be deleted, 409. */
+  onDelete?: 'restrict' | 'cascade' | 'setNull'
+}
+
+export interface HasManyOptions {
+  /** The other record's field that holds this one's key. Default: that of its only `@BelongsTo` to this class, else the class's name and `Id`. */
+  by?: string
+}
+
+export interface ManyToManyOptions {
+  /** The join table. Default: both tables' names in alphabetical order, `post_tag`. */
+  through?: string
+  /** The join table's column for this record's key. Default: this table's name and `_id`. */
+  from?: string
+  /** The join table's column for the other's key. Default: the other table's name and `_id`; for a record tied to itself the property's name stands first. */
+  to?: string
+}
+
+/** What a relation's decorator said, unjudged. */
+export type RelationNote =
+  | {
+      readonly kind: 'belongsTo'
+      readonly target: ClassReference
+      readonly options: BelongsToOptions
+    }
+  | { readonly kind: 'hasMany'; readonly target: ClassReference; readonly options: HasManyOptions }
+  | {
+      readonly kind: 'manyToMany'
+      readonly target: ClassReference
+      readonly options: ManyToManyOptions
+    }
+
+const relationNotes = createMemberNote<RelationNote>('relation')
+
+/** The one record whose key a field of this record holds: `category` by `categoryId`. */
+export function BelongsTo(target: ClassReference, options: BelongsToOptions = {}): AnyDecorator {
+  return relation('BelongsTo', { kind: 'belongsTo', target, options: { ...options } })
+}
+
+/** The records that hold this record's key. */
+export function HasMany(target: ClassReference, options: HasManyOptions = {}): AnyDecorator {
+  return relation('HasMany', { kind: 'hasMany', target, options: { ...options } })
+}
+
+/** Records tied to this one by a table of pairs, which is made with the others. */
+export function ManyToMany(target: ClassReference, options: ManyToManyOptions = {}): AnyDecorator {
+  return relation('ManyToMany', { kind: 'manyToMany', target, options: { ...options } })
+}
+
+/** A class's relations by property, the base's first. */
+export function readRelationNotes(owner: Class): ReadonlyMap<string, RelationNote> {
+  return relationNotes.readAll(owner)
+}
+
+function relation(decorator: string, note: RelationNote): AnyDecorator {
+  return toDecorator(({ owner, member, place, isStatic }) => {
+    if (member === undefined || place !== 'field' || isStatic) {
+      throw new TypeError(
+        `@${decorator} on ${owner.name}: it belongs before a property of instances.`,
+      )
+    }
+    relationNotes.write(owner, member, note)
+    const list = note.kind !== 'belongsTo'
+    // A field of the shape, so that loaded relations are documented and sent; no column, and in no input.
+    noteField(owner, member, {
+      kind: note.target,
+      rules: { relation: true, optional: true, nullable: !list, readOnly: true, list },
+    })
+  })
+}

@@ -1,0 +1,72 @@
+/** Lists and nested classes in a column of JSON: moments in UTC, bytes as base64, and back into instances. */
+import { toMoment } from '../../fields/kinds/datetime.js'
+import { readShape, type ShapeField } from '../../fields/shape.js'
+import { makerOf, type Make } from '../../fields/instance.js'
+import type { Class } from '../../metadata/note.js'
+
+/** @returns JSON text of a checked value */
+export function toStoredJson(field: ShapeField, value: unknown): string {
+  return JSON.stringify(needsCare(field) ? write(field, value) : value)
+}
+
+/** @returns the property's value, nested objects as instances of their classes */
+export function fromStoredJson(field: ShapeField, text: unknown): unknown {
+  // A driver of another protocol may have parsed it already.
+  const value: unknown = typeof text === 'string' ? JSON.parse(text) : text
+  return needsCare(field) ? read(field, value) : value
+}
+
+function needsCare({ nested, entry }: ShapeField): boolean {
+  return nested !== undefined || entry.storage === 'moment' || entry.storage === 'bytes'
+}
+
+function write(field: ShapeField, value: unknown): unknown {
+  if (value === null || value === undefined) return value
+  if (field.list && Array.isArray(value)) return value.map((item) => writeOne(field, item))
+  return writeOne(field, value)
+}
+
+function writeOne(field: ShapeField, value: unknown): unknown {
+  if (field.nested !== undefined) {
+    const fields = readShape(field.nested()).fields
+    const source = value as Record<string, unknown>
+    return Object.fromEntries(fields.map((inner) => [inner.name, write(inner, source[inner.name])]))
+  }
+  if (field.entry.storage === 'moment') return toMoment(value)
+  return field.entry.write === undefined ? value : field.entry.write(value)
+}
+
+function read(field: ShapeField, value: unknown): unknown {
+  if (value === null || value === undefined) return value
+  if (field.list && Array.isArray(value)) return value.map((item) => readOne(field, item))
+  return readOne(field, value)
+}
+
+function readOne(field: ShapeField, value: unknown): unknown {
+  if (field.nested !== undefined) return readInstance(field.nested(), value)
+  return field.entry.storage === 'bytes' && typeof value === 'string'
+    ? Buffer.from(value, 'base64')
+    : value
+}
+
+function readInstance(type: Class, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const source = value as Record<string, unknown>
+  const instance = new (makerFor(type))()
+  for (const field of readShape(type).fields) {
+    const inner = read(field, source[field.name])
+    if (inner !== undefined) instance[field.name] = inner
+  }
+  return instance
+}
+
+const makers = new WeakMap<Class, Make>()
+
+function makerFor(type: Class): Make {
+  let maker = makers.get(type)
+  if (maker === undefined) {
+    maker = makerOf(type).Make
+    makers.set(type, maker)
+  }
+  return maker
+}

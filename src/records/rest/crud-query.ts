@@ -1,0 +1,131 @@
+/**
+ * Reads a query as filter, order and page: `?price.gte=5&name.like=La%&category.name=Light&orderBy=-price,name&limit=20`.
+ * Source: decisions, Small print: records, `crud` controllers.
+ */
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { clip } from '../../fields/faults.js'
+import type { TextValues } from '../../http/query.js'
+import { invalid } from '../filters/filter.js'
+import { operators, type Operator } from '../filters/operators.js'
+import type { Column, Table } from '../model/table.js'
+
+export interface CrudQuery {
+  readonly where: Record<string, unknown>
+  readonly orderBy: Record<string, 'asc' | 'desc'>[]
+  readonly limit: number
+  readonly offset: number
+}
+
+/** Rows of a list when nothing is said, and at most. */
+export const defaultLimit = 10
+export const largestLimit = 1000
+
+/** @throws {HttpError} 400 `VALIDATION`, the parameter's name as path */
+export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
+  const conditions: Record<string, unknown>[] = []
+  for (const name of Object.keys(query)) {
+    if (pageNames.has(name)) continue
+    conditions.push(readCondition(table, name, query[name] ?? ''))
+  }
+  return {
+    where: conditions.length === 0 ? {} : { and: conditions },
+    orderBy: readOrderBy(query.orderBy),
+    limit: readCount('limit', query.limit, defaultLimit, largestLimit),
+    offset: readCount('offset', query.offset, 0, Number.MAX_SAFE_INTEGER),
+  }
+}
+
+const pageNames: ReadonlySet<string> = new Set(['limit', 'offset', 'orderBy'])
+
+function readCount(
+  name: string,
+  text: string | string[] | undefined,
+  otherwise: number,
+  most: number,
+): number {
+  if (text === undefined) return otherwise
+  const value = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : NaN
+  if (value <= most) return value
+  throw invalid(name, 'type', `must be an integer from 0 to ${most}`)
+}
+
+/** `-price,name` */
+function readOrderBy(text: string | string[] | undefined): Record<string, 'asc' | 'desc'>[] {
+  if (text === undefined || text === '') return []
+  const terms = (Array.isArray(text) ? text : [text]).flatMap((one) => one.split(','))
+  return terms.map((term) =>
+    term.startsWith('-') ? nest([term.slice(1)], 'desc') : nest([term], 'asc'),
+  )
+}
+
+function readCondition(
+  table: Table,
+  name: string,
+  text: string | string[],
+): Record<string, unknown> {
+  const names = name.split('.')
+  let current = table
+  for (const [index, part] of names.entries()) {
+    const relation = current.relations.get(part)
+    if (relation !== undefined) {
+      current = relation.target
+      continue
+    }
+    const column = current.byProperty.get(part)
+    if (column === undefined || column.field.hidden) throw unknown(current, name, part)
+    const rest = names.slice(index + 1)
+    return nest(names.slice(0, index + 1), readTest(column, name, rest, text))
+  }
+  throw invalid(name, 'unknown', 'names a relation: add a field of it')
+}
+
+function readTest(
+  column: Column,
+  name: string,
+  rest: readonly string[],
+  text: string | string[],
+): Record<string, unknown> {
+  const [operator = Array.isArray(text) ? 'in' : 'eq', ...more] = rest
+  if (!Object.hasOwn(operators, operator) || more.length > 0) {
+    const meant = didYouMean(clip(operator), Object.keys(operators))
+    throw invalid(name, 'unknown', `is no comparison. ${meant}`.trim())
+  }
+  return { [operator]: readOperand(column, operator as Operator, name, text) }
+}
+
+function readOperand(
+  column: Column,
+  operator: Operator,
+  name: string,
+  text: string | string[],
+): unknown {
+  if (operator === 'in') {
+    const items = Array.isArray(text) ? text : text.split(',')
+    return items.map((item) => readValue(column, name, item))
+  }
+  if (Array.isArray(text)) throw invalid(name, 'type', 'must be given once')
+  if (operator === 'like' || operator === 'ilike') return text
+  if (operator !== 'isNull') return readValue(column, name, text)
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw invalid(name, 'type', 'must be true or false')
+}
+
+function readValue(column: Column, name: string, text: string): unknown {
+  const value = column.field.entry.fromText(text)
+  if (value === undefined) throw invalid(name, 'type', `must be ${column.field.entry.noun}`)
+  return value
+}
+
+/** `['category', 'name']` and a test → `{ category: { name: test } }` */
+function nest<V>(names: readonly string[], value: V): Record<string, V> {
+  const [first = '', ...rest] = names
+  // Names are looked up before or after: none of them is a prototype's.
+  const inner = rest.length === 0 ? value : (nest(rest, value) as V)
+  return Object.defineProperty({}, first, { value: inner, enumerable: true })
+}
+
+function unknown(table: Table, name: string, part: string): Error {
+  const fields = table.columns.filter(({ field }) => !field.hidden)
+  const known = [...fields.map(({ property }) => property), ...table.relations.keys()]
+  return invalid(name, 'unknown', `is unknown. ${didYouMean(clip(part), known)}`.trim())
+}

@@ -1,0 +1,38 @@
+/** Finds out which of a row's keys no record has, where the database does not say: SQLite names no constraint. */
+import { type Later, after, attempt } from '../../core/later.js'
+import { EngineFault } from '../engines/engine.js'
+import type { Source } from './source.js'
+import type { Relation, Table } from '../model/table.js'
+
+/** @returns `undefined` for other faults, and where the database names the constraint itself */
+export function findBrokenRelation(
+  table: Table,
+  source: Source,
+  error: unknown,
+  record: Readonly<Record<string, unknown>>,
+): Later<Relation | undefined> {
+  if (!(error instanceof EngineFault) || error.kind !== 'reference') return undefined
+  if (error.constraint !== undefined) return undefined
+  let found = undefined as Later<Relation | undefined>
+  for (const relation of table.relations.values()) {
+    if (relation.kind !== 'belongsTo') continue
+    const value = record[relation.local.property]
+    if (value === undefined || value === null) continue
+    const probe = (earlier: Relation | undefined): Later<Relation | undefined> =>
+      earlier ?? missing(relation, value, source)
+    found = after<Relation | undefined, Relation | undefined>(found, probe)
+  }
+  return attempt(
+    () => found,
+    () => undefined,
+  )
+}
+
+function missing(relation: Relation, value: unknown, source: Source): Later<Relation | undefined> {
+  const { context } = source
+  const key = context.codecOf(relation.target).key.encode(value)
+  const { statement } = context.plansOf(relation.target).find
+  return after(source.runner().first(statement, [key]), (row) =>
+    row === undefined ? relation : undefined,
+  )
+}

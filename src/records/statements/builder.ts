@@ -1,0 +1,178 @@
+/** Kysely, set to an engine: it writes the SQL of records, and is `database.kysely`. Loaded when a database is opened. */
+import type {
+  CompiledQuery,
+  DatabaseConnection,
+  Driver,
+  Kysely,
+  QueryResult as KyselyResult,
+  RawBuilder,
+  Sql,
+  TransactionSettings,
+} from 'kysely'
+import type {
+  Engine,
+  QueryResult,
+  Runner,
+  Statement,
+  TransactionRunner,
+} from '../engines/engine.js'
+
+export type { RawBuilder, Sql } from 'kysely'
+
+/** Tables by name, rows as they are in the database. Say what you know: `database.kysely.withTables<MyTables>()`. */
+export type QueryBuilder = Kysely<Record<string, Record<string, unknown>>>
+
+export interface Builder {
+  /** The query builder that applications use. */
+  readonly kysely: QueryBuilder
+  /** Kysely's template tag: fragments may hold fragments, what is no fragment is a value. */
+  readonly sql: Sql
+  /** Turns a fragment whose values are all `Slot`s into a statement to be kept. */
+  compile(fragment: RawBuilder<unknown>, writes: boolean): Plan
+}
+
+/** Stands for a value that every run gives anew: the one at this place of the run's values. */
+export class Slot {
+  readonly index: number
+
+  constructor(index: number) {
+    this.index = index
+  }
+}
+
+/** A statement and where its values come from. */
+export interface Plan {
+  readonly statement: Statement
+  /** For each placeholder the place of its value; `undefined` when they stand in that order anyway. */
+  readonly order: readonly number[] | undefined
+}
+
+/** A run's values in the order of the plan's placeholders. */
+export function arrange(plan: Plan, values: readonly unknown[]): readonly unknown[] {
+  return plan.order === undefined ? values : plan.order.map((place) => values[place])
+}
+
+/**
+ * @param engine takes what the query builder runs outside transactions of its own
+ * @param runner where such a query runs now: the engine, or the transaction that it is part of
+ */
+export async function createBuilder(engine: Engine, runner: () => Runner): Promise<Builder> {
+  const kysely = await import('kysely')
+  const isSqlite = engine.dialect.name === 'sqlite'
+  const builder: QueryBuilder = new kysely.Kysely({
+    dialect: {
+      createAdapter: () => (isSqlite ? new kysely.SqliteAdapter() : new kysely.PostgresAdapter()),
+      createDriver: () => new EngineDriver(engine, runner),
+      createIntrospector: (db) =>
+        isSqlite ? new kysely.SqliteIntrospector(db) : new kysely.PostgresIntrospector(db),
+      createQueryCompiler: () =>
+        isSqlite ? new kysely.SqliteQueryCompiler() : new kysely.PostgresQueryCompiler(),
+    },
+  })
+  return {
+    kysely: builder,
+    sql: kysely.sql,
+    compile: (fragment, writes) => {
+      const { sql, parameters } = fragment.compile(builder)
+      const order = parameters.map((slot) => (slot as Slot).index)
+      const isInOrder = order.every((place, index) => place === index)
+      return Object.freeze({
+        statement: Object.freeze({ sql, writes }),
+        order: isInOrder ? undefined : order,
+      })
+    },
+  }
+}
+
+/** Runs the application's own queries on the engine. */
+class EngineDriver implements Driver {
+  readonly #engine: Engine
+  readonly #runner: () => Runner
+
+  constructor(engine: Engine, runner: () => Runner) {
+    this.#engine = engine
+    this.#runner = runner
+  }
+
+  init(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  acquireConnection(): Promise<EngineConnection> {
+    return Promise.resolve(new EngineConnection(this.#engine, this.#runner()))
+  }
+
+  async beginTransaction(
+    connection: EngineConnection,
+    { isolationLevel }: TransactionSettings,
+  ): Promise<void> {
+    await connection.begin(
+      isolationLevel as 'read committed' | 'repeatable read' | 'serializable' | undefined,
+    )
+  }
+
+  async commitTransaction(connection: EngineConnection): Promise<void> {
+    await connection.end((transaction) => transaction.commit())
+  }
+
+  async rollbackTransaction(connection: EngineConnection): Promise<void> {
+    await connection.end((transaction) => transaction.rollback())
+  }
+
+  releaseConnection(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  destroy(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+class EngineConnection implements DatabaseConnection {
+  readonly #engine: Engine
+  readonly #runner: Runner
+  #transaction: TransactionRunner | undefined
+
+  constructor(engine: Engine, runner: Runner) {
+    this.#engine = engine
+    this.#runner = runner
+  }
+
+  async begin(isolation: 'read committed' | 'repeatable read' | 'serializable' | undefined) {
+    this.#transaction = await this.#engine.begin({ isolation })
+  }
+
+  async end(last: (transaction: TransactionRunner) => Promise<void>): Promise<void> {
+    const transaction = this.#transaction
+    this.#transaction = undefined
+    if (transaction !== undefined) await last(transaction)
+  }
+
+  async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<KyselyResult<R>> {
+    const writes = query.kind !== 'SelectQueryNode'
+    const statement = { sql, writes }
+    const values = parameters.map((value) => toDriverValue(value, this.#engine))
+    const result = await (this.#transaction ?? this.#runner).query(statement, values)
+    return toKyselyResult<R>(result)
+  }
+
+  /** No engine here has a cursor. */
+  async *streamQuery<R>(): AsyncIterableIterator<KyselyResult<R>> {
+    await Promise.reject(new Error('database.kysely does not stream. Use limit and offset.'))
+  }
+}
+
+/** What the embedded database has no type for. */
+function toDriverValue(value: unknown, { dialect }: Engine): unknown {
+  if (dialect.name === 'postgres') return value
+  if (typeof value === 'boolean') return value ? 1 : 0
+  if (value instanceof Date) return value.toISOString()
+  return value === undefined ? null : value
+}
+
+function toKyselyResult<R>({ names, rows, changes }: QueryResult): KyselyResult<R> {
+  const objects = rows.map((row) =>
+    Object.fromEntries(names.map((name, index) => [name, row[index]])),
+  )
+  return { rows: objects as R[], numAffectedRows: BigInt(changes) }
+}

@@ -1,0 +1,109 @@
+/**
+ * Deletes a row, and where somebody follows says what went with it: the rows that the database deletes along, those that
+ * lose their reference, and what a row held that others must know to tell whose it was.
+ */
+import type { PastRow, RowChanges } from '../changes/changes.js'
+import { type Later, after } from '../../core/later.js'
+import type { Row } from '../engines/engine.js'
+import type { Id } from '../filters/list-options.js'
+import { referencesTo } from '../model/references.js'
+import type { Source } from './source.js'
+import type { Column, Relation, Table } from '../model/table.js'
+
+/**
+ * @param key as the driver takes it
+ * @returns false where no (living) row has the key
+ */
+export function deleteRow(table: Table, source: Source, key: unknown): Later<boolean> {
+  const isMarked = table.deletedAt !== undefined
+  const values = isMarked ? [new Date(source.context.now()).toISOString(), key] : [key]
+  return after(source.feed.isFollowed(source.runner()), (isFollowed) => {
+    if (isFollowed) return deleteFollowed(table, source, key, values)
+    const { statement } = source.context.plansOf(table).remove()
+    return after(source.runner().change(statement, values), (count) => {
+      if (count > 0) source.changed({ event: 'deleted', table, ids: [key as Id] })
+      return count > 0
+    })
+  })
+}
+
+function deleteFollowed(
+  table: Table,
+  source: Source,
+  key: unknown,
+  values: readonly unknown[],
+): Promise<boolean> {
+  return source.atomically(async (transaction) => {
+    const { feed, context } = transaction
+    const along = table.deletedAt === undefined ? await readAlong(table, [key], transaction) : []
+    const columns = feed.pastColumns(table)
+    const { statement } = context.plansOf(table).remove([table.key, ...columns])
+    const rows = await transaction.runner().rows(statement, values)
+    if (rows.length === 0) return false
+    for (const changes of [...along, toDeleted(table, columns, rows)]) transaction.changed(changes)
+    return true
+  })
+}
+
+/** The rows that the database deletes or changes when these go, the outermost first. */
+async function readAlong(
+  table: Table,
+  keys: readonly unknown[],
+  source: Source,
+  seen = new Set<string>(),
+): Promise<RowChanges[]> {
+  const along: RowChanges[] = []
+  for (const relation of dependents(table, source.context.tables)) {
+    const owner = relation.table
+    const isDeleted = relation.onDelete === 'cascade'
+    const isFollowed = await source.feed.follows(owner, source.runner())
+    const leadsOn = isDeleted && dependents(owner, source.context.tables).length > 0
+    if (!isFollowed && !leadsOn) continue
+    const columns = isDeleted ? source.feed.pastColumns(owner) : []
+    const rows = (await readDependents(relation, columns, keys, source)).filter(([key]) => {
+      const name = `${owner.name}:${String(key)}`
+      return !seen.has(name) && seen.add(name)
+    })
+    if (rows.length === 0) continue
+    if (isDeleted) {
+      along.push(...(await readAlong(owner, rows.map(keyOf), source, seen)))
+      along.push(toDeleted(owner, columns, rows))
+    } else along.push({ event: 'updated', table: owner, ids: toIds(owner, rows) })
+  }
+  return along
+}
+
+/** The relations by which other rows go, or change, with a row of this table. */
+function dependents(table: Table, tables: ReadonlySet<Table>): Relation[] {
+  return referencesTo(tables, table).filter(({ onDelete }) => onDelete !== 'restrict')
+}
+
+async function readDependents(
+  relation: Relation,
+  columns: readonly Column[],
+  keys: readonly unknown[],
+  source: Source,
+): Promise<readonly Row[]> {
+  const { context } = source
+  const { table } = relation
+  const { statement } = context.plansOf(table).dependents(relation, [table.key, ...columns])
+  return source.runner().rows(statement, [context.dialect.encodeList(relation.local, keys)])
+}
+
+function toDeleted(table: Table, columns: readonly Column[], rows: readonly Row[]): RowChanges {
+  const ids = toIds(table, rows)
+  if (columns.length === 0) return { event: 'deleted', table, ids }
+  const past = rows.map((row): PastRow =>
+    Object.fromEntries(columns.map(({ name }, index) => [name, row[index + 1]])),
+  )
+  return { event: 'deleted', table, ids, past }
+}
+
+/** Keys as records have them, of rows that begin with theirs. */
+export function toIds({ key }: Table, rows: readonly Row[]): Id[] {
+  return rows.map(([id]) => (key.isUuid ? String(id) : Number(id)))
+}
+
+function keyOf([key]: Row): unknown {
+  return key
+}

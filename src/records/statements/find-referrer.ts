@@ -1,0 +1,51 @@
+/** Finds out whose rows keep a row from being deleted, by the constraint's name or, where there is none, by asking. */
+import { type Later, after, attempt } from '../../core/later.js'
+import { EngineFault } from '../engines/engine.js'
+import { referencesTo } from '../model/references.js'
+import type { Source } from './source.js'
+import type { Table } from '../model/table.js'
+import { toConstraintName, type Referrer } from './write-faults.js'
+
+/**
+ * @param key the row's key as the driver takes it
+ * @returns `undefined` for other faults, and where it cannot be known: a constraint that others have named
+ */
+export function findReferrer(
+  table: Table,
+  source: Source,
+  error: unknown,
+  key: unknown,
+): Later<Referrer | undefined> {
+  if (!(error instanceof EngineFault) || error.kind !== 'reference') return undefined
+  const { constraint } = error
+  if (constraint !== undefined) {
+    // Any table: a row that would go along may be held by another.
+    return listReferrers(source).find(
+      ({ table: { name }, column }) => toConstraintName(name, column.name) === constraint,
+    )
+  }
+  return attempt(
+    () =>
+      listReferrers(source, table).reduce<Later<Referrer | undefined>>(
+        (found, referrer) =>
+          after(found, (earlier): Later<Referrer | undefined> => {
+            return earlier ?? holds(referrer, source, key)
+          }),
+        undefined,
+      ),
+    () => undefined,
+  )
+}
+
+function listReferrers({ context }: Source, target?: Table): Referrer[] {
+  return referencesTo(context.tables, target)
+    .filter(({ onDelete }) => onDelete === 'restrict')
+    .map(({ table, local }) => ({ table, column: local }))
+}
+
+function holds(referrer: Referrer, source: Source, key: unknown): Later<Referrer | undefined> {
+  const { statement } = source.context.plansOf(referrer.table).refers(referrer.column)
+  return after(source.runner().first(statement, [key]), (row) =>
+    row === undefined ? undefined : referrer,
+  )
+}

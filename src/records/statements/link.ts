@@ -1,0 +1,64 @@
+/** Ties and unties records of many-to-many relations. Source: decisions, Small print: records. */
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { HttpError } from '../../errors/http-error.js'
+import { arrange } from './builder.js'
+import { invalid } from '../filters/filter.js'
+import { toKey } from '../model/key.js'
+import type { Id } from '../filters/list-options.js'
+import type { Source } from './source.js'
+import type { Relation, Table } from '../model/table.js'
+import { toClientError } from './write-faults.js'
+
+export interface Link {
+  readonly id: unknown
+  readonly relation: string
+  readonly ids: readonly unknown[]
+  readonly removes: boolean
+}
+
+/**
+ * @returns the number of pairs that changed; all change or none
+ * @throws {HttpError} 404 where the record itself does not exist, 409 where one of the others does not
+ */
+export async function link(table: Table, source: Source, wanted: Link): Promise<number> {
+  const relation = readRelation(table, wanted.relation)
+  const { context } = source
+  const own = toKey(context.codecOf(table), wanted.id)
+  if (!Array.isArray(wanted.ids)) throw invalid(relation.name, 'type', 'must be a list of ids')
+  const others = wanted.ids.map((id, index) => readOther(relation, source, id, index))
+  return source.atomically(async (transaction) => {
+    const runner = transaction.runner()
+    const found = await runner.first(context.plansOf(table).find.statement, [own ?? null])
+    if (found === undefined) throw new HttpError(404, `There is no such ${table.type.name}.`)
+    const plan = context.plansOf(table).link(relation, wanted.removes)
+    let count = 0
+    for (const other of others) {
+      try {
+        count += await runner.change(plan.statement, arrange(plan, [own, other]))
+      } catch (error) {
+        throw toClientError(error, table, 'write', { broken: relation })
+      }
+    }
+    if (count > 0) transaction.changed({ event: 'updated', table, ids: [own as Id] })
+    return count
+  })
+}
+
+function readRelation(table: Table, name: string): Relation {
+  const relation = table.relations.get(name)
+  if (relation?.kind === 'manyToMany') return relation
+  const known = [...table.relations.values()].filter(({ kind }) => kind === 'manyToMany')
+  const meant = didYouMean(
+    name,
+    known.map((one) => one.name),
+  )
+  throw new TypeError(
+    `${table.type.name}.${name} is no many-to-many relation, and nothing can be linked there. ${meant}`.trim(),
+  )
+}
+
+function readOther(relation: Relation, { context }: Source, id: unknown, index: number): unknown {
+  const key = toKey(context.codecOf(relation.target), id)
+  if (key === undefined) throw invalid(`${relation.name}.${index}`, 'type', 'must be an id')
+  return key
+}

@@ -1,0 +1,129 @@
+/** Loads related records onto records, one statement a level. Source: decisions, Small print: records. */
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { clip } from '../../fields/faults.js'
+import { type Later, after, attempt } from '../../core/later.js'
+import type { Row } from '../engines/engine.js'
+import { invalid } from '../filters/filter.js'
+import type { Source } from './source.js'
+import type { Relation, Table } from '../model/table.js'
+import { toClientError } from './write-faults.js'
+
+type Instance = Record<string, unknown>
+type Load = (records: readonly object[], source: Source) => Later<void>
+
+/** Relation → what to load behind it. */
+interface Tree {
+  readonly children: Map<string, Tree>
+}
+
+const deepest = 8
+
+/**
+ * @param paths `['category', 'reviews.author']`
+ * @throws {HttpError} 400 for a path that leads nowhere
+ */
+export function createRelationLoader(table: Table, paths: readonly string[]): Load {
+  const tree: Tree = { children: new Map() }
+  for (const path of paths) plant(table, path, tree)
+  return (records, source) => loadLevel(table, tree, records as readonly Instance[], source)
+}
+
+function plant(table: Table, path: string, tree: Tree): void {
+  const names = path.split('.')
+  if (names.length > deepest) throw invalid('with', 'depth', `is deeper than ${deepest} levels`)
+  let [current, node] = [table, tree]
+  for (const name of names) {
+    const relation = current.relations.get(name)
+    if (relation === undefined) {
+      const meant = didYouMean(clip(name), current.relations.keys())
+      const text = `names "${clip(name)}", which is no relation of ${current.type.name}. ${meant}`
+      throw invalid('with', 'unknown', text.trim())
+    }
+    let next = node.children.get(name)
+    if (next === undefined) {
+      next = { children: new Map() }
+      node.children.set(name, next)
+    }
+    ;[current, node] = [relation.target, next]
+  }
+}
+
+function loadLevel(
+  table: Table,
+  tree: Tree,
+  records: readonly Instance[],
+  source: Source,
+): Later<void> {
+  let done: Later<void> = undefined
+  for (const [name, below] of tree.children) {
+    const relation = table.relations.get(name) as Relation
+    done = after(done, () =>
+      after(loadRelation(table, relation, records, source), (found) =>
+        found.length === 0 ? undefined : loadLevel(relation.target, below, found, source),
+      ),
+    )
+  }
+  return done
+}
+
+/** @returns the related records, each once */
+function loadRelation(
+  table: Table,
+  relation: Relation,
+  records: readonly Instance[],
+  source: Source,
+): Later<Instance[]> {
+  const { context } = source
+  const local = context.codecOf(table).columns[table.columns.indexOf(relation.local)]
+  const keys = new Set<unknown>()
+  for (const record of records) {
+    const value = record[relation.local.property]
+    if (value !== undefined && value !== null) keys.add(local?.encode(value))
+  }
+  if (keys.size === 0) return attach(relation, records, [], source)
+  const packed = context.dialect.encodeList(relation.local, [...keys])
+  const plan = context
+    .plansOf(table)
+    .related(relation, packed === undefined ? keys.size : undefined)
+  const values = packed === undefined ? [...keys] : [packed]
+  const rows = attempt(
+    () => source.runner().rows(plan.statement, values),
+    (error) => {
+      throw toClientError(error, relation.target, 'read')
+    },
+  )
+  return after(rows, (found) => attach(relation, records, found, source))
+}
+
+function attach(
+  relation: Relation,
+  records: readonly Instance[],
+  rows: readonly Row[],
+  source: Source,
+): Instance[] {
+  const { readRow } = source.context.codecOf(relation.target)
+  const byKey = new Map<unknown, Instance[]>()
+  const byId = new Map<unknown, Instance>()
+  const { property } = relation.target.key
+  for (const [led, ...row] of rows) {
+    const read = readRow(row) as Instance
+    // The same record behind two keys is one object: what is loaded behind it is loaded once.
+    const related = byId.get(read[property]) ?? read
+    byId.set(read[property], related)
+    const key = String(led)
+    const list = byKey.get(key)
+    if (list === undefined) byKey.set(key, [related])
+    else list.push(related)
+  }
+  for (const record of records) {
+    const key = toText(record[relation.local.property], relation)
+    const related = byKey.get(key) ?? []
+    record[relation.name] = relation.kind === 'belongsTo' ? (related[0] ?? null) : [...related]
+  }
+  return [...byId.values()]
+}
+
+/** Integer keys come as text from one driver and as numbers from another. */
+function toText(value: unknown, { local }: Relation): string {
+  return local.isUuid ? String(value).toLowerCase() : String(value)
+}

@@ -1,0 +1,262 @@
+/** The statements of one table: each is written once for every shape of question, then kept. */
+import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
+import type { TableCodec } from '../model/codec.js'
+import { quote } from '../schema/ddl.js'
+import type { Dialect } from '../engines/engine.js'
+import type { Condition } from '../filters/filter.js'
+import { FilterWriter } from '../filters/filter-sql.js'
+import { Kept } from '../../core/kept.js'
+import { writeOrder, type Order } from '../filters/order.js'
+import type { RowsWithin } from './rows-within.js'
+import type { Column, Relation, Table } from '../model/table.js'
+
+type Fragment = RawBuilder<unknown>
+
+/** The rows that a statement is about. `key` stands for its form; `count` is the number of its values. */
+export interface Selection {
+  readonly condition: Condition | undefined
+  readonly key: string
+  readonly count: number
+  readonly withDeleted: boolean
+}
+
+/** Statements kept for one table. */
+const mostPlans = 500
+
+export class TablePlans {
+  readonly table: Table
+  readonly codec: TableCodec
+  readonly #builder: Builder
+  readonly #dialect: Dialect
+  readonly #kept = new Kept<Plan>(mostPlans)
+  readonly #columns: Fragment
+
+  constructor(table: Table, codec: TableCodec, builder: Builder, dialect: Dialect) {
+    this.table = table
+    this.codec = codec
+    this.#builder = builder
+    this.#dialect = dialect
+    this.#columns = builder.sql.join(table.columns.map(({ name }) => builder.sql.ref(name)))
+    this.find = this.#planFind()
+  }
+
+  /** `select … where id = ?` */
+  readonly find: Plan
+
+  /** Values: the selection's, then limit, then offset. */
+  list(selection: Selection, order: Order, hasLimit: boolean, hasOffset: boolean): Plan {
+    const key = `l${selectionKey(selection)}o${order.key}${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}`
+    return this.#kept.get(key, () => {
+      const { sql } = this.#builder
+      const writer = this.#writer()
+      const where = this.#where(selection, writer)
+      const by = writeOrder(order.terms, writer, 't')
+      const limit = hasLimit ? writer.limit(selection.count) : this.#noLimit(hasOffset)
+      const offset = hasOffset
+        ? sql` offset ${new Slot(selection.count + (hasLimit ? 1 : 0))}`
+        : sql``
+      const fragment = sql`select ${this.#selected('t')} from ${this.#aliased('t')}${where} order by ${by}${limit}${offset}`
+      return this.#builder.compile(fragment, false)
+    })
+  }
+
+  count(selection: Selection): Plan {
+    return this.#kept.get(`c${selectionKey(selection)}`, () => {
+      const { sql } = this.#builder
+      const where = this.#where(selection, this.#writer())
+      return this.#builder.compile(sql`select count(*) from ${this.#aliased('t')}${where}`, false)
+    })
+  }
+
+  /** Values: those of `columns`, once for every row. */
+  insert(columns: readonly Column[], rows: number, returns: 'nothing' | 'key' | 'row'): Plan {
+    const key = `i${columns.length === this.table.columns.length ? 'k' : ''}${rows}${returns}`
+    return this.#kept.get(key, () => {
+      const { sql } = this.#builder
+      const names = sql.join(columns.map(({ name }) => sql.ref(name)))
+      const returning =
+        returns === 'row'
+          ? sql` returning ${this.#columns}`
+          : this.#returning(returns === 'key' ? [this.table.key] : [])
+      const into = sql`insert into ${sql.table(this.table.name)}`
+      if (columns.length === 0) {
+        return this.#builder.compile(sql`${into} default values${returning}`, true)
+      }
+      const lists = Array.from({ length: rows }, (_, row) => {
+        const slots = columns.map((_, column) => new Slot(row * columns.length + column))
+        return sql`(${sql.join(slots.map((slot) => sql.val(slot)))})`
+      })
+      const insert = sql`${into} (${names}) values ${sql.join(lists)}`
+      const pass = columns.includes(this.table.key) ? this.#passKeys() : undefined
+      if (pass === undefined) return this.#builder.compile(sql`${insert}${returning}`, true)
+      const stored = returns === 'row' ? this.#columns : sql.ref(this.table.key.name)
+      const answer =
+        returns === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
+      return this.#builder.compile(
+        sql`with stored as (${insert} returning ${stored}), passed as (${sql.raw(pass)}) ${answer}`,
+        true,
+      )
+    })
+  }
+
+  /** Values: those of `within`, those of `columns`, then the key. */
+  update(columns: readonly Column[], within?: RowsWithin): Plan {
+    return this.#kept.get(`u${within?.key ?? ''}|${namesOf(columns)}`, () => {
+      const { sql } = this.#builder
+      const first = within?.values.length ?? 0
+      const sets = columns.map(
+        ({ name }, index) => sql`${sql.ref(name)} = ${new Slot(first + index)}`,
+      )
+      const isOne =
+        within === undefined
+          ? sql``
+          : sql` and ${this.#writer().write(within.condition, this.table.name)}`
+      const fragment = sql`update ${sql.table(this.table.name)} set ${sql.join(sets)} where ${this.#isKey(first + columns.length)}${isOne} returning ${this.#columns}`
+      return this.#builder.compile(fragment, true)
+    })
+  }
+
+  /**
+   * Values: the key, or for a table that deletes softly the moment and the key.
+   *
+   * @param returned what the rows that are gone give back
+   */
+  remove(returned: readonly Column[] = []): Plan {
+    return this.#kept.get(`d${namesOf(returned)}`, () => {
+      const { sql } = this.#builder
+      const { name, deletedAt } = this.table
+      const fragment =
+        deletedAt === undefined
+          ? sql`delete from ${sql.table(name)} where ${this.#isKey(0)}`
+          : sql`update ${sql.table(name)} set ${sql.ref(deletedAt.name)} = ${new Slot(0)} where ${this.#isKey(1)}`
+      return this.#builder.compile(sql`${fragment}${this.#returning(returned)}`, true)
+    })
+  }
+
+  /** The living rows of this table that refer to others by a `belongsTo`. Value: the others' keys as one packed list. */
+  dependents(relation: Relation, columns: readonly Column[]): Plan {
+    return this.#kept.get(`e${relation.name}:${namesOf(columns)}`, () => {
+      const { sql } = this.#builder
+      const [before, behind] = this.#dialect.listTest
+      const chosen = sql.join(columns.map(({ name }) => sql.ref(`t.${name}`)))
+      const test = sql`${sql.ref(`t.${relation.local.name}`)} ${sql.raw(before)}${sql.val(new Slot(0))}${sql.raw(behind)}`
+      const fragment = sql`select ${chosen} from ${this.#aliased('t')} where ${test}${living(this.table, sql)}`
+      return this.#builder.compile(fragment, false)
+    })
+  }
+
+  /** Whether a row, deleted softly or not, holds a value in this column. Value: that. */
+  refers(column: Column): Plan {
+    return this.#kept.get(`h${column.name}`, () => {
+      const { sql } = this.#builder
+      const fragment = sql`select 1 from ${sql.table(this.table.name)} where ${sql.ref(column.name)} = ${new Slot(0)} limit 1`
+      return this.#builder.compile(fragment, false)
+    })
+  }
+
+  /**
+   * The living rows that a relation's keys lead to, each behind the key that led there. Values: one packed list, or
+   * `count` single keys.
+   */
+  related(relation: Relation, count: number | undefined): Plan {
+    return this.#kept.get(`r${relation.name}:${count ?? 'packed'}`, () => {
+      const { sql } = this.#builder
+      const { target, foreign, join } = relation
+      const slots = Array.from({ length: count ?? 1 }, (_, index) => sql.val(new Slot(index)))
+      const [before, after] = count === undefined ? this.#dialect.listTest : ['in (', ')']
+      const test = sql`${sql.raw(before)}${sql.join(slots)}${sql.raw(after)}`
+      const columns = sql.join(target.columns.map(({ name }) => sql.ref(`t.${name}`)))
+      const by = join === undefined ? sql.ref(`t.${foreign.name}`) : sql.ref(`j.${join.from}`)
+      const from =
+        join === undefined
+          ? sql`${sql.table(target.name)} as t`
+          : sql`${sql.table(join.name)} as j inner join ${sql.table(target.name)} as t on ${sql.ref(`t.${foreign.name}`)} = ${sql.ref(`j.${join.to}`)}`
+      const fragment = sql`select ${by}, ${columns} from ${from} where ${by} ${test}${living(target, sql)} order by ${sql.ref(`t.${target.key.name}`)}`
+      return this.#builder.compile(fragment, false)
+    })
+  }
+
+  /** Values: this record's key, the other's. */
+  link(relation: Relation, removes: boolean): Plan {
+    return this.#kept.get(`${removes ? 'x' : 'k'}${relation.name}`, () => {
+      const { sql } = this.#builder
+      const { join } = relation
+      if (join === undefined) throw new TypeError(`${relation.name} has no join table.`)
+      const table = sql.table(join.name)
+      const [from, to] = [sql.ref(join.from), sql.ref(join.to)]
+      const fragment = removes
+        ? sql`delete from ${table} where ${from} = ${new Slot(0)} and ${to} = ${new Slot(1)}`
+        : sql`insert into ${table} (${from}, ${to}) values (${new Slot(0)}, ${new Slot(1)}) on conflict do nothing`
+      return this.#builder.compile(fragment, true)
+    })
+  }
+
+  /** In the statement that writes the keys: one journey, and no gap in which a fault leaves half. */
+  #passKeys(): string | undefined {
+    const { name, key } = this.table
+    if (key.generated !== 'increment') return undefined
+    return this.#dialect.passKeys?.(quote(name), quote(key.name))
+  }
+
+  #planFind(): Plan {
+    const { sql } = this.#builder
+    const fragment = sql`select ${this.#columns} from ${sql.table(this.table.name)} where ${this.#isKey(0)}`
+    return this.#builder.compile(fragment, false)
+  }
+
+  #isKey(slot: number): Fragment {
+    const { sql } = this.#builder
+    const { key, deletedAt } = this.table
+    const alive = deletedAt === undefined ? sql`` : sql` and ${sql.ref(deletedAt.name)} is null`
+    return sql`${sql.ref(key.name)} = ${new Slot(slot)}${alive}`
+  }
+
+  #where(selection: Selection, writer: FilterWriter): Fragment {
+    const { sql } = this.#builder
+    const { deletedAt } = this.table
+    const parts: Fragment[] = []
+    if (selection.condition !== undefined) parts.push(writer.write(selection.condition, 't'))
+    if (deletedAt !== undefined && !selection.withDeleted) {
+      parts.push(sql`${sql.ref(`t.${deletedAt.name}`)} is null`)
+    }
+    return parts.length === 0 ? sql`` : sql` where ${sql.join(parts, sql` and `)}`
+  }
+
+  #returning(columns: readonly Column[]): Fragment {
+    const { sql } = this.#builder
+    if (columns.length === 0) return sql``
+    return sql` returning ${sql.join(columns.map(({ name }) => sql.ref(name)))}`
+  }
+
+  /** SQLite wants a limit before an offset. */
+  #noLimit(hasOffset: boolean): Fragment {
+    const { sql } = this.#builder
+    return hasOffset && this.#dialect.name === 'sqlite' ? sql` limit -1` : sql``
+  }
+
+  #writer(): FilterWriter {
+    return new FilterWriter(this.#builder.sql, this.#dialect)
+  }
+
+  #selected(alias: string): Fragment {
+    const { sql } = this.#builder
+    return sql.join(this.table.columns.map(({ name }) => sql.ref(`${alias}.${name}`)))
+  }
+
+  #aliased(alias: string): Fragment {
+    const { sql } = this.#builder
+    return sql`${sql.table(this.table.name)} as ${sql.id(alias)}`
+  }
+}
+
+function namesOf(columns: readonly Column[]): string {
+  return columns.map(({ name }) => name).join(',')
+}
+
+function selectionKey({ key, withDeleted }: Selection): string {
+  return withDeleted ? `${key}D` : key
+}
+
+function living({ deletedAt }: Table, sql: Builder['sql']): Fragment {
+  return deletedAt === undefined ? sql`` : sql` and ${sql.ref(`t.${deletedAt.name}`)} is null`
+}

@@ -1,0 +1,36 @@
+/** Where a repository works: on the database, or in a transaction of it. */
+import type { Builder } from './builder.js'
+import type { ChangeFeed } from '../changes/change-feed.js'
+import type { RowChanges } from '../changes/changes.js'
+import type { Later } from '../../core/later.js'
+import type { Engine, Runner } from '../engines/engine.js'
+import type { FilterContext } from '../filters/filter.js'
+import type { TablePlans } from './plans.js'
+import type { Table } from '../model/table.js'
+import type { WriteChecks } from './write-check.js'
+
+/** What all repositories of a database share. */
+export interface RecordsContext extends FilterContext {
+  readonly engine: Engine
+  readonly builder: Builder
+  /** Every table known so far. */
+  readonly tables: ReadonlySet<Table>
+  plansOf(table: Table): TablePlans
+  checksOf(table: Table, from: 'client' | 'program'): WriteChecks
+  /** Milliseconds since 1970. */
+  now(): number
+}
+
+export interface Source {
+  readonly context: RecordsContext
+  /** What runs statements now. */
+  runner(): Runner
+  /** Takes note of rows that were written here, to be told once they are committed. */
+  changed(changes: RowChanges): void
+  /** Who wants to know. */
+  readonly feed: ChangeFeed
+  /** True where the write must be in a transaction, because a message goes with it, and is in none yet. */
+  announces(table: Table): Later<boolean>
+  /** All or nothing; inside a transaction a part of it that can fail alone. */
+  atomically<T>(work: (source: Source) => Promise<T>): Promise<T>
+}

@@ -1,0 +1,46 @@
+/** What a statement that writes one row is given: its columns, and their values as the driver takes them. */
+import { randomUUID } from 'node:crypto'
+import type { TableCodec } from '../model/codec.js'
+import type { RecordsContext } from './source.js'
+import type { Column, Table } from '../model/table.js'
+
+/** Values in the order of the columns. */
+export interface WriteValues {
+  readonly columns: readonly Column[]
+  readonly values: unknown[]
+}
+
+/** All columns; without the key where the database gives it. A UUID is given to the record here. */
+export function valuesToInsert(
+  { key, columns }: Table,
+  codec: TableCodec,
+  record: Record<string, unknown>,
+): WriteValues {
+  if (key.generated === 'uuid') record[key.property] ??= randomUUID()
+  const values = codec.writeRow(record)
+  if (record[key.property] !== undefined) return { columns, values }
+  values.splice(codec.key.index, 1)
+  return { columns: columns.filter((column) => column !== key), values }
+}
+
+/** What is named, with the moment of the change. Nothing where nothing is named. */
+export function valuesToUpdate(
+  { updatedAt }: Table,
+  codec: TableCodec,
+  record: Readonly<Record<string, unknown>>,
+  clock: Pick<RecordsContext, 'now'>,
+): WriteValues {
+  const columns: Column[] = []
+  const values: unknown[] = []
+  for (const { column, encode } of codec.columns) {
+    const value = record[column.property]
+    if (value === undefined) continue
+    columns.push(column)
+    values.push(value === null ? null : encode(value))
+  }
+  if (columns.length > 0 && updatedAt !== undefined && record[updatedAt.property] === undefined) {
+    columns.push(updatedAt)
+    values.push(new Date(clock.now()).toISOString())
+  }
+  return { columns, values }
+}

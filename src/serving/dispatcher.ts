@@ -1,0 +1,251 @@
+/**
+ * Takes a request through its steps. This is the walk that every request makes:
+ *
+ *   head → route → before (gate, body, session, checks) → handler → shape → after (session, token) → response
+ *
+ * A step that is done at once is followed at once; only a step or a handler that answers a promise is waited for.
+ * Whatever throws on the way is answered by the responder. Which steps a route has is decided in `serve-route.ts`.
+ */
+import { HttpError } from '../errors/http-error.js'
+import type { Cors } from '../http/cors.js'
+import type { Incoming, Outgoing } from '../http/exchange.js'
+import { headFault } from '../http/head.js'
+import { HttpRequest, type RequestSettings } from '../http/request.js'
+import type { Responder } from '../http/responder.js'
+import { isThenable } from '../core/later.js'
+import { methods, pathFault, type RouteTable } from '../routing/route-table.js'
+import { runInRequest } from './current-request.js'
+import { Deadlines, type Waiting } from './deadlines.js'
+import type { ServedRoute } from './served-route.js'
+
+export interface DispatcherOptions {
+  readonly table: RouteTable<ServedRoute>
+  readonly responder: Responder
+  readonly cors: Cors
+  readonly settings: RequestSettings
+  /** Bytes of the longest URL that is read. */
+  readonly mostUrl: number
+  /** Milliseconds of the shortest time that anything may take. */
+  readonly shortestTime: number
+}
+
+export class Dispatcher {
+  /** Set while the application closes: every answer then ends its connection. */
+  draining = false
+  readonly #table: RouteTable<ServedRoute>
+  readonly #responder: Responder
+  readonly #cors: Cors
+  readonly #settings: RequestSettings
+  readonly #mostUrl: number
+  readonly #deadlines: Deadlines
+
+  constructor(options: DispatcherOptions) {
+    this.#table = options.table
+    this.#responder = options.responder
+    this.#cors = options.cors
+    this.#settings = options.settings
+    this.#mostUrl = options.mostUrl
+    this.#deadlines = new Deadlines(options.shortestTime, (waiting) => {
+      this.#expire(waiting)
+    })
+  }
+
+  /** Answers a request. Never throws. */
+  serve(incoming: Incoming, outgoing: Outgoing): void {
+    const request = new HttpRequest(incoming, outgoing, this.#settings)
+    try {
+      const fault = headFault(incoming, this.#mostUrl)
+      if (fault !== undefined) {
+        this.#fail(request, fault)
+        return
+      }
+      if (request.method === 'OPTIONS') {
+        this.#answerOptions(request)
+        return
+      }
+      const route = this.#table.match(request.method, request.path, request.pathValues)
+      if (route === undefined) {
+        this.#fail(request, this.#unmatched(request))
+        return
+      }
+      request.pathNames = route.pathNames
+      runInRequest(request, this.#run, route, 0)
+    } catch (error) {
+      this.#fail(request, error)
+    }
+  }
+
+  /** Answers a request with what is wrong with it, before any route. */
+  refuse(incoming: Incoming, outgoing: Outgoing, error: HttpError): void {
+    this.#fail(new HttpRequest(incoming, outgoing, this.#settings), error)
+  }
+
+  /** Goes on from the step `from`. */
+  readonly #run = (request: HttpRequest, route: ServedRoute, from: number): void => {
+    try {
+      const steps = route.before
+      for (let index = from; index < steps.length; index++) {
+        const pending = steps[index]?.(request)
+        if (pending !== undefined) {
+          this.#waitForStep(pending, request, route, index + 1)
+          return
+        }
+      }
+      const result = route.invoke(request)
+      if (isThenable(result)) this.#waitForHandler(result, request, route)
+      else this.#finish(request, route, result)
+    } catch (error) {
+      this.#failRoute(request, route, error)
+    }
+  }
+
+  #waitForStep(
+    pending: Promise<void>,
+    request: HttpRequest,
+    route: ServedRoute,
+    next: number,
+  ): void {
+    const waiting = this.#deadlines.wait(request, route, request.bodyTime ?? route.timeout)
+    pending.then(
+      () => {
+        this.#deadlines.done(waiting)
+        request.bodyTime = undefined
+        if (!request.answered) runInRequest(request, this.#run, route, next)
+      },
+      (error: unknown) => {
+        this.#deadlines.done(waiting)
+        this.#failRoute(request, route, error)
+      },
+    )
+  }
+
+  #waitForHandler(result: PromiseLike<unknown>, request: HttpRequest, route: ServedRoute): void {
+    const waiting = this.#deadlines.wait(request, route, route.timeout)
+    result.then(
+      (value) => {
+        this.#deadlines.done(waiting)
+        this.#finish(request, route, value)
+      },
+      (error: unknown) => {
+        this.#deadlines.done(waiting)
+        this.#failRoute(request, route, error)
+      },
+    )
+  }
+
+  /** A body that does not come is the client's fault, anything else that does not end is ours. */
+  #expire({ request, route }: Waiting): void {
+    const late =
+      request.bodyTime === undefined
+        ? new HttpError(503, 'The request took too long.')
+        : new HttpError(408, 'The body did not arrive in time.')
+    this.#failRoute(request, route, late)
+  }
+
+  #finish(request: HttpRequest, route: ServedRoute, result: unknown): void {
+    if (request.answered || request.finishing) {
+      this.#responder.discard(result)
+      return
+    }
+    try {
+      const shaped = route.shape === undefined ? result : route.shape(result)
+      if (route.after.length === 0) this.#send(request, route, shaped)
+      else
+        this.#runAfter(request, route, () => {
+          this.#send(request, route, shaped)
+        })
+    } catch (error) {
+      this.#failRoute(request, route, error)
+    }
+  }
+
+  #failRoute(request: HttpRequest, route: ServedRoute, error: unknown): void {
+    if (request.answered) return
+    if (route.after.length === 0 || request.finishing) {
+      this.#fail(request, error)
+      return
+    }
+    this.#runAfter(request, route, () => {
+      this.#fail(request, error)
+    })
+  }
+
+  /** The steps behind the handler, once, then `done`. One that fails turns the answer into its failure. */
+  #runAfter(request: HttpRequest, route: ServedRoute, done: () => void, from = 0): void {
+    request.finishing = true
+    try {
+      for (let index = from; index < route.after.length; index++) {
+        const pending = route.after[index]?.(request)
+        if (pending === undefined) continue
+        const waiting = this.#deadlines.wait(request, route, route.timeout)
+        pending.then(
+          () => {
+            this.#deadlines.done(waiting)
+            this.#runAfter(request, route, done, index + 1)
+          },
+          (error: unknown) => {
+            this.#deadlines.done(waiting)
+            this.#fail(request, error)
+          },
+        )
+        return
+      }
+      done()
+    } catch (error) {
+      this.#fail(request, error)
+    }
+  }
+
+  #send(request: HttpRequest, route: ServedRoute, result: unknown): void {
+    if (request.answered) {
+      this.#responder.discard(result)
+      return
+    }
+    request.answered = true
+    if (this.draining) request.addHeader('Connection', 'close')
+    this.#responder.send(request, result, route.rule)
+  }
+
+  #fail(request: HttpRequest, error: unknown): void {
+    if (request.answered) return
+    request.answered = true
+    if (this.draining) request.addHeader('Connection', 'close')
+    this.#responder.fail(request, error)
+  }
+
+  /** 405 where other methods have the path, else 404. */
+  #unmatched(request: HttpRequest): HttpError {
+    const allowed = this.#table.allowedMethods(request.path)
+    if (allowed.length === 0) return new HttpError(404)
+    return new HttpError(405, undefined, { headers: { Allow: toAllow(allowed) } })
+  }
+
+  /** `OPTIONS *` asks about the server as a whole (RFC 9110 §9.3.7). */
+  #allowedMethods(path: string): readonly string[] {
+    return path === '*' ? methods : this.#table.allowedMethods(path)
+  }
+
+  /** A pre-flight is answered on every path, a plain OPTIONS on known ones; neither reaches the gate or a handler. */
+  #answerOptions(request: HttpRequest): void {
+    const { headers } = request.incoming
+    const isPreflight =
+      headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+    const fault = pathFault(request.path)
+    const allowed = fault === undefined ? this.#allowedMethods(request.path) : []
+    if (allowed.length === 0 && !isPreflight) {
+      this.#fail(request, fault ?? new HttpError(404))
+      return
+    }
+    request.answered = true
+    const cors = isPreflight ? this.#cors.preflightHeaders(request) : this.#cors.headersFor(request)
+    const head = [...cors]
+    if (allowed.length > 0) head.push('Allow', toAllow(allowed))
+    if (this.draining) head.push('Connection', 'close')
+    request.outgoing.writeHead(204, head)
+    request.outgoing.end()
+  }
+}
+
+function toAllow(allowed: readonly string[]): string {
+  return [...allowed, 'OPTIONS'].join(', ')
+}

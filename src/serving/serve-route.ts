@@ -1,0 +1,147 @@
+/**
+ * Makes a route ready to serve: which steps its requests go through, in which order, stands here and nowhere else.
+ * A step that a route has no use for is left out, so that its requests do not pay for it.
+ */
+import type { Gate } from '../auth/gate.js'
+import { HttpError } from '../errors/http-error.js'
+import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
+import type { Times } from '../http/server.js'
+import type { Database } from '../records/database.js'
+import type { Route } from '../routing/route.js'
+import type { SessionKeeper } from '../sessions/keeper.js'
+import type { PlannedRoute } from './planned-route.js'
+import { compileInvoker, type Invoker } from './invoker.js'
+import type { ServedRoute, Step } from './served-route.js'
+
+export interface ServeContext {
+  readonly gate: Gate
+  /** A write without Authorization may bring its token as `formToken` in the body. */
+  readonly formToken: boolean
+  readonly sessions: SessionKeeper
+  readonly times: Times
+  /** For routes that run in a transaction. */
+  readonly database: Database | undefined
+}
+
+/**
+ * @param controller the instance whose method is the handler
+ * @returns the route with its steps
+ */
+export function serveRoute(
+  plan: PlannedRoute,
+  controller: object,
+  context: ServeContext,
+): ServedRoute {
+  const { route, access, checks } = plan
+  const secured = !access.open
+  const wanted = new Set(route.argumentNames)
+  const hasSession = wanted.has('session') || wanted.has('request') || access.guard !== undefined
+  const hasBody = route.method !== 'GET' && (wantsBody(wanted) || checks.body !== undefined)
+  return Object.freeze({
+    pathNames: route.pattern.names,
+    before: [
+      // A guard may read the session; for everybody else the store is asked only behind the gate.
+      access.guard && openSession(context.sessions),
+      ...admission(plan, context, hasBody),
+      hasSession && access.guard === undefined && openSession(context.sessions),
+      checks.query,
+      hasBody && checks.body,
+    ].filter(isStep),
+    invoke: inTransaction(compileInvoker(route, controller), route, context.database),
+    shape: checks.returns,
+    after: [
+      hasSession && saveSession(context.sessions),
+      secured && rotateToken(context.gate),
+    ].filter(isStep),
+    rule: {
+      status: route.options.status ?? 200,
+      notFoundWhenEmpty: route.options.returns !== undefined,
+    },
+    timeout: route.options.timeout ?? context.times.handler,
+  })
+}
+
+/** What the handler throws takes back all that it did; so does a promise of it that rejects, or comes too late. */
+function inTransaction(invoke: Invoker, route: Route, database: Database | undefined): Invoker {
+  if (route.options.transaction !== true || database === undefined) return invoke
+  return (request) =>
+    database.transaction(async () => {
+      const result = await invoke(request)
+      // The client was told 503 meanwhile: what came too late must not be there.
+      if (request.answered) throw new HttpError(503)
+      return result
+    })
+}
+
+/** A body is read only for handlers that can see it. */
+function wantsBody(wanted: ReadonlySet<string>): boolean {
+  return wanted.has('body') || wanted.has('files') || wanted.has('request')
+}
+
+/**
+ * The gate, then the body: who is not let in is refused before a byte of it is read. Only where the application takes
+ * a `formToken` for a credential, a request without Authorization has its body read first.
+ */
+function admission(plan: PlannedRoute, context: ServeContext, hasBody: boolean): Step[] {
+  const { access, route, checks } = plan
+  const body: BodyPlan = { limits: plan.limits, declared: checks.body !== undefined }
+  const read = readWithin(body, context.times)
+  if (access.open) return hasBody ? [read] : []
+  const admit: Step = (request) => promiseOf(context.gate.admit(request, access))
+  if (!context.formToken || route.method === 'GET') return hasBody ? [admit, read] : [admit]
+  return [admitByEither(body, context, admit), ...(hasBody ? [read] : [])]
+}
+
+function admitByEither(plan: BodyPlan, context: ServeContext, admit: Step): Step {
+  return async (request) => {
+    if (!context.gate.needsBody(request)) {
+      await admit(request)
+      return
+    }
+    const body: BodyPlan = {
+      ...plan,
+      beforeFirstFile: async (formToken) => {
+        request.formToken = formToken
+        await admit(request)
+      },
+    }
+    await readWithin(body, context.times)(request)
+    if (request.auth === undefined) await admit(request)
+  }
+}
+
+/** Reads the body, within the time for it. */
+export function readWithin(plan: BodyPlan, times: Times): Step {
+  return (request) => {
+    if (request.bodyRead) return undefined
+    request.bodyRead = true
+    const reading = readBody(request, plan)
+    if (reading === undefined) return undefined
+    const isUpload = /^multipart\//i.test(request.incoming.headers['content-type'] ?? '')
+    request.bodyTime = isUpload ? times.upload : times.request
+    return reading
+  }
+}
+
+/** The visitor's session, empty where there is none. */
+export function openSession(sessions: SessionKeeper): Step {
+  return (request) => promiseOf(sessions.open(request))
+}
+
+/** Keeps what the handler has put into the session. */
+export function saveSession(sessions: SessionKeeper): Step {
+  return (request) => promiseOf(sessions.save(request))
+}
+
+function rotateToken(gate: Gate): Step {
+  return (request) => promiseOf(gate.rotate(request))
+}
+
+/** What has to be waited for, of what may have been done at once. */
+export function promiseOf(pending: void | Promise<void>): Promise<void> | undefined {
+  return pending instanceof Promise ? pending : undefined
+}
+
+function isStep(candidate: Step | false | undefined): candidate is Step {
+  return typeof candidate === 'function'
+}
