@@ -64,8 +64,10 @@ export class StandInResponse extends Writable implements Outgoing {
     this.head.catch(() => undefined)
     this.body = new Readable({
       read: () => {
-        this.#resume?.()
+        // Taken out before it is called: it may write the next chunk at once, which then waits for the next reading.
+        const resume = this.#resume
         this.#resume = undefined
+        resume?.()
       },
       destroy: (error, callback) => {
         this.destroy()
