@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
+import { findClaimFault } from './claim-faults.js'
 import { readSeconds } from './duration.js'
 import { checkToken, clockTolerance, signToken } from './jose.js'
 import type { Keys } from './keys.js'
@@ -162,7 +163,9 @@ export class Auth {
     let fault = 'no key of this kid'
     for (const { key } of keys) {
       const verdict = await checkToken(token, key, { issuer, audience, now })
-      if (verdict.claims !== undefined) return checkTimes(verdict.claims, now) ?? verdict.claims
+      if (verdict.claims !== undefined) {
+        return findClaimFault(verdict.claims, audience !== undefined, now) ?? verdict.claims
+      }
       fault = verdict.fault
     }
     return fault
@@ -205,15 +208,6 @@ export class Auth {
       auth_time: payload.auth_time ?? now,
     }
   }
-}
-
-/** jose leaves `iat` unread; a token from the future was made by a clock, or a hand, that is not to be trusted. */
-function checkTimes({ iat, exp, nbf }: Claims, now: number): string | undefined {
-  const times: unknown[] = [iat, exp, nbf]
-  if (times.some((time) => time !== undefined && !Number.isFinite(time)))
-    return 'a time is no number'
-  const isAhead = iat !== undefined && iat > Math.floor(now / 1000) + clockTolerance
-  return isAhead ? 'iat is ahead' : undefined
 }
 
 function toSeconds(name: string, value: number | string): number {

@@ -16,11 +16,14 @@ export interface AuthOptions {
   readonly rotate?: Rotation
   /** Written into tokens as `iss`, and required of them. Default none: not checked. */
   readonly issuer?: string
-  /** Written into tokens as `aud`, and required of them: one of a list suffices. Default none: not checked. */
+  /** Written into tokens as `aud`, and required of them: one of a list suffices. Default none: tokens with `aud` are refused. */
   readonly audience?: string | readonly string[]
   /** A token's life where `getToken` says nothing: seconds, or text such as `15m`. Default `1h`. */
   readonly expiresIn?: number | string
-  /** Address of an issuer's key set (RFC 7517), e.g. Keycloak's or Auth0's. Tokens are then checked here, made there. */
+  /**
+   * Address of an issuer's key set (RFC 7517), e.g. Keycloak's or Auth0's. Tokens are then checked here, made there.
+   * Needs `issuer` and `audience`.
+   */
   readonly jwks?: string
   /**
    * Keys by PEM text or path, in place of the environment's. `false`: no tokens at all, only the static key; a
@@ -102,6 +105,12 @@ function checkOptions(options: AuthOptions, problems: Problem[]): void {
   }
   if (audience !== undefined && !isAudience(audience)) {
     refuse('audience is no text and no list of texts.', 'Give it as it stands in "aud".')
+  }
+  if (options.jwks !== undefined && (issuer === undefined || audience === undefined)) {
+    refuse(
+      'jwks is there without issuer and audience: every token of that issuer would be taken, also one meant for another application.',
+      'Give both, as they stand in "iss" and "aud" of its tokens.',
+    )
   }
   if (expiresIn !== undefined && readSeconds(expiresIn) === undefined) {
     refuse(

@@ -162,7 +162,19 @@ describe('Auth.verify', () => {
     { wants: { audience: ['a', 'b'] }, has: { aud: 'b' }, good: true },
     { wants: { audience: 'a' }, has: { aud: 'ab' }, good: false },
     { wants: { audience: 'a' }, has: {}, good: false },
-    { wants: {}, has: { iss: 'x', aud: 'y' }, good: true },
+    { wants: {}, has: { iss: 'x' }, good: true },
+    { wants: {}, has: { aud: 'y' }, good: false },
+    { wants: {}, has: { aud: [] }, good: false },
+    { wants: {}, has: { aud: null }, good: false },
+    { wants: { audience: 'a' }, has: { aud: ['a', 7] }, good: false },
+    { wants: { audience: 'a' }, has: { aud: { a: 'a' } }, good: false },
+    { wants: {}, has: { sub: 7 }, good: false },
+    { wants: {}, has: { sub: { ne: 'x' } }, good: false },
+    { wants: {}, has: { sub: null }, good: false },
+    { wants: {}, has: { iss: ['x'] }, good: false },
+    { wants: { issuer: 'x' }, has: { iss: ['x'] }, good: false },
+    { wants: {}, has: { jti: 7 }, good: false },
+    { wants: {}, has: { jti: ['a'] }, good: false },
   ])('takes $has where $wants is wanted: $good', async ({ wants, has, good }) => {
     const token = foreignToken({ ...has, exp: noonSeconds + 60 }, pair.privateKey)
     expect((await make(wants).verify(token)) !== null).toBe(good)

@@ -45,6 +45,9 @@ const counts = (options: AuthOptions, environment: AuthEnvironment) => {
   return { signs: resolved.keys.private !== undefined, checks: resolved.keys.public.length }
 }
 
+/** Without these, tokens that an issuer made for others would be taken. */
+const named = { issuer: 'https://id.example.org', audience: 'shop' }
+
 describe('resolveAuthOptions', () => {
   it('completes nothing with the defaults, frozen', () => {
     const { resolved, problems } = resolve()
@@ -120,13 +123,13 @@ describe('resolveAuthOptions', () => {
       remedy: '15m',
     },
     {
-      option: { jwks: 'file:///etc/keys' },
+      option: { ...named, jwks: 'file:///etc/keys' },
       code: 'AUTH_KEYS',
       says: 'auth.jwks is no http',
       remedy: 'key set',
     },
     {
-      option: { jwks: 'keys' },
+      option: { ...named, jwks: 'keys' },
       code: 'AUTH_KEYS',
       says: 'auth.jwks is no http',
       remedy: 'key set',
@@ -303,7 +306,7 @@ describe('keys of the environment', () => {
 
   it('cannot stand beside a key set address', () => {
     const { problems } = resolve(
-      { jwks: 'https://id.example.org/certs' },
+      { ...named, jwks: 'https://id.example.org/certs' },
       { APP_PUBLIC_KEY: pair.publicPem },
     )
     expect(problems[0]).toMatchObject({
@@ -311,6 +314,17 @@ describe('keys of the environment', () => {
       message: 'bootstrap: both auth.jwks and APP_PUBLIC_KEY say where keys come from.',
     })
   })
+})
+
+describe('a key set address', () => {
+  it.each([{}, { issuer: named.issuer }, { audience: named.audience }])(
+    'does not start beside %j alone',
+    (option) => {
+      const { problems } = resolve({ jwks: 'https://id.example.org/certs', ...option })
+      expect(problems).toMatchObject([{ code: 'INVALID_OPTION' }])
+      expect(problems[0]?.message).toContain('jwks is there without issuer and audience')
+    },
+  )
 })
 
 describe('production', () => {
@@ -336,7 +350,7 @@ describe('production', () => {
 
   it('starts with a key, with a key set, and without tokens', () => {
     const withKey = resolve({}, { ...environment, APP_PUBLIC_KEY: pair.publicPem })
-    const withSet = resolve({ jwks: 'https://id.example.org/certs' }, environment)
+    const withSet = resolve({ ...named, jwks: 'https://id.example.org/certs' }, environment)
     const without = resolve({ keys: false }, environment)
     for (const { problems } of [withKey, withSet, without]) expect(problems).toEqual([])
     expect(withSet.resolved.keys).toEqual({ from: 'jwks', url: 'https://id.example.org/certs' })
