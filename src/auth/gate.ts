@@ -33,7 +33,8 @@ export interface GateOptions {
 }
 
 const byKey: RequestAuth = Object.freeze({ by: 'key', claims: null })
-const scheme = 'Bearer '
+/** The scheme heeds no case, and one or more spaces may follow it (RFC 9110 §11.1 and §11.4). */
+const bearerForm = /^bearer +([^ ].*)$/i
 /** A shorter static key can be guessed. */
 const fewestKeyCharacters = 16
 
@@ -45,7 +46,7 @@ export function createGate({ apiKey, auth, formToken, log }: GateOptions): Gate 
 
   const readToken = (request: HttpRequest): string => {
     const header = request.incoming.headers.authorization
-    if (header !== undefined) return header.startsWith(scheme) ? header.slice(scheme.length) : ''
+    if (header !== undefined) return readBearer(header)
     return needsBody(request) ? (request.formToken ?? '') : ''
   }
 
@@ -114,6 +115,12 @@ function createKeyCheck(apiKey: string | undefined, log: Log): (token: string) =
 
 function addFreshToken(request: HttpRequest, token: string | undefined): void {
   if (token !== undefined) request.addHeader('FreshToken', token)
+}
+
+/** @returns the token, or an empty text where the scheme is another; nearly everybody writes it in the first way */
+function readBearer(header: string): string {
+  if (header.startsWith('Bearer ') && header.charCodeAt(7) !== 0x20) return header.slice(7)
+  return bearerForm.exec(header)?.[1] ?? ''
 }
 
 function isWrite(method: string): boolean {

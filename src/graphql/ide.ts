@@ -75,5 +75,5 @@ function optionsFor(path: string): RenderOptions {
 }
 
 function hardened<Body>(answer: Reply<Body>): Reply<Body> {
-  return answer.header('X-Content-Type-Options', 'nosniff').header('Referrer-Policy', 'no-referrer')
+  return answer.header('Referrer-Policy', 'no-referrer')
 }

@@ -27,7 +27,7 @@ export class FileBody {
 }
 
 /**
- * Answers with a file: its media type, ETag, Last-Modified, ranges, 304 and `X-Content-Type-Options: nosniff`; with
+ * Answers with a file: its media type, ETag, Last-Modified, ranges and 304; with
  * `Cache-Control: no-cache` unless `.header` says otherwise. 404 `{ error }` for what is not there, and for `..`,
  * backslashes, NUL, percent-encoded ones of these, names that begin with a dot, folders, and symlinks out of the root.
  *
@@ -123,7 +123,7 @@ interface Sent {
 }
 
 function toOpenFile({ statusCode, headers, stream }: Sent): OpenFile {
-  const rest = ['X-Content-Type-Options', 'nosniff']
+  const rest: string[] = []
   for (const [name, value] of Object.entries(headers)) {
     if (name !== 'Content-Type' && name !== 'Content-Length') rest.push(name, String(value))
   }

@@ -56,6 +56,11 @@ export function addMissing(list: string[], more: readonly string[]): void {
   }
 }
 
+/** @param list names and values in turn, names in any case */
+export function hasHeader(list: readonly string[], name: string): boolean {
+  return findHeader(list, name) !== -1
+}
+
 /** The index of a header's name, whatever its case, or -1. */
 function findHeader(list: readonly string[], name: string): number {
   const wanted = name.toLowerCase()

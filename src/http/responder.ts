@@ -13,7 +13,7 @@ import { addMissing } from './header-list.js'
 import type { Log } from '../core/log.js'
 import { Reply } from './reply.js'
 import type { HttpRequest } from './request.js'
-import { isBodyless, toHead, type Head } from './response-head.js'
+import { isBodyless, noSniff, toHead, type Head } from './response-head.js'
 import { streamBody, type Heartbeat } from './stream-body.js'
 
 export interface ResponderOptions {
@@ -59,7 +59,7 @@ class NodeResponder implements Responder {
     this.#cors = cors
     this.#failures = new FailureWriter(cors, log)
     if (cors.fixed !== undefined) {
-      this.#jsonHead = ['Content-Type', jsonType, 'Content-Length', '0', ...cors.fixed]
+      this.#jsonHead = ['Content-Type', jsonType, 'Content-Length', '0', ...noSniff, ...cors.fixed]
     }
   }
 

@@ -1,6 +1,6 @@
 /** The head of a response, put together. Source: RFC 9110 §6.4.1 and §8.6. */
 import type { Cors } from './cors.js'
-import { addMissing } from './header-list.js'
+import { addMissing, hasHeader } from './header-list.js'
 import type { HttpRequest } from './request.js'
 
 export interface Head {
@@ -11,6 +11,9 @@ export interface Head {
   /** Bytes; undefined where nobody knows before the end. */
   readonly length: number | undefined
 }
+
+/** On every answer: what it says it is, nobody guesses anew. Source: Fetch standard, §3.6. */
+export const noSniff = Object.freeze(['X-Content-Type-Options', 'nosniff'] as const)
 
 /**
  * @returns a fresh list, names and values in turn: the reply's own headers, type and length, CORS, and what was
@@ -23,6 +26,7 @@ export function toHead(cors: Cors, request: HttpRequest, parts: Head): string[] 
     if (type !== undefined) head.push('Content-Type', type)
     if (length !== undefined) head.push('Content-Length', String(length))
   }
+  if (own === undefined || !hasHeader(own, noSniff[0])) head.push(...noSniff)
   head.push(...cors.headersFor(request))
   if (request.responseHeaders !== undefined) addMissing(head, request.responseHeaders)
   return head

@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Incoming, Outgoing } from './exchange.js'
 import { headBytes, mostHeaders } from './limits.js'
+import { noSniff } from './response-head.js'
 import { WaitingAnswers } from './waiting-answers.js'
 
 /** All in milliseconds. */
@@ -143,6 +144,7 @@ function answerClientError(
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
+    noSniff.join(': '),
   ]
   for (let index = 0; index + 1 < headers.length; index += 2) {
     head.push(`${headers[index] ?? ''}: ${headers[index + 1] ?? ''}`)

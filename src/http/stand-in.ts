@@ -11,6 +11,8 @@ export interface StandInRequest {
   readonly headers: Iterable<readonly [string, string]>
   readonly body: Readable | Uint8Array | undefined
   readonly remoteAddress?: string
+  /** It came over https. Default false. */
+  readonly encrypted?: boolean
 }
 
 /** @returns a request that reads like Node's: lower-case header names, repeated ones joined */
@@ -34,7 +36,10 @@ export function createIncoming(request: StandInRequest): Incoming {
     headers,
     rawHeaders,
     httpVersion: '1.1',
-    socket: { remoteAddress: request.remoteAddress ?? '127.0.0.1' },
+    socket: {
+      remoteAddress: request.remoteAddress ?? '127.0.0.1',
+      encrypted: request.encrypted === true,
+    },
   })
 }
 

@@ -33,10 +33,7 @@ export function createTextPage(
 
 /** The headers that every part of a page has. */
 export function hardened<Body>(answer: Reply<Body>): Reply<Body> {
-  return answer
-    .header('Cache-Control', 'no-cache')
-    .header('X-Content-Type-Options', 'nosniff')
-    .header('Referrer-Policy', 'no-referrer')
+  return answer.header('Cache-Control', 'no-cache').header('Referrer-Policy', 'no-referrer')
 }
 
 /** RFC 9110 §13.1.2: the weak comparison. */

@@ -12,6 +12,7 @@ import type { Incoming, Outgoing } from '../http/exchange.js'
 import { headFault } from '../http/head.js'
 import { HttpRequest, type RequestSettings } from '../http/request.js'
 import type { Responder } from '../http/responder.js'
+import { noSniff } from '../http/response-head.js'
 import { isThenable } from '../core/later.js'
 import { methods, pathFault, type RouteTable } from '../routing/route-table.js'
 import { runInRequest } from './current-request.js'
@@ -238,7 +239,7 @@ export class Dispatcher {
     }
     request.answered = true
     const cors = isPreflight ? this.#cors.preflightHeaders(request) : this.#cors.headersFor(request)
-    const head = [...cors]
+    const head = [...noSniff, ...cors]
     if (allowed.length > 0) head.push('Allow', toAllow(allowed))
     if (this.draining) head.push('Connection', 'close')
     request.outgoing.writeHead(204, head)

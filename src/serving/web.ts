@@ -21,6 +21,7 @@ export async function handleWebRequest(
     method: request.method,
     url: url.pathname + url.search,
     headers,
+    encrypted: url.protocol === 'https:',
     body: hasBody ? Readable.fromWeb(request.body as ReadableStream<Uint8Array>) : undefined,
   })
   const outgoing = new StandInResponse()

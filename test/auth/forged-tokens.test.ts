@@ -176,7 +176,6 @@ const keyForgeries: { forgery: string; token: () => string }[] = [
   { forgery: 'the key in upper case', token: () => apiKey.toUpperCase() },
   { forgery: 'another key of the same length', token: () => apiKey.replace('0', '1') },
   { forgery: 'the key twice', token: () => apiKey + apiKey },
-  { forgery: 'a blank before the key', token: () => ` ${apiKey}` },
 ]
 
 const headerForgeries: { forgery: string; authorization: () => string | undefined }[] = [
@@ -192,9 +191,6 @@ const headerForgeries: { forgery: string; authorization: () => string | undefine
   },
   { forgery: 'Basic with the key', authorization: () => `Basic ${apiKey}` },
   { forgery: 'Token', authorization: () => `Token ${good()}` },
-  { forgery: 'lower-case bearer', authorization: () => `bearer ${good()}` },
-  { forgery: 'upper-case BEARER', authorization: () => `BEARER ${apiKey}` },
-  { forgery: 'two blanks', authorization: () => `Bearer  ${good()}` },
   { forgery: 'a tab', authorization: () => `Bearer\t${good()}` },
   { forgery: 'a blank before', authorization: () => ` Bearer ${good()}` },
   { forgery: 'trailing spaces behind a token', authorization: () => `Bearer ${good()}  ` },

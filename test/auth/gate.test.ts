@@ -134,6 +134,30 @@ describe('Gate.admit', () => {
   })
 })
 
+describe('the scheme', () => {
+  const admit = async (authorization: string) => {
+    const request = makeRequest({ authorization })
+    await gate.admit(request, tokenAccess)
+    return request.auth?.by
+  }
+
+  it.each(['Bearer ', 'bearer ', 'BEARER ', 'bEaReR ', 'Bearer  ', 'bearer    '])(
+    'is taken as "%s"',
+    async (scheme) => {
+      expect(await admit(scheme + token)).toBe('token')
+      expect(await admit(scheme + apiKey)).toBe('key')
+    },
+  )
+
+  it.each(['Basic ', 'Bearer', 'Bearer\t', 'Bearers ', 'Token ', ''])(
+    'is not taken as "%s"',
+    async (scheme) => {
+      expect((await failureOf(() => admit(scheme + token))).status).toBe(401)
+      expect((await failureOf(() => admit(scheme + apiKey))).status).toBe(401)
+    },
+  )
+})
+
 describe('formToken', () => {
   const withToken = (headers = {}, method = 'POST') => {
     const request = makeRequest(headers, { method })

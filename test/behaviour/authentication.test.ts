@@ -98,7 +98,6 @@ describe('Authentication', () => {
       altered: `Bearer ${header}.${payload}.${signature.slice(0, -8)}AAAAAAAA`,
       parts: `Bearer ${header}.${payload}`,
       basic: `Basic ${Buffer.from(`x:${apiKey}`).toString('base64')}`,
-      lower: `bearer ${token()}`,
       prefix: `Bearer ${apiKey.slice(0, -1)}`,
       huge: `Bearer ${header}.${'A'.repeat(9000)}.${signature}`,
       empty: '',
