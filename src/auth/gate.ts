@@ -5,7 +5,8 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
 import type { Log } from '../core/log.js'
-import type { HttpRequest, RequestAuth } from '../http/request.js'
+import type { RequestAuth } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 import { isThenable } from '../core/later.js'
 import { hasRoles, type AccessRule } from './access.js'
 import type { Auth } from './auth.js'
@@ -16,11 +17,11 @@ export interface Gate {
    *
    * @throws {HttpError} 401 without a good token, always the same; 403 without the role, or when the guard says no
    */
-  admit(request: HttpRequest, rule: AccessRule): void | Promise<void>
+  admit(request: ServerRequest, rule: AccessRule): void | Promise<void>
   /** Adds `FreshToken` to the response where one is due. For secured routes, after the handler, errors included. */
-  rotate(request: HttpRequest): void | Promise<void>
+  rotate(request: ServerRequest): void | Promise<void>
   /** With `formToken`: this write brings no Authorization, so its body has to be read, within the limits, before `admit`. */
-  needsBody(request: HttpRequest): boolean
+  needsBody(request: ServerRequest): boolean
 }
 
 export interface GateOptions {
@@ -41,10 +42,10 @@ const fewestKeyCharacters = 16
 export function createGate({ apiKey, auth, formToken, log }: GateOptions): Gate {
   const isKey = createKeyCheck(apiKey, log)
 
-  const needsBody = (request: HttpRequest): boolean =>
+  const needsBody = (request: ServerRequest): boolean =>
     formToken && request.incoming.headers.authorization === undefined && isWrite(request.method)
 
-  const readToken = (request: HttpRequest): string => {
+  const readToken = (request: ServerRequest): string => {
     const header = request.incoming.headers.authorization
     if (header !== undefined) return readBearer(header)
     return needsBody(request) ? (request.formToken ?? '') : ''
@@ -84,7 +85,7 @@ export function createGate({ apiKey, auth, formToken, log }: GateOptions): Gate 
   }
 }
 
-function enter(request: HttpRequest, rule: AccessRule, auth: RequestAuth): void | Promise<void> {
+function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): void | Promise<void> {
   const { claims } = auth
   request.auth = auth
   request.user = claims
@@ -113,7 +114,7 @@ function createKeyCheck(apiKey: string | undefined, log: Log): (token: string) =
   return (token) => timingSafeEqual(hash('sha256', token, 'buffer'), wanted)
 }
 
-function addFreshToken(request: HttpRequest, token: string | undefined): void {
+function addFreshToken(request: ServerRequest, token: string | undefined): void {
   if (token !== undefined) request.addHeader('FreshToken', token)
 }
 

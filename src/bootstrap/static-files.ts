@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import type { Problem } from '../errors/declaration-error.js'
 import { file } from '../http/file-reply.js'
-import type { HttpRequest } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { pageRoute, type PageRoute } from '../serving/page-route.js'
 
@@ -25,7 +25,7 @@ export function staticRoutes(
     const rest = parsePattern(joinPaths(path, '/<path:path>'), where, problems)
     if (index === undefined || rest === undefined) return []
     const common = { timeout, notFoundWhenEmpty: true }
-    const named = ({ pathValues }: HttpRequest): unknown => file(String(pathValues[0]), { root })
+    const named = ({ pathValues }: ServerRequest): unknown => file(String(pathValues[0]), { root })
     return [
       pageRoute({ ...common, pattern: index, invoke: () => file('index.html', { root }) }),
       pageRoute({ ...common, pattern: rest, invoke: named }),

@@ -10,7 +10,7 @@ import type { Handler, Response as HandlerResponse } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
 import { events } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
-import type { HttpRequest } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 import { type Later, after } from '../core/later.js'
 import { acceptedMedia, resultTypes, type AcceptedMedia } from './accepted-media.js'
 import { graphqlCodes } from './error-codes.js'
@@ -26,7 +26,7 @@ import { hasRun, toResultText } from './result.js'
 
 /** A request on its way through; graphql-http hands it on. */
 interface Exchange {
-  readonly request: HttpRequest
+  readonly request: ServerRequest
   readonly media: AcceptedMedia
   readonly body: unknown
   /** What is sent, in the place of what graphql-http would. */
@@ -36,7 +36,7 @@ interface Exchange {
 }
 
 /** Answers one request whose body was read; at once, where the operation is run at once. */
-export type Answer = (request: HttpRequest, body: unknown) => Later<EndpointAnswer>
+export type Answer = (request: ServerRequest, body: unknown) => Later<EndpointAnswer>
 
 export interface EndpointAnswer {
   readonly reply: Reply
@@ -44,7 +44,7 @@ export interface EndpointAnswer {
   readonly secured: boolean
 }
 
-type RequestHandler = Handler<HttpRequest, Exchange>
+type RequestHandler = Handler<ServerRequest, Exchange>
 
 /** @param access who may call where a root field says nothing */
 export function createEndpoint(graphql: GraphQL, access: DefaultAccess): Answer {
@@ -102,7 +102,7 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
   const { createHandler } = createRequire(import.meta.url)(
     'graphql-http',
   ) as typeof import('graphql-http')
-  return createHandler<HttpRequest, Exchange>({
+  return createHandler<ServerRequest, Exchange>({
     parseRequestParams: ({ context: exchange }) => {
       try {
         return toRequestParams(readRequestParts(exchange.body, graphql.documents()))

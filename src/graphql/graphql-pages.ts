@@ -6,7 +6,7 @@ import { readJson } from '../http/bodies/json.js'
 import { readMediaType } from '../http/bodies/media-type.js'
 import type { TextValues } from '../http/query.js'
 import type { Reply } from '../http/reply.js'
-import type { HttpRequest } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 import { type Later, after, attempt } from '../core/later.js'
 import { createEndpoint, malformedReply } from './endpoint.js'
 import { graphqlCodes } from './error-codes.js'
@@ -20,15 +20,15 @@ export interface GraphqlPage {
   /** It runs operations: their resolvers may use the visitor's session. */
   readonly runs: boolean
   /** What to wait for before `answer`: the body. */
-  readonly before?: (request: HttpRequest) => Promise<void> | undefined
-  readonly answer: (request: HttpRequest) => Later<Reply>
+  readonly before?: (request: ServerRequest) => Promise<void> | undefined
+  readonly answer: (request: ServerRequest) => Later<Reply>
 }
 
 export interface GraphqlPagesOptions {
   /** Asked about every request that brings a token; who brings none is anonymous, and may then be refused. */
   readonly gate: Gate
   /** What reads a JSON body of at most `limit` bytes into `request.body`. */
-  readonly bodyReader: (limit: number) => (request: HttpRequest) => Promise<void> | undefined
+  readonly bodyReader: (limit: number) => (request: ServerRequest) => Promise<void> | undefined
 }
 
 /** The pages of one route of an instance. All of them are open: who may run what is decided when the operation is known. */
@@ -39,13 +39,13 @@ export function graphqlPages(
 ): readonly GraphqlPage[] {
   const endpoint = createEndpoint(graphql, access)
   const readBody = options.bodyReader(graphql.limits.bytes)
-  const run = (request: HttpRequest, body: unknown): Later<Reply> =>
+  const run = (request: ServerRequest, body: unknown): Later<Reply> =>
     after(identify(request, options.gate), () =>
       after(endpoint(request, body), ({ reply, secured }) =>
         secured ? after(options.gate.rotate(request), () => reply) : reply,
       ),
     )
-  const readPost = (request: HttpRequest): Promise<void> | undefined => {
+  const readPost = (request: ServerRequest): Promise<void> | undefined => {
     refuseOtherTypes(request)
     return readBody(request)?.catch((error: unknown) => {
       // A body that is no JSON is answered as GraphQL clients read it; too long and too slow ones as everywhere.
@@ -53,11 +53,11 @@ export function graphqlPages(
       request.body = error
     })
   }
-  const post = (request: HttpRequest): Later<Reply> => {
+  const post = (request: ServerRequest): Later<Reply> => {
     const { body } = request
     return body instanceof HttpError ? malformedReply(body) : run(request, body)
   }
-  const get = (request: HttpRequest): Later<Reply> => {
+  const get = (request: ServerRequest): Later<Reply> => {
     const { query } = request
     if (graphql.ide && asks.every((name) => query[name] === undefined)) return idePage(path)
     try {
@@ -93,7 +93,7 @@ export function graphqlPages(
 const asks = ['query', 'documentId', 'extensions'] as const
 
 /** A token that is brought says who calls, also where none is needed; a bad one says nothing. */
-function identify(request: HttpRequest, gate: Gate): Later<void> {
+function identify(request: ServerRequest, gate: Gate): Later<void> {
   if (request.incoming.headers.authorization === undefined && !gate.needsBody(request)) return
   return attempt(
     () => gate.admit(request, tokenAccess),
@@ -104,7 +104,7 @@ function identify(request: HttpRequest, gate: Gate): Later<void> {
 }
 
 /** Forms and plain text can be sent across origins without asking: a GraphQL request is JSON and nothing else. */
-function refuseOtherTypes({ incoming }: HttpRequest): void {
+function refuseOtherTypes({ incoming }: ServerRequest): void {
   const given = incoming.headers['content-type'] ?? ''
   if (given === 'application/json') return
   const type = readMediaType(given)

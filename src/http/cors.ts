@@ -4,7 +4,7 @@
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
-import type { HttpRequest } from './request.js'
+import type { ServerRequest } from './server-request.js'
 
 export interface CorsOptions {
   /**
@@ -25,9 +25,9 @@ export interface Cors {
   /** The headers of every answer where the request makes no difference, so that they can be prepared; else undefined. */
   readonly fixed: readonly string[] | undefined
   /** The headers of the answer to this request. */
-  headersFor(request: HttpRequest): readonly string[]
+  headersFor(request: ServerRequest): readonly string[]
   /** The headers of the answer to this pre-flight; `headersFor` is in them. */
-  preflightHeaders(request: HttpRequest): readonly string[]
+  preflightHeaders(request: ServerRequest): readonly string[]
 }
 
 const methods = 'GET, POST, PUT, PATCH, DELETE, OPTIONS'
@@ -74,9 +74,9 @@ function createListedCors(
   }
   return Object.freeze({
     fixed: undefined,
-    headersFor: ({ incoming }: HttpRequest) =>
+    headersFor: ({ incoming }: ServerRequest) =>
       answers.get(incoming.headers.origin ?? '') ?? refused,
-    preflightHeaders: ({ incoming }: HttpRequest) =>
+    preflightHeaders: ({ incoming }: ServerRequest) =>
       preflights.get(incoming.headers.origin ?? '') ?? refusedPreflight,
   })
 }

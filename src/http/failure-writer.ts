@@ -6,7 +6,7 @@ import { endWith } from './end-with.js'
 import { toErrorAnswer, type ErrorAnswer } from './error-answer.js'
 import { setHeader } from './header-list.js'
 import type { Log } from '../core/log.js'
-import type { HttpRequest } from './request.js'
+import type { ServerRequest } from './server-request.js'
 import { toHead } from './response-head.js'
 
 /** Statuses after which the connection is not kept: the client is too slow, or sends too much. */
@@ -22,7 +22,7 @@ export class FailureWriter {
   }
 
   /** Logs the error where its client is not told, then answers, or cuts off an answer that has begun. Never throws. */
-  answer(request: HttpRequest, error: unknown): void {
+  answer(request: ServerRequest, error: unknown): void {
     const { outgoing } = request
     this.#tell(request, error)
     if (outgoing.destroyed || outgoing.writableEnded) return
@@ -39,7 +39,7 @@ export class FailureWriter {
     }
   }
 
-  #sendError(request: HttpRequest, { status, headers, body }: ErrorAnswer): void {
+  #sendError(request: ServerRequest, { status, headers, body }: ErrorAnswer): void {
     const { incoming, outgoing } = request
     const unread = unreadBody(incoming)
     const closes = unread === 'large' || closing.includes(status)
@@ -57,7 +57,7 @@ export class FailureWriter {
   }
 
   /** When even the error's answer cannot be sent, because of a header: the masked one, without any of the headers. */
-  #sendLastResort(request: HttpRequest, cause: unknown): void {
+  #sendLastResort(request: ServerRequest, cause: unknown): void {
     const { outgoing } = request
     this.#tell(request, cause)
     request.responseHeaders = ['X-Request-Id', request.id]
@@ -71,7 +71,7 @@ export class FailureWriter {
   }
 
   /** What was thrown may throw in its turn when it is looked at: a proxy, a getter. */
-  #tell(request: HttpRequest, error: unknown): void {
+  #tell(request: ServerRequest, error: unknown): void {
     try {
       this.#report(request, error)
     } catch {
@@ -81,7 +81,7 @@ export class FailureWriter {
   }
 
   /** What the client is told already needs no log; what it is not told does. */
-  #report(request: HttpRequest, error: unknown): void {
+  #report(request: ServerRequest, error: unknown): void {
     const { method, path } = request
     if (error instanceof HttpError && error.status < 500) {
       if (error.cause === undefined) return

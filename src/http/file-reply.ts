@@ -7,7 +7,7 @@ import { relative, resolve, sep } from 'node:path'
 import type { Readable } from 'node:stream'
 import { HttpError } from '../errors/http-error.js'
 import { Reply } from './reply.js'
-import type { HttpRequest } from './request.js'
+import type { ServerRequest } from './server-request.js'
 
 export interface FileOptions {
   /** The folder; relative to the working directory of the process. */
@@ -50,7 +50,10 @@ export interface OpenFile {
 }
 
 /** @throws {HttpError} 404, or 412 and 416 when the request's conditions or ranges cannot be met */
-export async function openFile(request: HttpRequest, { path, root }: FileBody): Promise<OpenFile> {
+export async function openFile(
+  request: ServerRequest,
+  { path, root }: FileBody,
+): Promise<OpenFile> {
   const found = await findFile(path, root)
   if (found === undefined) throw new HttpError(404)
   // Not needed by applications that serve no files.
@@ -67,7 +70,7 @@ export async function openFile(request: HttpRequest, { path, root }: FileBody): 
 }
 
 /** Ranges and conditions are for reading; any other method gets the whole file. */
-function conditionsOf({ method, incoming }: HttpRequest, size: number): Readable {
+function conditionsOf({ method, incoming }: ServerRequest, size: number): Readable {
   const isRead = method === 'GET' || method === 'HEAD'
   const headers = isRead ? { ...incoming.headers } : {}
   // "The last 99 bytes" of a file of 10 are all 10 (RFC 9110 §14.1.2); the package would refuse.

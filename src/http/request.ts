@@ -1,12 +1,7 @@
-/**
- * The request that handlers see. Nothing in it is computed before somebody asks: query, cookies, headers, id and
- * session are made on first reading. Source: specification, Request object.
- */
-import { randomUUID } from 'node:crypto'
-import { readCookies } from './cookies.js'
+/** The request as handlers, guards and interceptors see it. What the walk keeps in it is in `server-request.ts`. */
+import type { RouteInfo } from '../routing/route-info.js'
 import type { Incoming, Outgoing } from './exchange.js'
-import { assertHeader } from './header-list.js'
-import { readQuery, type TextValues } from './query.js'
+import type { TextValues } from './query.js'
 import type { UploadedFile } from './uploaded-file.js'
 
 /** A path parameter after conversion: a number for `int` and `float`, else the decoded text. */
@@ -46,206 +41,57 @@ export interface Session {
 /** One value is a scalar, a repeated name is a list. */
 export type UploadedFiles = Record<string, UploadedFile | UploadedFile[]>
 
-/** What the application decides for all its requests. */
-export interface RequestSettings {
-  /** Believe `X-Forwarded-For` and `X-Forwarded-Proto`. Default false. */
-  readonly trustProxy: boolean
-}
-
-const noSession =
-  'request.session is not open on this route. Name `session` or `request` among the arguments of the handler.'
-
-export class HttpRequest {
+/** A request. Nothing in it is computed before somebody asks: query, cookies, headers, id and session are made on first reading. */
+export interface HttpRequest {
   /** Upper case; a HEAD request says `HEAD` though its GET route answers. */
   readonly method: string
   /** The request target as sent, with the query. */
   readonly url: string
   /** `url` without the query, as sent: still percent-encoded. */
   readonly path: string
-  /** Values of the path's parameters, in the order of the pattern. */
-  readonly pathValues: PathValue[] = []
-  /** The parsed body, or `undefined` where there is none or the route reads none. */
-  body: unknown = undefined
-  /** True once somebody reads the body, so that nobody does twice. */
-  bodyRead = false
-  /** Milliseconds in which the body has to arrive, while it is waited for. */
-  bodyTime: number | undefined = undefined
-  files: UploadedFiles = {}
-  /** The `formToken` that was taken out of the body; no credential unless the application says so. */
-  formToken: string | undefined = undefined
-  /** Claims of the verified token; null for the static key and on routes without a gate. */
-  user: Claims | null = null
-  auth: RequestAuth | undefined = undefined
-  /** Names of the route's path parameters; set by the router. */
-  pathNames: readonly string[] = []
-  /** Response headers collected on the way, names and values in turn; sent with whatever answers. */
-  responseHeaders: string[] | undefined = undefined
-  /** True once something has answered: whatever comes later is dropped. */
-  answered = false
-  /** True once the steps behind the handler have begun: they run once, whoever comes second. */
-  finishing = false
-  /** Runs once the response is finished or the client is gone, whichever comes first. */
-  cleanups: (() => void)[] | undefined = undefined
-
-  /** Node's request, or its stand-in. */
-  readonly incoming: Incoming
-  /** Node's response, or its stand-in. Handlers answer by returning; only the house writes to it. */
-  readonly outgoing: Outgoing
-
-  readonly #settings: RequestSettings
-  #query: TextValues | undefined
-  #cookies: Record<string, string> | undefined
-  #headers: Record<string, string> | undefined
-  #params: Record<string, PathValue> | undefined
-  #id: string | undefined
-  #session: Session | undefined
-  #abort: AbortController | undefined
-
-  constructor(incoming: Incoming, outgoing: Outgoing, settings: RequestSettings) {
-    this.incoming = incoming
-    this.outgoing = outgoing
-    this.#settings = settings
-    const url = toOriginForm(incoming.url ?? '/')
-    const mark = url.indexOf('?')
-    this.method = incoming.method ?? 'GET'
-    this.url = url
-    this.path = mark === -1 ? url : url.slice(0, mark)
-  }
-
+  /** The route that it came to; undefined where there is none (404, 405). */
+  readonly route: RouteInfo | undefined
   /** Path parameters by name, converted. */
-  get params(): Readonly<Record<string, PathValue>> {
-    if (this.#params === undefined) {
-      this.#params = {}
-      for (const [index, name] of this.pathNames.entries()) {
-        const value = this.pathValues[index]
-        if (value !== undefined) this.#params[name] = value
-      }
-    }
-    return this.#params
-  }
-
-  /** The query by name: text, or a list of texts where a key repeats. An object without a prototype. */
-  get query(): TextValues {
-    this.#query ??= readQuery(this.url.slice(this.path.length + 1))
-    return this.#query
-  }
-
-  /** Set where the route declares a class: then it is an instance of it, checked and converted. */
-  set query(checked: TextValues) {
-    this.#query = checked
-  }
-
+  readonly params: Readonly<Record<string, PathValue>>
+  /** The query by name: text, or a list of texts where a key repeats; where the route declares a class, an instance of it. */
+  readonly query: TextValues
   /** Headers by lower-case name; values that came more than once are joined with commas. */
-  get headers(): Record<string, string> {
-    this.#headers ??= toTextHeaders(this.incoming)
-    return this.#headers
-  }
-
+  readonly headers: Record<string, string>
   /** Cookies by name (RFC 6265), decoded. */
-  get cookies(): Record<string, string> {
-    this.#cookies ??= readCookies(this.incoming.headers.cookie ?? '')
-    return this.#cookies
-  }
-
-  /** The client's address, IPv4 in its own form; the first of `X-Forwarded-For` where the application trusts its proxy. */
-  get ip(): string {
-    const forwarded = this.#forwarded('x-forwarded-for')
-    return (
-      forwarded ?? (this.incoming.socket.remoteAddress ?? '').replace(/^::ffff:(?=[\d.]+$)/, '')
-    )
-  }
-
-  /** True over https, also behind a trusted proxy that says so. */
-  get secure(): boolean {
-    return (
-      this.incoming.socket.encrypted === true || this.#forwarded('x-forwarded-proto') === 'https'
-    )
-  }
-
-  /** Names the request in logs: a sane incoming `X-Request-Id`, else a new UUID. Sent back once it was read. */
-  get id(): string {
-    if (this.#id === undefined) {
-      const given = this.incoming.headers['x-request-id']
-      this.#id = typeof given === 'string' && /^[\w.:@-]{1,128}$/.test(given) ? given : randomUUID()
-      this.addHeader('X-Request-Id', this.#id)
-    }
-    return this.#id
-  }
-
+  readonly cookies: Record<string, string>
+  /** The parsed body, or `undefined` where there is none, the route reads none, or it is not read yet. */
+  body: unknown
+  readonly files: UploadedFiles
+  /** The `formToken` that was taken out of the body; no credential unless the application says so. */
+  readonly formToken: string | undefined
+  /** Claims of the verified token; null for the static key and on routes without a gate. */
+  readonly user: Claims | null
+  /** How the caller was let in; undefined where nobody asked. */
+  readonly auth: RequestAuth | undefined
   /**
    * The visitor's session.
    *
    * @throws {Error} on routes whose handler names neither `session` nor `request`: there it was not opened
    */
-  get session(): Session {
-    if (this.#session === undefined) throw new Error(noSession)
-    return this.#session
-  }
-
-  /** False where nobody opened one: on routes that have no use for it, and before the gate. */
-  get hasSession(): boolean {
-    return this.#session !== undefined
-  }
-
-  set session(session: Session) {
-    this.#session = session
-  }
-
+  readonly session: Session
+  /** The client's address, IPv4 in its own form; the first of `X-Forwarded-For` where the application trusts its proxy. */
+  readonly ip: string
+  /** True over https, also behind a trusted proxy that says so. */
+  readonly secure: boolean
+  /** Names the request in logs: a sane incoming `X-Request-Id`, else a new UUID. Sent back once it was read. */
+  readonly id: string
   /** Aborted when the client goes away before the response is complete. */
-  get signal(): AbortSignal {
-    if (this.#abort === undefined) {
-      const abort = new AbortController()
-      this.#abort = abort
-      this.outgoing.once('close', () => {
-        if (!this.outgoing.writableFinished) abort.abort()
-      })
-    }
-    return this.#abort.signal
-  }
-
+  readonly signal: AbortSignal
+  /** Node's request, or its stand-in. */
+  readonly incoming: Incoming
+  /** Node's response, or its stand-in. Handlers answer by returning; only the house writes to it. */
+  readonly outgoing: Outgoing
   /**
    * Adds a header to whatever answers this request, errors included. One that the answer brings itself stays.
    *
    * @throws {TypeError} when the name or the value cannot be sent
    */
-  addHeader(name: string, value: string): void {
-    assertHeader(name, value)
-    this.responseHeaders ??= []
-    this.responseHeaders.push(name, value)
-  }
-
+  addHeader(name: string, value: string): void
   /** Runs `cleanup` once, after the response was sent or the connection was lost. It must not throw. */
-  onFinished(cleanup: () => void): void {
-    if (this.cleanups === undefined) {
-      this.cleanups = []
-      this.outgoing.once('close', () => {
-        for (const run of this.cleanups ?? []) run()
-      })
-    }
-    this.cleanups.push(cleanup)
-  }
-
-  #forwarded(header: 'x-forwarded-for' | 'x-forwarded-proto'): string | undefined {
-    if (!this.#settings.trustProxy) return undefined
-    const value = this.incoming.headers[header]
-    const first = (Array.isArray(value) ? value[0] : value)?.split(',', 1)[0]?.trim()
-    return first === '' ? undefined : first
-  }
-}
-
-/** A target sent in absolute form (`http://host/path`, RFC 9112 §3.2.2) without its scheme and authority. */
-function toOriginForm(target: string): string {
-  if (target.startsWith('/')) return target
-  const match = /^https?:\/\/[^/?#]*(.*)$/i.exec(target)
-  const rest = match?.[1]
-  if (rest === undefined) return target
-  return rest.startsWith('/') ? rest : `/${rest}`
-}
-
-function toTextHeaders(incoming: Incoming): Record<string, string> {
-  const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
-  }
-  return headers
+  onFinished(cleanup: () => void): void
 }

@@ -12,7 +12,7 @@ import { FileBody, openFile } from './file-reply.js'
 import { addMissing } from './header-list.js'
 import type { Log } from '../core/log.js'
 import { Reply } from './reply.js'
-import type { HttpRequest } from './request.js'
+import type { ServerRequest } from './server-request.js'
 import { isBodyless, noSniff, toHead, type Head } from './response-head.js'
 import { streamBody, type Heartbeat } from './stream-body.js'
 
@@ -31,9 +31,9 @@ export interface ResultRule {
 
 export interface Responder {
   /** Sends what a handler returned. Synchronous for values. Never throws. */
-  send(request: HttpRequest, result: unknown, rule: ResultRule): void
+  send(request: ServerRequest, result: unknown, rule: ResultRule): void
   /** Sends what was thrown. Never throws. */
-  fail(request: HttpRequest, error: unknown): void
+  fail(request: ServerRequest, error: unknown): void
   /** Lets go of what comes when there is nobody to send it to. Never throws. */
   discard(result: unknown): void
 }
@@ -63,7 +63,7 @@ class NodeResponder implements Responder {
     }
   }
 
-  send(request: HttpRequest, result: unknown, rule: ResultRule): void {
+  send(request: ServerRequest, result: unknown, rule: ResultRule): void {
     try {
       if (request.outgoing.headersSent || request.outgoing.destroyed) this.discard(result)
       else if (isPlainData(result) && !isBodyless(rule.status)) {
@@ -77,7 +77,7 @@ class NodeResponder implements Responder {
     }
   }
 
-  fail(request: HttpRequest, error: unknown): void {
+  fail(request: ServerRequest, error: unknown): void {
     this.#failures.answer(request, error)
   }
 
@@ -93,7 +93,7 @@ class NodeResponder implements Responder {
   }
 
   /** The shortest way out. */
-  #sendJson(request: HttpRequest, data: unknown, status: number): void {
+  #sendJson(request: ServerRequest, data: unknown, status: number): void {
     const body = toJson(data)
     const length = Buffer.byteLength(body)
     let head: string[]
@@ -109,12 +109,12 @@ class NodeResponder implements Responder {
     else endWith(request.outgoing, body, length)
   }
 
-  #sendReply(request: HttpRequest, reply: Reply, rule: ResultRule): void {
+  #sendReply(request: ServerRequest, reply: Reply, rule: ResultRule): void {
     if (reply.body === undefined || reply.body === null) this.#sendEmpty(request, reply, rule)
     else this.#sendBody(request, reply.body, reply, reply.status ?? rule.status)
   }
 
-  #sendEmpty(request: HttpRequest, reply: Reply | undefined, rule: ResultRule): void {
+  #sendEmpty(request: ServerRequest, reply: Reply | undefined, rule: ResultRule): void {
     if (reply?.status === undefined && rule.notFoundWhenEmpty) {
       this.fail(request, new HttpError(404))
       return
@@ -124,7 +124,7 @@ class NodeResponder implements Responder {
     this.#write(request, head, '')
   }
 
-  #sendBody(request: HttpRequest, body: unknown, reply: Reply | undefined, status: number): void {
+  #sendBody(request: ServerRequest, body: unknown, reply: Reply | undefined, status: number): void {
     const own = reply?.headers
     const type = reply?.mediaType
     if (typeof body === 'string') {
@@ -146,7 +146,7 @@ class NodeResponder implements Responder {
 
   /** @returns false when the body is no stream */
   #sendStream(
-    request: HttpRequest,
+    request: ServerRequest,
     body: unknown,
     reply: Reply | undefined,
     status: number,
@@ -171,7 +171,7 @@ class NodeResponder implements Responder {
     return true
   }
 
-  #sendFile(request: HttpRequest, body: FileBody, reply: Reply | undefined, ruled: number): void {
+  #sendFile(request: ServerRequest, body: FileBody, reply: Reply | undefined, ruled: number): void {
     openFile(request, body)
       .then((opened) => {
         const own = [...(reply?.headers ?? [])]
@@ -186,14 +186,14 @@ class NodeResponder implements Responder {
       })
   }
 
-  #write(request: HttpRequest, head: Head, content: string | Uint8Array): void {
+  #write(request: ServerRequest, head: Head, content: string | Uint8Array): void {
     const { outgoing, method } = request
     outgoing.writeHead(head.status, toHead(this.#cors, request, head))
     if (method === 'HEAD' || content.length === 0 || isBodyless(head.status)) outgoing.end()
     else endWith(outgoing, content, head.length ?? Buffer.byteLength(content))
   }
 
-  #stream(request: HttpRequest, source: ChunkSource, head: Head, heartbeat?: Heartbeat): void {
+  #stream(request: ServerRequest, source: ChunkSource, head: Head, heartbeat?: Heartbeat): void {
     const { outgoing, method } = request
     if (outgoing.destroyed) {
       source.cancel()

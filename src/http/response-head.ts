@@ -1,7 +1,7 @@
 /** The head of a response, put together. Source: RFC 9110 §6.4.1 and §8.6. */
 import type { Cors } from './cors.js'
 import { addMissing, hasHeader } from './header-list.js'
-import type { HttpRequest } from './request.js'
+import type { ServerRequest } from './server-request.js'
 
 export interface Head {
   readonly status: number
@@ -19,7 +19,7 @@ export const noSniff = Object.freeze(['X-Content-Type-Options', 'nosniff'] as co
  * @returns a fresh list, names and values in turn: the reply's own headers, type and length, CORS, and what was
  * collected on the request, of which the reply's own ones win
  */
-export function toHead(cors: Cors, request: HttpRequest, parts: Head): string[] {
+export function toHead(cors: Cors, request: ServerRequest, parts: Head): string[] {
   const { status, own, type, length } = parts
   const head = own === undefined ? [] : [...own]
   if (!isBodyless(status)) {

@@ -1,7 +1,7 @@
 /** A text that is made once and then known by its ETag: the parts of pages. Source: RFC 9110 §8.8.3 and §13.1.2. */
 import { createHash } from 'node:crypto'
 import { reply, type Reply } from './reply.js'
-import type { HttpRequest } from './request.js'
+import type { ServerRequest } from './server-request.js'
 
 /**
  * Answers with the text and its ETag, or with 304; `Cache-Control: no-cache` unless `.header` says otherwise.
@@ -12,9 +12,9 @@ import type { HttpRequest } from './request.js'
 export function createTextPage(
   type: string,
   write: () => string | Promise<string>,
-): (request: HttpRequest) => Reply | Promise<Reply> {
+): (request: ServerRequest) => Reply | Promise<Reply> {
   let page: { readonly text: string; readonly etag: string } | undefined
-  const send = (request: HttpRequest, { text, etag }: NonNullable<typeof page>): Reply => {
+  const send = (request: ServerRequest, { text, etag }: NonNullable<typeof page>): Reply => {
     const known = isKnown(request.incoming.headers['if-none-match'], etag)
     const answer = known ? reply(null, 304) : reply(text).type(type)
     return hardened(answer).header('ETag', etag)

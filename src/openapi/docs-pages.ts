@@ -5,7 +5,7 @@ import { openAccess, type AccessRule } from '../auth/access.js'
 import { HttpError } from '../errors/http-error.js'
 import { file } from '../http/file-reply.js'
 import { html, type Reply } from '../http/reply.js'
-import type { HttpRequest } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 import { createTextPage, hardened } from '../http/text-page.js'
 import type { ResolvedDocs } from './docs-options.js'
 import type { OpenApiDocument } from './document.js'
@@ -17,7 +17,7 @@ export interface DocsPage {
   readonly path: string
   /** The documents' is the one of the options; page, script and styles say nothing and are public. */
   readonly access: AccessRule
-  readonly answer: (request: HttpRequest) => Reply | Promise<Reply>
+  readonly answer: (request: ServerRequest) => Reply | Promise<Reply>
 }
 
 /** @param read gives the document; called when it is first asked for */
@@ -55,7 +55,7 @@ const assets: ReadonlySet<string> = new Set([
   'favicon-32x32.png',
 ])
 
-function answerAsset({ pathValues }: HttpRequest): Reply {
+function answerAsset({ pathValues }: ServerRequest): Reply {
   const name = String(pathValues[0])
   if (!assets.has(name)) throw new HttpError(404)
   return file(name, { root: packageFolder() })

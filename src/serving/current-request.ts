@@ -7,6 +7,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Class } from '../metadata/note.js'
 import type { HttpRequest } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 
 const storage = new AsyncLocalStorage<HttpRequest>()
 let following = false
@@ -48,8 +49,8 @@ export function namesCurrentRequest(classes: Iterable<Class>): boolean {
 
 /** Calls `work` so that `currentRequest()` answers `request` in it. The rest is handed on, so that nobody needs a closure. */
 export function runInRequest<A, B>(
-  request: HttpRequest,
-  work: (request: HttpRequest, a: A, b: B) => void,
+  request: ServerRequest,
+  work: (request: ServerRequest, a: A, b: B) => void,
   a: A,
   b: B,
 ): void {

@@ -3,12 +3,12 @@
  * waiting. The clock ticks at a quarter of the shortest time there is: nothing is ended too soon, nor more than two
  * ticks too late.
  */
-import type { HttpRequest } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 import type { ServedRoute } from './served-route.js'
 
 /** A request that waits for its body, a step or its handler. */
 export interface Waiting {
-  readonly request: HttpRequest
+  readonly request: ServerRequest
   readonly route: ServedRoute
   /** On the clock of `Deadlines`, in milliseconds. */
   readonly until: number
@@ -34,7 +34,7 @@ export class Deadlines {
   }
 
   /** @returns what to hand to `done` once it is there */
-  wait(request: HttpRequest, route: ServedRoute, milliseconds: number): Waiting {
+  wait(request: ServerRequest, route: ServedRoute, milliseconds: number): Waiting {
     if (this.#timer === undefined) this.#start()
     // The clock may be a tick behind by now.
     const waiting = { request, route, until: this.#now + this.#tick + milliseconds }

@@ -10,7 +10,7 @@ import { HttpError } from '../errors/http-error.js'
 import type { Cors } from '../http/cors.js'
 import type { Incoming, Outgoing } from '../http/exchange.js'
 import { headFault } from '../http/head.js'
-import { HttpRequest, type RequestSettings } from '../http/request.js'
+import { ServerRequest, type RequestSettings } from '../http/server-request.js'
 import type { Responder } from '../http/responder.js'
 import { noSniff } from '../http/response-head.js'
 import { isThenable } from '../core/later.js'
@@ -53,7 +53,7 @@ export class Dispatcher {
 
   /** Answers a request. Never throws. */
   serve(incoming: Incoming, outgoing: Outgoing): void {
-    const request = new HttpRequest(incoming, outgoing, this.#settings)
+    const request = new ServerRequest(incoming, outgoing, this.#settings)
     try {
       const fault = headFault(incoming, this.#mostUrl)
       if (fault !== undefined) {
@@ -78,11 +78,11 @@ export class Dispatcher {
 
   /** Answers a request with what is wrong with it, before any route. */
   refuse(incoming: Incoming, outgoing: Outgoing, error: HttpError): void {
-    this.#fail(new HttpRequest(incoming, outgoing, this.#settings), error)
+    this.#fail(new ServerRequest(incoming, outgoing, this.#settings), error)
   }
 
   /** Goes on from the step `from`. */
-  readonly #run = (request: HttpRequest, route: ServedRoute, from: number): void => {
+  readonly #run = (request: ServerRequest, route: ServedRoute, from: number): void => {
     try {
       const steps = route.before
       for (let index = from; index < steps.length; index++) {
@@ -102,7 +102,7 @@ export class Dispatcher {
 
   #waitForStep(
     pending: Promise<void>,
-    request: HttpRequest,
+    request: ServerRequest,
     route: ServedRoute,
     next: number,
   ): void {
@@ -120,7 +120,7 @@ export class Dispatcher {
     )
   }
 
-  #waitForHandler(result: PromiseLike<unknown>, request: HttpRequest, route: ServedRoute): void {
+  #waitForHandler(result: PromiseLike<unknown>, request: ServerRequest, route: ServedRoute): void {
     const waiting = this.#deadlines.wait(request, route, route.timeout)
     result.then(
       (value) => {
@@ -143,7 +143,7 @@ export class Dispatcher {
     this.#failRoute(request, route, late)
   }
 
-  #finish(request: HttpRequest, route: ServedRoute, result: unknown): void {
+  #finish(request: ServerRequest, route: ServedRoute, result: unknown): void {
     if (request.answered || request.finishing) {
       this.#responder.discard(result)
       return
@@ -160,7 +160,7 @@ export class Dispatcher {
     }
   }
 
-  #failRoute(request: HttpRequest, route: ServedRoute, error: unknown): void {
+  #failRoute(request: ServerRequest, route: ServedRoute, error: unknown): void {
     if (request.answered) return
     if (route.after.length === 0 || request.finishing) {
       this.#fail(request, error)
@@ -172,7 +172,7 @@ export class Dispatcher {
   }
 
   /** The steps behind the handler, once, then `done`. One that fails turns the answer into its failure. */
-  #runAfter(request: HttpRequest, route: ServedRoute, done: () => void, from = 0): void {
+  #runAfter(request: ServerRequest, route: ServedRoute, done: () => void, from = 0): void {
     request.finishing = true
     try {
       for (let index = from; index < route.after.length; index++) {
@@ -197,7 +197,7 @@ export class Dispatcher {
     }
   }
 
-  #send(request: HttpRequest, route: ServedRoute, result: unknown): void {
+  #send(request: ServerRequest, route: ServedRoute, result: unknown): void {
     if (request.answered) {
       this.#responder.discard(result)
       return
@@ -207,7 +207,7 @@ export class Dispatcher {
     this.#responder.send(request, result, route.rule)
   }
 
-  #fail(request: HttpRequest, error: unknown): void {
+  #fail(request: ServerRequest, error: unknown): void {
     if (request.answered) return
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
@@ -215,7 +215,7 @@ export class Dispatcher {
   }
 
   /** 405 where other methods have the path, else 404. */
-  #unmatched(request: HttpRequest): HttpError {
+  #unmatched(request: ServerRequest): HttpError {
     const allowed = this.#table.allowedMethods(request.path)
     if (allowed.length === 0) return new HttpError(404)
     return new HttpError(405, undefined, { headers: { Allow: toAllow(allowed) } })
@@ -227,7 +227,7 @@ export class Dispatcher {
   }
 
   /** A pre-flight is answered on every path, a plain OPTIONS on known ones; neither reaches the gate or a handler. */
-  #answerOptions(request: HttpRequest): void {
+  #answerOptions(request: ServerRequest): void {
     const { headers } = request.incoming
     const isPreflight =
       headers.origin !== undefined && headers['access-control-request-method'] !== undefined

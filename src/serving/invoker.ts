@@ -1,9 +1,9 @@
 /** Compiles the call of a handler: `controller.show(request.pathValues[0], request.body)`, nothing looked up per request. */
-import type { HttpRequest } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 import type { requestArguments, Route } from '../routing/route.js'
 
 /** Calls the handler with its arguments taken from the request. Gives what the handler gives, promises too. */
-export type Invoker = (request: HttpRequest) => unknown
+export type Invoker = (request: ServerRequest) => unknown
 
 /** Where each argument is read from. */
 const sources: Readonly<Record<(typeof requestArguments)[number], string>> = {

@@ -11,7 +11,7 @@ import { EventStream } from '../http/events.js'
 import { FileBody } from '../http/file-reply.js'
 import type { TextValues } from '../http/query.js'
 import { Reply } from '../http/reply.js'
-import type { HttpRequest } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 import type { Class } from '../metadata/note.js'
 import { anySuccess } from '../openapi/documented-route.js'
 import type { DeclaredClasses } from './declared-classes.js'
@@ -26,7 +26,7 @@ export interface RouteChecks {
   readonly returns: ((result: unknown) => unknown) | undefined
 }
 
-export type RequestCheck = (request: HttpRequest) => Promise<void> | undefined
+export type RequestCheck = (request: ServerRequest) => Promise<void> | undefined
 
 export interface CheckSettings {
   readonly unknownKeys: 'refuse' | 'drop'
@@ -87,7 +87,7 @@ function compileQueryCheck({ type }: DeclaredType, options: InputOptions): Reque
 const forms: readonly unknown[] = ['application/x-www-form-urlencoded', 'multipart/form-data']
 
 /** By the parser that chose how the body was read, so that both see the same type. */
-function isForm(request: HttpRequest): boolean {
+function isForm(request: ServerRequest): boolean {
   const type = request.incoming.headers['content-type'] ?? ''
   return type !== 'application/json' && forms.includes(readMediaType(type)?.essence)
 }

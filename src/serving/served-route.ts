@@ -1,10 +1,10 @@
 /** A route made ready to serve: everything the request path needs to know about it, decided at bootstrap. */
-import type { HttpRequest } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 import type { ResultRule } from '../http/responder.js'
 import type { Invoker } from './invoker.js'
 
 /** One thing done to a request. Answers a promise only when it has to wait; throws or rejects to refuse. */
-export type Step = (request: HttpRequest) => Promise<void> | undefined
+export type Step = (request: ServerRequest) => Promise<void> | undefined
 
 export interface ServedRoute {
   readonly pathNames: readonly string[]

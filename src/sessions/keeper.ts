@@ -5,20 +5,21 @@
 import { hash, randomBytes } from 'node:crypto'
 import { toSetCookie } from '../http/cookies.js'
 import type { Log } from '../core/log.js'
-import type { HttpRequest, Session } from '../http/request.js'
+import type { Session } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 import { isThenable } from '../core/later.js'
 import type { SessionStore } from './session-store.js'
 import { createSession, emptyData, readOutcome, type SessionOutcome } from './session.js'
 
 export interface SessionKeeper {
   /** Sets `request.session`. Asynchronous only when a cookie came and the store answers later. */
-  open(request: HttpRequest): void | Promise<void>
+  open(request: ServerRequest): void | Promise<void>
   /**
    * Stores what the handler changed, and sets or clears the cookie. After the handler, before the response.
    *
    * @throws {TypeError} when the data has no JSON
    */
-  save(request: HttpRequest): void | Promise<void>
+  save(request: ServerRequest): void | Promise<void>
 }
 
 export interface SessionKeeperOptions {
@@ -43,18 +44,18 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   const unread = new WeakMap<Session, string>()
   let sweptAt = now()
 
-  const openStored = (request: HttpRequest, hash: string, data: string | undefined): void => {
+  const openStored = (request: ServerRequest, hash: string, data: string | undefined): void => {
     request.session = createSession(data === undefined ? undefined : { hash, data })
   }
 
-  const create = (request: HttpRequest, data: string): void | Promise<void> => {
+  const create = (request: ServerRequest, data: string): void | Promise<void> => {
     const id = randomBytes(32).toString('base64url')
     return after(store.write(toHash(id), data, now() + idle * 1000, false), () => {
       setCookie(request, id)
     })
   }
   const replace = (
-    request: HttpRequest,
+    request: ServerRequest,
     { data, destroyed }: SessionOutcome,
     old: string,
   ): void | Promise<void> => {
@@ -65,7 +66,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     setCookie(request, undefined)
     return store.remove(old)
   }
-  const write = (request: HttpRequest, outcome: SessionOutcome): void | Promise<void> => {
+  const write = (request: ServerRequest, outcome: SessionOutcome): void | Promise<void> => {
     const { stored, data } = outcome
     const old = stored?.hash ?? unread.get(request.session)
     const isReplaced = outcome.destroyed || outcome.regenerated
@@ -122,14 +123,14 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   }
 }
 
-function readId(request: HttpRequest): string | undefined {
+function readId(request: ServerRequest): string | undefined {
   if (request.incoming.headers.cookie === undefined) return undefined
   const id = request.cookies[sessionCookie]
   return id !== undefined && idForm.test(id) ? id : undefined
 }
 
 /** @param id undefined clears the cookie */
-function setCookie(request: HttpRequest, id: string | undefined): void {
+function setCookie(request: ServerRequest, id: string | undefined): void {
   const { secure } = request
   const cookie = toSetCookie(
     sessionCookie,

@@ -8,7 +8,7 @@ import type { KeySource } from '../../src/auth/key-source.js'
 import { readPrivateKey, readPublicKeys } from '../../src/auth/pem.js'
 import { HttpError } from '../../src/errors/http-error.js'
 import { silentLog, type Log } from '../../src/core/log.js'
-import { HttpRequest } from '../../src/http/request.js'
+import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
 import type { Pair } from './key-pair.js'
 
@@ -60,17 +60,17 @@ export function makeGate(auth: Auth, options: Partial<GateOptions> = {}): Gate {
 export function makeRequest(
   headers: Record<string, string> = {},
   { method = 'POST', url = '/items' }: { method?: string; url?: string } = {},
-): HttpRequest {
+): ServerRequest {
   const incoming = createIncoming({
     method,
     url,
     headers: Object.entries(headers),
     body: undefined,
   })
-  return new HttpRequest(incoming, new StandInResponse(), { trustProxy: false })
+  return new ServerRequest(incoming, new StandInResponse(), { trustProxy: false })
 }
 
-export function bearer(token: string): HttpRequest {
+export function bearer(token: string): ServerRequest {
   return makeRequest({ authorization: `Bearer ${token}` })
 }
 
@@ -86,7 +86,7 @@ export async function failureOf(run: () => unknown): Promise<HttpError> {
 }
 
 /** The value of a response header that was added on the way, or undefined. */
-export function addedHeader(request: HttpRequest, name: string): string | undefined {
+export function addedHeader(request: ServerRequest, name: string): string | undefined {
   const list = request.responseHeaders ?? []
   const index = list.indexOf(name)
   return index === -1 ? undefined : list[index + 1]

@@ -5,7 +5,7 @@ import { openAccess, tokenAccess } from '../../src/auth/access.js'
 import type { Auth } from '../../src/auth/auth.js'
 import { createKeys } from '../../src/auth/keys.js'
 import { silentLog } from '../../src/core/log.js'
-import type { HttpRequest } from '../../src/http/request.js'
+import type { ServerRequest } from '../../src/http/server-request.js'
 import {
   addedHeader,
   bearer,
@@ -168,7 +168,7 @@ describe('auth.rotate', () => {
 })
 
 describe('who gets no fresh token', () => {
-  const after = async (auth: Auth, request: HttpRequest, open = false) => {
+  const after = async (auth: Auth, request: ServerRequest, open = false) => {
     const gate = makeGate(auth, { apiKey })
     await gate.admit(request, open ? openAccess : tokenAccess)
     await gate.rotate(request)

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { Deadlines, type Waiting } from '../../src/serving/deadlines.js'
 import type { ServedRoute } from '../../src/serving/served-route.js'
-import type { HttpRequest } from '../../src/http/request.js'
+import type { ServerRequest } from '../../src/http/server-request.js'
 
-const request = Object.create(null) as HttpRequest
+const request = Object.create(null) as ServerRequest
 const route = {} as ServedRoute
 const tick = 50
 

@@ -8,7 +8,7 @@ import { events } from '../../src/http/events.js'
 import type { Outgoing } from '../../src/http/exchange.js'
 import { file } from '../../src/http/file-reply.js'
 import { html, redirect, reply } from '../../src/http/reply.js'
-import { HttpRequest } from '../../src/http/request.js'
+import { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder } from '../../src/http/responder.js'
 import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
 import { answerOnce, createMemoryLog, plainRule, type Asked } from '../http/answering-server.js'
@@ -50,12 +50,12 @@ function answerInto(outgoing: Outgoing, handler: () => unknown, asked: Asked): v
     headers: Object.entries(headers),
     body: undefined,
   })
-  const request = new HttpRequest(incoming, outgoing, { trustProxy: false })
+  const request = new ServerRequest(incoming, outgoing, { trustProxy: false })
   respond(request, responder, handler)
 }
 
 function respond(
-  request: HttpRequest,
+  request: ServerRequest,
   responder: ReturnType<typeof createResponder>,
   handler: () => unknown,
 ): void {

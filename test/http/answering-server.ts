@@ -3,7 +3,7 @@ import { createServer, request as send, type IncomingMessage, type Server } from
 import { connect, type AddressInfo } from 'node:net'
 import { createCors, type CorsOptions } from '../../src/http/cors.js'
 import type { Log } from '../../src/core/log.js'
-import { HttpRequest } from '../../src/http/request.js'
+import { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder, type Responder, type ResultRule } from '../../src/http/responder.js'
 
 export const plainRule: ResultRule = { status: 200, notFoundWhenEmpty: false }
@@ -25,7 +25,7 @@ export function createMemoryLog(): Log & { readonly entries: LogEntry[] } {
 export interface AnsweringOptions {
   readonly cors?: CorsOptions
   /** Answers a request. */
-  readonly answer: (request: HttpRequest, responder: Responder) => void
+  readonly answer: (request: ServerRequest, responder: Responder) => void
 }
 
 /** Closed at the end of its block: `await using server = await startAnswering(…)`. */
@@ -38,7 +38,7 @@ export async function startAnswering(options: AnsweringOptions): Promise<Answeri
   const log = createMemoryLog()
   const responder = createResponder({ cors: createCors(options.cors), log })
   const server = createServer((incoming, outgoing) => {
-    options.answer(new HttpRequest(incoming, outgoing, { trustProxy: false }), responder)
+    options.answer(new ServerRequest(incoming, outgoing, { trustProxy: false }), responder)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -133,7 +133,7 @@ export function answerBy(
   asked?: Asked,
   rule: ResultRule = plainRule,
 ): Promise<Answer & { readonly log: LogEntry[] }> {
-  const answer = (request: HttpRequest, responder: Responder) => {
+  const answer = (request: ServerRequest, responder: Responder) => {
     responder.send(request, handler(), rule)
   }
   return answerOnce({ answer }, asked)

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { HttpError } from '../../src/errors/http-error.js'
 import { unreadBody } from '../../src/http/early-answer.js'
 import type { Incoming } from '../../src/http/exchange.js'
-import { HttpRequest } from '../../src/http/request.js'
+import { ServerRequest } from '../../src/http/server-request.js'
 import { createCors } from '../../src/http/cors.js'
 import { createResponder } from '../../src/http/responder.js'
 import { silentLog } from '../../src/core/log.js'
@@ -134,7 +134,7 @@ describe('the time for draining', () => {
     }) as unknown as Incoming
     const outgoing = new StandInResponse()
     const responder = createResponder({ cors: createCors(), log: silentLog })
-    const request = new HttpRequest(incoming, outgoing, { trustProxy: false })
+    const request = new ServerRequest(incoming, outgoing, { trustProxy: false })
     responder.fail(request, new HttpError(413))
     expect((await outgoing.head).status).toBe(413)
     jest.advanceTimersByTime(999)

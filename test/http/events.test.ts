@@ -7,7 +7,7 @@ import { HttpError } from '../../src/errors/http-error.js'
 import { createCors } from '../../src/http/cors.js'
 import { events, toEventText, type EventItem } from '../../src/http/events.js'
 import type { Outgoing } from '../../src/http/exchange.js'
-import type { HttpRequest } from '../../src/http/request.js'
+import type { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder } from '../../src/http/responder.js'
 import { answerTo, createMemoryLog, plainRule, startAnswering } from './answering-server.js'
 
@@ -145,7 +145,7 @@ describe('the heartbeat', () => {
   it('is a comment every 15 seconds, for as long as the client is there', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] })
     const outgoing = new RecordingOutgoing()
-    const request = { outgoing, method: 'GET' } as unknown as HttpRequest
+    const request = { outgoing, method: 'GET' } as unknown as ServerRequest
     const silent = { next: () => new Promise<never>(() => undefined) }
     const responder = createResponder({ cors: createCors(), log: createMemoryLog() })
     responder.send(request, events({ [Symbol.asyncIterator]: () => silent }), plainRule)

@@ -1,7 +1,7 @@
 /** Visitors of a session keeper, and stores and logs that can be looked at. */
 import { expect } from '@jest/globals'
 import { silentLog, type Log } from '../../src/core/log.js'
-import { HttpRequest } from '../../src/http/request.js'
+import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
 import { createSessionKeeper, type SessionKeeper } from '../../src/sessions/keeper.js'
 import { createMemoryStore } from '../../src/sessions/memory-store.js'
@@ -17,12 +17,12 @@ interface Visit {
 export async function visit(
   keeper: SessionKeeper,
   { cookie, https = false }: Visit,
-  use: (request: HttpRequest) => void | Promise<void> = () => undefined,
+  use: (request: ServerRequest) => void | Promise<void> = () => undefined,
 ) {
   const headers: [string, string][] = cookie === undefined ? [] : [['Cookie', cookie]]
   if (https) headers.push(['X-Forwarded-Proto', 'https'])
   const incoming = createIncoming({ method: 'GET', url: '/', headers, body: undefined })
-  const request = new HttpRequest(incoming, new StandInResponse(), { trustProxy: true })
+  const request = new ServerRequest(incoming, new StandInResponse(), { trustProxy: true })
   await keeper.open(request)
   const before: unknown = JSON.parse(JSON.stringify(request.session))
   await use(request)
@@ -77,6 +77,6 @@ export function errorLog(): Log & { readonly errors: string[] } {
   return { ...silentLog, errors, error: (_details, message) => errors.push(message) }
 }
 
-export const setUser = ({ session }: HttpRequest): void => {
+export const setUser = ({ session }: ServerRequest): void => {
   session.user = { id: 7, name: 'Ada' }
 }

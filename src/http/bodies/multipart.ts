@@ -7,7 +7,8 @@ import { isUtf8 } from 'node:buffer'
 import type { Stream, Transform } from 'node:stream'
 import { HttpError } from '../../errors/http-error.js'
 import type { Limits } from '../limits.js'
-import type { HttpRequest, UploadedFiles } from '../request.js'
+import type { UploadedFiles } from '../request.js'
+import type { ServerRequest } from '../server-request.js'
 import { Upload } from '../upload.js'
 import type { UploadedFile } from '../uploaded-file.js'
 import type { BodyPlan } from './body-plan.js'
@@ -29,7 +30,7 @@ export function readBoundary({ parameters }: MediaType): string {
 
 /** @throws {HttpError} 400, 413, 431, whatever `plan.beforeFirstFile` throws; no file is left then */
 export async function readMultipart(
-  request: HttpRequest,
+  request: ServerRequest,
   plan: BodyPlan,
   boundary: string,
 ): Promise<void> {
@@ -42,7 +43,7 @@ type Received = { readonly header: PartHeader; readonly upload: UploadedFile } |
 
 /** One body on its way in. */
 class MultipartReading {
-  readonly #request: HttpRequest
+  readonly #request: ServerRequest
   readonly #plan: BodyPlan
   readonly #limits: Limits
   readonly #source: MultipartSource
@@ -56,7 +57,7 @@ class MultipartReading {
   #failed = false
   #reject: ((failure: unknown) => void) | undefined
 
-  constructor(request: HttpRequest, plan: BodyPlan, source: MultipartSource) {
+  constructor(request: ServerRequest, plan: BodyPlan, source: MultipartSource) {
     this.#request = request
     this.#plan = plan
     this.#limits = plan.limits

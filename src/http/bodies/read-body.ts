@@ -1,6 +1,6 @@
 /** Reads a request's body by its media type. Source: decisions on Requests; specification, Request body parsing. */
 import { HttpError } from '../../errors/http-error.js'
-import type { HttpRequest } from '../request.js'
+import type { ServerRequest } from '../server-request.js'
 import type { BodyPlan } from './body-plan.js'
 import { announcedLength, collect } from './collect.js'
 import { takeFormToken } from './form-token.js'
@@ -35,7 +35,7 @@ const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
  * @throws {HttpError} never at once; the promise rejects with 400, 413, 415 or 431, and with code `CLIENT_GONE` when
  * the connection broke
  */
-export function readBody(request: HttpRequest, plan: BodyPlan): Promise<void> | undefined {
+export function readBody(request: ServerRequest, plan: BodyPlan): Promise<void> | undefined {
   const { headers } = request.incoming
   const length = headers['content-length']
   if (length === undefined ? headers['transfer-encoding'] === undefined : Number(length) === 0) {
@@ -49,7 +49,7 @@ export function readBody(request: HttpRequest, plan: BodyPlan): Promise<void> | 
 }
 
 // Async, so that what it throws rejects.
-async function readByType(request: HttpRequest, plan: BodyPlan): Promise<void> {
+async function readByType(request: ServerRequest, plan: BodyPlan): Promise<void> {
   const { headers } = request.incoming
   refuseEncoded(headers['content-encoding'])
   const type = readMediaType(headers['content-type'] ?? '')
@@ -73,7 +73,7 @@ function readerOf({ essence }: MediaType): BodyReader | undefined {
   return suffixed ? readJson : readers.get(essence)
 }
 
-function readWhole(request: HttpRequest, plan: BodyPlan, reader: BodyReader): Promise<void> {
+function readWhole(request: ServerRequest, plan: BodyPlan, reader: BodyReader): Promise<void> {
   return new Promise((resolve, reject) => {
     const limit = plan.limits.body
     const expected = announcedLength(request.incoming, limit)
@@ -94,7 +94,7 @@ function readWhole(request: HttpRequest, plan: BodyPlan, reader: BodyReader): Pr
   })
 }
 
-function accept(request: HttpRequest, plan: BodyPlan, reader: BodyReader, bytes: Buffer): void {
+function accept(request: ServerRequest, plan: BodyPlan, reader: BodyReader, bytes: Buffer): void {
   if (bytes.length === 0) {
     if (plan.declared) throw bodyRequired()
     return
@@ -104,7 +104,7 @@ function accept(request: HttpRequest, plan: BodyPlan, reader: BodyReader, bytes:
 }
 
 /** A client that waits for `100 Continue` gets it here: the body is wanted. */
-function askForBody({ incoming, outgoing }: HttpRequest): void {
+function askForBody({ incoming, outgoing }: ServerRequest): void {
   if (incoming.headers.expect?.toLowerCase() === '100-continue') outgoing.writeContinue?.()
 }
 

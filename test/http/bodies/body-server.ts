@@ -7,10 +7,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { HttpError } from '../../../src/errors/http-error.js'
 import { readBody, type BodyPlan } from '../../../src/http/bodies/read-body.js'
 import { defaultLimits, type Limits } from '../../../src/http/limits.js'
-import { HttpRequest } from '../../../src/http/request.js'
+import { ServerRequest } from '../../../src/http/server-request.js'
 
 export interface Outcome {
-  readonly request: HttpRequest
+  readonly request: ServerRequest
   /** What `readBody` rejected with. */
   readonly failure: unknown
   /** Temporary folders there were at that moment. */
@@ -22,7 +22,7 @@ export interface BodyServerOptions {
   readonly declared?: boolean
   readonly beforeFirstFile?: BodyPlan['beforeFirstFile']
   /** Runs between the reading and the answer. */
-  readonly handle?: (request: HttpRequest) => unknown
+  readonly handle?: (request: ServerRequest) => unknown
 }
 
 export class BodyServer implements AsyncDisposable {
@@ -37,7 +37,7 @@ export class BodyServer implements AsyncDisposable {
     this.port = (server.address() as AddressInfo).port
     this.url = `http://127.0.0.1:${this.port}/`
     server.on('request', (req, res) => {
-      void this.#answer(new HttpRequest(req, res, { trustProxy: false }), options)
+      void this.#answer(new ServerRequest(req, res, { trustProxy: false }), options)
     })
     // Whoever waits for 100 Continue shall get it from the reading, not from Node.
     server.on('checkContinue', (req, res) => server.emit('request', req, res))
@@ -88,7 +88,7 @@ export class BodyServer implements AsyncDisposable {
     await untilNoFolders()
   }
 
-  async #answer(request: HttpRequest, options: BodyServerOptions): Promise<void> {
+  async #answer(request: ServerRequest, options: BodyServerOptions): Promise<void> {
     const { declared = false, beforeFirstFile, handle } = options
     const limits = { ...defaultLimits, ...options.limits }
     try {
@@ -104,14 +104,14 @@ export class BodyServer implements AsyncDisposable {
     }
   }
 
-  #report(request: HttpRequest, failure: unknown): void {
+  #report(request: ServerRequest, failure: unknown): void {
     const outcome = { request, failure, folders: uploadFolders() }
     if (this.#waiting === undefined) this.#outcomes.push(outcome)
     else this.#waiting(outcome)
     this.#waiting = undefined
   }
 
-  #send({ incoming, outgoing }: HttpRequest, status: number, body: unknown): void {
+  #send({ incoming, outgoing }: ServerRequest, status: number, body: unknown): void {
     const text = JSON.stringify(body)
     const headers = ['Content-Length', String(Buffer.byteLength(text))]
     outgoing.writeHead(status, status === 200 ? headers : [...headers, 'Connection', 'close'])
@@ -124,7 +124,7 @@ function unexpected(failure: unknown) {
   return { status: 500, code: 'UNEXPECTED', message: String(failure) }
 }
 
-function toAnswer({ body, files, formToken }: HttpRequest) {
+function toAnswer({ body, files, formToken }: ServerRequest) {
   if (Buffer.isBuffer(body)) return { bytes: body.toString('hex'), formToken }
   return { kind: body === undefined ? 'undefined' : typeof body, body, files, formToken }
 }

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises'
 import { setImmediate as turn } from 'node:timers/promises'
 import { fetch, FormData } from 'undici'
 import { HttpError } from '../../../src/errors/http-error.js'
-import type { HttpRequest } from '../../../src/http/request.js'
+import type { ServerRequest } from '../../../src/http/server-request.js'
 import type { UploadedFile } from '../../../src/http/uploaded-file.js'
 import { BodyServer, headOf, multipartOf, untilNoFolders, uploadFolders } from './body-server.js'
 
@@ -23,7 +23,7 @@ const file = (name: string, fileName: string, body: string, media = 'text/plain'
 const uploaded = (name: string, size: number, media = 'text/plain') => ({ name, type: media, size })
 
 /** What the request's files hold, as text of one byte a character. */
-async function contentsOf({ files }: HttpRequest): Promise<Record<string, string | string[]>> {
+async function contentsOf({ files }: ServerRequest): Promise<Record<string, string | string[]>> {
   const contents: Record<string, string | string[]> = {}
   const read = async (upload: UploadedFile) => (await upload.bytes()).toString('latin1')
   for (const [name, value] of Object.entries(files)) {
@@ -138,8 +138,8 @@ describe('multipart bodies', () => {
   })
 
   it('brings any names and bytes back as a browser writes them', async () => {
-    const requests: HttpRequest[] = []
-    const handle = async (request: HttpRequest) => {
+    const requests: ServerRequest[] = []
+    const handle = async (request: ServerRequest) => {
       requests.push(request)
       return contentsOf(request)
     }
@@ -188,7 +188,7 @@ describe('multipart bodies', () => {
 describe('uploads on disk', () => {
   it('lie in a folder that others cannot enter, under names of our own', async () => {
     const seen: unknown[] = []
-    const handle = ({ files }: HttpRequest) => {
+    const handle = ({ files }: ServerRequest) => {
       const { path } = files.f as UploadedFile
       const folder = dirname(path)
       seen.push(lstatSync(folder).mode & 0o777, dirname(folder) === tmpdir(), readdirSync(folder))
@@ -203,7 +203,7 @@ describe('uploads on disk', () => {
 
   it('are gone after the response, except for what was moved', async () => {
     const target = join(tmpdir(), `filigree-kept-${process.pid}/`)
-    const handle = async ({ files }: HttpRequest) => ({
+    const handle = async ({ files }: ServerRequest) => ({
       kept: await (files.a as UploadedFile).moveTo(target),
     })
     await using server = await BodyServer.start({ handle })
@@ -220,7 +220,7 @@ describe('uploads on disk', () => {
     const mebi = 1024 * 1024
     let release: (() => void) | undefined
     const held = new Promise<void>((resolve) => (release = resolve))
-    const handle = async ({ files }: HttpRequest) => {
+    const handle = async ({ files }: ServerRequest) => {
       const hash = createHash('sha256')
       await pipeline((files.f as UploadedFile).stream(), hash)
       return { hash: hash.digest('hex') }

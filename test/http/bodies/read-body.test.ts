@@ -5,7 +5,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { readBody } from '../../../src/http/bodies/read-body.js'
 import { defaultLimits } from '../../../src/http/limits.js'
-import { HttpRequest } from '../../../src/http/request.js'
+import { ServerRequest } from '../../../src/http/server-request.js'
 import { BodyServer, textOf, type BodyServerOptions } from './body-server.js'
 
 const json = 'application/json'
@@ -289,7 +289,7 @@ describe('readBody and the connection', () => {
 })
 
 /** A request by no socket, whose bytes are pushed by the test. */
-function standIn(type: string): HttpRequest {
+function standIn(type: string): ServerRequest {
   const incoming = Object.assign(new Readable({ read: () => undefined }), {
     headers: { 'content-type': type, 'transfer-encoding': 'chunked' },
     rawHeaders: [],
@@ -297,10 +297,10 @@ function standIn(type: string): HttpRequest {
     socket: {},
   })
   const outgoing = Object.assign(new PassThrough(), { headersSent: false, writeHead: () => 0 })
-  return new HttpRequest(incoming, outgoing, { trustProxy: false })
+  return new ServerRequest(incoming, outgoing, { trustProxy: false })
 }
 
-async function read(request: HttpRequest): Promise<void> {
+async function read(request: ServerRequest): Promise<void> {
   const limits = { ...defaultLimits, body: 10, multipart: 10 }
   await readBody(request, { limits, declared: false })
 }
