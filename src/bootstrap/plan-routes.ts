@@ -35,7 +35,7 @@ export function planRoutes(
       checkUnknownKeys(whereIs(route), route.options.unknownKeys, problems)
       const status = route.options.status ?? 200
       const checks = compileChecks(classes, { unknownKeys, status }, problems)
-      planned.push(Object.freeze({ route, access, limits, classes, checks }))
+      planned.push(Object.freeze({ route, access, unknownKeys, limits, classes, checks }))
     }
   }
   return planned

@@ -2,47 +2,65 @@
  * Well-known forms of text. Each test runs in time linear in the text: no format has a repetition inside a
  * repetition that could match the same characters, and long text is refused by its length first.
  */
-import { isDate, toMoment } from './kinds/datetime.js'
+import { isDate, momentPattern, toMoment } from './kinds/datetime.js'
 import { isUuid } from './kinds/id.js'
+import type { JsonSchema } from './kinds/kind.js'
 
 export interface Format {
   /** Completes "site must be …": `a URL`. */
   readonly noun: string
   readonly test: (text: string) => boolean
-  /** The name JSON Schema gives it. */
-  readonly schema: string
+  /** The same in the words of JSON Schema: `format` only where that names this very grammar. */
+  readonly schema: JsonSchema
 }
 
+const timeOfDay =
+  /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/
+const slug = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
+const phone = /^\+[1-9]\d{5,14}$/
+
 export const formats = {
-  email: { noun: 'an email address', schema: 'email', test: isEmail },
-  url: { noun: 'an http or https URL', schema: 'uri', test: isUrl },
-  uuid: { noun: 'a UUID', schema: 'uuid', test: isUuid },
-  date: { noun: 'a date such as 2026-11-20', schema: 'date', test: isDate },
+  email: {
+    noun: 'an email address',
+    schema: { format: 'email', pattern: '^[^@]{1,64}@', maxLength: 254 },
+    test: isEmail,
+  },
+  url: {
+    noun: 'an http or https URL',
+    schema: {
+      format: 'iri',
+      pattern: '^[Hh][Tt][Tt][Pp][Ss]?://(?:[^\\s<>"\\\\^`{|}%]|%[0-9A-Fa-f]{2})+$',
+    },
+    test: isUrl,
+  },
+  uuid: { noun: 'a UUID', schema: { format: 'uuid', maxLength: 36 }, test: isUuid },
+  date: { noun: 'a date such as 2026-11-20', schema: { format: 'date' }, test: isDate },
   time: {
     noun: 'a time such as 10:30:00',
-    schema: 'time',
-    test: upTo(
-      30,
-      /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/,
-    ),
+    schema: { pattern: timeOfDay.source },
+    test: upTo(30, timeOfDay),
   },
   'date-time': {
     noun: 'an ISO 8601 date and time',
-    schema: 'date-time',
+    schema: { pattern: '[Tt ]', maxLength: 40, allOf: [{ pattern: momentPattern }] },
     test: (text: string) => text.length > 10 && toMoment(text) !== undefined,
   },
-  hostname: { noun: 'a host name', schema: 'hostname', test: isHostname },
-  ipv4: { noun: 'an IPv4 address', schema: 'ipv4', test: isIpv4 },
-  ipv6: { noun: 'an IPv6 address', schema: 'ipv6', test: isIpv6 },
+  hostname: {
+    noun: 'a host name',
+    schema: { format: 'hostname', pattern: '[^.]$' },
+    test: isHostname,
+  },
+  ipv4: { noun: 'an IPv4 address', schema: { format: 'ipv4' }, test: isIpv4 },
+  ipv6: { noun: 'an IPv6 address', schema: { format: 'ipv6' }, test: isIpv6 },
   slug: {
     noun: 'lower-case letters, digits and single dashes',
-    schema: 'slug',
-    test: upTo(200, /^[a-z0-9]+(?:-[a-z0-9]+)*$/),
+    schema: { pattern: slug.source, maxLength: 200 },
+    test: upTo(200, slug),
   },
   phone: {
     noun: 'an international phone number such as +4930123456',
-    schema: 'phone',
-    test: upTo(16, /^\+[1-9]\d{5,14}$/),
+    schema: { pattern: phone.source },
+    test: upTo(16, phone),
   },
 } as const satisfies Readonly<Record<string, Format>>
 
@@ -62,7 +80,9 @@ function isEmail(text: string): boolean {
 }
 
 function isUrl(text: string): boolean {
-  if (text.length > 8192 || !/^https?:\/\/[^\s\\/]/i.test(text) || /\s/.test(text)) return false
+  if (text.length > 8192 || !/^https?:\/\/[^\s\\/]/i.test(text)) return false
+  // What no IRI has (RFC 3987 §2.2), though browsers mend it.
+  if (/[\s\0-\x1f"<>\\^`{|}]|%(?![0-9a-f]{2})/i.test(text)) return false
   return URL.canParse(text)
 }
 

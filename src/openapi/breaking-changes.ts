@@ -27,13 +27,18 @@ export function findBreakingChanges(before: OpenAPIObject, after: OpenAPIObject)
       after: current.operation,
       documents: { before, after },
     }
-    return [
+    return distinct([
       ...accessChanges(pair),
       ...parameterChanges(pair),
       ...bodyChanges(pair),
       ...responseChanges(pair),
-    ]
+    ])
   })
+}
+
+/** One body in three media types changes once. */
+function distinct(changes: readonly BreakingChange[]): BreakingChange[] {
+  return [...new Map(changes.map((change) => [change.message, change])).values()]
 }
 
 interface OperationPair {

@@ -53,6 +53,7 @@ const responseNames: Readonly<Record<keyof DocResponse, true>> = {
   description: true,
   type: true,
   example: true,
+  headers: true,
 }
 
 const headerNames: Readonly<Record<keyof DocHeader, true>> = {
@@ -81,7 +82,12 @@ function judge(where: string, options: DocOptions, problems: Problem[]): void {
     judgeSample(where, name, options[name], problems)
   }
   if (isRecord(options.responses)) judgeResponses(where, options.responses, problems)
-  if (isRecord(options.headers)) judgeHeaders(where, options.headers, problems)
+  if (isRecord(options.headers)) {
+    judgeHeaders(where, options.headers, problems)
+    for (const name of Object.keys(options.headers).filter((known) => elsewhere.test(known))) {
+      report(where, `header "${name}" is documented by the route itself.`, problems)
+    }
+  }
 }
 
 function judgeSample(where: string, name: string, sample: unknown, problems: Problem[]): void {
@@ -103,6 +109,10 @@ function judgeResponses(where: string, responses: object, problems: Problem[]): 
     if (said.type !== undefined && !namesClass(said.type)) {
       report(place, 'type names no class.', problems)
     }
+    if (isRecord(said.headers)) judgeHeaders(place, said.headers, problems)
+    else if (said.headers !== undefined) {
+      report(place, 'headers is not an object by name.', problems)
+    }
   }
 }
 
@@ -112,9 +122,6 @@ const elsewhere = /^(?:accept|content-type|authorization)$/i
 function judgeHeaders(where: string, headers: object, problems: Problem[]): void {
   for (const [name, said] of Object.entries(headers) as [string, unknown][]) {
     if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) report(where, `"${name}" is no header.`, problems)
-    if (elsewhere.test(name)) {
-      report(where, `header "${name}" is documented by the route itself.`, problems)
-    }
     if (isRecord(said)) refuseUnknownNames(`${where}, header ${name}`, said, headerNames, problems)
     else if (!isText(said)) report(where, `header "${name}" is not described by text.`, problems)
   }

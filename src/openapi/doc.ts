@@ -11,9 +11,11 @@ export interface DocResponse {
   type?: Declared
   /** A sample of the body. */
   example?: unknown
+  /** Headers that come with it, by name: `{ Location: 'Where it is now.' }`. */
+  headers?: Readonly<Record<string, string | DocHeader>>
 }
 
-/** A header that the route reads. Text alone is its description. */
+/** A header that the route reads, or that an answer has. Text alone is its description. */
 export interface DocHeader {
   description?: string
   /** Default false. */

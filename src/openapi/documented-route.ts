@@ -9,6 +9,8 @@ export const anySuccess = 0
 export interface DocumentedRoute {
   readonly route: Route
   readonly access: AccessRule
+  /** What becomes of keys of its body that no field has. */
+  readonly unknownKeys: 'refuse' | 'drop'
   readonly classes: {
     readonly body?: DeclaredType | undefined
     readonly query?: DeclaredType | undefined

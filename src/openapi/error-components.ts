@@ -42,7 +42,20 @@ export const errorResponses = {
     description: 'The route does not take bodies of this media type.',
     content: errorContent,
   },
-  Failure: { description: 'Any other failure.', content: errorContent },
+  Failure: {
+    description: 'Any other failure.',
+    headers: {
+      'Retry-After': {
+        description: 'Seconds to wait before the request is sent again, of 429 and 503.',
+        schema: { type: 'integer' },
+      },
+      'X-Request-Id': {
+        description: 'What the failure is named by in the log, of 5xx.',
+        schema: { type: 'string' },
+      },
+    },
+    content: errorContent,
+  },
 } satisfies Record<string, ResponseObject>
 
 /** A reference to one of them. */

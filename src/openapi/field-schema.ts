@@ -1,12 +1,15 @@
 /** From a described property to its JSON Schema (2020-12, as OpenAPI 3.1 takes it). Source: decisions, Documentation. */
-import type { ReferenceObject, SchemaObject } from 'openapi3-ts/oas31'
+import type { SchemaObject } from 'openapi3-ts/oas31'
 import { formats } from '../fields/formats.js'
 import type { FieldRules } from '../fields/rules.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/note.js'
+import { addBorrowed, borrowedSchema } from './borrowed-schema.js'
+import type { Schema } from './merge-schemas.js'
 import { toPlainJson } from './plain-json.js'
+import { portablePattern } from './portable-pattern.js'
 
-export type Schema = SchemaObject | ReferenceObject
+export type { Schema } from './merge-schemas.js'
 
 /**
  * `@Field('string', { maxLength: 80, nullable: true })` → `{ type: ['string', 'null'], maxLength: 80 }`.
@@ -14,35 +17,63 @@ export type Schema = SchemaObject | ReferenceObject
  * @param refer gives the schema of a nested class, a reference as a rule
  */
 export function fieldSchema(field: ShapeField, refer: (type: Class) => Schema): Schema {
-  const single = field.nested === undefined ? valueSchema(field) : refer(field.nested())
-  const whole: Schema = field.list ? listOf(single, field.rules) : single
+  const whole =
+    field.declared === undefined
+      ? borrowedSchema(field, (nested) => refer(nested()))
+      : addBorrowed(declaredSchema(field, refer), field)
   const schema = field.nullable ? orNull(whole) : whole
   return { ...schema, ...annotations(field) }
 }
 
+/** The schema of a field with `@Field`, without null. */
+function declaredSchema(field: ShapeField, refer: (type: Class) => Schema): Schema {
+  const single = field.nested === undefined ? valueSchema(field) : refer(field.nested())
+  return field.list ? listOf(single, field.declared) : single
+}
+
 /** The schema of one value, or of one item of a list. */
-function valueSchema({ entry, rules, kind }: ShapeField): SchemaObject {
+function valueSchema({ entry, declared: rules = {}, kind }: ShapeField): SchemaObject {
   const schema: SchemaObject = { ...entry.schema }
   if (typeof rules.min === 'number') schema.minimum = rules.min
   if (typeof rules.max === 'number') schema.maximum = rules.max
-  // The rules of a blob count its bytes, JSON Schema would count letters of base64.
-  if (rules.minLength !== undefined && kind !== 'blob') schema.minLength = rules.minLength
-  if (rules.maxLength !== undefined && kind !== 'blob') schema.maxLength = rules.maxLength
-  const pattern = portablePattern(rules.pattern)
-  if (pattern !== undefined) schema.pattern = pattern
+  const size = kind === 'blob' ? base64Length : (length: number) => length
+  if (rules.minLength !== undefined) schema.minLength = size(rules.minLength)
+  if (rules.maxLength !== undefined) schema.maxLength = size(rules.maxLength)
   if (rules.format !== undefined && Object.hasOwn(formats, rules.format)) {
-    schema.format = formats[rules.format].schema
+    Object.assign(schema, formats[rules.format].schema)
   }
+  const pattern = portablePattern(rules.pattern)
+  if (pattern !== undefined) Object.assign(schema, withPattern(schema, pattern))
   if (rules.oneOf !== undefined) schema.enum = [...rules.oneOf]
   return schema
 }
 
-/** Lets null in: `type: ['string', 'null']`, or `anyOf` beside a reference. */
+/** Beside a pattern that the kind or the format has already. */
+function withPattern(schema: SchemaObject, pattern: string): SchemaObject {
+  return schema.pattern === undefined ? { pattern } : { allOf: [{ pattern }] }
+}
+
+/** Characters of the base64 text of so many bytes, padded. */
+function base64Length(bytes: number): number {
+  return 4 * Math.ceil(bytes / 3)
+}
+
+/** Words that say nothing about null: a list of types beside them lets null in. */
+const typedWords: ReadonlySet<string> = new Set(
+  `type minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format contentEncoding
+  items minItems maxItems uniqueItems properties required additionalProperties minProperties enum`.split(
+    /\s+/,
+  ),
+)
+
+/** Lets null in: `type: ['string', 'null']`, or `anyOf` beside what would refuse it. */
 export function orNull(schema: Schema): Schema {
-  if ('$ref' in schema) return { anyOf: [schema, { type: 'null' }] }
-  const { type } = schema
-  if (type === undefined) return schema
-  const types = Array.isArray(type) ? type : [type]
+  if (Object.keys(schema).length === 0) return schema
+  const isPlain = Object.keys(schema).every((word) => typedWords.has(word))
+  if ('$ref' in schema || schema.type === undefined || !isPlain) {
+    return { anyOf: [schema, { type: 'null' }] }
+  }
+  const types = [schema.type].flat()
   const nullable: SchemaObject = { ...schema, type: [...types, 'null'] }
   if (nullable.enum !== undefined) nullable.enum = [...(nullable.enum as unknown[]), null]
   return nullable
@@ -84,17 +115,4 @@ function describe({ description, min, max, pattern }: Readonly<FieldRules>): str
     parts.push(`Matches ${String(pattern)}.`)
   }
   return parts.join(' ')
-}
-
-/** The source of a pattern that means the same in JSON Schema: no flags that change it, valid with the flag `u`. */
-function portablePattern(pattern: RegExp | string | undefined): string | undefined {
-  if (pattern === undefined) return undefined
-  if (typeof pattern !== 'string' && /[imsv]/.test(pattern.flags)) return undefined
-  const source = typeof pattern === 'string' ? pattern : pattern.source
-  try {
-    new RegExp(source, 'u')
-    return source
-  } catch {
-    return undefined
-  }
 }

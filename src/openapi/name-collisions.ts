@@ -6,7 +6,7 @@ import { whereIs } from '../routing/route.js'
 import { docNote } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { reservedSchemas } from './error-components.js'
-import { classSchema, componentName, reachable, type View } from './schemas.js'
+import { classSchema, componentName, inputView, reachable, type View } from './schemas.js'
 
 /** Adds a problem for every name that two unlike classes claim. Classes that look alike may share one. */
 export function findNameCollisions(
@@ -54,7 +54,11 @@ function describe({ type, view }: Claim): string {
   )
 }
 
-function classesOf({ route, classes }: DocumentedRoute): { type: Class; view: View }[] {
+function classesOf({
+  route,
+  classes,
+  unknownKeys,
+}: DocumentedRoute): { type: Class; view: View }[] {
   const { responses } = docNote(route.controller, route.member)
   const documented = [...responses.values()].map(({ type }) =>
     type === undefined ? undefined : resolveType(type),
@@ -63,7 +67,7 @@ function classesOf({ route, classes }: DocumentedRoute): { type: Class; view: Vi
   // The fields of a query are parameters, only its nested classes are schemas.
   const inputs = [classes.body].filter(isDeclared)
   return [
-    ...inputs.map(({ type }) => ({ type, view: 'input' as const })),
+    ...inputs.map(({ type }) => ({ type, view: inputView(unknownKeys) })),
     ...outputs.map(({ type }) => ({ type, view: 'output' as const })),
   ]
 }

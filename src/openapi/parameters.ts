@@ -6,7 +6,8 @@ import type { Pattern } from '../routing/pattern.js'
 import { restType } from '../routing/path-types.js'
 import type { DocHeader } from './doc.js'
 import { fieldSchema } from './field-schema.js'
-import { visibleFields, type Schemas } from './schemas.js'
+import type { Schema } from './merge-schemas.js'
+import { mustBeSent, visibleFields, type Schemas } from './schemas.js'
 
 /** @param names the parameters' names in the document's path, left to right: not always the handler's */
 export function pathParameters(pattern: Pattern, names: readonly string[]): ParameterObject[] {
@@ -34,10 +35,22 @@ function queryParameter(field: ShapeField, schemas: Schemas): ParameterObject {
   return {
     name: field.name,
     in: 'query',
-    required: !field.optional,
+    required: mustBeSent(field),
     ...(description === undefined ? {} : { description }),
-    ...(isJson ? { content: { 'application/json': { schema } } } : { schema }),
+    ...(isJson
+      ? { content: { 'application/json': { schema } } }
+      : { schema: asText(field, schema) }),
   }
+}
+
+/** What is read as a boolean: a query has no other values than texts. */
+function asText(field: ShapeField, schema: Schema): Schema {
+  if (field.kind !== 'boolean' || field.nested !== undefined) return schema
+  const digit: Schema = { type: 'integer', enum: [0, 1] }
+  if ('type' in schema && schema.type === 'array') {
+    return { ...schema, items: { anyOf: [{ type: 'boolean' }, digit] } }
+  }
+  return { anyOf: [schema, digit] }
 }
 
 export function headerParameters(headers: ReadonlyMap<string, DocHeader>): ParameterObject[] {

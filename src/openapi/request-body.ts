@@ -1,11 +1,16 @@
 /** The body of a route: its class, else what its sample shows, and the files it takes. */
-import type { MediaTypeObject, RequestBodyObject, SchemaObject } from 'openapi3-ts/oas31'
+import type {
+  ContentObject,
+  MediaTypeObject,
+  RequestBodyObject,
+  SchemaObject,
+} from 'openapi3-ts/oas31'
 import type { DocNote } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
-import type { Schema } from './field-schema.js'
+import type { Schema } from './merge-schemas.js'
 import { inferSchema } from './infer-schema.js'
 import { toPlainJson } from './plain-json.js'
-import { classSchema, type Schemas } from './schemas.js'
+import { classSchema, inputView, type Schemas } from './schemas.js'
 
 /** @returns `undefined` where the route reads no body */
 export function requestBody(
@@ -22,8 +27,14 @@ export function requestBody(
     return { required: true, content: { 'multipart/form-data': { schema, ...sample } } }
   }
   if (classes.body !== undefined) {
-    const schema = schemas.of(classes.body, 'input')
-    return { required: true, content: { 'application/json': { schema, ...sample } } }
+    const schema = schemas.of(classes.body, inputView(documented.unknownKeys))
+    const content: ContentObject = { 'application/json': { schema, ...sample } }
+    // Forms bring the same fields as text; none of them is a list.
+    if (!classes.body.list) {
+      content['application/x-www-form-urlencoded'] = { schema }
+      content['multipart/form-data'] = { schema }
+    }
+    return { required: true, content }
   }
   if (example !== undefined) {
     const media = typeof example === 'string' ? 'text/plain' : 'application/json'
@@ -57,7 +68,8 @@ function uploadSchema({ classes }: DocumentedRoute, note: DocNote, schemas: Sche
     ...fields,
     type: 'object',
     properties,
-    ...(files.length === 0 ? { additionalProperties: file } : {}),
+    // A part with a file may have any name; the handler looks for those that it knows.
+    ...(files.length === 0 || classes.body !== undefined ? { additionalProperties: file } : {}),
   }
 }
 
@@ -69,7 +81,7 @@ function fieldsBeside(
   schemas: Schemas,
 ): SchemaObject {
   if (type !== undefined) {
-    return classSchema(type, 'input', (nested) =>
+    return classSchema(type, 'looseInput', (nested) =>
       schemas.of({ type: nested, list: false }, 'input'),
     )
   }

@@ -2,6 +2,8 @@
 import { STATUS_CODES } from 'node:http'
 import type {
   ContentObject,
+  HeaderObject,
+  HeadersObject,
   MediaTypeObject,
   ReferenceObject,
   ResponseObject,
@@ -41,25 +43,39 @@ export function responses(
   }
   const rising = [...answers].sort(([first], [second]) => first - second)
   const secured = !documented.access.open
+  const fresh = (answer: ResponseObject): ResponseObject =>
+    secured ? withFreshToken(answer) : answer
   const entries = rising.map(([status, answer]) => [
     String(status),
-    secured && isSuccess(status) && !('$ref' in answer) ? withFreshToken(answer) : answer,
+    isSuccess(status) && !('$ref' in answer) ? fresh(answer) : answer,
   ])
-  return { ...Object.fromEntries(entries), default: errorReference('Failure') } as ResponsesObject
+  const said = Object.fromEntries(entries) as ResponsesObject
+  const open = isOpen(documented, note) ? { '2XX': fresh(anyAnswer), '3XX': redirection } : {}
+  return { ...said, ...open, default: errorReference('Failure') }
 }
 
-/** What the route says it sends, by status. A success without a class is there too: every route has one. */
+/** Whether nothing says what a success of the route is: then whatever its handler returns is one. */
+function isOpen({ route, classes }: DocumentedRoute, note: DocNote): boolean {
+  const declared = [...classes.returns.keys(), ...note.responses.keys()]
+  return route.options.status === undefined && !declared.some((status) => status < 400)
+}
+
+/** What the route says it sends, by status. */
 function declaredAnswers(
-  { route, classes }: DocumentedRoute,
+  documented: DocumentedRoute,
   note: DocNote,
 ): ReadonlyMap<number, DeclaredType | undefined> {
-  const documented = [...note.responses.keys()].filter(isSuccess)
-  const usual = route.options.status ?? documented[0] ?? 200
+  const { route, classes } = documented
+  const successes = [...note.responses.keys()].filter((status) => status < 400)
+  const usual = route.options.status ?? successes.find(isSuccess) ?? 200
   const answers = new Map<number, DeclaredType | undefined>()
   for (const [status, type] of classes.returns)
     answers.set(status === anySuccess ? usual : status, type)
-  const hasSuccess = [...answers.keys()].some((status) => status < 400)
-  if (!hasSuccess) answers.set(usual, undefined)
+  const hasSample = Object.hasOwn(note, 'exampleResponse')
+  const hasSuccess = [...answers.keys(), ...successes].some((status) => status < 400)
+  if (hasSample || (!hasSuccess && !isOpen(documented, note))) {
+    if (![...answers.keys()].some(isSuccess)) answers.set(usual, undefined)
+  }
   return answers
 }
 
@@ -90,6 +106,11 @@ function toResponse({ status, type, sample }: Answer, schemas: Schemas): Respons
 
 /** The route does not say what it sends. */
 const anyContent: ContentObject = { '*/*': { schema: {} } }
+const anyAnswer: ResponseObject = { description: 'What the handler returns.', content: anyContent }
+const redirection: ResponseObject = {
+  description: 'A redirection, where the handler answers with one.',
+  headers: { Location: { description: 'Where to go.', schema: { type: 'string' } } },
+}
 
 /** What is answered before and around the handler, exactly where it is. */
 function ownAnswers(documented: DocumentedRoute, note: DocNote): [number, ReferenceObject][] {
@@ -151,12 +172,45 @@ function documentedAnswer(documented: Documented, schemas: Schemas): ResponseObj
   const named = said.type === undefined ? undefined : resolveType(said.type)
   const type = named ?? (sample === undefined ? undefined : documented.type)
   const description = said.description ?? known?.description ?? STATUS_CODES[status] ?? 'Answer'
-  if (type !== undefined || sample !== undefined) {
-    return { ...toResponse({ status, type, sample }, schemas), description }
+  const headers = documentedHeaders(said)
+  const answer = answerOf(documented, schemas, { type, sample, known })
+  return {
+    ...answer,
+    description,
+    ...(headers === undefined ? {} : { headers: { ...answer.headers, ...headers } }),
   }
-  if (known !== undefined) return { ...known, description }
-  if (status >= 400) return { description, content: errorContent }
-  return { ...toResponse({ status, type: undefined, sample: undefined }, schemas), description }
+}
+
+function documentedHeaders({ headers = {} }: DocResponse): HeadersObject | undefined {
+  const entries = Object.entries(headers).map(([name, said]): [string, HeaderObject] => {
+    const { description, required, example } =
+      typeof said === 'string' ? { description: said } : said
+    return [
+      name,
+      {
+        ...(description === undefined ? {} : { description }),
+        ...(required === true ? { required } : {}),
+        schema: { type: 'string', ...(example === undefined ? {} : { examples: [example] }) },
+      },
+    ]
+  })
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}
+
+interface Known {
+  readonly type: DeclaredType | undefined
+  readonly sample: unknown
+  /** What is known of the answer without `@Doc`. */
+  readonly known: ResponseObject | undefined
+}
+
+function answerOf({ status }: Documented, schemas: Schemas, of: Known): ResponseObject {
+  const { type, sample, known } = of
+  if (type !== undefined || sample !== undefined)
+    return toResponse({ status, type, sample }, schemas)
+  if (known !== undefined) return known
+  if (status >= 400) return { description: '', content: errorContent }
+  return toResponse({ status, type: undefined, sample: undefined }, schemas)
 }
 
 function withFreshToken(answer: ResponseObject): ResponseObject {

@@ -3,10 +3,17 @@ import type { SchemaObject } from 'openapi3-ts/oas31'
 import { readShape, type ShapeField } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/note.js'
-import { fieldSchema, listOf, type Schema } from './field-schema.js'
+import { asksForPresence } from './borrowed-schema.js'
+import { fieldSchema, listOf } from './field-schema.js'
+import type { Schema } from './merge-schemas.js'
 
-/** What a client sends, or what it gets: read-only fields are in no input. */
-export type View = 'input' | 'output'
+/** What a client sends, whether keys that no field has are refused or dropped, or what it gets. Read-only fields are in no input. */
+export type View = 'input' | 'looseInput' | 'output'
+
+/** How a body is seen, by what becomes of keys that no field has. */
+export function inputView(unknownKeys: 'refuse' | 'drop'): View {
+  return unknownKeys === 'refuse' ? 'input' : 'looseInput'
+}
 
 export interface Schemas {
   /** A reference to the class's component, which is made when it is first asked for; a list of it for a list. */
@@ -21,10 +28,13 @@ export function createSchemas(): Schemas {
     const builtIn = builtIns.get(type)
     if (builtIn !== undefined) return builtIn
     const name = componentName(type, view)
-    if (!components.has(name)) {
-      // The place is taken first: the class may lead back to itself.
-      const component: SchemaObject = {}
+    const known = components.get(name)
+    // The place is taken first: the class may lead back to itself.
+    const component: SchemaObject = known ?? {}
+    const closes = view === 'input' && component.additionalProperties === undefined
+    if (known === undefined || closes) {
       components.set(name, component)
+      if (closes) component.additionalProperties = false
       Object.assign(
         component,
         classSchema(type, view, (nested) => refer(nested, view)),
@@ -45,18 +55,41 @@ export function classSchema(
   refer: (nested: Class) => Schema,
 ): SchemaObject {
   const fields = visibleFields(type, view)
-  if (fields.length === 0) return { type: 'object' }
-  const required = fields.filter(isPresent).map(({ name }) => name)
+  const closed = view === 'input' ? { additionalProperties: false } : {}
+  if (fields.length === 0) return { type: 'object', ...closed }
+  const isRecord = readShape(type, []).key !== undefined
+  const present = fields.filter((field) =>
+    view === 'output' ? isSent(field, isRecord) : mustBeSent(field),
+  )
+  const properties = fields.map((field) => [
+    field.name,
+    view === 'output' && isRecord ? storedSchema(field, refer) : fieldSchema(field, refer),
+  ])
   return {
     type: 'object',
-    properties: Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field, refer)])),
-    ...(required.length === 0 ? {} : { required }),
+    properties: Object.fromEntries(properties) as Record<string, Schema>,
+    ...(present.length === 0 ? {} : { required: present.map(({ name }) => name) }),
+    ...closed,
   }
 }
 
-/** A default makes a field optional for who sends it; one that only the server sets is always there. */
-function isPresent({ optional, readOnly, rules }: ShapeField): boolean {
-  return !optional || (readOnly && rules.optional !== true)
+/** Whether a client must send a field: a default makes it optional. */
+export function mustBeSent(field: ShapeField): boolean {
+  return !field.optional && (field.declared !== undefined || asksForPresence(field))
+}
+
+/** Whether an answer always has the field: what only the server sets is there, and what a record has a default for. */
+function isSent(field: ShapeField, isRecord: boolean): boolean {
+  const { optional, readOnly, rules } = field
+  if (!optional) return isRecord || mustBeSent(field)
+  return rules.optional !== true && (readOnly || (isRecord && rules.default !== undefined))
+}
+
+/** A field of a record, whose moments the store has brought into one form. */
+function storedSchema(field: ShapeField, refer: (nested: Class) => Schema): Schema {
+  if (field.kind !== 'datetime' || field.declared === undefined) return fieldSchema(field, refer)
+  const schema = { type: 'string', format: 'date-time' }
+  return fieldSchema({ ...field, entry: { ...field.entry, schema } }, refer)
 }
 
 /** The fields that a client may send, or gets to see. */
@@ -68,10 +101,11 @@ export function visibleFields(type: Class, view: View): readonly ShapeField[] {
 
 /**
  * `Product`, or `ProductInput` for what is sent of a class with read-only fields, its own or those of a class nested in
- * it. Letters that no component's name may have become `_`.
+ * it; `ProductLooseInput` where further keys are let through. Letters that no component's name may have become `_`.
  */
 export function componentName(type: Class, view: View): string {
   const name = type.name === '' ? 'Anonymous' : type.name.replace(/[^\w.-]/g, '_')
+  if (view === 'looseInput') return `${name}LooseInput`
   return view === 'input' && hasReadOnly(type) ? `${name}Input` : name
 }
 

@@ -8,6 +8,8 @@ import type { RouteChecks } from './route-checks.js'
 export interface PlannedRoute {
   readonly route: Route
   readonly access: AccessRule
+  /** The application's, or the route's own. */
+  readonly unknownKeys: 'refuse' | 'drop'
   /** The application's, with the route's own `limit`. */
   readonly limits: Limits
   readonly classes: DeclaredClasses

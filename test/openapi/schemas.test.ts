@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { Field } from 'filigree'
 import { partial, pick } from '../../src/fields/derive.js'
 import { Page } from '../../src/fields/page.js'
+import { momentPattern } from '../../src/fields/kinds/datetime.js'
 import type { FieldRules } from '../../src/fields/rules.js'
 import type { KindName } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
@@ -17,9 +18,21 @@ function schemaOf(kind: KindName, rules: FieldRules): object {
   return fieldSchema(readShape(Sample).byName.get('value')!, () => ({}))
 }
 
+const safeInteger = {
+  type: 'integer',
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+}
+const moment = { type: 'string', maxLength: 40, pattern: momentPattern }
+const base64 = {
+  type: 'string',
+  contentEncoding: 'base64',
+  pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
+}
+
 describe('fieldSchema', () => {
   it.each<[string, KindName, FieldRules, object]>([
-    ['an integer', 'integer', {}, { type: 'integer' }],
+    ['an integer', 'integer', {}, safeInteger],
     ['bounds', 'numeric', { min: 0, max: 9.5 }, { type: 'number', minimum: 0, maximum: 9.5 }],
     [
       'lengths',
@@ -27,11 +40,17 @@ describe('fieldSchema', () => {
       { minLength: 1, maxLength: 80 },
       { type: 'string', minLength: 1, maxLength: 80 },
     ],
-    ['a format', 'string', { format: 'url' }, { type: 'string', format: 'uri' }],
-    ['a moment', 'datetime', {}, { type: 'string', format: 'date-time' }],
-    ['a UUID key', 'id', { key: 'uuid' }, { type: 'string', format: 'uuid' }],
-    ['bytes', 'blob', { maxLength: 9 }, { type: 'string', contentEncoding: 'base64' }],
-    ['any JSON', 'json', {}, {}],
+    ['a format', 'string', { format: 'ipv4' }, { type: 'string', format: 'ipv4' }],
+    [
+      'a format of our own',
+      'string',
+      { format: 'phone' },
+      { type: 'string', pattern: '^\\+[1-9]\\d{5,14}$' },
+    ],
+    ['a moment', 'datetime', {}, moment],
+    ['a UUID key', 'id', { key: 'uuid' }, { type: 'string', format: 'uuid', maxLength: 36 }],
+    ['bytes', 'blob', { maxLength: 9 }, { ...base64, maxLength: 12 }],
+    ['any JSON', 'json', {}, { type: ['object', 'array', 'string', 'number', 'boolean'] }],
     ['values', 'string', { oneOf: ['a', 'b'] }, { type: 'string', enum: ['a', 'b'] }],
     ['null', 'string', { nullable: true }, { type: ['string', 'null'] }],
     [
@@ -44,7 +63,7 @@ describe('fieldSchema', () => {
       'a list',
       'integer',
       { list: true, min: 1, minItems: 1, maxItems: 3 },
-      { type: 'array', items: { type: 'integer', minimum: 1 }, minItems: 1, maxItems: 3 },
+      { type: 'array', items: { ...safeInteger, minimum: 1 }, minItems: 1, maxItems: 3 },
     ],
     [
       'a list or null',
@@ -54,21 +73,27 @@ describe('fieldSchema', () => {
     ],
     ['a pattern', 'string', { pattern: /^\d+$/ }, { type: 'string', pattern: '^\\d+$' }],
     [
-      'a pattern with flags, in words',
+      'a pattern in both cases',
       'string',
-      { pattern: /^a$/i },
-      { type: 'string', description: 'Matches /^a$/i.' },
+      { pattern: /^a[b-d]\d$/i },
+      { type: 'string', pattern: '^[aA][b-dB-D]\\d$' },
+    ],
+    [
+      'a pattern with other flags, in words',
+      'string',
+      { pattern: /^a$/m },
+      { type: 'string', description: 'Matches /^a$/m.' },
     ],
     [
       'moments as bounds, in words',
       'datetime',
       { min: '2026-01-01', description: 'When.' },
-      { type: 'string', format: 'date-time', description: 'When. Not before 2026-01-01.' },
+      { ...moment, description: 'When. Not before 2026-01-01.' },
     ],
-    ['a default', 'integer', { default: 0 }, { type: 'integer', default: 0 }],
-    ['no default that is made anew', 'integer', { default: () => 1 }, { type: 'integer' }],
+    ['a default', 'integer', { default: 0 }, { ...safeInteger, default: 0 }],
+    ['no default that is made anew', 'integer', { default: () => 1 }, safeInteger],
     ['an example', 'string', { example: 'Lamp' }, { type: 'string', examples: ['Lamp'] }],
-    ['what is read only', 'integer', { readOnly: true }, { type: 'integer', readOnly: true }],
+    ['what is read only', 'integer', { readOnly: true }, { ...safeInteger, readOnly: true }],
   ])('writes %s', (_, kind, rules, expected) => {
     expect(schemaOf(kind, rules)).toEqual(expected)
   })

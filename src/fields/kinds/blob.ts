@@ -4,7 +4,11 @@ import type { Kind } from './kind.js'
 export const blob: Kind = {
   storage: 'bytes',
   graphql: 'String',
-  schema: { type: 'string', contentEncoding: 'base64' },
+  schema: {
+    type: 'string',
+    contentEncoding: 'base64',
+    pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
+  },
   noun: 'base64 text',
   test: (value) => value instanceof Uint8Array || isBase64(value),
   read: (value) => (typeof value === 'string' ? Buffer.from(value, 'base64') : value),

@@ -1,10 +1,17 @@
 /** A moment, written as ISO 8601. Sources: decisions, Small print: records; RFC 3339 §5.6. */
 import type { Kind } from './kind.js'
 
+const iso =
+  /^((\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]))(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?:(:[0-5]\d)(\.\d{1,9})?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/
+
+/** The form that is read, calendars apart: what may be left out of RFC 3339's form is optional here. */
+export const momentPattern = iso.source
+
 export const datetime: Kind = {
   storage: 'moment',
   graphql: 'String',
-  schema: { type: 'string', format: 'date-time' },
+  // Not JSON Schema's `date-time`, which needs seconds and an offset.
+  schema: { type: 'string', maxLength: 40, pattern: momentPattern },
   noun: 'an ISO 8601 date and time',
   test: (value) => toMoment(value) !== undefined,
   // A Date from the program becomes text; text stays as it was sent, the store brings it to UTC.
@@ -45,6 +52,3 @@ function inRange(date: Date): string | undefined {
   const text = date.toISOString()
   return text.length === 24 ? text : undefined
 }
-
-const iso =
-  /^((\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]))(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?:(:[0-5]\d)(\.\d{1,9})?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/

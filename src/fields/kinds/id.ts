@@ -13,7 +13,7 @@ export const id: Kind = {
 export const uuidKey: Kind = {
   storage: 'text',
   graphql: 'ID',
-  schema: { type: 'string', format: 'uuid' },
+  schema: { type: 'string', format: 'uuid', maxLength: 36 },
   noun: 'a UUID',
   test: isUuid,
   fromText: (text) => (isUuid(text) ? text : undefined),

@@ -4,7 +4,7 @@ import type { Kind } from './kind.js'
 export const integer: Kind = {
   storage: 'integer',
   graphql: 'Int',
-  schema: { type: 'integer' },
+  schema: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
   noun: 'an integer',
   test: 'Number.isSafeInteger(v)',
   // Turns -0 into 0.

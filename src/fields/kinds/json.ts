@@ -10,7 +10,7 @@ export const deepest = 64
 export const json: Kind = {
   storage: 'json',
   graphql: 'String',
-  schema: {},
+  schema: { type: ['object', 'array', 'string', 'number', 'boolean'] },
   noun: `a JSON value, at most ${deepest} levels deep`,
   test: isJson,
   fromText: (text) => {

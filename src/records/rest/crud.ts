@@ -171,7 +171,7 @@ function writeRoutes(table: Table, database: () => Database): CrudRoute[] {
       operation: 'delete',
       method: 'DELETE',
       path,
-      options: { args: ['id', 'user'] },
+      options: { args: ['id', 'user'], status: 204 },
       run: (id: Id, user: Claims | null) =>
         after(records(user).delete(id), (isGone) => {
           if (!isGone) throw new HttpError(404)

@@ -1,0 +1,89 @@
+/**
+ * What class-validator's rules of one property let pass together. `each` asks for each item of a list, and for the value
+ * itself where it is no list; conditions of the application's own take all that is said beside them back.
+ */
+import { isSent, type Constraint } from '../fields/class-validator.js'
+import { toRules } from '../fields/constraint-rule.js'
+import type { ShapeField } from '../fields/shape.js'
+import { constraintSchema } from './constraint-schema.js'
+import { mergeSchemas, type Schema } from './merge-schemas.js'
+
+/** The rules about the value, and those about each of its items. */
+interface Said {
+  readonly whole: Schema
+  readonly items: Schema | undefined
+}
+
+/** The schema of a property that has no `@Field`, without null for `@IsOptional`. */
+export function borrowedSchema(
+  { constraints, nested }: ShapeField,
+  refer: (nested: NonNullable<ShapeField['nested']>) => Schema,
+): Schema {
+  const { whole, items } = saidOf(constraints)
+  const item = nested === undefined || !nests(constraints) ? items : refer(nested)
+  if (item === undefined) return whole
+  const isList = 'type' in whole && whole.type === 'array'
+  if (isList) return mergeSchemas([whole, { items: item }])
+  return mergeSchemas([oneOrMany(item), whole])
+}
+
+/** What class-validator's rules add to a property with `@Field`. */
+export function addBorrowed(schema: Schema, { constraints, list }: ShapeField): Schema {
+  const { whole, items } = saidOf(constraints)
+  if (items === undefined) return mergeSchemas([schema, whole])
+  return mergeSchemas([schema, whole, list ? { items } : items])
+}
+
+/** Whether one of the rules, no condition letting go of it, refuses a property that is not there. */
+export function asksForPresence({ constraints }: ShapeField): boolean {
+  if (hasOwnCondition(constraints)) return false
+  return plainRules(constraints).some((constraint) =>
+    toRules(constraint).some(({ constraint: rule }) => {
+      const args = { targetName: '', property: '', object: {}, value: undefined }
+      return (
+        rule?.instance.validate(undefined, {
+          ...args,
+          constraints: constraint.note.constraints,
+        }) === false
+      )
+    }),
+  )
+}
+
+function saidOf(constraints: readonly Constraint[]): Said {
+  if (hasOwnCondition(constraints)) return { whole: {}, items: undefined }
+  const whole: Schema[] = []
+  const items: Schema[] = []
+  for (const { name, args, each } of plainRules(constraints)) {
+    const schema = constraintSchema(name, args)
+    if (schema !== undefined) (each ? items : whole).push(schema)
+  }
+  return { whole: mergeSchemas(whole), items: items.length === 0 ? undefined : mergeSchemas(items) }
+}
+
+/** Rules whose meaning is known and that hold whenever a value is there. */
+function plainRules(constraints: readonly Constraint[]): Constraint[] {
+  return constraints.filter(
+    ({ name, args, note }) =>
+      note.validateIf === undefined && constraintSchema(name, args) !== undefined,
+  )
+}
+
+/** `@ValidateIf`: nobody outside of the application knows when the rules hold. */
+function hasOwnCondition(constraints: readonly Constraint[]): boolean {
+  return constraints.some(
+    ({ name, args, note }) =>
+      note.type === 'conditionalValidation' && name !== 'isOptional' && args[0] !== isSent,
+  )
+}
+
+function nests(constraints: readonly Constraint[]): boolean {
+  return constraints.some(({ note }) => note.type === 'nestedValidation')
+}
+
+function oneOrMany(item: Schema): Schema {
+  const many: Schema = { type: 'array', items: item }
+  if ('$ref' in item || item.type !== undefined) return { anyOf: [item, many] }
+  // What says no type lets lists pass as well.
+  return { if: { type: 'array' }, then: many, else: item } as Schema
+}

@@ -1,0 +1,406 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formatsPlugin from 'ajv-formats'
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import * as v from 'class-validator'
+import { bootstrap, Controller, Field, Module, NoAuth, Post, type Application } from 'filigree'
+
+// A CommonJS module, whose default export stands below `default` for the compiler and at the top for Node.
+const addFormats = formatsPlugin as unknown as (ajv: Ajv2020) => void
+
+/** A property's decorators, and what JSON Schema has no words for. */
+interface Sample {
+  readonly name: string
+  readonly decorators: readonly PropertyDecorator[]
+  /** Why the schema may let more pass than the server does. */
+  readonly wider?: string
+}
+
+const checksums = 'checksums and lists of names'
+const calendar = 'calendars'
+
+const sample = (
+  name: string,
+  decorators: PropertyDecorator | readonly PropertyDecorator[],
+  wider?: string,
+): Sample => ({
+  name,
+  decorators: [decorators].flat(),
+  ...(wider === undefined ? {} : { wider }),
+})
+
+enum Color {
+  Red = 'red',
+  Blue = 'blue',
+}
+
+const samples: readonly Sample[] = [
+  sample('string', Field('string')),
+  sample('string of a length', Field('string', { minLength: 2, maxLength: 4 })),
+  sample('nullable string', Field('string', { nullable: true })),
+  sample('optional string', Field('string', { optional: true })),
+  sample('string with a default', Field('string', { default: 'a' })),
+  sample('one of', Field('string', { oneOf: ['a', 'b'] })),
+  sample('one of, or null', Field('string', { oneOf: ['a', 'b'], nullable: true })),
+  sample('pattern', Field('string', { pattern: /^[a-f]+\d?$/ })),
+  sample('pattern without case', Field('string', { pattern: /^[b-f]+x?\d?$/i })),
+  sample('integer', Field('integer')),
+  sample('integer with bounds', Field('integer', { min: 1, max: 5 })),
+  sample('numeric', Field('numeric', { min: -1.5 })),
+  sample('boolean', Field('boolean')),
+  sample('datetime', Field('datetime'), calendar),
+  sample('blob', Field('blob')),
+  sample('blob of a length', Field('blob', { minLength: 1, maxLength: 3 }), 'counts of bytes'),
+  sample('json', Field('json')),
+  sample('nullable json', Field('json', { nullable: true })),
+  sample('list', Field('integer', { list: true, minItems: 1, maxItems: 2 })),
+  ...(
+    [
+      'email',
+      'url',
+      'uuid',
+      'date',
+      'time',
+      'date-time',
+      'hostname',
+      'ipv4',
+      'ipv6',
+      'slug',
+      'phone',
+    ] as const
+  ).map((format) =>
+    sample(
+      `format ${format}`,
+      Field('string', { format }),
+      format === 'date-time' ? calendar : undefined,
+    ),
+  ),
+  sample('@Field with rules of class-validator', [
+    Field('string'),
+    v.IsNotEmpty(),
+    v.Contains('a'),
+  ]),
+  sample('IsDefined', v.IsDefined()),
+  sample('IsOptional', [v.IsOptional(), v.IsString()]),
+  sample('IsNotEmpty', v.IsNotEmpty()),
+  sample('IsEmpty', v.IsEmpty()),
+  sample('Equals', v.Equals('a')),
+  sample('NotEquals', v.NotEquals('a')),
+  sample('IsIn', v.IsIn(['a', 1])),
+  sample('IsNotIn', v.IsNotIn(['a', 1])),
+  sample('IsEnum', v.IsEnum(Color)),
+  sample('IsString', v.IsString()),
+  sample('IsBoolean', v.IsBoolean()),
+  sample('IsObject', v.IsObject()),
+  sample('IsNotEmptyObject', v.IsNotEmptyObject()),
+  sample('IsInt', v.IsInt()),
+  sample('IsInt for each', v.IsInt({ each: true })),
+  sample('IsNotEmpty for each', v.IsNotEmpty({ each: true })),
+  sample('IsArray, IsInt for each', [v.IsArray(), v.IsInt({ each: true })]),
+  sample('IsNumber', v.IsNumber()),
+  sample('IsNumber without decimals', v.IsNumber({ maxDecimalPlaces: 0 })),
+  sample('IsPositive', v.IsPositive()),
+  sample('IsNegative', v.IsNegative()),
+  sample('IsDivisibleBy', v.IsDivisibleBy(3)),
+  sample('Min and Max', [v.Min(1), v.Max(5)]),
+  sample('MinLength', v.MinLength(2)),
+  sample('Length', v.Length(2, 4)),
+  sample('Matches', v.Matches(/^[a-c]+$/i)),
+  sample('Contains', v.Contains('a.')),
+  sample('NotContains', v.NotContains('a')),
+  sample('IsArray', v.IsArray()),
+  sample('ArrayNotEmpty', v.ArrayNotEmpty()),
+  sample('ArrayMinSize and ArrayMaxSize', [v.ArrayMinSize(1), v.ArrayMaxSize(2)]),
+  sample('ArrayContains', v.ArrayContains([1])),
+  sample('ArrayNotContains', v.ArrayNotContains([1])),
+  sample('ArrayUnique', v.ArrayUnique(), 'objects are told apart by identity'),
+  sample('ArrayUnique of texts', [v.ArrayUnique(), v.IsString({ each: true })]),
+  sample('IsDateString', v.IsDateString(), calendar),
+  sample('IsISO8601', v.IsISO8601(), calendar),
+  sample('IsRFC3339', v.IsRFC3339(), calendar),
+  sample('IsEmail', v.IsEmail(), 'the validator knows no idn-email'),
+  sample('IsUrl', v.IsUrl(), 'addresses without a scheme'),
+  sample('IsFQDN', v.IsFQDN(), 'the validator knows no idn-hostname'),
+  sample('IsUUID', v.IsUUID(), 'variants of UUIDs'),
+  sample('IsUUID 4', v.IsUUID('4'), 'variants of UUIDs'),
+  sample('IsIP', v.IsIP(), 'how addresses are shortened'),
+  sample('IsIP 4', v.IsIP('4')),
+  sample('IsAlpha', v.IsAlpha()),
+  sample('IsAlphanumeric', v.IsAlphanumeric()),
+  sample('IsNumberString', v.IsNumberString()),
+  sample('IsBooleanString', v.IsBooleanString()),
+  sample('IsHexadecimal', v.IsHexadecimal()),
+  sample('IsOctal', v.IsOctal()),
+  sample('IsHexColor', v.IsHexColor()),
+  sample('IsMongoId', v.IsMongoId()),
+  sample('IsMilitaryTime', v.IsMilitaryTime()),
+  sample('IsPort', v.IsPort(), 'numbers in a text'),
+  sample('IsAscii', v.IsAscii()),
+  sample('IsJWT', v.IsJWT(), 'lengths of base64'),
+  sample('IsLatitude', v.IsLatitude(), 'numbers that are written with an exponent'),
+  sample('IsLongitude', v.IsLongitude(), 'numbers that are written with an exponent'),
+  sample('IsLatLong', v.IsLatLong(), 'degrees'),
+  sample('IsCreditCard', v.IsCreditCard(), checksums),
+  sample('IsISBN', v.IsISBN(), checksums),
+  sample('IsIBAN', v.IsIBAN(), checksums),
+  sample('IsJSON', v.IsJSON(), 'JSON in a text'),
+  sample('IsLowercase', v.IsLowercase(), 'cases of letters'),
+  sample('IsLocale', v.IsLocale(), checksums),
+  sample('IsMimeType', v.IsMimeType(), checksums),
+  sample('IsPhoneNumber', v.IsPhoneNumber('DE'), checksums),
+  sample('IsBase64', v.IsBase64(), 'counts of characters'),
+  sample(
+    'a rule under a condition',
+    [v.ValidateIf((one: { other?: unknown }) => one.other === 1), v.IsInt()],
+    'conditions',
+  ),
+  sample(
+    "a rule of one's own",
+    v.ValidateBy({ name: 'own', validator: { validate: (value) => value === 7 } }),
+    "rules of one's own",
+  ),
+]
+
+/** A class with one property, `value`, and a route that takes it. */
+function bodyClass({ decorators }: Sample): new () => object {
+  class Body {
+    value: unknown
+  }
+  for (const decorate of decorators) decorate(Body.prototype, 'value')
+  return Body
+}
+
+async function start(): Promise<Application> {
+  const controllers = samples.map((one, index) => {
+    const body = bodyClass(one)
+    Object.defineProperty(body, 'name', { value: `Body${index}` })
+    @Controller(`/${index}`)
+    class Controlled {
+      @Post('/', { body })
+      @NoAuth
+      take() {
+        return { ok: true }
+      }
+    }
+    return Controlled
+  })
+  class AppModule {}
+  Module({ controllers })(AppModule)
+  return bootstrap(AppModule, { listen: false, logger: false })
+}
+
+const interesting: readonly unknown[] = [
+  undefined,
+  null,
+  true,
+  false,
+  0,
+  1,
+  -1,
+  3,
+  5,
+  6,
+  7,
+  1.5,
+  -1.5,
+  2 ** 31,
+  2 ** 53,
+  0.1,
+  90,
+  -90,
+  91,
+  181,
+  '',
+  'a',
+  'A',
+  'b',
+  'ab',
+  'abc',
+  'ABC',
+  'abcde',
+  'a.',
+  'xa.x',
+  'aax',
+  'Ff1',
+  'bX',
+  '😀',
+  '😀😀😀',
+  'ä',
+  '5',
+  '-1.5',
+  '1e3',
+  '.5',
+  '0x1F',
+  '0o17',
+  'true',
+  '1',
+  'red',
+  'Red',
+  '#fff',
+  'fff',
+  '507f1f77bcf86cd799439011',
+  '23:59',
+  '24:00',
+  '8080',
+  '65536',
+  '00',
+  '2026-11-20',
+  '2026-02-30',
+  '2026-11-20T10:00',
+  '2026-11-20T10:00:00Z',
+  '2026-11-20T10:00:00+02:00',
+  '2026-11-20 10:00:00.123Z',
+  '20261120',
+  '2026-W47-5',
+  '2026-324',
+  '2026',
+  '2026-11',
+  '10:30',
+  '10:30:00',
+  '10:30:00Z',
+  '25:00',
+  'a@example.com',
+  'ä@exämple.com',
+  'a@b',
+  'a@@example.com',
+  `${'x'.repeat(65)}@example.com`,
+  'http://example.com/a?b=c#d',
+  'https://exämple.com/ü',
+  'HTTP://EXAMPLE.com',
+  'example.com',
+  'exämple.com',
+  'localhost',
+  'example.com.',
+  'http://a b',
+  'http://a/"x"',
+  'http://a/%zz',
+  'ftp://example.com',
+  '-a.com',
+  '127.0.0.1',
+  '256.1.1.1',
+  '01.2.3.4',
+  '::1',
+  'fe80::1%eth0',
+  '1::2::3',
+  '::ffff:1.2.3.4',
+  'f47ac10b-58cc-4372-a567-0e02b2c3d479',
+  'F47AC10B-58CC-1372-A567-0E02B2C3D479',
+  '00000000-0000-0000-0000-000000000000',
+  'urn:uuid:f47ac10b-58cc-4372-a567-0e02b2c3d479',
+  'lamp-shade',
+  'Lamp',
+  '+4930123456',
+  '+0123',
+  'YQ==',
+  'YWI=',
+  'YWJj',
+  'YWJjZA==',
+  'a===',
+  '52.5,13.4',
+  '90',
+  '-180',
+  '180.5',
+  '(52.5',
+  'aGk.aGk.aGk',
+  '4111111111111111',
+  'DE89370400440532013000',
+  '{"a":1}',
+  'de-DE',
+  'text/plain',
+  'line\nbreak',
+  [],
+  [1],
+  [1, 1],
+  [1, 2],
+  [1, 2, 3],
+  ['a'],
+  ['a', 'a'],
+  ['a', 'b'],
+  [''],
+  [null],
+  ['a', 1],
+  [{}, {}],
+  [[1]],
+  {},
+  { a: 1 },
+  { a: null },
+  { length: 2 },
+]
+
+describe('the document and the server', () => {
+  it('agree about every rule of a body, and the document is never narrower', async () => {
+    await using app = await start()
+    const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false })
+    addFormats(ajv)
+    ajv.addSchema(app.openapi, 'document')
+    const faults: string[] = []
+    for (const [index, one] of samples.entries()) {
+      const validate = ajv.compile({
+        $ref: `document#/paths/~1${index}/post/requestBody/content/application~1json/schema`,
+      })
+      const random = fc.sample(
+        fc.oneof(
+          fc.jsonValue({ maxDepth: 2 }).filter(isPlain),
+          fc.string({ unit: 'binary' }).filter(isSendable),
+        ),
+        { numRuns: 60, seed: index },
+      )
+      for (const value of [...interesting, ...random]) {
+        const body = value === undefined ? {} : { value }
+        const { status } = await app.inject({ method: 'POST', url: `/${index}`, json: body })
+        const said = validate(JSON.parse(JSON.stringify(body)))
+        if (status === 200 && !said)
+          faults.push(
+            `${one.name} is narrower: ${JSON.stringify(value)} (${ajv.errorsText(validate.errors)})`,
+          )
+        if (status !== 200 && said && one.wider === undefined)
+          faults.push(`${one.name} is wider: ${JSON.stringify(value)}`)
+      }
+    }
+    expect(faults).toEqual([])
+  })
+
+  it('agree about keys that no field has, refused or dropped', async () => {
+    class Named {
+      @Field('string') name!: string
+    }
+    @Controller('/')
+    class Both {
+      @Post('/strict', { body: Named }) @NoAuth strict() {
+        return 'ok'
+      }
+      @Post('/loose', { body: Named, unknownKeys: 'drop' }) @NoAuth loose() {
+        return 'ok'
+      }
+    }
+    @Module({ controllers: [Both] })
+    class AppModule {}
+    await using app = await bootstrap(AppModule, { listen: false, logger: false })
+    const ajv = new Ajv2020({ strict: false, logger: false })
+    ajv.addSchema(app.openapi, 'document')
+    for (const path of ['strict', 'loose']) {
+      const { status } = await app.inject({
+        method: 'POST',
+        url: `/${path}`,
+        json: { name: 'a', more: 1 },
+      })
+      const validate = ajv.compile({
+        $ref: `document#/paths/~1${path}/post/requestBody/content/application~1json/schema`,
+      })
+      expect([path, status, validate({ name: 'a', more: 1 })]).toEqual(
+        path === 'strict' ? [path, 400, false] : [path, 200, true],
+      )
+    }
+  })
+})
+
+/** A value that JSON bodies and the validator's arithmetic can take: no key `__proto__`, no number beyond 2⁵³. */
+function isPlain(value: unknown): boolean {
+  if (typeof value === 'number') return Math.abs(value) <= 2 ** 53 || !Number.isInteger(value)
+  return !JSON.stringify(value).includes('__proto__')
+}
+
+/** Lone surrogates and NUL are in no text that is sent, whatever the rule. */
+function isSendable(text: string): boolean {
+  return !/[\p{Surrogate}\0]/u.test(text)
+}
