@@ -27,7 +27,9 @@ export type { Log } from './core/log.js'
 
 export { NoAuth, Secured, type SecuredOptions } from './auth/decorators.js'
 export type { Guard } from './auth/access.js'
-export { Auth, type TokenOptions } from './auth/auth.js'
+export { Auth, type VerifyOptions } from './auth/auth.js'
+export type { TokenOptions } from './auth/token-claims.js'
+export type { Renew } from './auth/renewal.js'
 export type { AuthOptions } from './auth/options.js'
 export type { SessionStore } from './sessions/session-store.js'
 

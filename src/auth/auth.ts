@@ -1,33 +1,38 @@
 /** Makes, checks and revokes tokens: RS256 JWTs (RFC 7519). Source: specification, Authentication 3 and 4. */
-import { randomUUID } from 'node:crypto'
+import { attempt, type Later } from '../core/later.js'
 import type { Log } from '../core/log.js'
+import { HttpError } from '../errors/http-error.js'
 import type { Claims } from '../http/request.js'
 import { findClaimFault } from './claim-faults.js'
-import { readSeconds } from './duration.js'
 import { checkToken, clockTolerance, signToken } from './jose.js'
 import type { Keys } from './keys.js'
 import type { Rotation } from './options.js'
 import type { PublicKey } from './pem.js'
 import { RememberedTokens } from './remembered-tokens.js'
-import { createMemoryRevocations, type Revocations } from './revocations.js'
-import { isDue, renewedClaims } from './rotation.js'
+import { createRenewal, type Renew, type Renewal } from './renewal.js'
+import {
+  createMemoryRevocations,
+  toStoredName,
+  toTrace,
+  type Revocations,
+  type TokenTrace,
+} from './revocations.js'
+import { endOfRotation } from './rotation.js'
+import { toTokenClaims, type TokenOptions } from './token-claims.js'
 import { mostTokenBytes, readTokenHeader } from './token-form.js'
+import { WatchedTokens } from './watched-tokens.js'
 
-/** What one token says beyond its payload. Where a name is missing, the payload's own claim or the application's default counts. */
-export interface TokenOptions {
-  /** Its life: seconds, or text such as `15m`. Default the application's `auth.expiresIn`: 1 hour. */
-  readonly expiresIn?: number | string
-  /** When it starts to be good, from now: seconds, or text such as `1m`. Default at once. */
-  readonly notBefore?: number | string
-  readonly audience?: string | readonly string[]
-  readonly issuer?: string
-  readonly subject?: string
+export interface VerifyOptions {
+  /** The audience that the token must name, in place of the application's: for tokens that open no route. */
+  readonly audience?: string
 }
 
 export interface AuthSettings {
   readonly keys: Keys
   readonly log: Log
   readonly rotate: Rotation
+  /** Default: all claims are kept. */
+  readonly renew?: Renew | undefined
   readonly issuer: string | undefined
   readonly audience: string | readonly string[] | undefined
   /** Seconds. */
@@ -44,16 +49,26 @@ export class Auth {
   readonly #now: () => number
   readonly #revocations: Revocations
   readonly #remembered = new RememberedTokens()
-  /** The fresh token of claims, kept while it is the one to send, so that a client that ignores it costs one signature. */
-  readonly #renewed = new WeakMap<Claims, { readonly token: string; readonly claims: Claims }>()
+  readonly #watched: WatchedTokens
+  readonly #renewal: Renewal
   /** Grows when something is forgotten, so that a check that began before is not remembered after. */
   #era = 0
 
   constructor(settings: AuthSettings) {
+    const { rotate, renew, log, keys } = settings
     this.#settings = settings
     this.#now = settings.now ?? Date.now
     this.#revocations = settings.revocations ?? createMemoryRevocations(this.#now)
-    settings.keys.onChange(() => {
+    this.#watched = new WatchedTokens({ revocations: this.#revocations, log, now: this.#now })
+    this.#renewal = createRenewal({
+      rotate,
+      renew,
+      log,
+      sign: (claims) => this.#sign(claims),
+      isRevoked: (claims) => this.#isRevoked(claims),
+      end: (claims) => this.#revoke(toTrace(claims).name, endOfRotation(claims) * 1000),
+    })
+    keys.onChange(() => {
       this.#era++
       this.#remembered.clear()
     })
@@ -68,22 +83,28 @@ export class Auth {
    * @throws {Error} where there is no private key
    */
   async getToken(payload: Claims, options: TokenOptions = {}): Promise<string> {
-    const token = await this.#sign(this.#toClaims(payload, options))
+    const now = Math.floor(this.#now() / 1000)
+    const token = await this.#sign(toTokenClaims(payload, options, this.#settings, now))
     if (token.length <= mostTokenBytes) return token
     throw new RangeError(
       `Auth.getToken: the token has ${token.length} bytes, ${mostTokenBytes} are accepted. Put less into its payload.`,
     )
   }
 
-  /** The claims of a good token, deeply frozen, or null. Never throws for a bad token; the log says at `debug` why. */
-  async verify(token: string): Promise<Claims | null> {
-    const known = this.remembered(token)
+  /**
+   * The claims of a good token, deeply frozen, or null. Never throws for a bad token; the log says at `debug` why.
+   *
+   * @throws {HttpError} 503 where the database cannot be asked whether the token was revoked
+   */
+  async verify(token: string, { audience }: VerifyOptions = {}): Promise<Claims | null> {
+    const known = audience === undefined ? this.remembered(token) : undefined
     if (known !== undefined) return known
     try {
-      const verdict = await this.#check(token)
+      const verdict = await this.#check(token, audience)
       if (typeof verdict !== 'string') return verdict
       this.#settings.log.debug({ reason: verdict }, 'a token was refused')
     } catch (error) {
+      if (error instanceof HttpError) throw error
       this.#settings.log.error({ err: error }, 'a token cannot be checked')
     }
     return null
@@ -101,41 +122,64 @@ export class Auth {
    *
    * @param until when no such token can be alive any more, so that the entry may be dropped: a date, or seconds since
    * 1970 like `exp`. Default: kept for good.
+   * @returns false where it was called back already: of several who use a token up at the same time one alone gets true
    */
-  async revoke(jti: string, until?: Date | number): Promise<void> {
+  async revoke(jti: string, until?: Date | number): Promise<boolean> {
     if (typeof jti !== 'string' || jti === '')
       throw new TypeError("Auth.revoke: jti is no text. Give the token's claim of that name.")
     const end = until instanceof Date ? until.getTime() : (until ?? Infinity) * 1000
     if (Number.isNaN(end))
       throw new TypeError('Auth.revoke: until is no date. Give a Date, or seconds since 1970.')
-    // A token is taken for a little longer than it says.
-    await this.#revocations.add(jti, end + clockTolerance * 1000)
-    this.#era++
-    this.#remembered.forget(jti)
+    return this.#revoke(toStoredName(jti), end)
   }
 
   /**
-   * The token that follows one with these claims: the same claims, a life of the same length from now.
+   * Calls back all tokens of a subject that were issued until now, and what rotation made of them. Who signs in later
+   * than a second after it is let in again.
    *
-   * @returns `undefined` when none is due: too early, 12 h after the first sign-in, revoked, or no key to sign with
+   * @param subject the claim `sub`
    */
-  renew(claims: Claims): string | undefined | Promise<string | undefined> {
-    const { rotate, keys } = this.#settings
-    const now = Math.floor(this.#now() / 1000)
-    if (!keys.canSign || !isDue(claims, rotate, now)) return undefined
-    const next = renewedClaims(claims, rotate, now)
-    return next === undefined ? undefined : this.#renew(claims, next, now)
+  async revokeAll(subject: string): Promise<void> {
+    if (typeof subject !== 'string' || subject === '')
+      throw new TypeError("Auth.revokeAll: sub is no text. Give the token's claim of that name.")
+    const name = toStoredName(subject)
+    const second = Math.floor(this.#now() / 1000)
+    await this.#ask(() => this.#revocations.addSubject(name, second))
+    this.#forget((trace) => trace.subject === name && trace.signedIn <= second)
   }
 
-  async #renew(claims: Claims, next: Claims, now: number): Promise<string | undefined> {
-    if (await this.#isRevoked(claims)) return undefined
-    const kept = this.#renewed.get(claims)
-    if (kept !== undefined && !isDue(kept.claims, this.#settings.rotate, now, kept.claims.iat)) {
-      return kept.token
-    }
-    const token = await this.#sign(next)
-    this.#renewed.set(claims, { token, claims: next })
-    return token
+  /**
+   * Calls `end` once when a token with these claims is called back: at once in this process, within 5 seconds in others.
+   *
+   * @returns ends the watch
+   */
+  watch(claims: Claims, end: () => void): () => void {
+    return this.#watched.watch(claims, end)
+  }
+
+  /**
+   * The token that follows one with these claims: the same claims, or what `auth.renew` makes of them, and a life of the
+   * same length from now.
+   *
+   * @returns `undefined` when none is due: too early, 12 h after the first sign-in, revoked, not renewed, or no key to
+   * sign with
+   */
+  renew(claims: Claims): string | undefined | Promise<string | undefined> {
+    if (!this.#settings.keys.canSign) return undefined
+    return this.#renewal(claims, Math.floor(this.#now() / 1000))
+  }
+
+  async #revoke(name: string, end: number): Promise<boolean> {
+    // A token is taken for a little longer than it says.
+    const isNew = await this.#ask(() => this.#revocations.add(name, end + clockTolerance * 1000))
+    this.#forget((trace) => trace.name === name)
+    return isNew
+  }
+
+  #forget(isRevoked: (trace: TokenTrace) => boolean): void {
+    this.#era++
+    this.#remembered.forget((claims) => isRevoked(toTrace(claims)))
+    this.#watched.endRevoked(isRevoked)
   }
 
   async #sign(claims: Claims): Promise<string> {
@@ -143,36 +187,52 @@ export class Auth {
     return signToken(claims, key, kid)
   }
 
-  async #check(token: string): Promise<Claims | string> {
+  async #check(token: string, audience: string | undefined): Promise<Claims | string> {
     if (typeof token !== 'string') return 'no text'
     const header = readTokenHeader(token)
     if (typeof header === 'string') return header
     const era = this.#era
     const candidates = await this.#settings.keys.checking(header.kid)
-    const verdict = await this.#checkWith(token, candidates)
+    const verdict = await this.#checkWith(token, candidates, audience)
     if (typeof verdict === 'string') return verdict
     if (await this.#isRevoked(verdict)) return 'revoked'
     const claims = freezeDeep(verdict)
-    if (era === this.#era) this.#remember(token, claims)
+    if (era === this.#era && audience === undefined) this.#remember(token, claims)
     return claims
   }
 
-  async #checkWith(token: string, keys: readonly PublicKey[]): Promise<Claims | string> {
+  async #checkWith(
+    token: string,
+    keys: readonly PublicKey[],
+    ownAudience: string | undefined,
+  ): Promise<Claims | string> {
     const { issuer, audience } = this.#settings
     const now = this.#now()
+    const checks = { issuer, audience: ownAudience ?? audience, now }
     let fault = 'no key of this kid'
     for (const { key } of keys) {
-      const verdict = await checkToken(token, key, { issuer, audience, now })
+      const verdict = await checkToken(token, key, checks)
       if (verdict.claims !== undefined) {
-        return findClaimFault(verdict.claims, audience !== undefined, now) ?? verdict.claims
+        return findClaimFault(verdict.claims, checks.audience !== undefined, now) ?? verdict.claims
       }
       fault = verdict.fault
     }
     return fault
   }
 
-  #isRevoked({ jti }: Claims): boolean | Promise<boolean> {
-    return typeof jti === 'string' && this.#revocations.has(jti, this.#now())
+  #isRevoked(claims: Claims): Later<boolean> {
+    return this.#ask(() => this.#revocations.has(toTrace(claims), this.#now()))
+  }
+
+  /** Who cannot be asked leaves everything open, which is no fault of the token. */
+  #ask<T>(question: () => Later<T>): Later<T> {
+    return attempt(question, (cause) => {
+      throw new HttpError(503, 'The database is not available at the moment.', {
+        code: 'DATABASE_UNAVAILABLE',
+        headers: { 'retry-after': '1' },
+        cause,
+      })
+    })
   }
 
   #remember(token: string, claims: Claims): void {
@@ -180,43 +240,6 @@ export class Auth {
     const end = ((claims.exp ?? 0) + clockTolerance) * 1000
     this.#remembered.add(token, claims, Math.min(end, this.#now() + trust))
   }
-
-  #toClaims(payload: Claims, options: TokenOptions): Claims {
-    if (typeof payload !== 'object' || (payload as unknown) === null || Array.isArray(payload)) {
-      throw new TypeError(
-        'Auth.getToken: the payload is no object of claims. Give one, such as { sub: "ada" }.',
-      )
-    }
-    const now = Math.floor(this.#now() / 1000)
-    const { subject, notBefore } = options
-    const { exp = now + this.#settings.expiresIn, jti = randomUUID() } = payload
-    if (!Number.isFinite(exp))
-      throw new TypeError(
-        'Auth.getToken: exp is no number of seconds. Count them from 1970, or give expiresIn.',
-      )
-    const issuer = options.issuer ?? payload.iss ?? this.#settings.issuer
-    const audience = options.audience ?? payload.aud ?? this.#settings.audience
-    return {
-      ...payload,
-      ...(subject === undefined ? {} : { sub: subject }),
-      ...(issuer === undefined ? {} : { iss: issuer }),
-      ...(audience === undefined ? {} : { aud: audience }),
-      ...(notBefore === undefined ? {} : { nbf: now + toSeconds('notBefore', notBefore) }),
-      iat: now,
-      exp: options.expiresIn === undefined ? exp : now + toSeconds('expiresIn', options.expiresIn),
-      jti,
-      auth_time: payload.auth_time ?? now,
-    }
-  }
-}
-
-function toSeconds(name: string, value: number | string): number {
-  const seconds = readSeconds(value)
-  if (seconds !== undefined) return seconds
-  const given = JSON.stringify(value)
-  throw new TypeError(
-    `Auth.getToken: ${name} ${given} is no length of time. Give seconds, or text such as "15m".`,
-  )
 }
 
 /** One claims object serves every request with its token: none may change it for the others. */

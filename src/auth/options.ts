@@ -3,6 +3,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { readSeconds } from './duration.js'
+import type { Renew } from './renewal.js'
 import { readKeySource, type KeyOptions, type KeySource } from './key-source.js'
 
 /** When a response brings a fresh token: past half the token's life, every time, or not at all. */
@@ -14,6 +15,11 @@ export interface AuthOptions {
   readonly formToken?: boolean
   /** Default `'half-life'`. */
   readonly rotate?: Rotation
+  /**
+   * Asked at each rotation, so that roles are current and a blocked user stops there: the claims of the fresh token, or
+   * null, which ends the old one with the next request. Where it throws no fresh token is sent. Default: all claims stay.
+   */
+  readonly renew?: Renew
   /** Written into tokens as `iss`, and required of them. Default none: not checked. */
   readonly issuer?: string
   /** Written into tokens as `aud`, and required of them: one of a list suffices. Default none: tokens with `aud` are refused. */
@@ -46,6 +52,7 @@ export interface ResolvedAuthOptions {
   readonly apiKey: string | undefined
   readonly formToken: boolean
   readonly rotate: Rotation
+  readonly renew: Renew | undefined
   readonly issuer: string | undefined
   readonly audience: string | readonly string[] | undefined
   /** Seconds. */
@@ -61,6 +68,7 @@ const names: Readonly<Record<keyof AuthOptions, true>> = {
   issuer: true,
   jwks: true,
   keys: true,
+  renew: true,
   rotate: true,
 }
 
@@ -80,6 +88,7 @@ export function resolveAuthOptions(
     apiKey: readApiKey(environment.APP_API_KEY, problems),
     formToken: given.formToken === true,
     rotate: given.rotate ?? 'half-life',
+    renew: given.renew,
     issuer,
     audience: typeof audience === 'object' ? Object.freeze([...audience]) : audience,
     expiresIn: readSeconds(given.expiresIn ?? '1h') ?? 3600,
@@ -99,6 +108,9 @@ function checkOptions(options: AuthOptions, problems: Problem[]): void {
   if (rotate !== undefined && !rotations.includes(rotate)) {
     const hint = didYouMean(rotate, rotations)
     refuse(`rotate "${rotate}" is unknown.`, `${hint} One of ${rotations.join(', ')}.`.trim())
+  }
+  if (options.renew !== undefined && typeof options.renew !== 'function') {
+    refuse('renew is no function.', 'Give one: async (claims) => claims, or null to end the token.')
   }
   if (issuer !== undefined && !isName(issuer)) {
     refuse('issuer is no text.', 'Give the issuer as it stands in the claim "iss".')

@@ -47,10 +47,10 @@ export class RememberedTokens {
     this.#entries.set(toDigest(token), { claims, until, used: false })
   }
 
-  /** Forgets all tokens of this `jti`. */
-  forget(jti: string): void {
+  /** Forgets all tokens with such claims. */
+  forget(isMeant: (claims: Claims) => boolean): void {
     for (const [digest, { claims }] of this.#entries) {
-      if (claims.jti === jti) this.#entries.delete(digest)
+      if (isMeant(claims)) this.#entries.delete(digest)
     }
   }
 

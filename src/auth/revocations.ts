@@ -1,28 +1,80 @@
-/** Tokens that were called back before they expire. Source: decisions, Authentication, "Revocation". */
+/** Tokens that were called back before they expire. Source: decisions, Authentication, "Revocation", and "Sign-in". */
+import { createHash } from 'node:crypto'
+import type { Later } from '../core/later.js'
+import type { Claims } from '../http/request.js'
+import { firstSignIn } from './rotation.js'
+
+/** By what a token can be called back: by itself, and with all of its subject's. */
+export interface TokenTrace {
+  /** Its `jti`, which rotation keeps; of a token without one its content. */
+  readonly name: string
+  /** Undefined for a token without `sub`. */
+  readonly subject: string | undefined
+  /** When its row of tokens began, in whole seconds since 1970: rotation does not move it. */
+  readonly signedIn: number
+}
 
 /**
  * Where revocations are kept. In memory they hold for this process; a store in the database holds for all of them.
- * Times are milliseconds since 1970.
+ * Times are milliseconds since 1970 unless they say otherwise.
  */
 export interface Revocations {
-  /** @param until when the entry may be dropped; `Infinity` keeps it */
-  add(jti: string, until: number): void | Promise<void>
-  has(jti: string, now: number): boolean | Promise<boolean>
+  /**
+   * @param until when the entry may be dropped; `Infinity` keeps it
+   * @returns false where it was called back already
+   */
+  add(name: string, until: number): Later<boolean>
+  /** Calls back what the subject has signed in to, up to and with this second since 1970. */
+  addSubject(subject: string, second: number): Later<void>
+  has(trace: TokenTrace, now: number): Later<boolean>
+  /** Those of many that were called back, asked at once. */
+  among(traces: readonly TokenTrace[], now: number): Later<ReadonlySet<TokenTrace>>
   /** Milliseconds that a `false` of `has` may be believed: others may revoke meanwhile. Default for ever. */
   readonly trustFor?: number
+}
+
+export function toTrace(claims: Claims): TokenTrace {
+  const { jti, sub } = claims
+  const isNamed = typeof jti === 'string' && jti !== ''
+  return {
+    name: isNamed ? toStoredName(jti) : toDigest(JSON.stringify(claims)),
+    subject: typeof sub === 'string' && sub !== '' ? toStoredName(sub) : undefined,
+    signedIn: Math.max(0, Math.floor(firstSignIn(claims))),
+  }
+}
+
+/** NUL, and halves of characters. */
+const unstorable = /[\0\ud800-\udfff]/u
+
+/** A `jti` or `sub` as every store can keep it: what is very long or no text to a database goes by its digest. */
+export function toStoredName(name: string): string {
+  return name.length <= 255 && !unstorable.test(name) ? name : toDigest(name)
 }
 
 /** Revocations of this process alone. */
 export function createMemoryRevocations(now: () => number = Date.now): Revocations {
   const revoked = new Map<string, number>()
+  const subjects = new Map<string, number>()
+  const has = ({ name, subject, signedIn }: TokenTrace, at: number): boolean =>
+    (revoked.get(name) ?? 0) > at || signedIn <= (subjects.get(subject ?? '') ?? -1)
   return {
-    add: (jti, until) => {
+    add: (name, until) => {
       const present = now()
       for (const [other, end] of revoked) {
         if (end <= present) revoked.delete(other)
       }
-      revoked.set(jti, Math.max(until, revoked.get(jti) ?? 0))
+      const before = revoked.get(name)
+      revoked.set(name, Math.max(until, before ?? 0))
+      return before === undefined
     },
-    has: (jti, at) => (revoked.get(jti) ?? 0) > at,
+    addSubject: (subject, second) => {
+      subjects.set(subject, Math.max(second, subjects.get(subject) ?? 0))
+    },
+    has,
+    among: (traces, at) => new Set(traces.filter((trace) => has(trace, at))),
   }
+}
+
+function toDigest(text: string): string {
+  return `sha256:${createHash('sha256').update(text).digest('base64url')}`
 }

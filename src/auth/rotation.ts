@@ -33,7 +33,12 @@ export function renewedClaims(claims: Claims, rotate: Rotation, now: number): Cl
   return isGain ? { ...claims, iat: now, exp: end, auth_time: started } : undefined
 }
 
-/** Tokens made here carry it as `auth_time`; those made elsewhere count from their `iat`. */
-function firstSignIn({ auth_time: signedIn, iat = 0 }: Claims): number {
+/** Seconds since 1970 behind which nothing that rotation made of these claims, or will make, is good any more. */
+export function endOfRotation(claims: Claims): number {
+  return Math.max(claims.exp ?? 0, firstSignIn(claims) + longestRotation)
+}
+
+/** Tokens made here carry it as `auth_time`; those made elsewhere count from their `iat`. In seconds since 1970. */
+export function firstSignIn({ auth_time: signedIn, iat = 0 }: Claims): number {
   return typeof signedIn === 'number' && signedIn <= iat ? signedIn : iat
 }

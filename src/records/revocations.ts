@@ -1,8 +1,8 @@
 /** Revoked tokens in the database, known to every process that uses it. Source: decisions, Authentication, "Revocation". */
-import type { Revocations } from '../auth/revocations.js'
+import type { Revocations, TokenTrace } from '../auth/revocations.js'
 import type { Database } from './database.js'
-import type { Statement } from './engines/engine.js'
-import { after } from '../core/later.js'
+import type { Row, Statement } from './engines/engine.js'
+import { after, type Later } from '../core/later.js'
 import { ensureTable } from './own-tables.js'
 
 export interface DatabaseRevocationsOptions {
@@ -15,45 +15,118 @@ export interface DatabaseRevocationsOptions {
 /** The largest moment that JavaScript's dates know: for ever. */
 const never = 8.64e15
 
-/** @returns once its table is there */
+/** Tokens that one statement asks about. */
+const mostAtOnce = 1000
+
+/** @returns once its tables are there */
 export async function createDatabaseRevocations(
   database: Database,
   { trustFor = 5000, now = Date.now }: DatabaseRevocationsOptions = {},
 ): Promise<Revocations> {
-  await ensureTable(database, 'filigree_revocation', createTable)
+  await ensureTable(database, 'filigree_revocation', createTokens)
+  await ensureTable(database, 'filigree_revoked_subject', createSubjects)
   const { engine } = database.context
-  const { add, has, sweep } = writeStatements(engine.dialect.name)
+  const statements = writeStatements(engine.dialect.name)
+  const among = async (
+    traces: readonly TokenTrace[],
+    at: number,
+    found: Set<TokenTrace>,
+  ): Promise<void> => {
+    const asked = [namesOf(traces.map(({ name }) => name)), at]
+    const names = new Set((await engine.rows(statements.names, asked)).map(([name]) => name))
+    const subjects = namesOf(traces.flatMap(({ subject }) => subject ?? []))
+    const ends = new Map((await engine.rows(statements.subjects, [subjects])).map(toEnd))
+    for (const trace of traces) {
+      const until = ends.get(trace.subject)
+      const isEnded = until !== undefined && trace.signedIn <= until
+      if (names.has(trace.name) || isEnded) found.add(trace)
+    }
+  }
   return {
     trustFor,
-    add: (jti, until) =>
-      after(engine.change(sweep, [now()]), () =>
-        after(engine.change(add, [jti, Math.min(Math.ceil(until), never)]), () => undefined),
+    add: (name, until) =>
+      after(engine.change(statements.sweep, [now()]), () => {
+        const end = Math.min(Math.ceil(until), never)
+        return after(engine.change(statements.add, [name, end]), (added): Later<boolean> => {
+          if (added > 0) return true
+          return after(engine.change(statements.extend, [end, name, end]), () => false)
+        })
+      }),
+    addSubject: (subject, second) =>
+      after(engine.change(statements.addSubject, [subject, second]), () => undefined),
+    has: ({ name, subject, signedIn }, at) =>
+      after(
+        engine.first(statements.has, [name, at, subject ?? '', signedIn]),
+        (row) => row !== undefined,
       ),
-    has: (jti, at) => after(engine.first(has, [jti, at]), (row) => row !== undefined),
+    among: async (traces, at) => {
+      const found = new Set<TokenTrace>()
+      for (let index = 0; index < traces.length; index += mostAtOnce) {
+        await among(traces.slice(index, index + mostAtOnce), at, found)
+      }
+      return found
+    },
   }
 }
 
-const createTable = `create table if not exists filigree_revocation (
+function namesOf(names: readonly string[]): string {
+  return JSON.stringify([...new Set(names)])
+}
+
+function toEnd([subject, until]: Row): [unknown, number] {
+  return [subject, Number(until)]
+}
+
+const createTokens = `create table if not exists filigree_revocation (
   jti text primary key not null,
   expires_at bigint not null
 )`
 
-function writeStatements(
-  engine: 'sqlite' | 'postgres',
-): Record<'add' | 'has' | 'sweep', Statement> {
-  const p = (place: number): string => (engine === 'sqlite' ? '?' : `$${place}`)
+const createSubjects = `create table if not exists filigree_revoked_subject (
+  subject text primary key not null,
+  signed_in_until bigint not null
+)`
+
+type Name = 'add' | 'extend' | 'addSubject' | 'has' | 'names' | 'subjects' | 'sweep'
+
+function writeStatements(engine: 'sqlite' | 'postgres'): Readonly<Record<Name, Statement>> {
+  const isLite = engine === 'sqlite'
+  const p = (place: number): string => (isLite ? '?' : `$${place}`)
+  const list = isLite ? 'select value from json_each(?)' : 'select json_array_elements_text($1)'
+  const statement = (sql: string, writes: boolean): Statement => Object.freeze({ sql, writes })
   return {
+    add: statement(
+      `insert into filigree_revocation (jti, expires_at) values (${p(1)}, ${p(2)})
+       on conflict (jti) do nothing`,
+      true,
+    ),
     // A shorter one does not call a longer one back.
-    add: {
-      sql: `insert into filigree_revocation (jti, expires_at) values (${p(1)}, ${p(2)})
-        on conflict (jti) do update set expires_at = excluded.expires_at
-        where filigree_revocation.expires_at < excluded.expires_at`,
-      writes: true,
-    },
-    has: {
-      sql: `select 1 from filigree_revocation where jti = ${p(1)} and expires_at > ${p(2)}`,
-      writes: false,
-    },
-    sweep: { sql: `delete from filigree_revocation where expires_at <= ${p(1)}`, writes: true },
+    extend: statement(
+      `update filigree_revocation set expires_at = ${p(1)}
+       where jti = ${p(2)} and expires_at < ${p(3)}`,
+      true,
+    ),
+    addSubject: statement(
+      `insert into filigree_revoked_subject (subject, signed_in_until) values (${p(1)}, ${p(2)})
+       on conflict (subject) do update set signed_in_until = excluded.signed_in_until
+       where filigree_revoked_subject.signed_in_until < excluded.signed_in_until`,
+      true,
+    ),
+    has: statement(
+      `select 1 where
+         exists (select 1 from filigree_revocation where jti = ${p(1)} and expires_at > ${p(2)})
+         or exists (select 1 from filigree_revoked_subject
+           where subject = ${p(3)} and signed_in_until >= ${p(4)})`,
+      false,
+    ),
+    names: statement(
+      `select jti from filigree_revocation where jti in (${list}) and expires_at > ${p(2)}`,
+      false,
+    ),
+    subjects: statement(
+      `select subject, signed_in_until from filigree_revoked_subject where subject in (${list})`,
+      false,
+    ),
+    sweep: statement(`delete from filigree_revocation where expires_at <= ${p(1)}`, true),
   }
 }

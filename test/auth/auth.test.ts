@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { createKeys } from '../../src/auth/keys.js'
-import { createMemoryRevocations, type Revocations } from '../../src/auth/revocations.js'
+import { createMemoryRevocations, toTrace, type Revocations } from '../../src/auth/revocations.js'
 import type { Claims } from '../../src/http/request.js'
 import {
   foreignToken,
@@ -272,24 +272,26 @@ describe('Auth.revoke', () => {
   it('may be dropped once no such token lives', async () => {
     const now = makeClock()
     const revocations = createMemoryRevocations(now)
+    const has = (jti: string) => revocations.has(toTrace({ jti }), now())
     const auth = make({ now, revocations })
     await auth.revoke('one', noonSeconds + 60)
     await auth.revoke('two', new Date(noon + 60_000))
-    expect(revocations.has('one', now())).toBe(true)
+    expect(has('one')).toBe(true)
     now.advance(64)
-    expect([revocations.has('one', now()), revocations.has('two', now())]).toEqual([true, true])
+    expect([has('one'), has('two')]).toEqual([true, true])
     now.advance(1)
-    expect([revocations.has('one', now()), revocations.has('two', now())]).toEqual([false, false])
+    expect([has('one'), has('two')]).toEqual([false, false])
   })
 
   it('does not shorten a revocation that was longer', async () => {
     const now = makeClock()
     const revocations = createMemoryRevocations(now)
+    const has = (jti: string) => revocations.has(toTrace({ jti }), now())
     const auth = make({ now, revocations })
     await auth.revoke('one')
     await auth.revoke('one', noonSeconds + 1)
     now.advance(3600)
-    expect(revocations.has('one', now())).toBe(true)
+    expect(has('one')).toBe(true)
   })
 
   it.each([undefined, '', 7])('refuses the jti %j', async (jti) => {
@@ -308,10 +310,8 @@ describe('Auth.revoke', () => {
     const now = makeClock()
     const shared = new Set<string>()
     const revocations: Revocations = {
-      add: async (jti) => {
-        shared.add(jti)
-      },
-      has: async (jti) => shared.has(jti),
+      ...createMemoryRevocations(),
+      has: async ({ name }) => shared.has(name),
       trustFor: 10_000,
     }
     const auth = make({ now, revocations })
@@ -327,7 +327,7 @@ describe('Auth.revoke', () => {
   it('is not overtaken by a check that was under way', async () => {
     const answers: ((revoked: boolean) => void)[] = []
     const revocations: Revocations = {
-      add: () => undefined,
+      ...createMemoryRevocations(),
       has: () => new Promise((resolve) => answers.push(resolve)),
     }
     const asked = async (): Promise<void> => {
@@ -341,5 +341,150 @@ describe('Auth.revoke', () => {
     answers[0]?.(false)
     await checking
     expect(auth.remembered(token)).toBeUndefined()
+  })
+})
+
+describe('Auth.revoke and those who ask at the same time', () => {
+  it('tells who was first', async () => {
+    const auth = make()
+    const answers = await Promise.all([auth.revoke('one'), auth.revoke('one'), auth.revoke('one')])
+    expect(answers.filter((first) => first)).toHaveLength(1)
+  })
+
+  it.each(['a\0b', '\ud800', 'x'.repeat(300)])(
+    'takes a jti that no database keeps',
+    async (jti) => {
+      const auth = make()
+      const token = await auth.getToken({ jti, sub: 'x\0' })
+      await auth.revoke(jti)
+      expect(await auth.verify(token)).toBeNull()
+    },
+  )
+})
+
+describe('Auth.revokeAll', () => {
+  it('calls back every token of a subject that was issued until now, and no other', async () => {
+    const now = makeClock()
+    const auth = make({ now })
+    const tokens = [await auth.getToken({ sub: '7' }), await auth.getToken({ sub: '7' })]
+    const other = await auth.getToken({ sub: '8' })
+    const unnamed = await auth.getToken({})
+    for (const token of [...tokens, other, unnamed]) await auth.verify(token)
+    now.advance(2)
+    await auth.revokeAll('7')
+    for (const token of tokens) {
+      expect(auth.remembered(token)).toBeUndefined()
+      expect(await auth.verify(token)).toBeNull()
+    }
+    expect(await auth.verify(other)).not.toBeNull()
+    expect(await auth.verify(unnamed)).not.toBeNull()
+  })
+
+  it('lets in who signs in later than a second after it', async () => {
+    const now = makeClock()
+    const auth = make({ now })
+    now.advance(0.6)
+    await auth.revokeAll('7')
+    expect(await auth.verify(await auth.getToken({ sub: '7' }))).toBeNull()
+    now.advance(1.001)
+    expect(await auth.verify(await auth.getToken({ sub: '7' }))).toMatchObject({ sub: '7' })
+  })
+
+  it('includes what rotation makes of a token afterwards', async () => {
+    const now = makeClock()
+    const auth = make({ now })
+    const claims = await auth.verify(await auth.getToken({ sub: '7' }))
+    now.advance(3000)
+    const before = await auth.renew(claims ?? {})
+    now.advance(1)
+    await auth.revokeAll('7')
+    now.advance(10)
+    expect(await auth.verify(before ?? '')).toBeNull()
+    expect(await auth.renew(claims ?? {})).toBeUndefined()
+    // As another process would, that has not heard of it yet.
+    const late = await make({ now }).renew(claims ?? {})
+    expect(late).toEqual(expect.any(String))
+    expect(await auth.verify(late ?? '')).toBeNull()
+  })
+
+  it('counts a token without iat as issued before', async () => {
+    const auth = make()
+    await auth.revokeAll('7')
+    const token = foreignToken({ sub: '7', exp: noonSeconds + 60 }, pair.privateKey, {
+      noTimestamp: true,
+    })
+    expect(await auth.verify(token)).toBeNull()
+  })
+
+  it.each([undefined, '', 7])('refuses the subject %j', async (sub) => {
+    await expect(make().revokeAll(sub as string)).rejects.toThrow(
+      "Auth.revokeAll: sub is no text. Give the token's claim of that name.",
+    )
+  })
+})
+
+describe('a store of revocations that does not answer', () => {
+  const failing: Revocations = {
+    ...createMemoryRevocations(),
+    has: () => Promise.reject(new Error('connection lost')),
+    add: () => {
+      throw new Error('connection lost')
+    },
+    addSubject: () => Promise.reject(new Error('connection lost')),
+  }
+  const unavailable = {
+    status: 503,
+    code: 'DATABASE_UNAVAILABLE',
+    headers: { 'retry-after': '1' },
+  }
+
+  it('is no fault of the token: 503, and no null', async () => {
+    const auth = make({ revocations: failing })
+    const token = await auth.getToken({ sub: '7' })
+    await expect(auth.verify(token)).rejects.toMatchObject(unavailable)
+    await expect(auth.revoke('one')).rejects.toMatchObject(unavailable)
+    await expect(auth.revokeAll('7')).rejects.toMatchObject(unavailable)
+  })
+
+  it('is not asked about a token that is bad anyway', async () => {
+    expect(await make({ revocations: failing }).verify('nonsense')).toBeNull()
+  })
+})
+
+describe('Auth.verify with an audience of its own', () => {
+  it('takes the tokens that name it, which nobody else takes', async () => {
+    for (const settings of [{}, { audience: 'shop' }]) {
+      const auth = make(settings)
+      const token = await auth.getToken({ sub: '7' }, { audience: 'refresh' })
+      expect(await auth.verify(token, { audience: 'refresh' })).toMatchObject({ sub: '7' })
+      expect(auth.remembered(token)).toBeUndefined()
+      expect(await auth.verify(token)).toBeNull()
+      const access = await auth.getToken({ sub: '7' })
+      expect(await auth.verify(access)).not.toBeNull()
+      expect(await auth.verify(access, { audience: 'refresh' })).toBeNull()
+    }
+  })
+})
+
+describe('Auth.watch', () => {
+  it('ends what goes on for a token once it is revoked, and nothing else', async () => {
+    const auth = make()
+    const ended: string[] = []
+    const watch = (name: string, claims: Claims) => auth.watch(claims, () => ended.push(name))
+    watch('one', { jti: '1', sub: '7' })
+    watch('two', { jti: '2', sub: '7' })
+    watch('three', { jti: '3', sub: '8' })
+    watch('left', { jti: '1', sub: '7' })()
+    await auth.revoke('1')
+    expect(ended).toEqual(['one'])
+    await auth.revokeAll('7')
+    await auth.revokeAll('7')
+    expect(ended).toEqual(['one', 'two'])
+  })
+
+  it('ends at once what was opened for a token that had been revoked meanwhile', async () => {
+    const auth = make()
+    await auth.revoke('1')
+    await new Promise<void>((resolve) => auth.watch({ jti: '1' }, resolve))
   })
 })

@@ -6,6 +6,8 @@ import type { Auth } from '../../src/auth/auth.js'
 import { createKeys } from '../../src/auth/keys.js'
 import { silentLog } from '../../src/core/log.js'
 import type { ServerRequest } from '../../src/http/server-request.js'
+import type { Renew } from '../../src/auth/renewal.js'
+import type { Claims } from '../../src/http/request.js'
 import {
   addedHeader,
   bearer,
@@ -235,5 +237,100 @@ describe('Gate.rotate', () => {
     await gate.rotate(request)
     expect(request.responseHeaders).toBeUndefined()
     expect(log.lines).toEqual(['error a fresh token cannot be made'])
+  })
+})
+
+describe('auth.renew', () => {
+  const renewing = async (renew: Renew, settings: Partial<AuthInput> = {}) => {
+    const auth = make({ renew, ...settings })
+    const token = await auth.getToken({ sub: '7', roles: ['admin'], team: 3 })
+    now.advance(3000)
+    return { auth, token }
+  }
+
+  it('is asked with the claims at each rotation, and says what the fresh token says', async () => {
+    const asked: Claims[] = []
+    let roles = ['editor']
+    const { auth, token } = await renewing(async (claims) => {
+      asked.push(claims)
+      return { sub: claims.sub ?? '', roles }
+    })
+    const fresh = decodeJwt((await rotate(auth, token)) ?? '')
+    const { jti, auth_time } = decodeJwt(token)
+    const second = now() / 1000
+    expect(fresh).toEqual({ sub: '7', roles, jti, auth_time, iat: second, exp: second + hour })
+    roles = []
+    expect(decodeJwt((await rotate(auth, token)) ?? '')).toMatchObject({ roles: [] })
+    expect(asked).toHaveLength(2)
+    expect(asked[0]).toMatchObject({ sub: '7', roles: ['admin'], team: 3 })
+  })
+
+  it('is not asked where none is due', async () => {
+    let asked = 0
+    const auth = make({ renew: (claims) => (asked++, claims) })
+    expect(await rotate(auth, await auth.getToken({ sub: '7' }))).toBeUndefined()
+    expect(asked).toBe(0)
+  })
+
+  it('cannot change jti and auth_time, nor how long the token lives', async () => {
+    const { auth, token } = await renewing((claims) => ({
+      ...claims,
+      jti: 'another',
+      auth_time: 9e9,
+      iat: 1,
+      exp: 9e9,
+    }))
+    const { jti, auth_time } = decodeJwt(token)
+    const second = now() / 1000
+    expect(decodeJwt((await rotate(auth, token)) ?? '')).toMatchObject({
+      jti,
+      auth_time,
+      iat: second,
+      exp: second + hour,
+    })
+  })
+
+  it('costs one signature while it says the same', async () => {
+    const { auth, token } = await renewing((claims) => ({ ...claims }))
+    expect(await rotate(auth, token)).toBe(await rotate(auth, token))
+  })
+
+  it('ends the token by null, with the next request and with all that rotation made of it', async () => {
+    let blocked = false
+    const { auth, token } = await renewing(async (claims) => (blocked ? null : claims))
+    const fresh = (await rotate(auth, token)) ?? ''
+    blocked = true
+    expect(await rotate(auth, token)).toBeUndefined()
+    await expect(failureOf(() => rotate(auth, token))).resolves.toMatchObject({ status: 401 })
+    await expect(failureOf(() => rotate(auth, fresh))).resolves.toMatchObject({ status: 401 })
+  })
+
+  it('ends a token without jti by null too', async () => {
+    const auth = make({ renew: () => null })
+    const token = foreignToken({ sub: '7', exp: noonSeconds + 100 }, pair.privateKey)
+    now.advance(60)
+    expect(await rotate(auth, token)).toBeUndefined()
+    await expect(failureOf(() => rotate(auth, token))).resolves.toMatchObject({ status: 401 })
+  })
+
+  const faults: { fault: string; renew: Renew }[] = [
+    {
+      fault: 'throws',
+      renew: () => {
+        throw new Error('users are gone')
+      },
+    },
+    { fault: 'rejects', renew: () => Promise.reject(new Error('users are gone')) },
+    { fault: 'gives undefined', renew: () => undefined as unknown as Claims },
+    { fault: 'gives a list', renew: () => [] as unknown as Claims },
+    { fault: 'gives text', renew: () => 'ok' as unknown as Claims },
+  ]
+
+  it.each(faults)('sends none and keeps the old one where it $fault', async ({ renew }) => {
+    const log = makeLog()
+    const { auth, token } = await renewing(renew, { log })
+    expect(await rotate(auth, token)).toBeUndefined()
+    expect(log.lines).toEqual(['error auth.renew failed; no fresh token is sent'])
+    expect(await auth.verify(token)).toMatchObject({ sub: '7' })
   })
 })

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createMemoryRevocations } from '../../src/auth/revocations.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { createDatabaseRevocations } from '../../src/records/revocations.js'
 import { createDatabaseSessionStore } from '../../src/records/session-store.js'
+import { describeRevocations } from '../contracts/revocations.contract.js'
 import { describeSessionStore } from '../contracts/session-store.contract.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
@@ -28,40 +30,23 @@ describeSessionStore('PostgreSQL', async () => {
   return { store }
 })
 
-describe.each(['SQLite', 'PostgreSQL'])('revocations in %s', (engine) => {
-  const open = async (): Promise<Database> =>
-    engine === 'SQLite' ? connect('sqlite::memory:') : connect(await server.createDatabase())
+describeRevocations('memory', async (now) => {
+  const here = createMemoryRevocations(now)
+  return { here, there: here, close: () => Promise.resolve() }
+})
 
-  it('holds until the moment is over, the longest that was said', async () => {
-    await using database = await open()
-    const revocations = await createDatabaseRevocations(database, { now: () => 100 })
-    expect(await revocations.has('a', 100)).toBe(false)
-    await revocations.add('a', 2000)
-    await revocations.add('a', 1000)
-    expect(await revocations.has('a', 1999)).toBe(true)
-    expect(await revocations.has('a', 2000)).toBe(false)
-    expect(await revocations.has('b', 100)).toBe(false)
+describe.each(['SQLite', 'PostgreSQL'])('in %s', (engine) => {
+  describeRevocations(engine, async (now) => {
+    const database = await (engine === 'SQLite'
+      ? connect('sqlite::memory:')
+      : connect(await server.createDatabase()))
+    const here = await createDatabaseRevocations(database, { now })
+    const there = await createDatabaseRevocations(database, { now })
+    return { here, there, close: () => database.close() }
   })
+})
 
-  it('keeps one that never ends, and drops what is over', async () => {
-    await using database = await open()
-    let now = 0
-    const revocations = await createDatabaseRevocations(database, { now: () => now })
-    await revocations.add('for ever', Infinity)
-    await revocations.add('short', 10)
-    now = 1e12
-    await revocations.add('other', 2e12)
-    expect(await revocations.has('for ever', 8e12)).toBe(true)
-    const rows = await database.kysely.selectFrom('filigree_revocation').select('jti').execute()
-    expect(rows.map(({ jti }) => jti).sort()).toStrictEqual(['for ever', 'other'])
-  })
-
-  it('is seen by another connection', async () => {
-    await using database = await open()
-    const here = await createDatabaseRevocations(database)
-    const there = await createDatabaseRevocations(database)
-    await here.add('a', 8e12)
-    expect(await there.has('a', Date.now())).toBe(true)
-    expect(there.trustFor).toBe(5000)
-  })
+it('revocations of a database are asked for again after 5 seconds', async () => {
+  await using database = await connect('sqlite::memory:')
+  expect((await createDatabaseRevocations(database)).trustFor).toBe(5000)
 })

@@ -1,0 +1,100 @@
+/** What every store of revocations does. Source: decisions, Authentication, "Revocation", and "Sign-in". */
+import { describe, expect, it } from '@jest/globals'
+import type { Revocations, TokenTrace } from '../../src/auth/revocations.js'
+
+export interface OpenRevocations {
+  /** Two views of one store, as two processes have them; the same object where there is only one process. */
+  readonly here: Revocations
+  readonly there: Revocations
+  readonly close: () => Promise<void>
+}
+
+/** @param open empty, with this clock */
+export function describeRevocations(
+  name: string,
+  open: (now: () => number) => Promise<OpenRevocations>,
+): void {
+  const with_ = async (
+    run: (here: Revocations, there: Revocations) => Promise<void>,
+    now = () => 100,
+  ): Promise<void> => {
+    const { here, there, close } = await open(now)
+    await run(here, there).finally(close)
+  }
+
+  describe(`revocations in ${name}`, () => {
+    it('hold until the moment is over, the longest that was said', () =>
+      with_(async (here) => {
+        expect(await here.has(trace('a'), 100)).toBe(false)
+        await here.add('a', 2000)
+        await here.add('a', 1000)
+        expect(await here.has(trace('a'), 1999)).toBe(true)
+        expect(await here.has(trace('a'), 2000)).toBe(false)
+        await here.add('a', 3000)
+        expect(await here.has(trace('a'), 2999)).toBe(true)
+        expect(await here.has(trace('b'), 100)).toBe(false)
+      }))
+
+    it('say who was first', () =>
+      with_(async (here, there) => {
+        const answers = await Promise.all(
+          [here, there, here, there].map(async (one) => one.add('a', 8e12)),
+        )
+        expect(answers.filter((first) => first)).toHaveLength(1)
+        expect(await there.add('a', 9e12)).toBe(false)
+        expect(await there.add('b', 9e12)).toBe(true)
+      }))
+
+    it('are seen by all who use the store', () =>
+      with_(async (here, there) => {
+        await here.add('a', 8e12)
+        await here.addSubject('ada', 50)
+        expect(await there.has(trace('a'), 100)).toBe(true)
+        expect(await there.has(trace('b', 'ada', 50), 100)).toBe(true)
+      }))
+
+    it('call back what a subject has signed in to until then, and nothing else', () =>
+      with_(async (here) => {
+        await here.addSubject('ada', 50)
+        await here.addSubject('ada', 40)
+        expect(await here.has(trace('x', 'ada', 50), 100)).toBe(true)
+        expect(await here.has(trace('x', 'ada', 51), 100)).toBe(false)
+        expect(await here.has(trace('x', 'bob', 1), 100)).toBe(false)
+        expect(await here.has(trace('x', undefined, 0), 100)).toBe(false)
+        expect(await here.has(trace('ada', 'bob', 1), 100)).toBe(false)
+      }))
+
+    it('find among many those that were called back', () =>
+      with_(async (here) => {
+        const many = Array.from({ length: 2500 }, (_, index) => trace(`t${index}`, `s${index}`, 10))
+        for (const name of ['t0', 't999', 't1000', 't2499', 'none']) await here.add(name, 8e12)
+        await here.add('t7', 120)
+        await here.addSubject('s5', 9)
+        await here.addSubject('s6', 10)
+        const found = await here.among(many, 120)
+        expect([...found].map(({ name }) => name).sort()).toEqual(
+          ['t0', 't6', 't999', 't1000', 't2499'].sort(),
+        )
+        expect(await here.among([], 120)).toEqual(new Set())
+      }))
+
+    it('keep one that never ends, and drop what is over', async () => {
+      let now = 0
+      await with_(
+        async (here) => {
+          await here.add('for ever', Infinity)
+          await here.add('short', 10)
+          now = 1e12
+          expect(await here.add('other', 2e12)).toBe(true)
+          expect(await here.add('short', 2e12)).toBe(true)
+          expect(await here.has(trace('for ever'), 8e12)).toBe(true)
+        },
+        () => now,
+      )
+    })
+  })
+}
+
+function trace(name: string, subject?: string, signedIn = 0): TokenTrace {
+  return { name, subject, signedIn }
+}
