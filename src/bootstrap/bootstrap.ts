@@ -64,9 +64,13 @@ export async function bootstrap(
 function storageOptions(
   { environment, needsDatabase }: ApplicationPlan,
   { database, sessions }: BootstrapOptions,
-): Pick<Parameters<typeof openStorage>[0], 'database' | 'needed' | 'production' | 'sessions'> {
+): Pick<
+  Parameters<typeof openStorage>[0],
+  'database' | 'direct' | 'needed' | 'production' | 'sessions'
+> {
   return {
     database: database ?? environment.databaseUrl,
+    direct: environment.databaseDirectUrl,
     needed: needsDatabase,
     production: environment.production,
     sessions: sessions?.store,

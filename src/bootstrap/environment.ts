@@ -11,6 +11,8 @@ export interface Environment {
   readonly production: boolean
   /** `DATABASE_URL`, where set. */
   readonly databaseUrl: string | undefined
+  /** `DATABASE_DIRECT_URL`, where set: the way around a pooler. */
+  readonly databaseDirectUrl: string | undefined
   /** `LOG_LEVEL`. Default `info`, and `warn` while `NODE_ENV` is `test`. */
   readonly logLevel: string
   /** The variables themselves, for the floors that check their own: keys, database. */
@@ -29,6 +31,7 @@ export function readEnvironment(
     host: blankToUndefined(variables.HOST),
     production: variables.NODE_ENV === 'production',
     databaseUrl: blankToUndefined(variables.DATABASE_URL),
+    databaseDirectUrl: blankToUndefined(variables.DATABASE_DIRECT_URL),
     logLevel: readLogLevel(variables, problems),
     variables,
   })

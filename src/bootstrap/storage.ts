@@ -24,6 +24,8 @@ export interface Storage {
 export interface StorageOptions {
   /** A URL, a database that is open already, or nothing: then `DATABASE_URL`, else the embedded file. */
   readonly database: string | Database | undefined
+  /** `DATABASE_DIRECT_URL`, where set. */
+  readonly direct: string | undefined
   readonly records: readonly Class[]
   /** Somebody asks for the database though there are no records. */
   readonly needed: boolean
@@ -36,7 +38,7 @@ export interface StorageOptions {
 
 /** @throws {DeclarationError} no driver, no access, faulty records, in production a schema that differs */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { database: given, records, log } = options
+  const { database: given, direct, records, log } = options
   const wanted = given !== undefined || records.length > 0 || options.needed
   if (!wanted) {
     return {
@@ -48,7 +50,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
   const isOwn = !(given instanceof Database)
   const database = isOwn
-    ? await createDatabase({ records, log, ...(given === undefined ? {} : { url: given }) })
+    ? await createDatabase({ direct, records, log, ...(given === undefined ? {} : { url: given }) })
     : given
   const close = async (): Promise<void> => {
     if (isOwn) await database.close()

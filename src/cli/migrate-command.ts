@@ -2,6 +2,7 @@
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { planApplication } from '../bootstrap/plan-application.js'
+import { silentLog, type Log } from '../core/log.js'
 import { createDatabase, Database } from '../records/database.js'
 import { makeMigration } from '../records/migrations/make-migration.js'
 import { migrateDown, migrateUp, migrationStatus } from '../records/migrations/migrations.js'
@@ -10,7 +11,8 @@ import type { Command } from './command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
 const usage = `filigree migrate make <name> | up | down | status  [--module module.js] [--folder migrations]
-  Changes the schema of the application's database (its option \`database\`, else DATABASE_URL), which is not started.
+  Changes the schema of the application's database (its option \`database\`, else DATABASE_URL;
+  DATABASE_DIRECT_URL where a pooler stands before it), which is not started.
   make <name>       writes a migration for every engine, <stamp>_<name>.<engine>.sql, to be read before it runs: from
                     where the earlier ones lead to what the records want
   up                runs what has not run yet, each in a transaction, one process at a time
@@ -38,13 +40,26 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const open =
     database instanceof Database
       ? database
-      : await createDatabase({ records, ...(database === undefined ? {} : { url: database }) })
+      : await createDatabase({
+          records,
+          ...(database === undefined ? {} : { url: database }),
+          direct: environment.databaseDirectUrl,
+          log: warningsTo(terminal),
+        })
   try {
     for (const record of records) open.table(record)
     return await act(open, given, terminal)
   } finally {
     await open.close()
   }
+}
+
+/** Shows what is waited for. */
+function warningsTo({ err }: Terminal): Log {
+  const warn = (_details: object, message: string): void => {
+    void err(`${message}\n`)
+  }
+  return { ...silentLog, warn, error: warn }
 }
 
 async function act(database: Database, given: Arguments, terminal: Terminal): Promise<number> {

@@ -23,6 +23,8 @@ import { toUnavailable } from './statements/write-faults.js'
 export interface DatabaseOptions {
   /** Default `sqlite:./data/app.db`. */
   url?: string
+  /** PostgreSQL's address around a pooler, for what needs a session: events of other processes, migrations. Default `url`. */
+  direct?: string | undefined
   /** The record classes, whose tables `sync` makes. Those that relations lead to belong to them. Default: those used so far. */
   records?: readonly Class[]
   /** Gets lost connections and changes of the schema. Default: nobody. */
@@ -45,11 +47,11 @@ export function connect(
 
 /** @throws {DeclarationError} as `connect` does */
 export async function createDatabase(options: DatabaseOptions = {}): Promise<Database> {
-  const { url = defaultUrl, records = [], log = silentLog, now = Date.now } = options
+  const { url = defaultUrl, direct, records = [], log = silentLog, now = Date.now } = options
   const problems: Problem[] = []
   const tables = readTables(records, problems)
   if (problems.length > 0) throw new DeclarationError(problems)
-  const engine = await openEngine(url, log)
+  const engine = await openEngine(url, { log, direct })
   let database: Database | undefined = undefined
   const runner = (): Runner => database?.runner() ?? engine
   const builder = await createBuilder(engine, runner)

@@ -6,12 +6,7 @@ export async function ensureTable(database: Database, name: string, sql: string)
   const { engine } = database.context
   if ((await engine.catalogue(engine)).has(name)) return
   // Two processes that start together must not both make it: the schema is one's at a time.
-  const transaction = await engine.begin({ schema: true })
-  try {
-    await transaction.script(sql)
-    await transaction.commit()
-  } catch (error) {
-    await transaction.rollback()
-    throw error
-  }
+  await engine.changeSchema(async (runner) => {
+    await runner.script(sql)
+  })
 }

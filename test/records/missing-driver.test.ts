@@ -10,7 +10,7 @@ describe('a driver that is not installed', () => {
       throw new Error(`Cannot find package '${name}'`)
     })
     const { openEngine } = await import('../../src/records/engines/engine-for-url.js')
-    const opening = openEngine(url, silentLog)
+    const opening = openEngine(url, { log: silentLog })
     await expect(opening).rejects.toMatchObject({
       problems: [{ code: 'DATABASE_DRIVER_MISSING', remedy: line }],
     })

@@ -101,7 +101,8 @@ function createServerAt(url: string): PostgresServer {
   }
 }
 
-function freePort(): Promise<number> {
+/** A port that nobody listens to. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', reject)

@@ -9,22 +9,29 @@ import { sqliteDialect } from './sqlite/dialect.js'
 /** Where records are kept when nothing is said. */
 export const defaultUrl = 'sqlite:./data/app.db'
 
+export interface OpenOptions {
+  readonly log: Log
+  /** The same database around a pooler, for engines whose sessions a pooler can take away. */
+  readonly direct?: string | undefined
+}
+
 /**
  * @param url `sqlite:./data/app.db`, `sqlite::memory:`, `postgres://…`. Parameters of SQLite: `synchronous=full`,
- * `busyTimeout=5000`, `mode=ro`; of PostgreSQL: `connections=10`, `connectTimeout=5000`, and pg's own
+ * `busyTimeout=5000`, `mode=ro`; of PostgreSQL: `connections=10`, `connectTimeout=5000`, `prepare=false`,
+ * `direct=postgres://…`, `schemaTimeout=60000`, and pg's own
  * @throws {DeclarationError} an address of no known engine, and whatever keeps it from opening
  */
-export async function openEngine(url: string, log: Log): Promise<Engine> {
+export async function openEngine(url: string, options: OpenOptions): Promise<Engine> {
   const scheme = url.slice(0, Math.max(0, url.indexOf(':')))
   const open = Object.hasOwn(engines, scheme) ? engines[scheme] : undefined
   if (open === undefined) throw unknownScheme(scheme)
-  return open(url, log)
+  return open(url, options)
 }
 
 /** Of every engine, as a usual server has it: what is written for an engine without being connected to it. */
 export const dialects: readonly Dialect[] = [sqliteDialect, createPostgresDialect(true)]
 
-type Open = (url: string, log: Log) => Promise<Engine>
+type Open = (url: string, options: OpenOptions) => Promise<Engine>
 
 const engines: Readonly<Record<string, Open>> = {
   sqlite: openSqliteUrl,
@@ -45,15 +52,37 @@ async function openSqliteUrl(url: string): Promise<Engine> {
   })
 }
 
-async function openPostgresUrl(url: string, log: Log): Promise<Engine> {
-  if (!URL.canParse(url)) throw invalid('The address of the database is no URL.')
-  const address = new URL(url)
-  const connections = readCount(address.searchParams, 'connections')
-  const connectTimeout = readCount(address.searchParams, 'connectTimeout')
-  address.searchParams.delete('connections')
-  address.searchParams.delete('connectTimeout')
+async function openPostgresUrl(url: string, { log, direct }: OpenOptions): Promise<Engine> {
+  const address = readAddress(url, 'The address of the database')
+  const parameters = address.searchParams
+  const around = parameters.get('direct') ?? direct
+  const options = {
+    connections: readCount(parameters, 'connections'),
+    connectTimeout: readCount(parameters, 'connectTimeout'),
+    schemaTimeout: readCount(parameters, 'schemaTimeout'),
+    prepare: readSwitch(parameters, 'prepare'),
+    direct:
+      around === undefined
+        ? undefined
+        : readAddress(around, 'The direct address of the database').href,
+  }
+  for (const name of Object.keys(options)) parameters.delete(name)
   const { openPostgres } = await import('./postgres/postgres.js')
-  return openPostgres({ url: address.href, connections, connectTimeout, log })
+  return openPostgres({ url: address.href, ...options, log })
+}
+
+function readAddress(url: string, what: string): URL {
+  if (!URL.canParse(url)) throw invalid(`${what} is no URL.`)
+  const address = new URL(url)
+  if (/^postgres(ql)?:$/.test(address.protocol)) return address
+  throw invalid(`${what} begins with "${address.protocol}" and must begin with "postgres:".`)
+}
+
+function readSwitch(parameters: URLSearchParams, name: string): boolean | undefined {
+  const text = parameters.get(name)
+  if (text === null) return undefined
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw invalid(`The database's parameter ${name} is "${text}" and must be true or false.`)
 }
 
 function readCount(parameters: URLSearchParams, name: string): number | undefined {
@@ -73,6 +102,9 @@ function unknownScheme(scheme: string): DeclarationError {
   )
 }
 
-function invalid(message: string, remedy = 'Check DATABASE_URL.'): DeclarationError {
+function invalid(
+  message: string,
+  remedy = 'Check DATABASE_URL and DATABASE_DIRECT_URL.',
+): DeclarationError {
   return new DeclarationError([{ code: 'DATABASE_URL', message, remedy }])
 }

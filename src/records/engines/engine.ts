@@ -48,19 +48,23 @@ export interface TransactionOptions {
   isolation?: 'read committed' | 'repeatable read' | 'serializable'
 }
 
-export interface SchemaOptions extends TransactionOptions {
-  /** The schema is changed: nobody else changes it meanwhile, and references are checked at the end. */
-  schema?: boolean
+export interface SchemaChangeOptions {
+  /** All or nothing. False commits each statement by itself, where the engine `changesPiecemeal`. Default true. */
+  atomic?: boolean
 }
 
 export interface Engine extends Runner {
   readonly dialect: Dialect
-  begin(options?: SchemaOptions): Promise<TransactionRunner>
+  begin(options?: TransactionOptions): Promise<TransactionRunner>
   /**
-   * Nobody else changes the schema meanwhile, and each statement is committed by itself, for those that no transaction may
-   * hold: `create index concurrently`. Absent where there are none.
+   * Runs work that changes the schema: nobody else changes it meanwhile, references are checked at the end, and work that
+   * had to wait for a table too long runs again from its beginning.
+   *
+   * @throws {DeclarationError} `SCHEMA_LOCKED` where others were in the way for too long
    */
-  hold?(): Promise<TransactionRunner>
+  changeSchema<T>(work: (runner: Runner) => Promise<T>, options?: SchemaChangeOptions): Promise<T>
+  /** It has changes of the schema that no transaction may hold: `create index concurrently`. */
+  readonly changesPiecemeal: boolean
   /** What tables there are. */
   catalogue(runner: Runner): Promise<Catalogue>
   /** Carries texts between the processes of a database; absent where they have no such way. */

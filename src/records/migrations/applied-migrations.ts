@@ -1,7 +1,7 @@
 /** What has run on a database: a row of `filigree_migration` each, changed by one process at a time. */
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Database } from '../database.js'
-import type { Runner, TransactionRunner } from '../engines/engine.js'
+import type { Runner } from '../engines/engine.js'
 import type { MigrationFile } from './migration-files.js'
 import { ensureTable } from '../own-tables.js'
 
@@ -53,29 +53,6 @@ export async function forgetMigration(
   const place = engineName === 'sqlite' ? '?' : '$1'
   const sql = `delete from filigree_migration where name = ${place}`
   await runner.query({ sql, writes: true }, [name])
-}
-
-/**
- * Works while nobody else changes the schema.
- *
- * @param inTransaction all or nothing; false commits each statement by itself, where the engine can
- */
-export async function exclusively<T>(
-  { context }: Database,
-  work: (transaction: TransactionRunner) => Promise<T>,
-  inTransaction = true,
-): Promise<T> {
-  const { engine } = context
-  const alone = inTransaction ? undefined : engine.hold?.()
-  const transaction = await (alone ?? engine.begin({ schema: true }))
-  try {
-    const result = await work(transaction)
-    await transaction.commit()
-    return result
-  } catch (error) {
-    await transaction.rollback()
-    throw error
-  }
 }
 
 export function migrationFault(

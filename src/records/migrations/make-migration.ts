@@ -4,7 +4,6 @@
  */
 import type { Catalogue } from '../schema/catalogue.js'
 import {
-  exclusively,
   migrationFault,
   prepareMigrations,
   readApplied,
@@ -149,7 +148,7 @@ function mend({ database, actual }: Making, steps: readonly Step[]): Step[] {
 async function takeAsApplied({ database, folder, now }: Making): Promise<string[]> {
   const { files } = await readMigrations(folder, database.engineName)
   await prepareMigrations(database)
-  return exclusively(database, async (transaction) => {
+  return database.context.engine.changeSchema(async (transaction) => {
     const applied = await readApplied(transaction)
     const fresh = files.filter(({ name }) => !applied.has(name))
     for (const file of fresh) await recordMigration(database, transaction, file, now)

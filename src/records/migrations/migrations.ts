@@ -3,7 +3,6 @@
  * `-- filigree: no transaction`, one process at a time.
  */
 import {
-  exclusively,
   forgetMigration,
   migrationFault,
   prepareMigrations,
@@ -11,7 +10,7 @@ import {
   recordMigration,
 } from './applied-migrations.js'
 import type { Database } from '../database.js'
-import { EngineFault, type TransactionRunner } from '../engines/engine.js'
+import { EngineFault, type Runner } from '../engines/engine.js'
 import { readMigrations, toFileName, type MigrationFile } from './migration-files.js'
 import { splitStatements } from './split-statements.js'
 
@@ -56,8 +55,7 @@ export async function migrateUp(
   if (lacking !== undefined) throw missingFor(database, lacking)
   const ran: string[] = []
   for (const file of files) {
-    const isNew = await exclusively(
-      database,
+    const isNew = await database.context.engine.changeSchema(
       async (transaction) => {
         // Under the lock: another process may have been quicker.
         const known = (await readApplied(transaction)).get(file.name)
@@ -69,7 +67,7 @@ export async function migrateUp(
         await recordMigration(database, transaction, file, now())
         return true
       },
-      file.inTransaction || before.has(file.name),
+      { atomic: file.inTransaction || before.has(file.name) },
     )
     if (isNew) ran.push(file.name)
   }
@@ -94,8 +92,7 @@ export async function migrateDown(
     if (last === undefined) break
     const file = files.find(({ name }) => name === last)
     if (file === undefined || file.down === '') throw irreversible(last)
-    const isDone = await exclusively(
-      database,
+    const isDone = await database.context.engine.changeSchema(
       async (transaction) => {
         // Under the lock: another process may have been quicker.
         if (!(await readApplied(transaction)).has(last)) return false
@@ -103,7 +100,7 @@ export async function migrateDown(
         await forgetMigration(database, transaction, last)
         return true
       },
-      file.inTransaction,
+      { atomic: file.inTransaction },
     )
     if (isDone) undone.push(last)
   }
@@ -133,11 +130,11 @@ export async function migrationStatus(
 
 async function run(
   database: Database,
-  transaction: TransactionRunner,
+  transaction: Runner,
   { name, inTransaction }: MigrationFile,
   sql: string,
 ): Promise<void> {
-  if (!inTransaction && database.context.engine.hold === undefined) {
+  if (!inTransaction && !database.context.engine.changesPiecemeal) {
     const message = `Migration ${name} is to run without a transaction, which it always has on SQLite.`
     throw migrationFault('MIGRATION_FAILED', message, 'Take its first line away.')
   }

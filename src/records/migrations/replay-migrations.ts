@@ -8,18 +8,17 @@ import type { MigrationFile } from './migration-files.js'
 
 /** @throws {DeclarationError} `MIGRATION_FAILED`: one cannot be run from nothing */
 export async function replaySqlite(files: readonly MigrationFile[]): Promise<Catalogue> {
-  const engine = await openEngine('sqlite::memory:', silentLog)
+  const engine = await openEngine('sqlite::memory:', { log: silentLog })
   try {
-    const transaction = await engine.begin({ schema: true })
-    for (const { name, up } of files) {
-      try {
-        await transaction.script(up)
-      } catch (cause) {
-        await transaction.rollback()
-        throw cause instanceof EngineFault ? unplayable(name, cause) : cause
+    await engine.changeSchema(async (runner) => {
+      for (const { name, up } of files) {
+        try {
+          await runner.script(up)
+        } catch (cause) {
+          throw cause instanceof EngineFault ? unplayable(name, cause) : cause
+        }
       }
-    }
-    await transaction.commit()
+    })
     return await engine.catalogue(engine)
   } finally {
     await engine.close()

@@ -1,7 +1,7 @@
 /** Brings the database to what the records want, as far as nothing can be lost by it. */
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import { findDifferences, type Difference } from './difference.js'
-import { EngineFault, type Runner, type TransactionRunner } from '../engines/engine.js'
+import { EngineFault, type Runner } from '../engines/engine.js'
 import { toSchema } from './schema.js'
 import type { RecordsContext } from '../statements/source.js'
 import type { Table } from '../model/table.js'
@@ -28,20 +28,15 @@ export async function syncSchema(
   context: RecordsContext,
 ): Promise<Difference[]> {
   if ((await readDifferences(tables, context, context.engine)).every(isSettled)) return []
-  const transaction = await context.engine.begin({ schema: true })
-  try {
+  return context.engine.changeSchema(async (runner) => {
     // Once more: another process may have been quicker.
-    const found = await readDifferences(tables, context, transaction)
+    const found = await readDifferences(tables, context, runner)
     const differences = found.filter((difference) => !isSettled(difference))
     const refused = differences.filter(({ remedy }) => remedy === 'by hand')
     if (refused.length > 0) throw new DeclarationError(refused.map(toProblem))
-    for (const difference of onceRebuilt(differences)) await apply(difference, transaction)
-    await transaction.commit()
+    for (const difference of onceRebuilt(differences)) await apply(difference, runner)
     return differences
-  } catch (error) {
-    await transaction.rollback()
-    throw error
-  }
+  })
 }
 
 /** @throws {DeclarationError} `SCHEMA_DIFFERS` with every difference that the records cannot work with */
@@ -70,9 +65,9 @@ function isSettled({ blocks }: Difference): boolean {
   return !blocks
 }
 
-async function apply(difference: Difference, transaction: TransactionRunner): Promise<void> {
+async function apply(difference: Difference, runner: Runner): Promise<void> {
   try {
-    for (const sql of difference.sql) await transaction.script(sql)
+    for (const sql of difference.sql) await runner.script(sql)
   } catch (error) {
     if (!(error instanceof EngineFault) || !hindrances.has(error.kind)) throw error
     const refusal = new DeclarationError([toProblem(difference)])

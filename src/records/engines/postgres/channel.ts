@@ -5,10 +5,16 @@
  * Sources: PostgreSQL, NOTIFY; Advisory Locks; pg_locks.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { lookupsLast } from '../engine.js'
-import type { ChannelHandlers, ChannelListener, EngineChannel } from '../engine.js'
+import {
+  EngineFault,
+  lookupsLast,
+  type ChannelHandlers,
+  type ChannelListener,
+  type EngineChannel,
+} from '../engine.js'
 import type { Driver, Pool, PostgresOptions, SingleClient } from './connection.js'
 import { toPostgresFault } from './faults.js'
+import { endSession, openSession, proveListening, type Session } from './session.js'
 
 const name = 'filigree_changes'
 /** Any number that is ours alone: the first half of a topic's lock, its topic being the other. */
@@ -50,18 +56,27 @@ export async function createPostgresChannel(
       const rows = await runner.rows(readTopics, [but ?? null])
       return new Set(rows.map(([topic]) => Number(topic) | 0))
     },
-    listen: (handlers) => new PostgresListener(driver, options, handlers),
+    listen: (handlers) => new PostgresListener({ driver, pool, options, handlers }),
   }
 }
 
 /** A connection and the topics whose locks it holds, each with the moment from which nobody overlooks it. */
 interface Held {
   readonly client: SingleClient
+  readonly processId: number
   readonly topics: Map<number, Promise<void>>
+}
+
+interface ListenerParts {
+  readonly driver: Driver
+  readonly pool: Pool
+  readonly options: PostgresOptions
+  readonly handlers: ChannelHandlers
 }
 
 class PostgresListener implements ChannelListener {
   readonly #driver: Driver
+  readonly #pool: Pool
   readonly #options: PostgresOptions
   readonly #handlers: ChannelHandlers
   #topics: ReadonlySet<number> = new Set()
@@ -70,20 +85,24 @@ class PostgresListener implements ChannelListener {
   #reviving: AbortController | undefined
   #pulse: NodeJS.Timeout | undefined
   #isClosed = false
+  /** Notifications cannot come, and a restart alone changes that. */
+  #refusal: EngineFault | undefined
 
-  constructor(driver: Driver, options: PostgresOptions, handlers: ChannelHandlers) {
+  constructor({ driver, pool, options, handlers }: ListenerParts) {
     this.#driver = driver
+    this.#pool = pool
     this.#options = options
     this.#handlers = handlers
   }
 
   get processId(): number | undefined {
-    return this.#held?.client.processID ?? undefined
+    return this.#held?.processId
   }
 
   async listenTo(topics: ReadonlySet<number>): Promise<void> {
     this.#topics = topics
     if (topics.size === 0) return this.#letGo()
+    if (this.#refusal !== undefined) throw this.#refusal
     const held = this.#held ?? (await this.#open())
     await this.#hold(held)
   }
@@ -102,41 +121,55 @@ class PostgresListener implements ChannelListener {
   }
 
   async #connect(): Promise<Held> {
-    const client = new this.#driver.Client({
-      connectionString: this.#options.url,
-      connectionTimeoutMillis: this.#options.connectTimeout ?? 5000,
-      query_timeout: 10_000,
-      keepAlive: true,
-      application_name: 'filigree listener',
+    const session = await openSession(this.#driver, this.#options, {
+      applicationName: 'filigree listener',
+      queryTimeout: 10_000,
     })
-    const held: Held = { client, topics: new Map() }
-    // An error is followed by the end.
-    client.on('error', () => undefined)
+    const { client, processId } = session
+    const held: Held = { client, processId, topics: new Map() }
     client.on('end', () => {
       this.#lose(held)
     })
-    client.on('notification', ({ payload }) => {
-      if (payload !== undefined) this.#handlers.message(payload)
+    client.on('notification', ({ channel, payload }) => {
+      if (channel === name && payload !== undefined) this.#handlers.message(payload)
     })
     try {
-      await client.connect()
+      if (session.isPooled) await this.#prove(session)
       await client.query(`listen ${name}`)
     } catch (error) {
-      end(client)
+      endSession(client)
       throw toPostgresFault(error)
     }
     // Nobody may want it any more.
     if (this.#isClosed || this.#topics.size === 0) {
-      end(client)
+      endSession(client)
       return held
     }
     this.#held = held
     this.#pulse = setInterval(() => {
       client.query('select 1').catch(() => {
-        end(client)
+        endSession(client)
       })
     }, pulse).unref()
     return held
+  }
+
+  /** @throws {EngineFault} `unavailable` behind a pooler that keeps no sessions: better no events than silence */
+  async #prove(session: Session): Promise<void> {
+    try {
+      await proveListening(session, this.#pool)
+    } catch (error) {
+      if (error instanceof EngineFault) this.#refuse(error)
+      throw error
+    }
+  }
+
+  #refuse(refusal: EngineFault): void {
+    this.#refusal = refusal
+    this.#options.log.error(
+      { err: refusal },
+      'events of other processes cannot be heard through the pooler: set DATABASE_DIRECT_URL to an address that leads around it',
+    )
   }
 
   /** Takes the locks that are wanted, lets the others go, and waits until all writers know. */
@@ -156,7 +189,7 @@ class PostgresListener implements ChannelListener {
     try {
       await Promise.all(topics.values())
     } catch (error) {
-      end(client)
+      endSession(client)
       throw toPostgresFault(error)
     }
   }
@@ -207,8 +240,4 @@ class PostgresListener implements ChannelListener {
     this.#forget()
     return client === undefined ? Promise.resolve() : client.end().catch(() => undefined)
   }
-}
-
-function end(client: SingleClient): void {
-  client.end().catch(() => undefined)
 }

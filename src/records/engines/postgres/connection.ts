@@ -1,8 +1,9 @@
 /** Connections to PostgreSQL by pg. Sources: node-postgres, Pool and Queries; PostgreSQL, Extended Query. */
 import { DeclarationError } from '../../../errors/declaration-error.js'
 import type { Log } from '../../../core/log.js'
-import type { Row, Statement } from '../engine.js'
+import type { QueryResult, Row, Statement } from '../engine.js'
 import { toPostgresFault } from './faults.js'
+import { stalenessOf, type StatementNames } from './statement-names.js'
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:5432/name`, with whatever parameters pg understands. */
@@ -11,6 +12,12 @@ export interface PostgresOptions {
   readonly connections?: number
   /** Milliseconds to wait for a connection. Default 5,000. */
   readonly connectTimeout?: number
+  /** The same database around a pooler, for what needs a session: LISTEN, changes of the schema. Default: `url`. */
+  readonly direct?: string
+  /** Statements are prepared once a connection. Default true. */
+  readonly prepare?: boolean
+  /** Milliseconds to wait for others who change the schema or use a table that is changed. Default 60,000. */
+  readonly schemaTimeout?: number
   /** Gets what happens to connections that nobody uses at the moment. */
   readonly log: Log
 }
@@ -28,8 +35,16 @@ export interface Pool extends Queryable {
   connect(): Promise<Client>
   end(): Promise<void>
   on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect', listener: (client: Client) => void): unknown
 }
 export interface Client extends Queryable {
+  readonly processID: number | null
+  /** The protocol below; other implementations of the driver have none. */
+  readonly connection?: {
+    /** The text of each statement that was prepared here, by its name. */
+    readonly parsedStatements: Record<string, string>
+    on(event: 'errorMessage', listener: (error: Error) => void): unknown
+  }
   /** @param broken the connection is not used again */
   release(broken?: boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -42,7 +57,11 @@ export interface SingleClient extends Queryable {
   end(): Promise<void>
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
-  on(event: 'notification', listener: (message: { payload?: string }) => void): unknown
+  on(event: 'notification', listener: (message: Notification) => void): unknown
+}
+export interface Notification {
+  readonly channel: string
+  readonly payload?: string
 }
 export interface Query {
   readonly name?: string | undefined
@@ -56,7 +75,7 @@ export interface Result {
   readonly fields: readonly { readonly name: string }[]
 }
 
-export function createPool(driver: Driver, options: PostgresOptions): Pool {
+export function createPool(driver: Driver, options: PostgresOptions, names: StatementNames): Pool {
   const { url, connections = 10, connectTimeout = 5000, log } = options
   const pool = new driver.Pool({
     connectionString: url,
@@ -74,6 +93,9 @@ export function createPool(driver: Driver, options: PostgresOptions): Pool {
   // Without a listener the loss of an idle connection would end the process.
   pool.on('error', (error) => {
     log.warn({ err: error }, 'a connection to the database was lost')
+  })
+  pool.on('connect', (client) => {
+    names.heed(client)
   })
   return pool
 }
@@ -101,7 +123,7 @@ export class Connection {
     try {
       return await this.#target.query({ name, text, values, rowMode: 'array' })
     } catch (error) {
-      if (name !== undefined && isStale(error)) this.#names.giveUp(text)
+      if (stalenessOf(error) === 'outdated') this.#names.renew(text)
       throw toPostgresFault(error)
     }
   }
@@ -115,30 +137,9 @@ export class Connection {
   }
 }
 
-/** Names for prepared statements, the same for the same text. Servers keep them: their number has an end. */
-export class StatementNames {
-  readonly #names = new Map<string, string | undefined>()
-
-  of(sql: string): string | undefined {
-    if (this.#names.has(sql) || this.#names.size >= mostNames) return this.#names.get(sql)
-    const name = `filigree_${this.#names.size}`
-    this.#names.set(sql, name)
-    return name
-  }
-
-  /** From now on the text is sent whole each time. */
-  giveUp(sql: string): void {
-    this.#names.set(sql, undefined)
-  }
+export function toQueryResult({ rows, fields, rowCount }: Result): QueryResult {
+  return { names: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 }
 }
-
-/** What was prepared is outdated by a change of the schema, or lies on a connection that a proxy has swapped. */
-export function isStale(error: unknown): boolean {
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  return code === '26000' || code === '42P05' || String(message).startsWith('cached plan')
-}
-
-const mostNames = 1000
 
 /** @throws {DeclarationError} the package is not there */
 export async function loadDriver(): Promise<Driver> {

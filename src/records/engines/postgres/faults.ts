@@ -45,6 +45,14 @@ export function tookTooLong({ cause }: EngineFault): boolean {
   return code === '57014' || code === '55P03'
 }
 
+/** A lock was waited for as long as `lock_timeout` lets, whatever was made of the error since. */
+export function isLockTimeout(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ((cause as { readonly code?: unknown }).code === '55P03') return true
+  }
+  return false
+}
+
 /** Errors of the socket and of the driver about it; programming errors are none of them. */
 function isLost(code: unknown, message: string): boolean {
   if (typeof code === 'string' && /^(E[A-Z]+|CERT_|ERR_TLS)/.test(code)) return code !== 'EINVAL'

@@ -3,7 +3,6 @@
  * connection. A lost connection fails what ran on it; the pool opens others by itself.
  * Sources: node-postgres, Pool and Queries; PostgreSQL, Extended Query.
  */
-import { setTimeout } from 'node:timers/promises'
 import type { Catalogue } from '../../schema/catalogue.js'
 import { EngineFault } from '../engine.js'
 import type {
@@ -14,68 +13,103 @@ import type {
   Row,
   Statement,
   Runner,
-  SchemaOptions,
+  SchemaChangeOptions,
+  TransactionOptions,
   TransactionRunner,
 } from '../engine.js'
 import { readPostgresCatalogue } from './catalogue.js'
 import { createPostgresChannel } from './channel.js'
 import {
   Connection,
-  StatementNames,
   createPool,
-  isStale,
   loadDriver,
   toBootFault,
+  toQueryResult,
   type Client,
+  type Driver,
   type Pool,
   type PostgresOptions,
   type Result,
 } from './connection.js'
 import { createPostgresDialect } from './dialect.js'
 import { tookTooLong, toPostgresFault } from './faults.js'
+import { changePostgresSchema } from './schema-change.js'
+import { readProcessId } from './session.js'
+import { stalenessOf, StatementNames } from './statement-names.js'
 
 /** @throws {DeclarationError} no driver, no server, no access */
 export async function openPostgres(options: PostgresOptions): Promise<Engine> {
   const driver = await loadDriver()
-  const pool = createPool(driver, options)
+  const names = new StatementNames(options.prepare === false)
+  const pool = createPool(driver, options, names)
   try {
     const { rows } = await pool.query({
       text: `select 1 from pg_collation where collname = 'und-x-icu'`,
       values: [],
       rowMode: 'array',
     })
-    const channel = await createPostgresChannel(driver, pool, options)
-    return new PostgresEngine(pool, createPostgresDialect(rows.length > 0), channel)
+    const isPooled = await seesPooler(pool)
+    if (isPooled && options.direct === undefined) options.log.warn({}, noDirectAddress)
+    return new PostgresEngine({
+      driver,
+      options,
+      pool,
+      names,
+      isPooled,
+      dialect: createPostgresDialect(rows.length > 0),
+      channel: await createPostgresChannel(driver, pool, options),
+    })
   } catch (cause) {
     await pool.end()
     throw toBootFault(options.url, cause)
   }
 }
 
-/** Any number that is ours alone: who changes the schema holds it. */
-const schemaLock = 4_163_170_431
+const noDirectAddress =
+  'a pooler stands before the database: set DATABASE_DIRECT_URL to an address around it, for events between processes and migrations'
 
-/** Asks again and again: who waits in a statement is waited for by `create index concurrently`, which holds the lock. */
-async function takeSchema(
-  connection: Connection,
-  take: 'pg_try_advisory_xact_lock' | 'pg_try_advisory_lock',
-): Promise<void> {
-  const statement = { sql: `select ${take}(${schemaLock})`, writes: true }
-  while ((await connection.run(statement, [], false)).rows[0]?.[0] !== true) await setTimeout(50)
+/** Whether the server's process is another than the one that the driver was told: a pooler may lend it to others. */
+async function seesPooler(pool: Pool): Promise<boolean> {
+  const client = await pool.connect()
+  try {
+    return (await readProcessId(client)) !== client.processID
+  } finally {
+    client.release()
+  }
 }
+
+interface EngineParts {
+  readonly driver: Driver
+  readonly options: PostgresOptions
+  readonly pool: Pool
+  readonly names: StatementNames
+  readonly isPooled: boolean
+  readonly dialect: Dialect
+  readonly channel: EngineChannel | undefined
+}
+
+/** Attempts at a statement whose preparation is stale; the last sends its text. */
+const mostAttempts = 4
+const unprepared = new StatementNames(true)
 
 class PostgresEngine implements Engine {
   readonly dialect: Dialect
   readonly channel: EngineChannel | undefined
-  readonly #pool: Pool
-  readonly #names = new StatementNames()
+  readonly changesPiecemeal = true
+  readonly #parts: EngineParts
   readonly #connection: Connection
+  /**
+   * Statements that were prepared may not be there: others use the connections too. Inside a transaction that would end
+   * it, so that their texts are sent whole there.
+   */
+  #isPooled: boolean
 
-  constructor(pool: Pool, dialect: Dialect, channel: EngineChannel | undefined) {
-    this.#pool = pool
-    this.dialect = dialect
-    this.channel = channel
-    this.#connection = new Connection(pool, this.#names)
+  constructor(parts: EngineParts) {
+    this.#parts = parts
+    this.dialect = parts.dialect
+    this.channel = parts.channel
+    this.#isPooled = parts.isPooled
+    this.#connection = new Connection(parts.pool, parts.names)
   }
 
   async rows(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
@@ -98,36 +132,30 @@ class PostgresEngine implements Engine {
     return this.#connection.script(sql)
   }
 
-  async begin({ isolation, schema }: SchemaOptions = {}): Promise<TransactionRunner> {
+  async begin({ isolation }: TransactionOptions = {}): Promise<TransactionRunner> {
     if (isolation !== undefined && !levels.has(isolation))
       throw new TypeError(
         `transaction: no isolation "${isolation}". Levels: ${[...levels].join(', ')}.`,
       )
     const client = await this.#connect()
-    const connection = new Connection(client, this.#names)
+    const connection = new Connection(client, this.#isPooled ? unprepared : this.#parts.names)
     try {
-      // Who changes the schema has to see what others have done while it waited.
-      const level = schema === true ? 'read committed' : isolation
-      await connection.script(level === undefined ? 'begin' : `begin isolation level ${level}`)
-      if (schema === true) await takeSchema(connection, 'pg_try_advisory_xact_lock')
-      return new PostgresTransaction(client, connection, { commit: 'commit', rollback: 'rollback' })
+      await connection.script(
+        isolation === undefined ? 'begin' : `begin isolation level ${isolation}`,
+      )
+      return new PostgresTransaction(client, connection, () => (this.#isPooled = true))
     } catch (error) {
       letGo(client, true)
       throw error
     }
   }
 
-  async hold(): Promise<TransactionRunner> {
-    const client = await this.#connect()
-    const connection = new Connection(client, this.#names)
-    try {
-      await takeSchema(connection, 'pg_try_advisory_lock')
-    } catch (error) {
-      letGo(client, true)
-      throw error
-    }
-    const release = `select pg_advisory_unlock(${schemaLock})`
-    return new PostgresTransaction(client, connection, { commit: release, rollback: release })
+  changeSchema<T>(
+    work: (runner: Runner) => Promise<T>,
+    { atomic = true }: SchemaChangeOptions = {},
+  ): Promise<T> {
+    const { driver, options } = this.#parts
+    return changePostgresSchema(driver, options, work, atomic)
   }
 
   catalogue(runner: Runner): Promise<Catalogue> {
@@ -135,25 +163,50 @@ class PostgresEngine implements Engine {
   }
 
   close(): Promise<void> {
-    return this.#pool.end()
+    return this.#parts.pool.end()
   }
 
-  /** Reading is tried once more where the connection was found dead, or what was prepared on it outdated. */
   async #run(statement: Statement, values: readonly unknown[], keep: boolean): Promise<Result> {
     try {
       return await this.#connection.run(statement, values, keep)
     } catch (error) {
-      if (!(error instanceof EngineFault)) throw error
-      const lost = error.kind === 'unavailable' && !statement.writes && !tookTooLong(error)
-      // It was refused before it ran, whatever it would have done.
-      if (!lost && !isStale(error.cause)) throw error
-      return this.#connection.run(statement, values, keep)
+      return this.#runAgain(statement, values, error)
     }
+  }
+
+  /**
+   * Reading is tried once more where the connection was found dead; anything where what was prepared is stale, which is
+   * refused before it runs. A pooler may answer each attempt by another server connection: the last needs nothing there.
+   */
+  async #runAgain(
+    statement: Statement,
+    values: readonly unknown[],
+    failure: unknown,
+  ): Promise<Result> {
+    let error = failure
+    for (let attempt = 2; attempt <= mostAttempts; attempt++) {
+      if (!(error instanceof EngineFault)) throw error
+      const isStale = this.#heedStale(error)
+      const isLost = error.kind === 'unavailable' && !statement.writes && !tookTooLong(error)
+      if (!isStale && !(isLost && attempt === 2)) throw error
+      try {
+        return await this.#connection.run(statement, values, attempt < mostAttempts)
+      } catch (next) {
+        error = next
+      }
+    }
+    throw error
+  }
+
+  #heedStale({ cause }: EngineFault): boolean {
+    const staleness = stalenessOf(cause)
+    if (staleness === 'missing' || staleness === 'there already') this.#isPooled = true
+    return staleness !== undefined
   }
 
   async #connect(): Promise<Client> {
     try {
-      const client = await this.#pool.connect()
+      const client = await this.#parts.pool.connect()
       client.on('error', onLoss)
       return client
     } catch (error) {
@@ -177,33 +230,30 @@ const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read'
 class PostgresTransaction implements TransactionRunner {
   readonly #client: Client
   readonly #connection: Connection
-  readonly #endings: Readonly<Record<'commit' | 'rollback', string>>
+  readonly #onSwapped: () => void
   #isOver = false
 
-  constructor(
-    client: Client,
-    connection: Connection,
-    endings: Readonly<Record<'commit' | 'rollback', string>>,
-  ) {
+  /** @param onSwapped told when a statement that was prepared is not on this connection */
+  constructor(client: Client, connection: Connection, onSwapped: () => void) {
     this.#client = client
-    this.#endings = endings
     this.#connection = connection
+    this.#onSwapped = onSwapped
   }
 
   async rows(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return (await this.#living().run(statement, values, true)).rows
+    return (await this.#run(statement, values, true)).rows
   }
 
   async first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
-    return (await this.#living().run(statement, values, true)).rows[0]
+    return (await this.#run(statement, values, true)).rows[0]
   }
 
   async change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return (await this.#living().run(statement, values, true)).rowCount ?? 0
+    return (await this.#run(statement, values, true)).rowCount ?? 0
   }
 
   async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
-    return toQueryResult(await this.#living().run(statement, values, false))
+    return toQueryResult(await this.#run(statement, values, false))
   }
 
   async script(sql: string): Promise<void> {
@@ -211,12 +261,24 @@ class PostgresTransaction implements TransactionRunner {
   }
 
   commit(): Promise<void> {
-    return this.#end(this.#endings.commit)
+    return this.#end('commit')
   }
 
   async rollback(): Promise<void> {
     // A connection that cannot roll back is closed, which rolls back.
-    await this.#end(this.#endings.rollback).catch(() => undefined)
+    await this.#end('rollback').catch(() => undefined)
+  }
+
+  /** What was prepared is stale: the server has ended the transaction, which may be tried again from its beginning. */
+  async #run(statement: Statement, values: readonly unknown[], keep: boolean): Promise<Result> {
+    try {
+      return await this.#living().run(statement, values, keep)
+    } catch (error) {
+      const staleness = error instanceof EngineFault ? stalenessOf(error.cause) : undefined
+      if (staleness === undefined) throw error
+      if (staleness !== 'outdated') this.#onSwapped()
+      throw new EngineFault('conflict', (error as Error).message, error)
+    }
   }
 
   async #end(sql: string): Promise<void> {
@@ -235,8 +297,4 @@ class PostgresTransaction implements TransactionRunner {
     if (this.#isOver) throw new EngineFault('other', 'The transaction is over.')
     return this.#connection
   }
-}
-
-function toQueryResult({ rows, fields, rowCount }: Result): QueryResult {
-  return { names: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 }
 }

@@ -9,7 +9,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Catalogue } from '../../schema/catalogue.js'
 import { EngineFault, type Engine, type Row, type Statement } from '../engine.js'
 import type { Later } from '../../../core/later.js'
-import type { QueryResult, Runner, SchemaOptions, TransactionRunner } from '../engine.js'
+import type { QueryResult, Runner, TransactionRunner } from '../engine.js'
 import { Turn } from '../../statements/turn.js'
 import { readSqliteCatalogue } from './catalogue.js'
 import {
@@ -35,6 +35,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
 
 class SqliteEngine implements Engine {
   readonly dialect = sqliteDialect
+  readonly changesPiecemeal = false
   readonly #open: () => Connection
   readonly #main: Connection
   readonly #turn: Turn
@@ -77,7 +78,23 @@ class SqliteEngine implements Engine {
     return readSqliteCatalogue(runner)
   }
 
-  async begin({ schema = false }: SchemaOptions = {}): Promise<TransactionRunner> {
+  begin(): Promise<TransactionRunner> {
+    return this.#begin(false)
+  }
+
+  async changeSchema<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
+    const transaction = await this.#begin(true)
+    try {
+      const result = await work(transaction)
+      await transaction.commit()
+      return result
+    } catch (error) {
+      await transaction.rollback()
+      throw error
+    }
+  }
+
+  async #begin(schema: boolean): Promise<TransactionRunner> {
     await this.#turn.take()
     try {
       const connection = this.#shared ? this.#main : (this.#second ??= this.#open())

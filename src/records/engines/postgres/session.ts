@@ -1,0 +1,93 @@
+/**
+ * Connections outside the pool, for what needs a session: LISTEN, the schema. A transaction pooler (PgBouncer) between the
+ * process and the server gives each transaction to whichever server connection is free, so that a session's state is
+ * lost; the direct address leads around it.
+ */
+import { randomBytes } from 'node:crypto'
+import { EngineFault } from '../engine.js'
+import type { Client, Driver, Pool, PostgresOptions, SingleClient } from './connection.js'
+import { toPostgresFault } from './faults.js'
+
+export interface Session {
+  readonly client: SingleClient
+  /** The id of the server's process. */
+  readonly processId: number
+  /** The driver was told another id: somebody stands between. */
+  readonly isPooled: boolean
+}
+
+export interface SessionOptions {
+  readonly applicationName: string
+  /** Milliseconds that the driver waits for an answer. Default: without end. */
+  readonly queryTimeout?: number
+}
+
+/** Parameters of the address that would cut what a session does; its own code sets what holds there. */
+const limits = ['statement_timeout', 'query_timeout', 'lock_timeout', 'connections']
+
+/** @throws {EngineFault} `unavailable` where no connection can be had */
+export async function openSession(
+  driver: Driver,
+  { url, direct, connectTimeout = 5000 }: PostgresOptions,
+  { applicationName, queryTimeout }: SessionOptions,
+): Promise<Session> {
+  const address = new URL(direct ?? url)
+  for (const name of limits) address.searchParams.delete(name)
+  const client = new driver.Client({
+    connectionString: address.href,
+    connectionTimeoutMillis: connectTimeout,
+    ...(queryTimeout === undefined ? {} : { query_timeout: queryTimeout }),
+    keepAlive: true,
+    application_name: applicationName,
+  })
+  // An error is followed by the end.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const processId = await readProcessId(client)
+    return { client, processId, isPooled: processId !== client.processID }
+  } catch (error) {
+    endSession(client)
+    throw toPostgresFault(error)
+  }
+}
+
+export function endSession(client: SingleClient): void {
+  client.end().catch(() => undefined)
+}
+
+/** The server's process that answers at the moment; a pooler tells the driver an id of its own. */
+export async function readProcessId(client: Client | SingleClient): Promise<number> {
+  const text = 'select pg_backend_pid()'
+  const { rows } = await client.query({ text, values: [], rowMode: 'array' })
+  return Number(rows[0]?.[0])
+}
+
+/** Milliseconds for a notification to come around; on a session it comes with the answer. */
+const probeLasts = 2000
+
+/**
+ * Whether notifications come to this connection, which is tried: a pooler may keep sessions.
+ *
+ * @throws {EngineFault} `unavailable` where they do not
+ */
+export async function proveListening({ client }: Session, pool: Pool): Promise<void> {
+  const name = `filigree_probe_${randomBytes(8).toString('hex')}`
+  await client.query(`listen ${name}`)
+  const heard = hears(client)
+  await pool.query(`notify ${name}`)
+  const isHeard = await heard
+  await client.query(`unlisten ${name}`)
+  if (isHeard) return
+  throw new EngineFault('unavailable', 'A pooler before the database keeps no sessions for LISTEN.')
+}
+
+function hears(client: SingleClient): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, probeLasts, false)
+    client.on('notification', () => {
+      clearTimeout(timer)
+      resolve(true)
+    })
+  })
+}

@@ -1,0 +1,79 @@
+/**
+ * Names of prepared statements. Each is a hash of its text: where a pooler lends one server connection to several processes,
+ * a name that is there already stands for the same statement.
+ * Sources: PostgreSQL, Extended Query; PgBouncer, Features.
+ */
+import { createHash } from 'node:crypto'
+import type { Client } from './connection.js'
+
+/** Servers keep statements until the connection ends: their number is bounded. */
+const mostNames = 1000
+/** A text that a change of the schema outdates this often is sent whole from then on. */
+const mostRenewals = 20
+
+/** What an error of a prepared statement says about it. */
+export type Staleness = 'missing' | 'there already' | 'outdated'
+
+export class StatementNames {
+  readonly #isOff: boolean
+  readonly #names = new Map<string, string | undefined>()
+  readonly #texts = new Map<string, string>()
+  readonly #renewals = new Map<string, number>()
+
+  /** @param isOff no statement is prepared: all texts are sent whole */
+  constructor(isOff = false) {
+    this.#isOff = isOff
+  }
+
+  /** @returns `undefined`: the text is sent whole */
+  of(sql: string): string | undefined {
+    const name = this.#names.get(sql)
+    if (name !== undefined || this.#names.has(sql)) return name
+    if (this.#isOff || this.#texts.size >= mostNames) return undefined
+    return this.#remember(sql, nameOf(sql))
+  }
+
+  /** The plan of the text is outdated: it is prepared anew under a name that no connection has. */
+  renew(sql: string): void {
+    const renewals = (this.#renewals.get(sql) ?? 0) + 1
+    this.#renewals.set(sql, renewals)
+    if (renewals > mostRenewals) this.#names.set(sql, undefined)
+    else this.#remember(sql, `${nameOf(sql)}_${renewals}`)
+  }
+
+  /**
+   * Keeps the driver's notes of a connection true: it believes that what it prepared once is there. The message of the
+   * server names the statement in every language.
+   */
+  heed({ connection }: Client): void {
+    connection?.on('errorMessage', (error) => {
+      const staleness = stalenessOf(error)
+      if (staleness === undefined || staleness === 'outdated') return
+      const name = /filigree_[0-9a-f_]+/.exec(error.message)?.[0]
+      const text = name === undefined ? undefined : this.#texts.get(name)
+      if (name === undefined || text === undefined) return
+      if (staleness === 'there already') connection.parsedStatements[name] = text
+      else Reflect.deleteProperty(connection.parsedStatements, name)
+    })
+  }
+
+  #remember(sql: string, name: string): string {
+    this.#names.set(sql, name)
+    this.#texts.set(name, sql)
+    return name
+  }
+}
+
+/** The statement was refused before it ran: it may run again. */
+export function stalenessOf(error: unknown): Staleness | undefined {
+  const { code, message, routine } = (error ?? {}) as Partial<Record<string, unknown>>
+  if (code === '26000') return 'missing'
+  if (code === '42P05') return 'there already'
+  const isOutdated =
+    routine === 'RevalidateCachedQuery' || String(message).startsWith('cached plan')
+  return code === '0A000' && isOutdated ? 'outdated' : undefined
+}
+
+function nameOf(sql: string): string {
+  return `filigree_${createHash('sha256').update(sql).digest('hex').slice(0, 32)}`
+}

@@ -1,0 +1,196 @@
+/** Two processes and a transaction pooler. Source: docs/records.md, Behind a pooler. */
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { sql } from 'kysely'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import { silentLog } from '../../src/core/log.js'
+import { Field } from '../../src/fields/field.js'
+import { connect, Database, type DatabaseOptions } from '../../src/records/database.js'
+import { migrateUp } from '../../src/records/migrations/migrations.js'
+import { Record } from '../../src/records/model/record.js'
+import { bundleProgram } from './creating-program.js'
+import { pgbouncer, startPgBouncer, type Pooler } from './pgbouncer.js'
+import { startPostgres, type PostgresServer } from './postgres-server.js'
+
+@Record
+class Entry {
+  @Field('id') id!: number
+  @Field('string') owner!: string
+  @Field('integer') number!: number
+}
+
+@Module({ records: [Entry] })
+class EntryModule {}
+
+const where =
+  pgbouncer === undefined
+    ? 'behind PgBouncer (skipped: it is not installed; Debian has it as the package pgbouncer)'
+    : 'behind PgBouncer in transaction mode'
+
+;(pgbouncer === undefined ? describe.skip : describe)(where, () => {
+  let server: PostgresServer
+  let pooler: Pooler
+  let direct: string
+  let pooled: string
+  const opened: Database[] = []
+
+  beforeAll(async () => {
+    server = await startPostgres()
+    pooler = await startPgBouncer(server.url)
+  }, 60_000)
+  afterAll(async () => {
+    await pooler.close()
+    await server.close()
+  }, 30_000)
+  beforeEach(async () => {
+    direct = await server.createDatabase()
+    pooled = pooler.through(direct)
+    await (await open(direct)).sync()
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((database) => database.close()))
+  })
+
+  const open = async (url: string, options: Partial<DatabaseOptions> = {}): Promise<Database> => {
+    const database = await connect(url, { records: [Entry], ...options })
+    opened.push(database)
+    return database
+  }
+
+  /** Statements that are prepared on the server connections of the pooler, and the locks left there. */
+  const leftovers = async (database: Database): Promise<{ names: string[]; locks: number }> => {
+    const read = async (): Promise<string[]> => {
+      const { rows } = await sql<{ name: string }>`select name from pg_prepared_statements
+        where name like 'filigree%'`.execute(database.kysely)
+      return rows.map(({ name }) => name)
+    }
+    // Two at once, in transactions, are on both.
+    const names = await database.transaction(async () => [
+      ...(await read()),
+      ...(await Promise.resolve().then(read)),
+    ])
+    const { rows } = await sql<{ count: string }>`select count(*) from pg_locks
+      where locktype = 'advisory'`.execute(database.kysely)
+    return { names, locks: Number(rows[0]?.count) }
+  }
+
+  it('two processes each run their own statements, in transactions too', async () => {
+    const program = bundleProgram('pooled-process')
+    try {
+      const run = promisify(execFile)
+      const told = await Promise.all(
+        ['a', 'b'].map((owner) => run(process.execPath, [program, pooled, owner, '15'])),
+      )
+      expect(told.map(({ stdout }) => JSON.parse(stdout) as string[])).toEqual([[], []])
+    } finally {
+      await rm(program)
+    }
+    const database = await open(direct)
+    expect(await database.records(Entry).count()).toBe(12)
+  }, 60_000)
+
+  it('names statements by their text, alike in every process', async () => {
+    const one = await open(`${pooled}?connections=1`)
+    await one.records(Entry).count()
+    await one.records(Entry).find(1)
+    const other = await open(`${pooled}?connections=1`)
+    await other.records(Entry).find(1)
+    await other.records(Entry).count()
+    const { names } = await leftovers(other)
+    expect(names.length).toBeGreaterThan(0)
+    for (const name of names) expect(name).toMatch(/^filigree_[0-9a-f]{32}$/)
+  })
+
+  it('prepares nothing with prepare=false', async () => {
+    const database = await open(`${pooled}?prepare=false`)
+    const entries = database.records(Entry)
+    const { id } = await entries.create({ owner: 'a', number: 1 })
+    await database.transaction((tx) => tx.records(Entry).update(id, { number: 2 }))
+    expect(await entries.find(id)).toEqual({ id, owner: 'a', number: 2 })
+    expect((await leftovers(database)).names).toEqual([])
+  })
+
+  it('refuses to follow changes rather than to stay silent, and says what to do', async () => {
+    const told: string[] = []
+    const log = { ...silentLog, error: (_: object, message: string) => told.push(message) }
+    const database = await open(pooled, { log })
+    const watcher = { tell: () => undefined, end: () => undefined, columns: [] }
+    await expect(database.watch(Entry, watcher)).rejects.toMatchObject({ status: 503 })
+    await expect(database.watch(Entry, watcher)).rejects.toMatchObject({ status: 503 })
+    expect(told).toEqual([expect.stringContaining('set DATABASE_DIRECT_URL')])
+    expect((await leftovers(database)).locks).toBe(0)
+  })
+
+  it.each([
+    ['the option direct', () => open(pooled, { direct })],
+    ['direct in the address', () => open(`${pooled}?direct=${encodeURIComponent(direct)}`)],
+  ])('follows changes by %s', async (_what, openListening) => {
+    const listening = await openListening()
+    const heard = new Promise((resolve, reject) => {
+      listening
+        .watch(Entry, { tell: resolve, end: () => undefined, columns: [] })
+        .then(() => open(pooled))
+        .then((other) => other.records(Entry).create({ owner: 'a', number: 1 }))
+        .catch(reject)
+    })
+    expect(await heard).toMatchObject({ event: 'created', ids: [1] })
+  })
+
+  it('warns at the start where no direct address is given', async () => {
+    const told: string[] = []
+    const log = { ...silentLog, warn: (_: object, message: string) => told.push(message) }
+    await open(pooled, { log })
+    expect(told).toEqual([expect.stringContaining('a pooler stands before the database')])
+    await open(pooled, { log, direct })
+    await open(direct, { log })
+    expect(told).toHaveLength(1)
+  })
+
+  it('an application follows changes by DATABASE_DIRECT_URL', async () => {
+    process.env.DATABASE_DIRECT_URL = direct
+    const app = await bootstrap(EntryModule, { database: pooled, listen: false, logger: false })
+    try {
+      const heard = new Promise((resolve, reject) => {
+        app
+          .get(Database)
+          .watch(Entry, { tell: resolve, end: () => undefined, columns: [] })
+          .then(() => open(direct))
+          .then((other) => other.records(Entry).create({ owner: 'a', number: 1 }))
+          .catch(reject)
+      })
+      expect(await heard).toMatchObject({ event: 'created', ids: [1] })
+    } finally {
+      delete process.env.DATABASE_DIRECT_URL
+      await app.close()
+    }
+  })
+
+  it.each([
+    ['with a direct address', () => open(pooled, { direct })],
+    ['without one', () => open(pooled)],
+  ])('a migration without transaction leaves no lock, %s', async (_what, openMigrating) => {
+    const folder = await mkdtemp(join(tmpdir(), 'filigree-pooler-'))
+    try {
+      const write = (name: string, text: string): Promise<void> =>
+        writeFile(join(folder, `${name}.postgres.sql`), text)
+      await write(
+        '20260101000000_one',
+        '-- filigree: no transaction\ncreate index concurrently entry_number_x on entry (number);\n',
+      )
+      const database = await openMigrating()
+      expect(await migrateUp(database, { folder })).toEqual(['20260101000000_one'])
+      expect((await leftovers(database)).locks).toBe(0)
+      await write('20260102000000_two', 'alter table entry add column note text;\n')
+      await write('20260103000000_three', '-- filigree: no transaction\nselect wrong;\n')
+      await expect(migrateUp(await open(pooled), { folder })).rejects.toThrow('wrong')
+      expect((await leftovers(database)).locks).toBe(0)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+})
