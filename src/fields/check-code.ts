@@ -10,6 +10,7 @@ import { writeClassValidator, type WrittenConstraints } from './check-constraint
 import { addFault, mostFaults, prefixPaths } from './faults.js'
 import { makerOf } from './instance.js'
 import { deepest } from './kinds/json.js'
+import { toProperty } from './kinds/table.js'
 import { holdFault } from './late-constraints.js'
 import { writeRules } from './rule-code.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
@@ -161,10 +162,12 @@ class FieldWriter {
   #writeDefault(value: unknown): string {
     const { source } = this.#writer
     // One moment for all fields of an object: what is made together has one time.
-    if (this.#plan.field.kind === 'datetime' && value === 'now')
-      return '(now ??= new Date().toISOString())'
+    const { now } = this.#plan.field.entry
+    if (value === 'now' && now !== undefined)
+      return `${source.constant(now)}(now ??= new Date().toISOString())`
     if (typeof value === 'function') return `${source.constant(value)}()`
-    if (typeof value !== 'object' || value === null) return source.constant(value)
+    if (value === null) return source.constant(value)
+    if (typeof value !== 'object') return source.constant(toProperty(value, this.#plan.field.entry))
     return `structuredClone(${source.constant(value)})`
   }
 
@@ -208,15 +211,28 @@ class FieldWriter {
       const test = `if (!${source.constant(isObject)}(v)) ${fault('type', 'must be an object')}`
       return { test, build: this.#writeNested(field.nested, path) }
     }
-    const { test, read, noun } = field.entry
-    const tested = typeof test === 'string' ? `(${test})` : `${source.constant(test)}(v)`
+    const { noun } = field.entry
+    const { tested, converted } = this.#writeKind(field)
     const rules = writeRules(field, source).map(
       ({ code, text, breaks }) => `if (${breaks}) ${fault(code, text)}`,
     )
-    const converted = typeof read === 'function' ? `${source.constant(read)}(v)` : read
     return {
       test: `if (!${tested}) ${fault('type', `must be ${noun}`)}`,
-      build: [...rules, converted === undefined ? '' : `v = ${converted}`].join('\n'),
+      build: [converted === undefined ? '' : `v = ${converted}`, ...rules].join('\n'),
+    }
+  }
+
+  /** A program may give what a client gives, and the property's own form. */
+  #writeKind({ entry }: ShapeField): { tested: string; converted: string | undefined } {
+    const { source, options } = this.#writer
+    const { test, read, holds } = entry
+    const tested = typeof test === 'string' ? `(${test})` : `${source.constant(test)}(v)`
+    const converted = typeof read === 'function' ? `${source.constant(read)}(v)` : read
+    if (holds === undefined || options.from === 'client') return { tested, converted }
+    const held = `${source.constant(holds)}(v)`
+    return {
+      tested: `(${held} || ${tested})`,
+      converted: converted && `${held} ? v : ${converted}`,
     }
   }
 

@@ -49,7 +49,7 @@ class OutputWriter {
     const { write } = field.entry
     if (write === undefined) return value
     const one = source.constant(write)
-    return field.list ? `${source.constant(mapList)}(${value}, ${one})` : `${one}(${value})`
+    return `${source.constant(field.list ? mapList : mapOne)}(${value}, ${one})`
   }
 }
 
@@ -65,5 +65,9 @@ function mapAny(value: unknown, map: MapFunction, depth: number): unknown {
 }
 
 function mapList(value: unknown, write: (item: unknown) => unknown): unknown {
-  return Array.isArray(value) ? value.map(write) : write(value)
+  return Array.isArray(value) ? value.map((item) => mapOne(item, write)) : mapOne(value, write)
+}
+
+function mapOne(value: unknown, write: (item: unknown) => unknown): unknown {
+  return value === undefined || value === null ? value : write(value)
 }

@@ -4,8 +4,7 @@ import { didYouMean } from '../errors/did-you-mean.js'
 import type { Constraint } from './class-validator.js'
 import type { FieldNote, TypeOf } from './field.js'
 import { formats } from './formats.js'
-import { toMoment } from './kinds/datetime.js'
-import type { ValueRule } from './kinds/kind.js'
+import type { Kind, ValueRule } from './kinds/kind.js'
 import { isOfKind, kindOf, kinds, type KindName } from './kinds/table.js'
 import { ruleValues, valueRules, type RuleName, type RuleValue } from './rules.js'
 import { isApplicationClass, resolveType } from './type-of.js'
@@ -162,17 +161,31 @@ function judgeRule(
   if (!fits[needed](value))
     return fault('FIELD_RULE_VALUE', `rule "${rule}" needs ${needed}.`, hintFor(rule, value))
   if (rule === 'default' && kind !== undefined && !isDefault(value, kind, rules)) {
-    const { noun } = kindOf(kind, rules.key as 'uuid' | undefined)
+    const { noun } = kindOf(kind, rules)
     const wanted = rules.list === true ? `a list, each ${noun}` : noun
     return fault('FIELD_DEFAULT', `default ${toText(value)} is not ${wanted}.`, 'Give one that is.')
   }
   if (kind !== undefined && !appliesTo(rule, kind, rules)) {
-    const allowed = kindOf(kind, rules.key as 'uuid' | undefined).rules
+    const allowed = kindOf(kind, rules).rules
     const remedy =
       allowed.length === 0 ? 'Remove it.' : `Rules about its values: ${allowed.join(', ')}.`
     return fault('FIELD_RULE_UNFIT', `rule "${rule}" means nothing for kind "${kind}".`, remedy)
   }
+  const wrong = kind === undefined ? undefined : wrongOperand(rule, value, kindOf(kind, rules))
+  if (kind !== undefined && wrong !== undefined) {
+    const remedy = `${toText(wrong)} is not ${kindOf(kind, rules).noun}.`
+    return fault('FIELD_RULE_VALUE', `rule "${rule}" needs ${needed} of kind "${kind}".`, remedy)
+  }
   return undefined
+}
+
+/** A value that values of the kind cannot be held against. */
+function wrongOperand(rule: string, value: unknown, entry: Kind): unknown {
+  if (rule === 'oneOf' && entry.comparable !== undefined)
+    return (value as unknown[]).find((one) => !isOfKind(one, entry))
+  if (rule !== 'min' && rule !== 'max') return undefined
+  const isNumber = ['ID', 'Int', 'Float'].includes(entry.graphql.type)
+  return (isNumber ? Number.isFinite(value) : isOfKind(value, entry)) ? undefined : value
 }
 
 function appliesTo(rule: string, kind: KindName, rules: FieldNote['rules']): boolean {
@@ -180,14 +193,14 @@ function appliesTo(rule: string, kind: KindName, rules: FieldNote['rules']): boo
   if (rule === 'minItems' || rule === 'maxItems') return rules.list === true
   if (rule === 'enum') return rules.oneOf !== undefined
   if (!(valueRules as readonly string[]).includes(rule)) return true
-  return kindOf(kind, rules.key as 'uuid' | undefined).rules.includes(rule as ValueRule)
+  return kindOf(kind, rules).rules.includes(rule as ValueRule)
 }
 
 /** A function's defaults are not known before it is called. */
 function isDefault(value: unknown, kind: KindName, rules: FieldNote['rules']): boolean {
-  if (typeof value === 'function' || (kind === 'datetime' && value === 'now')) return true
+  const entry = kindOf(kind, rules)
+  if (typeof value === 'function' || (value === 'now' && entry.now !== undefined)) return true
   if (value === null) return rules.nullable === true
-  const entry = kindOf(kind, rules.key as 'uuid' | undefined)
   if (rules.list !== true) return isOfKind(value, entry)
   return Array.isArray(value) && value.every((item) => item !== null && isOfKind(item, entry))
 }
@@ -212,8 +225,7 @@ const fits: Readonly<Record<RuleValue, (value: unknown) => boolean>> = {
   'true or false': (value) => typeof value === 'boolean',
   'true, false or a name': (value) => ['boolean', 'string'].includes(typeof value),
   anything: () => true,
-  'a number or a date': (value) =>
-    Number.isFinite(value) || (typeof value === 'string' && toMoment(value) !== undefined),
+  'a number or a date': (value) => Number.isFinite(value) || typeof value === 'string',
   'a whole number from 0': (value) => Number.isSafeInteger(value) && (value as number) >= 0,
   'a regular expression': isPattern,
   'a format': (value) => typeof value === 'string' && Object.hasOwn(formats, value),

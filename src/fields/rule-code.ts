@@ -1,7 +1,8 @@
-/** The rules of `@Field` as code over a value `v` that is already of its kind. Source: public face, Records. */
-import { quote, type CheckSource } from './check-source.js'
+/** The rules of `@Field` as code over a property's value `v`, which is of its kind. Source: public face, Records. */
+import type { CheckSource } from './check-source.js'
 import { formats } from './formats.js'
-import { toMoment } from './kinds/datetime.js'
+import type { Kind } from './kinds/kind.js'
+import { toProperty } from './kinds/table.js'
 import type { ShapeField } from './shape.js'
 
 /** One test of a value. */
@@ -16,11 +17,10 @@ export interface RuleCode {
 /** The tests for the rules that the field declares, in the order of the documentation. */
 export function writeRules(field: ShapeField, source: CheckSource): RuleCode[] {
   const rules = field.declared ?? {}
-  const moment = field.kind === 'datetime'
   const codes: RuleCode[] = []
-  if (rules.min !== undefined) codes.push(writeBound('min', rules.min, moment, source))
-  if (rules.max !== undefined) codes.push(writeBound('max', rules.max, moment, source))
-  const measure = field.kind === 'blob' ? bytes : characters
+  if (rules.min !== undefined) codes.push(writeBound('min', rules.min, field.entry, source))
+  if (rules.max !== undefined) codes.push(writeBound('max', rules.max, field.entry, source))
+  const measure = field.entry.measure === 'bytes' ? bytes : characters
   if (rules.minLength !== undefined) codes.push(measure.min(rules.minLength, source))
   if (rules.maxLength !== undefined) codes.push(measure.max(rules.maxLength, source))
   if (rules.pattern !== undefined) codes.push(writePattern(rules.pattern, source))
@@ -29,9 +29,10 @@ export function writeRules(field: ShapeField, source: CheckSource): RuleCode[] {
     codes.push({ code: 'format', text: `must be ${noun}`, breaks: `!${source.constant(test)}(v)` })
   }
   if (rules.oneOf !== undefined) {
-    const allowed = source.constant(new Set(rules.oneOf))
+    const values = rules.oneOf.map((value) => toComparable(value, field.entry))
+    const allowed = source.constant(new Set(values))
     const text = `must be one of ${rules.oneOf.join(', ')}`
-    codes.push({ code: 'oneOf', text, breaks: `!${allowed}.has(v)` })
+    codes.push({ code: 'oneOf', text, breaks: `!${allowed}.has(${compared(field.entry, source)})` })
   }
   return codes
 }
@@ -39,14 +40,24 @@ export function writeRules(field: ShapeField, source: CheckSource): RuleCode[] {
 function writeBound(
   code: 'min' | 'max',
   bound: number | string,
-  moment: boolean,
+  entry: Kind,
   source: CheckSource,
 ): RuleCode {
   const text = `must be at ${code === 'min' ? 'least' : 'most'} ${bound}`
   const sign = code === 'min' ? '<' : '>'
-  if (!moment) return { code, text, breaks: `v ${sign} ${Number(bound)}` }
-  const limit = quote(toMoment(bound) ?? '')
-  return { code, text, breaks: `${source.constant(toMoment)}(v) ${sign} ${limit}` }
+  const limit = toComparable(bound, entry)
+  const written = typeof limit === 'number' ? String(limit) : source.constant(limit)
+  return { code, text, breaks: `${compared(entry, source)} ${sign} ${written}` }
+}
+
+/** What a rule's value is held against a property's value by. */
+function toComparable(value: unknown, entry: Kind): unknown {
+  const property = toProperty(value, entry)
+  return entry.comparable === undefined ? property : entry.comparable(property)
+}
+
+function compared({ comparable }: Kind, source: CheckSource): string {
+  return comparable === undefined ? 'v' : `${source.constant(comparable)}(v)`
 }
 
 const characters = {

@@ -29,7 +29,7 @@ export interface ShapeField {
   readonly name: string
   /** `json` for nested classes, and where class-validator's rules alone leave the kind open. */
   readonly kind: KindName
-  /** The kind's entry: storage class, GraphQL scalar, JSON Schema, tests. */
+  /** The kind's entry, as the field's rules make it: storage class, GraphQL form, JSON Schema, tests. */
   readonly entry: Kind
   /** The nested class. Lazy: first asked for once every module is loaded. */
   readonly nested: (() => Class) | undefined
@@ -121,7 +121,7 @@ function toField(source: FieldSource, problems: Problem[]): ShapeField | undefin
   return Object.freeze({
     name,
     kind,
-    entry: kindOf(kind, rules.key),
+    entry: kindOf(kind, rules),
     nested: judged.nested && lazily(judged.nested, where),
     list: judged.list || rules.list === true || (note === undefined && emitted === Array),
     optional: isOptional(source, rules, meaning.rules),

@@ -91,9 +91,9 @@ export function listOf(
   }
 }
 
-function annotations({ rules, readOnly, kind }: ShapeField): SchemaObject {
+function annotations({ rules, readOnly, kind, entry }: ShapeField): SchemaObject {
   const noted: SchemaObject = {}
-  const description = describe(rules)
+  const description = describe(rules, entry.storage === 'moment')
   if (description !== '') noted.description = description
   if (readOnly) noted.readOnly = true
   const isMoment = kind === 'datetime' && rules.default === 'now'
@@ -107,10 +107,13 @@ function annotations({ rules, readOnly, kind }: ShapeField): SchemaObject {
 }
 
 /** The description, and what JSON Schema has no word for. */
-function describe({ description, min, max, pattern }: Readonly<FieldRules>): string {
+function describe(
+  { description, min, max, pattern }: Readonly<FieldRules>,
+  isMoment: boolean,
+): string {
   const parts = description === undefined ? [] : [description]
-  if (typeof min === 'string') parts.push(`Not before ${min}.`)
-  if (typeof max === 'string') parts.push(`Not after ${max}.`)
+  if (typeof min === 'string') parts.push(`${isMoment ? 'Not before' : 'At least'} ${min}.`)
+  if (typeof max === 'string') parts.push(`${isMoment ? 'Not after' : 'At most'} ${max}.`)
   if (pattern !== undefined && portablePattern(pattern) === undefined) {
     parts.push(`Matches ${String(pattern)}.`)
   }

@@ -3,7 +3,8 @@ import type { Kind } from './kind.js'
 
 export const blob: Kind = {
   storage: 'bytes',
-  graphql: 'String',
+  compares: 'equality',
+  graphql: { type: 'String', filter: 'Bytes' },
   schema: {
     type: 'string',
     contentEncoding: 'base64',
@@ -16,8 +17,15 @@ export const blob: Kind = {
     value instanceof Uint8Array
       ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')
       : value,
+  encode: toBytes,
   fromText: (text) => (isBase64(text) ? text : undefined),
+  measure: 'bytes',
   rules: ['minLength', 'maxLength'],
+}
+
+function toBytes(value: unknown): unknown {
+  if (typeof value === 'string') return Buffer.from(value, 'base64')
+  return Buffer.isBuffer(value) ? value : Buffer.from(value as Uint8Array)
 }
 
 function isBase64(value: unknown): boolean {

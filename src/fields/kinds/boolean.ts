@@ -3,7 +3,8 @@ import type { Kind } from './kind.js'
 
 export const boolean: Kind = {
   storage: 'integer',
-  graphql: 'Boolean',
+  compares: 'equality',
+  graphql: { type: 'Boolean', filter: 'Boolean' },
   schema: { type: 'boolean' },
   noun: 'true or false',
   test: "typeof v === 'boolean'",

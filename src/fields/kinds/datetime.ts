@@ -9,7 +9,8 @@ export const momentPattern = iso.source
 
 export const datetime: Kind = {
   storage: 'moment',
-  graphql: 'String',
+  compares: 'order',
+  graphql: { type: 'String', filter: 'DateTime' },
   // Not JSON Schema's `date-time`, which needs seconds and an offset.
   schema: { type: 'string', maxLength: 40, pattern: momentPattern },
   noun: 'an ISO 8601 date and time',
@@ -17,6 +18,9 @@ export const datetime: Kind = {
   // A Date from the program becomes text; text stays as it was sent, the store brings it to UTC.
   read: "typeof v === 'string' ? v : v.toISOString()",
   fromText: (text) => (toMoment(text) === undefined ? undefined : text),
+  encode: toMoment,
+  comparable: toMoment,
+  now: (moment) => moment,
   rules: ['min', 'max'],
 }
 

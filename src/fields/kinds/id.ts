@@ -4,18 +4,21 @@ import type { Kind } from './kind.js'
 
 export const id: Kind = {
   ...integer,
-  graphql: 'ID',
+  graphql: { type: 'ID', filter: 'ID' },
   noun: 'an integer id',
   rules: ['min', 'max'],
+  refine: ({ key }) => (key === 'uuid' ? uuidKey : id),
 }
 
 /** What `@Field('id', { key: 'uuid' })` is. */
 export const uuidKey: Kind = {
   storage: 'text',
-  graphql: 'ID',
+  compares: 'order',
+  graphql: { type: 'ID', filter: 'ID' },
   schema: { type: 'string', format: 'uuid', maxLength: 36 },
   noun: 'a UUID',
   test: isUuid,
+  encode: (value) => (value as string).toLowerCase(),
   fromText: (text) => (isUuid(text) ? text : undefined),
   rules: [],
 }

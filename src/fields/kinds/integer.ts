@@ -3,7 +3,8 @@ import type { Kind } from './kind.js'
 
 export const integer: Kind = {
   storage: 'integer',
-  graphql: 'Int',
+  compares: 'order',
+  graphql: { type: 'Int', filter: 'Int' },
   schema: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
   noun: 'an integer',
   test: 'Number.isSafeInteger(v)',

@@ -9,7 +9,8 @@ export const deepest = 64
 
 export const json: Kind = {
   storage: 'json',
-  graphql: 'String',
+  compares: 'nothing',
+  graphql: { type: 'String', filter: 'Json' },
   schema: { type: ['object', 'array', 'string', 'number', 'boolean'] },
   noun: `a JSON value, at most ${deepest} levels deep`,
   test: isJson,

@@ -1,10 +1,32 @@
-/** What a kind of field is: one entry of the table in `table.ts`, one file each. Source: public face, Records. */
+/**
+ * What a kind of field is: one entry of the table in `table.ts`, one file each. Everything made of a field reads its kind
+ * here: the check, the column, the filter, GraphQL and the documentation. Source: public face, Records.
+ */
 
-/** Stands between kinds and databases: a database says how it keeps these six, a kind says which of them it is. */
+/** Stands between kinds and databases: a database says how it keeps these, a kind says which of them it is. */
 export type StorageClass = 'integer' | 'real' | 'text' | 'moment' | 'bytes' | 'json'
 
 /** The scalar names of the specification's table "Field type mapping". */
 export type GraphqlScalar = 'ID' | 'Int' | 'Float' | 'String' | 'Boolean'
+
+/** How GraphQL shows a kind. */
+export interface GraphqlForm {
+  /** Of the field in types, in inputs and in its filter. */
+  readonly type: GraphqlScalar
+  /** The filter's name: `Float` is the input type `FloatFilter`. Kinds of one filter compare alike. */
+  readonly filter: string
+}
+
+/** Which comparisons of a filter make sense: the table of operators says for each which of these it takes. */
+export type Comparison =
+  /** None but with null. */
+  | 'nothing'
+  /** The same or another. */
+  | 'equality'
+  /** Smaller and larger too; rows can be sorted by it. */
+  | 'order'
+  /** Patterns too. */
+  | 'text'
 
 /** A JSON Schema (2020-12) fragment, for documentation only: nothing is checked with it. */
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -15,9 +37,14 @@ export type JsonSchema = Readonly<Record<string, unknown>>
  */
 export type Code<T> = string | ((value: unknown) => T)
 
+/**
+ * A value has three forms: in JSON, in the property of an instance, and in the database. `read` and `write` lead from
+ * JSON to the property and back, `encode` and `decode` from the property to the database and back.
+ */
 export interface Kind {
   readonly storage: StorageClass
-  readonly graphql: GraphqlScalar
+  readonly compares: Comparison
+  readonly graphql: GraphqlForm
   readonly schema: JsonSchema
   /** Completes "price must be …": `a number`. */
   readonly noun: string
@@ -25,13 +52,39 @@ export interface Kind {
   readonly test: Code<boolean>
   /** From a tested JSON value to the property's value; absent where they are the same. */
   readonly read?: Code<unknown>
-  /** From the property's value to JSON; absent where they are the same. */
+  /** From the property's value (never null or undefined) to JSON; absent where they are the same. */
   readonly write?: (value: unknown) => unknown
+  /** Whether a program's value is a property's already; absent where JSON's form and the property's cannot be told apart. */
+  readonly holds?: (value: unknown) => boolean
+  /** From the property's value to what the storage class keeps; absent where they are the same. */
+  readonly encode?: (value: unknown) => unknown
+  /** From what the storage class keeps to the property's value; absent where they are the same. */
+  readonly decode?: (value: unknown) => unknown
+  /**
+   * SQL that makes JSON's text of a kept value, where a column of the storage class does not show it by itself. Written
+   * over `v`, in words that every database knows. Without it GraphQL reads such fields by resolvers.
+   */
+  readonly sqlText?: string
   /** From the text of a query, path or form to the JSON value, `undefined` when it is written wrong. */
   readonly fromText: (text: string) => unknown
+  /** What values are compared by with `<` and `===`, for `min`, `max` and `oneOf`; absent where they are so themselves. */
+  readonly comparable?: (value: unknown) => unknown
+  /** What `minLength` and `maxLength` count. Default characters. */
+  readonly measure?: 'characters' | 'bytes'
+  /** The value of `default: 'now'` at a moment in UTC; absent where now is no value. */
+  readonly now?: (moment: string) => unknown
   /** The rules about values that mean something for this kind; others are refused where they are declared. */
   readonly rules: readonly ValueRule[]
+  /** The kind as a field's other rules make it. */
+  readonly refine?: (rules: KindRules) => Kind
 }
 
 /** The rules about a value itself. In a list they hold for each item; `minItems` and `maxItems` are the list's own. */
 export type ValueRule = 'min' | 'max' | 'minLength' | 'maxLength' | 'pattern' | 'format' | 'oneOf'
+
+/** The rules that say which kind a field is of, beside the kind's name. */
+export interface KindRules {
+  readonly key?: unknown
+  readonly precision?: unknown
+  readonly scale?: unknown
+}

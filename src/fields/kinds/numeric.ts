@@ -3,12 +3,15 @@ import type { Kind } from './kind.js'
 
 export const numeric: Kind = {
   storage: 'real',
-  graphql: 'Float',
+  compares: 'order',
+  graphql: { type: 'Float', filter: 'Float' },
   schema: { type: 'number' },
   noun: 'a number',
   test: 'Number.isFinite(v)',
   // Turns -0 into 0.
   read: 'v + 0',
+  // Minus nought is nought, in every database the same.
+  encode: (value) => (value as number) + 0,
   fromText: toNumber,
   rules: ['min', 'max', 'oneOf'],
 }

@@ -3,7 +3,8 @@ import type { Kind } from './kind.js'
 
 export const string: Kind = {
   storage: 'text',
-  graphql: 'String',
+  compares: 'text',
+  graphql: { type: 'String', filter: 'String' },
   schema: { type: 'string' },
   noun: 'a string',
   test: "typeof v === 'string' && v.isWellFormed() && !v.includes('\\0')",

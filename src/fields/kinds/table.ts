@@ -2,10 +2,10 @@
 import { blob } from './blob.js'
 import { boolean } from './boolean.js'
 import { datetime } from './datetime.js'
-import { id, uuidKey } from './id.js'
+import { id } from './id.js'
 import { integer } from './integer.js'
 import { json } from './json.js'
-import type { Kind } from './kind.js'
+import type { Code, Kind, KindRules } from './kind.js'
 import { numeric } from './numeric.js'
 import { string } from './string.js'
 import { text } from './text.js'
@@ -24,15 +24,32 @@ export const kinds = {
 
 export type KindName = keyof typeof kinds
 
-/** The kind's entry; the one of an `id` with `{ key: 'uuid' }` is a UUID's. */
-export function kindOf(name: KindName, key?: 'uuid'): Kind {
-  return name === 'id' && key === 'uuid' ? uuidKey : kinds[name]
+/** The entry of a kind as the field's rules make it: an `id` with `{ key: 'uuid' }` is a UUID. */
+export function kindOf(name: KindName, rules: KindRules): Kind {
+  const kind: Kind = kinds[name]
+  return kind.refine?.(rules) ?? kind
 }
 
-/** Whether a value, never null or undefined, is of a kind: its test, whichever form that is written in. */
-export function isOfKind(value: unknown, { test }: Kind): boolean {
-  if (typeof test === 'function') return test(value)
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- the table's own expressions, at bootstrap
-  const compiled = new Function('v', `return ${test}`) as (v: unknown) => boolean
-  return compiled(value)
+/** Whether a program's value, never null or undefined, is of a kind, in JSON's form or the property's. */
+export function isOfKind(value: unknown, kind: Kind): boolean {
+  return kind.holds?.(value) === true || toFunction(kind.test)(value)
+}
+
+/** The property's value of a value that is of the kind in either form. */
+export function toProperty(value: unknown, { holds, read }: Kind): unknown {
+  return read === undefined || holds?.(value) === true ? value : toFunction(read)(value)
+}
+
+const compiled = new Map<string, (value: unknown) => unknown>()
+
+/** A kind's code as a function, whichever form it is written in. */
+export function toFunction<T>(code: Code<T>): (value: unknown) => T {
+  if (typeof code === 'function') return code
+  let known = compiled.get(code)
+  if (known === undefined) {
+    // eslint-disable-next-line @typescript-eslint/no-implied-eval -- the table's own expressions, at bootstrap
+    known = new Function('v', `return ${code}`) as (value: unknown) => unknown
+    compiled.set(code, known)
+  }
+  return known as (value: unknown) => T
 }

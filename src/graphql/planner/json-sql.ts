@@ -47,6 +47,15 @@ export abstract class AnyJson {
     this.sql = sql
   }
 
+  /** A column of text, or what its kind makes the text of. */
+  protected textOf({ field }: Column, column: Fragment): Fragment {
+    const { sqlText } = field.entry
+    if (sqlText === undefined) return column
+    const { sql } = this
+    const parts = sqlText.split(/\bv\b/).map((part) => sql.raw(part))
+    return sql.join(parts, column)
+  }
+
   protected quoted(text: string): Fragment {
     return this.sql.raw(quote(text))
   }

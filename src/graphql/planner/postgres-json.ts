@@ -70,7 +70,10 @@ export class PostgresJson extends AnyJson implements JsonSql {
 
   cursor(signature: string, values: readonly CursorValue[]): Fragment {
     const { sql } = this
-    const items = values.flatMap(({ value }) => [',', this.optional(this.#escaped(value))])
+    const items = values.flatMap(({ column, value }) => [
+      ',',
+      this.optional(this.#escaped(this.textOf(column, value))),
+    ])
     const list = this.#put([`[${JSON.stringify(signature)}`, ...items, ']'])
     return this.#put(['"', this.#base64(sql`convert_to(${list}, 'UTF8')`), '"'])
   }
@@ -113,7 +116,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
       case 'list':
         return this.#items(field.itemForm, column)
       default:
-        return this.#escaped(column)
+        return this.#escaped(this.textOf(field.column, column))
     }
   }
 

@@ -159,6 +159,8 @@ export function objectOf(type: GraphQLOutputType): GraphQLObjectType {
 /** Not everything that is kept as JSON text leaves as that text. */
 function isWritable({ form, column, enumeration }: FieldModel): boolean {
   if (form === 'list') return enumeration === undefined || enumeration.isPlain
+  const { write, sqlText } = column.field.entry
+  if (form === 'text' && write !== undefined) return sqlText !== undefined
   return form !== 'json' || !hidesSomething(column.field, new Set())
 }
 

@@ -56,7 +56,7 @@ export class SqliteJson extends AnyJson implements JsonSql {
     const items = values.map(({ column, value }) =>
       column.isBoolean
         ? sql`case when ${value} is null then null else ${this.boolean(value)} end`
-        : value,
+        : this.textOf(column, value),
     )
     return sql`filigree_base64(json_array(${sql.join([this.quoted(signature), ...items])}))`
   }
@@ -78,6 +78,8 @@ export class SqliteJson extends AnyJson implements JsonSql {
         return sql`filigree_base64(${column})`
       case 'list':
         return sql`json(${this.#items(field.itemForm, column)})`
+      case 'text':
+        return this.textOf(field.column, column)
       default:
         return column
     }

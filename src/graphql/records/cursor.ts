@@ -13,7 +13,12 @@ export function cursorSignature(order: Order): string {
 }
 
 export function writeCursor(order: Order, record: Readonly<Record<string, unknown>>): string {
-  const values = order.terms.map(({ column }) => record[column.property] ?? null)
+  const values = order.terms.map(({ column }) => {
+    const value = record[column.property]
+    const { write, sqlText } = column.field.entry
+    if (value === undefined || value === null) return null
+    return write !== undefined && sqlText !== undefined ? write(value) : value
+  })
   return Buffer.from(JSON.stringify([cursorSignature(order), ...values])).toString('base64')
 }
 

@@ -1,20 +1,22 @@
 /** Declares the input types of filters and orders. Source: decisions, Small print: GraphQL. */
+import type { Kind } from '../../fields/kinds/kind.js'
+import { kinds } from '../../fields/kinds/table.js'
+import { operatorOf, operatorsFor, type OperandKind } from '../../records/filters/operators.js'
+import type { ColumnComparison } from '../../records/model/table.js'
 import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
 import type { EnumModel, RecordModel } from './model.js'
 
 type Inputs = Record<string, string | ArgumentDeclaration>
 
-/** The filters of scalars, and the directions of orders. */
+/** The filters of kinds, and the directions of orders. */
 export function declareScalarFilters(): [string, TypeDeclaration][] {
+  const filters = new Map<string, TypeDeclaration>()
+  for (const { graphql, compares } of Object.values<Kind>(kinds)) {
+    const name = `${graphql.filter}Filter`
+    if (!filters.has(name)) filters.set(name, filter(graphql.type, compares))
+  }
   return [
-    ['IDFilter', filter('ID', [...equality, 'in', ...order])],
-    ['IntFilter', filter('Int', [...equality, 'in', ...order])],
-    ['FloatFilter', filter('Float', [...equality, 'in', ...order])],
-    ['StringFilter', filter('String', [...equality, 'in', ...order, 'like', 'ilike'])],
-    ['BooleanFilter', filter('Boolean', [...equality, 'in'])],
-    ['DateTimeFilter', filter('String', [...equality, 'in', ...order])],
-    ['BytesFilter', filter('String', [...equality, 'in'])],
-    ['JsonFilter', filter('String', [])],
+    ...filters,
     [
       'SortDirection',
       {
@@ -34,7 +36,7 @@ export function declareScalarFilters(): [string, TypeDeclaration][] {
 export function declareEnum(model: EnumModel): [string, TypeDeclaration][] {
   return [
     [model.name, { kind: 'enum', values: Object.fromEntries(model.values) }],
-    [`${model.name}Filter`, filter(model.name, [...equality, 'in'])],
+    [`${model.name}Filter`, filter(model.name, 'equality')],
   ]
 }
 
@@ -56,12 +58,19 @@ export function declareOrder(model: RecordModel): TypeDeclaration {
   return { kind: 'input', fields, description: 'One field; several orders make a list.' }
 }
 
-const equality = ['eq', 'ne']
-const order = ['gt', 'gte', 'lt', 'lte']
-
-function filter(type: string, operators: readonly string[]): TypeDeclaration {
+function filter(type: string, compares: ColumnComparison): TypeDeclaration {
   const fields: Inputs = {}
-  for (const operator of operators) fields[operator] = operator === 'in' ? `[${type}]` : type
-  fields.isNull = 'Boolean'
+  for (const name of operatorsFor(compares)) {
+    const { operand, meaning } = operatorOf(name)
+    fields[name] = { type: operandTypes[operand](type), description: meaning }
+  }
   return { kind: 'input', fields }
+}
+
+const operandTypes: Readonly<Record<OperandKind, (type: string) => string>> = {
+  value: (type) => type,
+  list: (type) => `[${type}]`,
+  pattern: () => 'String',
+  part: () => 'String',
+  flag: () => 'Boolean',
 }

@@ -23,10 +23,9 @@ function writerOf({
 }: FieldModel): ((value: unknown) => unknown) | undefined {
   const { field } = column
   const { write } = field.entry
-  if (form === 'bytes') return write
-  if (form === 'list' && itemForm === 'bytes' && write !== undefined)
-    return (value) => (Array.isArray(value) ? value.map(write) : value)
-  if (form !== 'json') return undefined
+  if (form === 'list' && itemForm !== 'json')
+    return write && ((value) => (Array.isArray(value) ? value.map(write) : value))
+  if (form !== 'json') return write
   if (field.nested === undefined) return (value) => JSON.stringify(value)
   const map = compileOutput(readShape(field.nested()))
   return (value) => JSON.stringify(map(value))

@@ -3,6 +3,7 @@ import { accessNotes, classAccess } from '../../auth/decorators.js'
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
+import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { isOrdered } from '../../records/filters/operators.js'
 import type { RecordOptions } from '../../records/model/record.js'
 import type { Column, Relation, Table } from '../../records/model/table.js'
@@ -94,7 +95,7 @@ class ModelReader {
     const isList = field.list && field.nested === undefined && field.kind !== 'json'
     const enumeration = this.enums.read(`${table.type.name}.${column.property}`, field)
     const single = formOf(column, enumeration, isList)
-    const scalar = enumeration?.name ?? (single === 'json' ? 'String' : field.entry.graphql)
+    const scalar = enumeration?.name ?? field.entry.graphql.type
     return Object.freeze({
       name,
       column,
@@ -103,7 +104,7 @@ class ModelReader {
       itemForm: isList ? single : undefined,
       enumeration,
       filter: filterOf(column, enumeration),
-      isOrdered: isOrdered(column) || column.isBoolean,
+      isOrdered: isOrdered(column),
       isInput: !field.readOnly && !column.isKey,
       access: memberAccess(table, column.property),
     })
@@ -178,31 +179,27 @@ function formOf(
 ): FieldForm {
   if (isKey) return 'id'
   if (enumeration !== undefined) return 'enum'
-  if (field.kind === 'boolean' && (isList || storage !== 'json')) return 'boolean'
-  return formByStorage[isList ? field.entry.storage : storage]
+  if (storage === 'json' && !isList) return 'json'
+  return textForms[field.entry.storage] ?? formByType[field.entry.graphql.type]
 }
 
-const formByStorage = {
-  integer: 'int',
-  real: 'float',
-  text: 'text',
-  moment: 'text',
+const formByType = {
+  ID: 'id',
+  Int: 'int',
+  Float: 'float',
+  Boolean: 'boolean',
+  String: 'text',
+} as const satisfies Readonly<Record<GraphqlScalar, FieldForm>>
+
+/** What is kept as no text and shown as such. */
+const textForms: Readonly<Partial<Record<StorageClass, FieldForm>>> = {
   bytes: 'bytes',
   json: 'json',
-} as const
+}
 
 /** The input types of filters are declared in `declare-filters.ts`. */
 function filterOf(column: Column, enumeration: EnumModel | undefined): string {
   if (column.storage === 'json') return 'JsonFilter'
-  if (column.isKey) return 'IDFilter'
-  if (enumeration !== undefined) return `${enumeration.name}Filter`
-  return column.isBoolean ? 'BooleanFilter' : filterByStorage[column.storage]
+  if (enumeration !== undefined && !column.isKey) return `${enumeration.name}Filter`
+  return `${column.field.entry.graphql.filter}Filter`
 }
-
-const filterByStorage = {
-  integer: 'IntFilter',
-  real: 'FloatFilter',
-  text: 'StringFilter',
-  moment: 'DateTimeFilter',
-  bytes: 'BytesFilter',
-} as const

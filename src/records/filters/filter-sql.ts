@@ -2,7 +2,7 @@
 import { Slot, type RawBuilder, type Sql } from '../statements/builder.js'
 import type { Dialect } from '../engines/engine.js'
 import type { Condition } from './filter.js'
-import { operators } from './operators.js'
+import { operatorOf } from './operators.js'
 import type { Column, Relation } from '../model/table.js'
 
 type Fragment = RawBuilder<unknown>
@@ -80,13 +80,15 @@ export class FilterWriter {
     const { sql } = this
     const column = this.ref(alias, codec.column)
     const value = sql.val(new Slot(slot))
-    if (operator === 'like') return sql`${column} like ${value} escape '\\'`
-    if (operator === 'ilike') {
-      const [before, after] = this.#dialect.fold
-      return sql`${sql.raw(before)}${column}${sql.raw(after)} like ${value} escape '\\'`
-    }
-    if (operator === 'ne' && codec.column.nullable) return sql`${column} is distinct from ${value}`
-    return sql`${column} ${sql.raw(operators[operator].sql)} ${value}`
+    const write = operatorOf(operator).sql
+    if (write === undefined) throw new TypeError(`${operator} compares with no single value.`)
+    return write({
+      sql,
+      dialect: this.#dialect,
+      column,
+      isNullable: codec.column.nullable,
+      value,
+    })
   }
 
   #writeList(

@@ -45,6 +45,10 @@ export interface Operators<V> {
   like?: string
   /** The same without regard to case. */
   ilike?: string
+  /** Begins with this text, character for character: `%` and `_` are themselves. Heeds case, as do the next two. */
+  startsWith?: string
+  endsWith?: string
+  contains?: string
   isNull?: boolean
 }
 

@@ -7,7 +7,7 @@ import { HttpError } from '../../errors/http-error.js'
 import { clip } from '../../fields/faults.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
 import type { Dialect } from '../engines/engine.js'
-import { operators, type Operator } from './operators.js'
+import { operatorOf, operators, readOperator, type Operator } from './operators.js'
 import type { Relation, Table } from '../model/table.js'
 
 export type Condition =
@@ -123,49 +123,49 @@ export class FilterReader {
   }
 
   #readOperator(codec: ColumnCodec, name: string, operand: unknown, path: string): Condition {
-    if (!Object.hasOwn(operators, name)) {
+    const operator = readOperator(name)
+    if (operator === undefined) {
       const meant = didYouMean(clip(name), Object.keys(operators))
       throw invalid(path, 'unknown', `is no comparison. ${meant}`.trim())
     }
-    const operator = name as Operator
-    if (!operators[operator].fits(codec.column)) {
+    if (!operatorOf(operator).fits.includes(codec.column.compares)) {
       throw invalid(path, 'type', `means nothing for kind "${codec.column.field.kind}"`)
     }
-    if (operator === 'isNull') {
-      if (typeof operand !== 'boolean') throw invalid(path, 'type', 'must be true or false')
-      return this.#nullTest(codec, operand)
+    switch (operatorOf(operator).operand) {
+      case 'flag':
+        if (typeof operand !== 'boolean') throw invalid(path, 'type', 'must be true or false')
+        return this.#nullTest(codec, operand)
+      case 'list':
+        return this.#readList(codec, operand, path)
+      case 'pattern':
+      case 'part':
+        return this.#readPattern(codec, operand, path, operator)
+      case 'value':
+        return this.#readEqual(codec, operand, path, operator)
     }
-    if (operator === 'in') return this.#readList(codec, operand, path)
-    if (operator === 'like' || operator === 'ilike')
-      return this.#readPattern(codec, operand, path, operator)
-    return this.#readEqual(codec, operand, path, operator)
   }
 
   #readEqual(codec: ColumnCodec, value: unknown, path: string, operator: Operator): Condition {
     if (value === null && operator === 'eq') return this.#nullTest(codec, true)
     if (value === null && operator === 'ne') return this.#nullTest(codec, false)
-    if (!operators[operator].fits(codec.column)) {
+    if (!operatorOf(operator).fits.includes(codec.column.compares)) {
       throw invalid(path, 'type', `cannot be compared: it is of kind "${codec.column.field.kind}"`)
     }
     return this.#compare(codec, operator, this.#encode(codec, value, path))
   }
 
-  #readPattern(
-    codec: ColumnCodec,
-    value: unknown,
-    path: string,
-    operator: 'like' | 'ilike',
-  ): Condition {
+  #readPattern(codec: ColumnCodec, value: unknown, path: string, operator: Operator): Condition {
+    const { operand, pattern } = operatorOf(operator)
     if (typeof value !== 'string' || /[\0\p{Surrogate}]/u.test(value))
       throw invalid(path, 'type', 'must be a string')
     if (value.length > longestPattern)
       throw invalid(path, 'maxLength', `must have at most ${longestPattern} characters`)
-    if (/(?:^|[^\\])(?:\\\\)*\\$/.test(value))
+    if (operand === 'pattern' && /(?:^|[^\\])(?:\\\\)*\\$/.test(value))
       throw invalid(path, 'pattern', 'must not end in a single backslash')
     if (this.#isClient && ++this.#patterns > mostPatterns)
       throw invalid(path, 'maxItems', `is one pattern too many: there may be ${mostPatterns}`)
-    const pattern = operator === 'like' ? value : this.#context.dialect.foldValue(value)
-    return this.#compare(codec, operator, pattern)
+    const written = pattern === undefined ? value : pattern(value, this.#context.dialect)
+    return this.#compare(codec, operator, written)
   }
 
   #readList(codec: ColumnCodec, operand: unknown, path: string): Condition {

@@ -57,7 +57,7 @@ function readTerm(table: Table, name: string, given: unknown, isClient: boolean)
     const names = known.map(({ property }) => property)
     throw invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), names)}`.trim())
   }
-  if (!isOrdered(column) && !column.isBoolean)
+  if (!isOrdered(column))
     throw invalid(path, 'type', `cannot be sorted by: it is of kind "${column.field.kind}"`)
   const term = isPlainObject(given) ? given : { direction: given }
   const { direction = 'asc', nulls = 'last' } = term

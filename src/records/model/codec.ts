@@ -1,7 +1,7 @@
 /** From property values to what a driver takes and back, compiled once for a table and an engine. */
 import { makerOf } from '../../fields/instance.js'
-import { toMoment } from '../../fields/kinds/datetime.js'
 import type { Kind } from '../../fields/kinds/kind.js'
+import { isOfKind, toFunction, toProperty } from '../../fields/kinds/table.js'
 import type { Dialect, Row } from '../engines/engine.js'
 import { fromStoredJson, toStoredJson } from './stored-json.js'
 import type { Column, Table } from './table.js'
@@ -60,38 +60,25 @@ function createCodec(column: Column, index: number, dialect: Dialect): ColumnCod
   })
 }
 
-function chooseEncoder(column: Column): (value: unknown) => unknown {
-  if (column.storage === 'json') return (value) => toStoredJson(column.field, value)
-  if (column.storage === 'moment') return toMoment
-  if (column.storage === 'bytes') return toBytes
-  // Minus nought is nought, in every database the same.
-  if (column.storage === 'real') return (value) => (value as number) + 0
-  return column.isUuid ? (value) => (value as string).toLowerCase() : asIs
+/** From a value in either of its forms to what the storage class keeps. */
+function chooseEncoder({ storage, field, isUuid }: Column): (value: unknown) => unknown {
+  if (storage === 'json') return (value) => toStoredJson(field, value)
+  const { entry } = field
+  const encode = isUuid ? toLowerCase : (entry.encode ?? asIs)
+  // Where the forms cannot be told apart, they are the same or `encode` takes both.
+  return entry.holds === undefined ? encode : (value) => encode(toProperty(value, entry))
+}
+
+function toLowerCase(value: unknown): unknown {
+  return (value as string).toLowerCase()
 }
 
 function asIs(value: unknown): unknown {
   return value
 }
 
-function toBytes(value: unknown): unknown {
-  if (typeof value === 'string') return Buffer.from(value, 'base64')
-  return Buffer.isBuffer(value) ? value : Buffer.from(value as Uint8Array)
-}
-
-const tests = new WeakMap<Kind, (value: unknown) => boolean>()
-
-/** The kind's test as a function: kinds give it as an expression over `v` where that is quicker in compiled checks. */
 function testOf(kind: Kind): (value: unknown) => boolean {
-  const known = tests.get(kind)
-  if (known !== undefined) return known
-  const { test } = kind
-  const compiled =
-    typeof test === 'function'
-      ? test
-      : // eslint-disable-next-line @typescript-eslint/no-implied-eval -- our own text, from the table of kinds
-        (new Function('v', `return ${test}`) as (value: unknown) => boolean)
-  tests.set(kind, compiled)
-  return compiled
+  return kind.holds === undefined ? toFunction(kind.test) : (value) => isOfKind(value, kind)
 }
 
 /** Straight code from the row's places to the instance's properties. */
@@ -121,7 +108,9 @@ function readExpression(
   constant: (value: unknown) => string,
 ): string {
   if (column.storage === 'json') return `readJson(${constant(column.field)}, v)`
-  return dialect.decoder(column) ?? 'v'
+  const value = dialect.decoder(column) ?? 'v'
+  const { decode } = column.field.entry
+  return decode === undefined ? value : `${constant(decode)}(${value})`
 }
 
 /** Straight code from the instance's properties to a driver's values. */

@@ -7,7 +7,7 @@ import type { Class } from '../../metadata/note.js'
 import { isSqlName, toIndexName, toSnakeCase } from './column-names.js'
 import { readRecord, type RecordOptions } from './record.js'
 import { readRelationNotes } from './relations.js'
-import type { Column, TableIndex } from './table.js'
+import type { Column, ColumnComparison, TableIndex } from './table.js'
 
 export interface TableColumns {
   readonly name: string
@@ -83,12 +83,18 @@ function createColumn(field: ShapeField, name: string, holdsUuidKey: boolean): C
     name,
     field,
     storage: isJson ? 'json' : field.entry.storage,
+    compares: comparisonOf(field),
     isBoolean: !isJson && field.kind === 'boolean',
     nullable: !isKey && (field.nullable || (field.optional && field.rules.default === undefined)),
     isKey,
     generated: isKey ? (isUuid ? 'uuid' : 'increment') : undefined,
     isUuid,
   })
+}
+
+function comparisonOf({ list, nested, kind, entry }: ShapeField): ColumnComparison {
+  if (nested !== undefined || kind === 'json') return 'json'
+  return list ? 'list' : entry.compares
 }
 
 /** True for the field of a relation to a record whose key is a UUID. */

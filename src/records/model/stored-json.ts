@@ -1,5 +1,6 @@
-/** Lists and nested classes in a column of JSON: moments in UTC, bytes as base64, and back into instances. */
-import { toMoment } from '../../fields/kinds/datetime.js'
+/** Lists and nested classes in a column of JSON: values in the form that JSON gives them, and back into instances. */
+import type { Kind } from '../../fields/kinds/kind.js'
+import { toProperty } from '../../fields/kinds/table.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { makerOf, type Make } from '../../fields/instance.js'
 import type { Class } from '../../metadata/note.js'
@@ -17,7 +18,7 @@ export function fromStoredJson(field: ShapeField, text: unknown): unknown {
 }
 
 function needsCare({ nested, entry }: ShapeField): boolean {
-  return nested !== undefined || entry.storage === 'moment' || entry.storage === 'bytes'
+  return nested !== undefined || entry.write !== undefined || entry.encode !== undefined
 }
 
 function write(field: ShapeField, value: unknown): unknown {
@@ -32,8 +33,14 @@ function writeOne(field: ShapeField, value: unknown): unknown {
     const source = value as Record<string, unknown>
     return Object.fromEntries(fields.map((inner) => [inner.name, write(inner, source[inner.name])]))
   }
-  if (field.entry.storage === 'moment') return toMoment(value)
-  return field.entry.write === undefined ? value : field.entry.write(value)
+  return toJson(value, field.entry)
+}
+
+/** The one form of a value in JSON, whichever it was given in. */
+export function toJson(value: unknown, entry: Kind): unknown {
+  const property = toProperty(value, entry)
+  if (entry.write !== undefined) return entry.write(property)
+  return entry.encode === undefined ? property : entry.encode(property)
 }
 
 function read(field: ShapeField, value: unknown): unknown {
@@ -43,10 +50,9 @@ function read(field: ShapeField, value: unknown): unknown {
 }
 
 function readOne(field: ShapeField, value: unknown): unknown {
+  if (value === null) return value
   if (field.nested !== undefined) return readInstance(field.nested(), value)
-  return field.entry.storage === 'bytes' && typeof value === 'string'
-    ? Buffer.from(value, 'base64')
-    : value
+  return field.entry.write === undefined ? value : toProperty(value, field.entry)
 }
 
 function readInstance(type: Class, value: unknown): unknown {

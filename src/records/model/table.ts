@@ -2,7 +2,7 @@
  * A record class as a table: frozen data made once from its Shape. The repository, the schema's SQL, `crud` and GraphQL
  * all read this and nothing else about records. Source: architecture, The house.
  */
-import type { StorageClass } from '../../fields/kinds/kind.js'
+import type { Comparison, StorageClass } from '../../fields/kinds/kind.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
 import type { Class } from '../../metadata/note.js'
 import type { RecordOptions } from './record.js'
@@ -17,6 +17,8 @@ export interface Column {
   readonly field: ShapeField
   /** How databases keep it. Lists and nested classes are `json` whatever their kind. */
   readonly storage: StorageClass
+  /** Which comparisons of a filter make sense. */
+  readonly compares: ColumnComparison
   /** A truth value: 0 and 1 in a database without a type for it. */
   readonly isBoolean: boolean
   /** Null is possible: the field is nullable, or optional without a default. */
@@ -27,6 +29,9 @@ export interface Column {
   /** Its values are UUIDs, kept in lower case: a UUID key, and fields that hold one. */
   readonly isUuid: boolean
 }
+
+/** What the kind says; `list` for lists of values, `json` for what JSON has within: values by their path. */
+export type ColumnComparison = Comparison | 'list' | 'json'
 
 export interface TableIndex {
   readonly name: string

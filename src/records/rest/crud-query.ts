@@ -6,7 +6,7 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import type { TextValues } from '../../http/query.js'
 import { invalid } from '../filters/filter.js'
-import { operators, type Operator } from '../filters/operators.js'
+import { operatorOf, operators, readOperator, type OperandKind } from '../filters/operators.js'
 import type { Column, Table } from '../model/table.js'
 
 export interface CrudQuery {
@@ -85,29 +85,38 @@ function readTest(
   rest: readonly string[],
   text: string | string[],
 ): Record<string, unknown> {
-  const [operator = Array.isArray(text) ? 'in' : 'eq', ...more] = rest
-  if (!Object.hasOwn(operators, operator) || more.length > 0) {
-    const meant = didYouMean(clip(operator), Object.keys(operators))
+  const [named = Array.isArray(text) ? 'in' : 'eq', ...more] = rest
+  const operator = readOperator(named)
+  if (operator === undefined || more.length > 0) {
+    const meant = didYouMean(clip(named), Object.keys(operators))
     throw invalid(name, 'unknown', `is no comparison. ${meant}`.trim())
   }
-  return { [operator]: readOperand(column, operator as Operator, name, text) }
+  if (!operatorOf(operator).fits.includes(column.compares))
+    throw invalid(name, 'type', `means nothing for kind "${column.field.kind}"`)
+  return { [operator]: readOperand[operatorOf(operator).operand](column, name, text) }
 }
 
-function readOperand(
-  column: Column,
-  operator: Operator,
-  name: string,
-  text: string | string[],
-): unknown {
-  if (operator === 'in') {
+type OperandReader = (column: Column, name: string, text: string | string[]) => unknown
+
+/** Each operand as a query's text gives it. */
+const readOperand: Readonly<Record<OperandKind, OperandReader>> = {
+  value: (column, name, text) => readValue(column, name, once(name, text)),
+  list: (column, name, text) => {
     const items = Array.isArray(text) ? text : text.split(',')
     return items.map((item) => readValue(column, name, item))
-  }
+  },
+  pattern: (_column, name, text) => once(name, text),
+  part: (_column, name, text) => once(name, text),
+  flag: (_column, name, text) => {
+    const word = once(name, text)
+    if (word === 'true' || word === 'false') return word === 'true'
+    throw invalid(name, 'type', 'must be true or false')
+  },
+}
+
+function once(name: string, text: string | string[]): string {
   if (Array.isArray(text)) throw invalid(name, 'type', 'must be given once')
-  if (operator === 'like' || operator === 'ilike') return text
-  if (operator !== 'isNull') return readValue(column, name, text)
-  if (text === 'true' || text === 'false') return text === 'true'
-  throw invalid(name, 'type', 'must be true or false')
+  return text
 }
 
 function readValue(column: Column, name: string, text: string): unknown {

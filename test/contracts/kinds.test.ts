@@ -1,0 +1,287 @@
+/** Every kind by every way in and out: REST, GraphQL planned and resolved, filters and orders, on both engines. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Application } from '../../src/bootstrap/application.js'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import { Field } from '../../src/fields/field.js'
+import { isOfKind, kinds, toFunction } from '../../src/fields/kinds/table.js'
+import type { Kind } from '../../src/fields/kinds/kind.js'
+import { GraphQL } from '../../src/graphql/graphql.js'
+import { NoAuth } from '../../src/auth/decorators.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { Record as RecordOf } from '../../src/records/model/record.js'
+import { Controller } from '../../src/routing/controller.js'
+import { logStatements } from '../graphql/planner/driver-log.js'
+import { startBothEngines } from '../records/both-engines.js'
+import { addMoney, keyKinds, samples, type KindSample } from './kind-samples.js'
+
+addMoney()
+
+@RecordOf
+class Sample {
+  @Field('id') id!: number
+}
+for (const [name, { kind, rules }] of Object.entries(samples))
+  Field(kind, { optional: true, nullable: true, ...rules })(Sample.prototype, name)
+for (const [name, { kind }] of Object.entries(samples))
+  if (kind !== 'json') Field(kind, { optional: true, list: true })(Sample.prototype, `${name}s`)
+
+@Controller('/samples', { crud: Sample })
+@NoAuth
+class Samples {}
+
+@Module({ controllers: [Samples] })
+class App {}
+
+const each = Object.entries(samples)
+const comparable = each.filter(([, { kind }]) => entryOf(kind).compares !== 'nothing')
+const ordered = each.filter(([, { kind }]) => ['order', 'text'].includes(entryOf(kind).compares))
+
+function entryOf(name: KindSample['kind']): Kind {
+  return kinds[name]
+}
+
+/** Without what differs: the field that needs a resolver, and cursors, in which databases write numbers as they like. */
+function plain(result: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(result, (key, value: unknown) =>
+      key === 'slow' || key === 'cursor' ? undefined : value,
+    ),
+  )
+}
+
+/** As a query writes a value. */
+function toText(value: unknown): string {
+  return encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+/** As GraphQL shows a value: JSON is its text there. */
+function shown(name: string, value: unknown): unknown {
+  return samples[name]?.kind === 'json' ? JSON.stringify(value) : value
+}
+
+describe('the table of kinds', () => {
+  it('has samples of every kind', () => {
+    const sampled = each.map(([, { kind }]) => kind)
+    expect([...sampled, ...keyKinds].sort()).toEqual(Object.keys(kinds).sort())
+  })
+
+  it.each(Object.entries<Kind>(kinds))('%s reads back what it writes', (name, kind) => {
+    const values = each.filter(([, sample]) => sample.kind === name).flatMap(([, s]) => s.values)
+    for (const value of values) {
+      expect(isOfKind(value, kind)).toBe(true)
+      const property = kind.read === undefined ? value : toFunction(kind.read)(value)
+      expect(kind.write === undefined ? property : kind.write(property)).toEqual(value)
+    }
+    // Without it no statement could show the values of a page's cursor.
+    expect(kind.decode === undefined || kind.sqlText !== undefined).toBe(true)
+  })
+
+  it('declares one filter for one name', () => {
+    const filters = new Map<string, string>()
+    for (const { graphql, compares } of Object.values<Kind>(kinds)) {
+      const meant = `${graphql.type} ${compares}`
+      expect(filters.get(graphql.filter) ?? meant).toBe(meant)
+      filters.set(graphql.filter, meant)
+    }
+  })
+})
+
+const engines = await startBothEngines()
+
+describe.each(engines)('%s: every kind', (_name, open) => {
+  let app: Application
+  let database: Database
+  const resolved = new GraphQL()
+
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Sample] })
+    await database.sync()
+    resolved.schema.fromOrm(Sample)
+    resolved.schema.addField('Sample', 'slow', { type: 'String', resolve: () => 'slow' })
+    resolved.bind({ database } as never)
+    @Module({ imports: [App], records: [Sample] })
+    class Whole {}
+    const env = { APP_API_KEY: 'key' }
+    app = await bootstrap(Whole, { database, listen: false, logger: false, env })
+  })
+  afterAll(async () => {
+    await app.close()
+    await database.close()
+  })
+
+  /** Rows with the sample's values, and one without; nothing else is there. */
+  async function fill(name: string, { values }: KindSample): Promise<number[]> {
+    await database.kysely.deleteFrom('sample').execute()
+    const ids: number[] = []
+    for (const value of [...values, null]) {
+      const json = { [name]: value }
+      const answer = await app.inject({ method: 'POST', url: '/samples', json })
+      expect({ status: answer.status, body: answer.json() }).toMatchObject({ status: 201 })
+      const body = answer.json() as Record<string, unknown>
+      expect(body[name]).toEqual(value)
+      ids.push(body.id as number)
+    }
+    return ids
+  }
+
+  async function ids(query: string): Promise<unknown[]> {
+    const answer = await app.inject({ url: `/samples?${query}` })
+    const list = answer.json() as { id: number }[]
+    expect({ status: answer.status, list }).toMatchObject({ status: 200 })
+    return list.map(({ id }) => id)
+  }
+
+  /** The same document planned and resolved: both must answer alike. */
+  async function ask(query: string, variables = {}): Promise<unknown> {
+    const planned = await logStatements(() => app.graphql.execute(query, variables))
+    expect(planned.sent.length).toBe(1)
+    const slow = query.replace('{ id ', '{ slow id ')
+    const other = await resolved.execute(slow, variables, {})
+    expect(plain(other)).toEqual(plain(planned.result))
+    return planned.result
+  }
+
+  it.each(each)('%s goes in and out by REST', async (name, sample) => {
+    const [first] = await fill(name, sample)
+    const url = `/samples/${first}`
+    expect((await app.inject({ url })).json()).toMatchObject({ [name]: sample.values[0] })
+    const json = { [name]: sample.values[1] }
+    const patched = await app.inject({ method: 'PATCH', url, json })
+    expect(patched.json()).toMatchObject(json)
+    for (const value of sample.wrong) {
+      const answer = await app.inject({ method: 'POST', url: '/samples', json: { [name]: value } })
+      expect({ value, ...(answer.json() as object) }).toMatchObject({ errors: [{ path: name }] })
+    }
+  })
+
+  it.each(each)('%s is the same for programs', async (name, sample) => {
+    const [first] = await fill(name, sample)
+    const records = database.records<Record<string, unknown>>(Sample as never)
+    const record = await records.find(first as number)
+    const property = sample.property ?? sample.values[0]
+    expect(record?.[name]).toEqual(property)
+    const made = await records.create({ [name]: property })
+    expect((await records.find(made.id as number))?.[name]).toEqual(property)
+    if (entryOf(sample.kind).compares === 'nothing') return
+    expect(await records.count({ [name]: property } as never)).toBe(2)
+  })
+
+  it.each(each.filter(([, { kind }]) => kind !== 'json'))('%s has lists', async (name, sample) => {
+    const json = { [`${name}s`]: sample.values }
+    const created = await app.inject({ method: 'POST', url: '/samples', json })
+    const { id } = created.json() as { id: number }
+    expect((await app.inject({ url: `/samples/${id}` })).json()).toMatchObject(json)
+    const document = `{ samples(where: { id: { eq: "${id}" } }) { id ${name}s } }`
+    expect(await ask(document)).toMatchObject({ data: { samples: [json] } })
+    const record = await database.records<Record<string, unknown>>(Sample as never).find(id)
+    const property = sample.property ?? sample.values[0]
+    expect((record?.[`${name}s`] as unknown[])[0]).toEqual(property)
+  })
+
+  it.each(comparable)('%s is found by REST', async (name, sample) => {
+    const [first] = await fill(name, sample)
+    expect(await ids(`${name}=${toText(sample.values[0])}`)).toEqual([first])
+    expect(await ids(`${name}.in=${toText(sample.values[0])}`)).toEqual([first])
+    expect(await ids(`${name}.ne=${toText(sample.values[0])}`)).not.toContain(first)
+    for (const value of sample.wrong.filter((one) => typeof one === 'string' && one !== 'a\0')) {
+      if (entryOf(sample.kind).fromText(value as string) !== undefined) continue
+      const { status } = await app.inject({ url: `/samples?${name}=${toText(value)}` })
+      expect({ value, status }).toEqual({ value, status: 400 })
+    }
+  })
+
+  it.each(ordered)('%s is compared and sorted by REST', async (name, sample) => {
+    const [first, second, third, without] = await fill(name, sample)
+    const middle = toText(sample.values[1])
+    expect(await ids(`${name}.gt=${middle}`)).toEqual([third])
+    expect(await ids(`${name}.lte=${middle}`)).toEqual([first, second])
+    expect(await ids(`orderBy=${name}`)).toEqual([first, second, third, without])
+    expect(await ids(`orderBy=-${name}`)).toEqual([third, second, first, without])
+  })
+
+  it.each(each)('%s is shown and taken by GraphQL', async (name, sample) => {
+    await fill(name, sample)
+    const values = [...sample.values, null].map((value) =>
+      value === null ? value : shown(name, value),
+    )
+    expect(await ask(`{ samples { id ${name} } }`)).toMatchObject({
+      data: { samples: values.map((value) => ({ [name]: value })) },
+    })
+    const create = `mutation ($input: SampleInput) { createSample(input: $input) { id ${name} } }`
+    const input = { [name]: shown(name, sample.values[0]) }
+    const wanted = { data: { createSample: input } }
+    expect(await app.graphql.execute(create, { input })).toMatchObject(wanted)
+    expect(await resolved.execute(create.replace('id', 'slow id'), { input }, {})).toMatchObject(
+      wanted,
+    )
+  })
+
+  it.each(comparable)('%s is found by GraphQL', async (name, sample) => {
+    const [first] = await fill(name, sample)
+    const document = `query ($where: SampleWhere) { samples(where: $where) { id ${name} } }`
+    const [value] = sample.values
+    const found = { data: { samples: [{ id: String(first), [name]: value }] } }
+    expect(await ask(document, { where: { [name]: { eq: value } } })).toEqual(found)
+    expect(await ask(document, { where: { [name]: { in: [value] } } })).toEqual(found)
+  })
+
+  it.each(ordered)('%s is compared, sorted and paged by GraphQL', async (name, sample) => {
+    const all = (await fill(name, sample)).map(String)
+    const list = `query ($where: SampleWhere) { samples(where: $where) { id } }`
+    const middle = sample.values[1]
+    const larger = await ask(list, { where: { [name]: { gt: middle } } })
+    expect(larger).toEqual({ data: { samples: [{ id: all[2] }] } })
+    const page = `query ($after: String) { samplesPage(first: 1, after: $after, orderBy: [{ ${name}: desc }]) { edges { cursor node { id ${name} } } } }`
+    const seen: string[] = []
+    for (let after: string | undefined; seen.length < 4;) {
+      const { data } = (await ask(page, { after })) as { data: { samplesPage: Page } }
+      const [edge] = data.samplesPage.edges
+      if (edge === undefined) break
+      seen.push(edge.node.id)
+      after = edge.cursor
+    }
+    expect(seen).toEqual([all[2], all[1], all[0], all[3]])
+  })
+})
+
+describe.each(engines)('%s: patterns', (_name, open) => {
+  it('take parts of text as they are, everywhere', async () => {
+    const database = await connect(await open(), { records: [Sample] })
+    await database.sync()
+    const names = ['100% wool', '100 wool', 'a_b', 'aXb', 'Ab', 'back\\slash']
+    const records = database.records<{ id: number; string: string }>(Sample as never)
+    for (const string of names) await records.create({ string })
+    @Module({ imports: [App], records: [Sample] })
+    class Whole {}
+    const env = { APP_API_KEY: 'key' }
+    const app = await bootstrap(Whole, { database, listen: false, logger: false, env })
+    const wanted: [string, string, string[]][] = [
+      ['startsWith', '100%', ['100% wool']],
+      ['startsWith', 'a', ['a_b', 'aXb']],
+      ['endsWith', 'wool', ['100% wool', '100 wool']],
+      ['endsWith', '_b', ['a_b']],
+      ['contains', '_', ['a_b']],
+      ['contains', '\\', ['back\\slash']],
+      ['contains', '', names],
+    ]
+    for (const [operator, text, found] of wanted) {
+      const where = { string: { [operator]: text } }
+      expect((await records.list({ where })).map(({ string }) => string)).toEqual(found)
+      const url = `/samples?string.${operator}=${encodeURIComponent(text)}`
+      const listed = (await app.inject({ url })).json() as { string: string }[]
+      expect(listed.map(({ string }) => string)).toEqual(found)
+      const document = 'query ($where: SampleWhere) { samples(where: $where) { string } }'
+      const samples = found.map((string) => ({ string }))
+      expect(await app.graphql.execute(document, { where })).toEqual({ data: { samples } })
+    }
+    const refused = await app.inject({ url: '/samples?integer.contains=5' })
+    expect(refused.json()).toMatchObject({ errors: [{ path: 'integer.contains' }] })
+    await app.close()
+    await database.close()
+  })
+})
+
+interface Page {
+  readonly edges: readonly { readonly cursor: string; readonly node: { readonly id: string } }[]
+}

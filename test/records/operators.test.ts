@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from '@jest/globals'
+import type { ColumnComparison } from '../../src/records/model/table.js'
+import { operatorOf, operators, type Operator } from '../../src/records/filters/operators.js'
+
+const root = new URL('../../', import.meta.url)
+const page = readFileSync(new URL('docs/records.md', root), 'utf8')
+const names = Object.keys(operators) as Operator[]
+
+const words: Readonly<Record<ColumnComparison, string>> = {
+  nothing: 'all',
+  equality: 'truth values, bytes',
+  order: 'numbers, moments',
+  text: 'text',
+  list: 'lists',
+  json: 'JSON',
+}
+
+/** The kinds of columns, as the page says them. */
+function columnsOf(name: Operator): string {
+  const { fits } = operatorOf(name)
+  if (fits.length === Object.keys(words).length) return 'all'
+  if (fits.includes('equality')) return 'all but lists and JSON'
+  return fits.map((one) => words[one]).join(', ')
+}
+
+describe('operators', () => {
+  it.each(names)('docs/records.md tells of %s what the table says', (name) => {
+    const cells = [`\`${name}\``, columnsOf(name), operatorOf(name).meaning]
+    const rows = page.split('\n').map((row) => row.split('|').map((cell) => cell.trim()))
+    expect(rows.find((row) => row[1] === cells[0])?.slice(1, 4)).toEqual(cells)
+  })
+
+  it.each(names)('%s has SQL of its own where it compares with one value', (name) => {
+    const { operand, sql, cost } = operatorOf(name)
+    expect(sql === undefined).toBe(operand === 'list' || operand === 'flag')
+    expect(cost).toBeGreaterThanOrEqual(1)
+  })
+})
