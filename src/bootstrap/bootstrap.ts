@@ -50,7 +50,7 @@ export async function bootstrap(
     const took = `${Math.round(performance.now() - began)} ms`
     const url = plan.settings.listen ? application.url : undefined
     plan.log.info(
-      { url, routes: plan.routes.length, took },
+      { url, routes: plan.routes.length, driver: storage.database?.driverName, took },
       url === undefined ? 'ready' : `listening at ${url}`,
     )
     return application

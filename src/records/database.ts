@@ -93,6 +93,11 @@ export class Database implements Source {
     return this.context.dialect.name
   }
 
+  /** What the engine is driven by: `node:sqlite`, `better-sqlite3`, `bun:sqlite` or `pg`. */
+  get driverName(): string {
+    return this.context.engine.driver
+  }
+
   /** The query builder, for everything that repositories do not do. Part of the transaction it is used in. */
   get kysely(): QueryBuilder {
     return this.context.builder.kysely

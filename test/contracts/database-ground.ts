@@ -15,7 +15,7 @@ export class Ground {
   isSingle = false
 
   async open(url: string): Promise<void> {
-    this.isSingle = url === 'sqlite::memory:'
+    this.isSingle = url.startsWith('sqlite::memory:')
     this.database = await connect(url, { records: shop })
     await this.database.sync()
     this.categories = this.database.records(Category)

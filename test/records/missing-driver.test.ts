@@ -1,18 +1,74 @@
-import { describe, expect, it, jest } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { silentLog } from '../../src/core/log.js'
+
+const versions = process.versions
+const getBuiltinModule = Reflect.get(process, 'getBuiltinModule') as () => undefined
+const major = Number(versions.node.split('.')[0])
+
+afterEach(() => {
+  Object.defineProperty(process, 'versions', { value: versions })
+  process.getBuiltinModule = getBuiltinModule
+  jest.resetModules()
+})
+
+/** What a start on a machine where neither package nor module can be loaded says. */
+async function problemsOf(url: string): Promise<unknown> {
+  for (const name of ['pg', 'better-sqlite3']) {
+    jest.unstable_mockModule(name, () => {
+      throw new Error(`Cannot find package '${name}'`)
+    })
+  }
+  process.getBuiltinModule = () => undefined
+  const { openEngine } = await import('../../src/records/engines/engine-for-url.js')
+  try {
+    await openEngine(url, { log: silentLog })
+  } catch (error) {
+    return (error as { problems: unknown }).problems
+  }
+  throw new Error('It opened.')
+}
 
 describe('a driver that is not installed', () => {
   it.each([
     ['pg', 'postgres://host/name', 'Run: npm install pg'],
-    ['better-sqlite3', 'sqlite::memory:', 'Run: npm install better-sqlite3'],
-  ])('is a boot fault with the line that installs it: %s', async (name, url, line) => {
-    jest.unstable_mockModule(name, () => {
-      throw new Error(`Cannot find package '${name}'`)
-    })
-    const { openEngine } = await import('../../src/records/engines/engine-for-url.js')
-    const opening = openEngine(url, { log: silentLog })
-    await expect(opening).rejects.toMatchObject({
-      problems: [{ code: 'DATABASE_DRIVER_MISSING', remedy: line }],
-    })
+    [
+      'better-sqlite3',
+      'sqlite::memory:',
+      `Run: npm install better-sqlite3@${major < 22 ? '12' : '13'}`,
+    ],
+  ])('is a boot fault with the line that installs it: %s', async (_name, url, remedy) => {
+    expect(await problemsOf(url)).toMatchObject([{ code: 'DATABASE_DRIVER_MISSING', remedy }])
+  })
+
+  it.each([
+    ['node:sqlite', {}, 'Leave out driver=, or use Node 22.16 or newer.'],
+    ['bun:sqlite', {}, 'Leave out driver=, or run the application with Bun.'],
+    ['better-sqlite3', { deno: '2.0.0' }, 'Leave out driver=, or update Deno: deno upgrade'],
+    ['node:sqlite', { bun: '1.0.0' }, 'Leave out driver=, or update Bun: bun upgrade'],
+  ])('is named with what helps on the runtime: %s on %j', async (driver, runtime, remedy) => {
+    Object.defineProperty(process, 'versions', { value: { ...versions, ...runtime } })
+    expect(await problemsOf(`sqlite::memory:?driver=${driver}`)).toMatchObject([
+      {
+        code: 'DATABASE_DRIVER_MISSING',
+        message: expect.stringMatching(
+          `^The driver ${driver}, which the database's address asks for, cannot be loaded: `,
+        ),
+        remedy,
+      },
+    ])
+  })
+})
+
+describe('a driver that does not exist', () => {
+  it('is a boot fault with the names that do', async () => {
+    expect(await problemsOf('sqlite::memory:?driver=better-sqlite')).toEqual([
+      {
+        code: 'DATABASE_URL',
+        message:
+          'The database\'s parameter driver is "better-sqlite", and there is no such driver of SQLite.',
+        remedy:
+          'Did you mean "better-sqlite3"? Write one of: bun:sqlite, node:sqlite, better-sqlite3.',
+      },
+    ])
   })
 })

@@ -150,6 +150,14 @@ describe('the lock file', () => {
     expect(missing).toEqual([])
   })
 
+  it('keeps better-sqlite3 12 to Node 20: from 22 on it would be compiled for minutes, and nobody would use it', () => {
+    expect(lock.packages['node_modules/better-sqlite3']).toMatchObject({
+      version: expect.stringMatching(/^12\./),
+      optional: true,
+      engines: { node: '20.x' },
+    })
+  })
+
   it('names no place to download from', () => {
     const named = Object.entries(lock.packages).filter(([, { resolved }]) => resolved !== undefined)
     expect(named).toEqual([])

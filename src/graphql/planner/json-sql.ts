@@ -3,7 +3,7 @@
  * value that its enum does not have) makes the statement fail, and graphql-js tells what is wrong.
  */
 import type { RawBuilder, Sql } from '../../records/statements/builder.js'
-import type { Row } from '../../records/engines/engine.js'
+import type { Dialect, Row } from '../../records/engines/engine.js'
 import type { Column } from '../../records/model/table.js'
 import type { EnumModel, FieldModel } from '../records/model.js'
 
@@ -23,6 +23,8 @@ export interface JsonSql {
   count(number: Fragment): Fragment
   /** A GraphQL name. */
   text(name: string): Fragment
+  /** JSON that a subquery answers, null where it has no row. */
+  nested(subquery: Fragment): Fragment
   /** JSON of a row that may not be there: `null` then. */
   optional(json: Fragment): Fragment
   /** The base64 of a JSON list: the signature and a row's values. */
@@ -42,9 +44,16 @@ const largestInt = 2147483647
 /** What both engines say alike. */
 export abstract class AnyJson {
   protected readonly sql: Sql
+  readonly #ofSubquery: Dialect['jsonOfSubquery']
 
-  constructor(sql: Sql) {
+  constructor(sql: Sql, { jsonOfSubquery }: Dialect) {
     this.sql = sql
+    this.#ofSubquery = jsonOfSubquery
+  }
+
+  nested(subquery: Fragment): Fragment {
+    const [before, after] = this.#ofSubquery
+    return this.sql`${this.sql.raw(before)}(${subquery})${this.sql.raw(after)}`
   }
 
   /** A column of text, or what its kind makes the text of. */

@@ -79,7 +79,10 @@ class PageWriter {
     const edge = this.#writer.json.object(
       entry.entries.map((one): [string, Fragment] => [one.key, this.#edgeEntry(one, alias, joins)]),
     )
-    return sql`(select ${this.#writer.json.aggregate(edge)} from (${this.#chosen(alias)}) as ${sql.id(alias)}${sql.join(joins, sql``)})`
+    const { json } = this.#writer
+    return json.nested(
+      sql`select ${json.aggregate(edge)} from (${this.#chosen(alias)}) as ${sql.id(alias)}${sql.join(joins, sql``)}`,
+    )
   }
 
   #edgeEntry(entry: PageEntry, alias: string, joins: Fragment[]): Fragment {

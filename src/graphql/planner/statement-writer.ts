@@ -49,7 +49,8 @@ export class StatementWriter {
     this.#context = context
     this.#answers = answers
     this.filters = new FilterWriter(sql, context.dialect)
-    this.json = context.dialect.name === 'sqlite' ? new SqliteJson(sql) : new PostgresJson(sql)
+    const Json = context.dialect.name === 'sqlite' ? SqliteJson : PostgresJson
+    this.json = new Json(sql, context.dialect)
   }
 
   compile(fragment: Fragment): Plan {
@@ -139,7 +140,8 @@ export class StatementWriter {
     const inner: Fragment[] = []
     const written = this.object(object, alias, inner)
     const from = sql`from ${table}${sql.join(inner, sql``)} where ${isMine}`
-    if (joins.length >= mostJoins[name]) return this.json.optional(sql`(select ${written} ${from})`)
+    if (joins.length >= mostJoins[name])
+      return this.json.optional(this.json.nested(sql`select ${written} ${from}`))
     // The limit keeps it a row by row matter: another kind of join might lose the order of the rows.
     const owner = `${alias}o`
     joins.push(
@@ -159,7 +161,9 @@ export class StatementWriter {
     const columns = this.#columns(target, neededColumns(object), alias)
     const tests = this.#tests('and', target, question.condition, alias)
     const rows = sql`select ${columns} from ${from}${tests}${this.#range(question, alias)}`
-    return sql`(select ${this.json.aggregate(written)} from (${rows}) as ${sql.id(alias)}${sql.join(joins, sql``)})`
+    return this.json.nested(
+      sql`select ${this.json.aggregate(written)} from (${rows}) as ${sql.id(alias)}${sql.join(joins, sql``)}`,
+    )
   }
 
   /** The table behind a relation, tied to the outer row. */

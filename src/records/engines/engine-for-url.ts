@@ -17,8 +17,8 @@ export interface OpenOptions {
 
 /**
  * @param url `sqlite:./data/app.db`, `sqlite::memory:`, `postgres://…`. Parameters of SQLite: `synchronous=full`,
- * `busyTimeout=5000`, `mode=ro`; of PostgreSQL: `connections=10`, `connectTimeout=5000`, `prepare=false`,
- * `direct=postgres://…`, `schemaTimeout=60000`, and pg's own
+ * `busyTimeout=5000`, `mode=ro`, `driver=node:sqlite`; of PostgreSQL: `connections=10`, `connectTimeout=5000`,
+ * `prepare=false`, `direct=postgres://…`, `schemaTimeout=60000`, and pg's own
  * @throws {DeclarationError} an address of no known engine, and whatever keeps it from opening
  */
 export async function openEngine(url: string, options: OpenOptions): Promise<Engine> {
@@ -49,6 +49,7 @@ async function openSqliteUrl(url: string): Promise<Engine> {
     synchronous: parameters.get('synchronous')?.toLowerCase() === 'full' ? 'full' : 'normal',
     busyTimeout: readCount(parameters, 'busyTimeout') ?? 5000,
     readOnly: parameters.get('mode') === 'ro',
+    driver: parameters.get('driver') ?? undefined,
   })
 }
 

@@ -55,6 +55,8 @@ export interface SchemaChangeOptions {
 
 export interface Engine extends Runner {
   readonly dialect: Dialect
+  /** The driver's name, for the log. */
+  readonly driver: string
   begin(options?: TransactionOptions): Promise<TransactionRunner>
   /**
    * Runs work that changes the schema: nobody else changes it meanwhile, references are checked at the end, and work that
@@ -133,6 +135,8 @@ export interface Dialect {
   readonly passKeys?: (table: string, key: string) => string
   /** SQL around the placeholder of such a list: what stands behind the column's name. */
   readonly listTest: readonly [before: string, after: string]
+  /** SQL around a subquery of one JSON value that keeps it JSON for what stands around. */
+  readonly jsonOfSubquery: readonly [before: string, after: string]
 }
 
 /** What went wrong, in words that hold for every database. */

@@ -1,17 +1,25 @@
 /** Writes down what the drivers of both databases are asked, whoever asks them. */
 import { createRequire } from 'node:module'
+import { chooseDriver } from '../../../src/records/engines/sqlite/choose-driver.js'
 
 export interface Sent {
   readonly sql: string
   readonly values: readonly unknown[]
 }
 
-interface SqliteStatement {
-  readonly source: string
-  all(...values: unknown[]): unknown
+/** What the driver that the framework chooses here runs statements by, and how they say their text. */
+interface SqliteDriver {
+  readonly statement: object
+  readonly database: object
+  readonly textOf: (statement: unknown) => string
+  readonly valuesOf: (args: readonly unknown[]) => readonly unknown[]
 }
-interface SqliteDatabase {
-  prepare(sql: string): SqliteStatement
+interface PackageDatabase {
+  prepare(sql: string): object
+}
+interface NodeModule {
+  readonly StatementSync: { readonly prototype: object }
+  readonly DatabaseSync: { readonly prototype: object }
 }
 interface PgQuery {
   readonly text: string
@@ -20,7 +28,7 @@ interface PgQuery {
 
 // Neither driver brings types. The framework loads the same packages.
 const load = createRequire(import.meta.url)
-const Sqlite = load('better-sqlite3') as new (file: string) => SqliteDatabase
+const sqlite = (await chooseDriver()).name === 'node:sqlite' ? nodeDriver() : packageDriver()
 const { Client } = load('pg') as { Client: { prototype: object } }
 
 /** @returns what the work answered, and every statement that a driver ran meanwhile, in order */
@@ -28,18 +36,16 @@ export async function logStatements<T>(
   work: () => Promise<T>,
 ): Promise<{ result: T; sent: Sent[] }> {
   const sent: Sent[] = []
-  const database = new Sqlite(':memory:')
-  const statement = Object.getPrototypeOf(database.prepare('select 1')) as object
   const note = (sql: string, values: readonly unknown[]): void => {
     sent.push({ sql, values })
   }
   const undo = [
     ...['all', 'get', 'run', 'iterate'].map((name) =>
-      watch(statement, name, (self, [values]) => {
-        note((self as SqliteStatement).source, values as unknown[])
+      watch(sqlite.statement, name, (self, args) => {
+        note(sqlite.textOf(self), sqlite.valuesOf(args))
       }),
     ),
-    watch(Sqlite.prototype as object, 'exec', (_self, [sql]) => {
+    watch(sqlite.database, 'exec', (_self, [sql]) => {
       note(String(sql), [])
     }),
     watch(Client.prototype, 'query', (_self, [query]) => {
@@ -51,6 +57,26 @@ export async function logStatements<T>(
     return { result: await work(), sent }
   } finally {
     for (const one of undo) one()
+  }
+}
+
+function nodeDriver(): SqliteDriver {
+  const { StatementSync, DatabaseSync } = process.getBuiltinModule('node:sqlite') as NodeModule
+  return {
+    statement: StatementSync.prototype,
+    database: DatabaseSync.prototype,
+    textOf: (statement) => (statement as { sourceSQL: string }).sourceSQL,
+    valuesOf: (args) => args,
+  }
+}
+
+function packageDriver(): SqliteDriver {
+  const Sqlite = load('better-sqlite3') as new (file: string) => PackageDatabase
+  return {
+    statement: Object.getPrototypeOf(new Sqlite(':memory:').prepare('select 1')) as object,
+    database: Sqlite.prototype as object,
+    textOf: (statement) => (statement as { source: string }).source,
+    valuesOf: ([values]) => values as readonly unknown[],
   }
 }
 

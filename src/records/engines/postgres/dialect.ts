@@ -16,6 +16,7 @@ export function createPostgresDialect(hasIcu: boolean): Dialect {
     foldValue: (text) => text.toLowerCase(),
     encodeList: (_column, values) => values,
     listTest: ['= any(', ')'],
+    jsonOfSubquery: ['', ''],
     passKeys,
   }
 }

@@ -94,6 +94,7 @@ const unprepared = new StatementNames(true)
 
 class PostgresEngine implements Engine {
   readonly dialect: Dialect
+  readonly driver = 'pg'
   readonly channel: EngineChannel | undefined
   readonly changesPiecemeal = true
   readonly #parts: EngineParts

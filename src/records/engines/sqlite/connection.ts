@@ -1,7 +1,8 @@
-/** One connection to a SQLite file by better-sqlite3. Sources: SQLite, PRAGMA Statements; Result and Error Codes. */
+/** One connection to a SQLite file. Sources: SQLite, PRAGMA Statements; Result and Error Codes. */
 import { DeclarationError } from '../../../errors/declaration-error.js'
 import { EngineFault, type QueryResult, type Row, type Statement } from '../engine.js'
 import { foldText, toBase64 } from './dialect.js'
+import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
 import { toSqliteFault } from './faults.js'
 
 export interface SqliteOptions {
@@ -13,51 +14,28 @@ export interface SqliteOptions {
   readonly busyTimeout?: number
   /** Nothing can be written. Default false. */
   readonly readOnly?: boolean
-}
-
-/** The part of better-sqlite3 that is used. */
-export interface Driver {
-  new (file: string, options: { timeout: number; readonly: boolean }): DriverDatabase
-}
-interface DriverDatabase {
-  readonly inTransaction: boolean
-  prepare(sql: string): DriverStatement
-  exec(sql: string): unknown
-  pragma(sql: string): unknown
-  function(
-    name: string,
-    options: { deterministic: boolean },
-    run: (text: unknown) => unknown,
-  ): unknown
-  close(): unknown
-}
-interface DriverStatement {
-  readonly reader: boolean
-  raw(): DriverStatement
-  columns(): { name: string }[]
-  all(values: readonly unknown[]): Row[]
-  get(values: readonly unknown[]): Row | undefined
-  run(values: readonly unknown[]): { changes: number }
+  /** The one driver that will do. Default: the first that can be loaded. */
+  readonly driver?: string | undefined
 }
 
 export class Connection {
   readonly #database: DriverDatabase
   readonly #prepared = new WeakMap<Statement, DriverStatement>()
 
-  constructor(Driver: Driver, options: SqliteOptions) {
+  constructor(driver: Driver, options: SqliteOptions) {
     const { file, synchronous = 'normal', busyTimeout = 5000, readOnly = false } = options
-    const database = new Driver(file, { timeout: busyTimeout, readonly: readOnly })
+    const database = driver.open(file, { timeout: busyTimeout, readonly: readOnly })
     try {
-      if (!readOnly) database.pragma('journal_mode = WAL')
-      database.pragma(`synchronous = ${synchronous === 'full' ? 'FULL' : 'NORMAL'}`)
-      database.pragma('foreign_keys = ON')
+      if (!readOnly) database.exec('pragma journal_mode = WAL')
+      database.exec(`pragma synchronous = ${synchronous === 'full' ? 'FULL' : 'NORMAL'}`)
+      database.exec('pragma foreign_keys = ON')
       // LIKE heeds case then, as in PostgreSQL, and can use an index.
-      database.pragma('case_sensitive_like = ON')
-      database.function('filigree_fold', { deterministic: true }, foldText)
-      database.function('filigree_base64', { deterministic: true }, toBase64)
+      database.exec('pragma case_sensitive_like = ON')
+      database.define('filigree_fold', foldText)
+      database.define('filigree_base64', toBase64)
       // Nothing is read before: a file that is no database shows here.
-      database.prepare('select count(*) from sqlite_schema').get([])
-      database.pragma(`busy_timeout = ${Math.min(shortWait, busyTimeout)}`)
+      database.prepare('select count(*) from sqlite_schema', false).get([])
+      database.exec(`pragma busy_timeout = ${Math.min(shortWait, busyTimeout)}`)
     } catch (error) {
       database.close()
       throw error
@@ -101,12 +79,12 @@ export class Connection {
     }
   }
 
-  query({ sql }: Statement, values: readonly unknown[]): QueryResult {
+  query({ sql, writes }: Statement, values: readonly unknown[]): QueryResult {
     try {
-      const prepared = this.#database.prepare(sql)
+      const prepared = this.#database.prepare(sql, writes)
       if (!prepared.reader) return { names: [], rows: [], changes: prepared.run(values).changes }
       const names = prepared.columns().map(({ name }) => name)
-      const rows = prepared.raw().all(values)
+      const rows = prepared.all(values).map((row) => row.map(toBuffer))
       return { names, rows, changes: rows.length }
     } catch (error) {
       throw toSqliteFault(error)
@@ -131,49 +109,26 @@ export class Connection {
   #prepare(statement: Statement): DriverStatement {
     let prepared = this.#prepared.get(statement)
     if (prepared === undefined) {
-      prepared = this.#database.prepare(statement.sql)
-      if (prepared.reader) prepared = prepared.raw()
+      prepared = this.#database.prepare(statement.sql, statement.writes)
       this.#prepared.set(statement, prepared)
     }
     return prepared
   }
 }
 
+/** Bytes are Buffers by every driver, as they are on PostgreSQL. */
+function toBuffer(value: unknown): unknown {
+  if (!(value instanceof Uint8Array) || Buffer.isBuffer(value)) return value
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+}
+
 /** Milliseconds that the driver waits for another process's lock by itself, during which nothing else happens here. */
 const shortWait = 20
-
-/** @throws {DeclarationError} the package is not there */
-export async function loadDriver(): Promise<Driver> {
-  try {
-    // Typed here, by the part that is used: no types of its own are needed to compile.
-    const name = 'better-sqlite3'
-    const { default: Driver } = (await import(name)) as { default: Driver }
-    return Driver
-  } catch (cause) {
-    throw missingDriver('npm install better-sqlite3', cause)
-  }
-}
-
-function missingDriver(remedy: string, cause: unknown): DeclarationError {
-  const error = new DeclarationError([
-    {
-      code: 'DATABASE_DRIVER_MISSING',
-      message: 'The embedded database needs the package better-sqlite3, which cannot be loaded.',
-      remedy: `Run: ${remedy}`,
-    },
-  ])
-  error.cause = cause
-  return error
-}
 
 /** What keeps a file from being opened, for the boot report. */
 export function toBootFault(file: string, cause: unknown): DeclarationError {
   const { message } = (cause ?? {}) as { message?: unknown }
   const reason = typeof message === 'string' ? message : String(cause)
-  // The driver finds its compiled part only when a database is opened.
-  if (/bindings file|NODE_MODULE_VERSION|\.node\b/.test(reason)) {
-    return missingDriver('npm rebuild better-sqlite3', cause)
-  }
   const error = new DeclarationError([
     {
       code: 'DATABASE_UNREADABLE',

@@ -6,41 +6,104 @@ export function toSqliteFault(error: unknown): unknown {
   // By their looks, not by their class: the driver keeps the error class of whoever loaded it first.
   const { name, code, message } = (error ?? {}) as Partial<Record<string, unknown>>
   if (typeof message !== 'string') return error
-  if (name === 'RangeError') return new EngineFault('value', message, error)
-  if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return error
+  if (name === 'RangeError' || code === 'ERR_INVALID_ARG_VALUE') {
+    return new EngineFault('value', message, error)
+  }
+  const result = resultOf(error as DriverError)
+  if (result === undefined) return error
   // What `on delete restrict` refuses comes under the code of triggers.
-  const kind = message === 'FOREIGN KEY constraint failed' ? 'reference' : kindOf(code)
+  const kind = message === 'FOREIGN KEY constraint failed' ? 'reference' : kindOf(result)
   return new EngineFault(kind, message, error, kind === 'unique' ? readUnique(message) : {})
 }
 
 /** Another connection has the lock: the statement has done nothing and may be tried again. */
 export function isBusy(fault: unknown): boolean {
   if (!(fault instanceof EngineFault) || fault.kind !== 'unavailable') return false
-  return String((fault.cause as { code?: unknown }).code).startsWith('SQLITE_BUSY')
+  return primary(resultOf(fault.cause as DriverError) ?? 0) === 5
 }
 
-function kindOf(code: string): FaultKind {
-  return exact[code] ?? families[code.split('_')[1] ?? ''] ?? 'other'
+/** What drivers write on their errors. */
+interface DriverError {
+  readonly message: string
+  /** A result's name by better-sqlite3 and Bun; by Node the same for all of SQLite's. */
+  readonly code?: unknown
+  /** A result's number, by Node. */
+  readonly errcode?: unknown
 }
 
-const exact: Readonly<Record<string, FaultKind>> = {
-  SQLITE_CONSTRAINT_UNIQUE: 'unique',
-  SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
-  SQLITE_CONSTRAINT_ROWID: 'unique',
-  SQLITE_CONSTRAINT_FOREIGNKEY: 'reference',
+/** @returns SQLite's extended result code; `undefined` where the error is not SQLite's */
+function resultOf({ code, errcode, message }: DriverError): number | undefined {
+  if (code === 'ERR_SQLITE_ERROR') {
+    return typeof errcode === 'number' ? errcode : resultByMessage(message)
+  }
+  if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return undefined
+  const family = code.split('_')[1] ?? ''
+  return extended[code] ?? primaryResults[family] ?? 1
 }
 
-const families: Readonly<Record<string, FaultKind>> = {
-  CONSTRAINT: 'value',
-  TOOBIG: 'value',
-  MISMATCH: 'value',
-  BUSY: 'unavailable',
-  LOCKED: 'unavailable',
-  READONLY: 'unavailable',
-  FULL: 'unavailable',
-  IOERR: 'unavailable',
-  CANTOPEN: 'unavailable',
-  NOMEM: 'unavailable',
+/** Deno tells no code where a statement is compiled, a script run or a file opened. */
+function resultByMessage(message: string): number {
+  const [, family = ''] = messages.find(([start]) => message.startsWith(start)) ?? []
+  return primaryResults[family] ?? 1
+}
+
+const messages: readonly (readonly [start: string, family: string])[] = [
+  ['database is locked', 'BUSY'],
+  ['database table is locked', 'LOCKED'],
+  ['attempt to write a readonly database', 'READONLY'],
+  ['disk I/O error', 'IOERR'],
+  ['database or disk is full', 'FULL'],
+  ['unable to open database file', 'CANTOPEN'],
+  ['out of memory', 'NOMEM'],
+  ['string or blob too big', 'TOOBIG'],
+  ['datatype mismatch', 'MISMATCH'],
+]
+
+const primaryResults: Readonly<Record<string, number>> = {
+  BUSY: 5,
+  LOCKED: 6,
+  NOMEM: 7,
+  READONLY: 8,
+  IOERR: 10,
+  FULL: 13,
+  CANTOPEN: 14,
+  TOOBIG: 18,
+  CONSTRAINT: 19,
+  MISMATCH: 20,
+}
+
+const extended: Readonly<Record<string, number>> = {
+  SQLITE_CONSTRAINT_FOREIGNKEY: 787,
+  SQLITE_CONSTRAINT_PRIMARYKEY: 1555,
+  SQLITE_CONSTRAINT_UNIQUE: 2067,
+  SQLITE_CONSTRAINT_ROWID: 2579,
+}
+
+/** An extended result has its primary one in the lowest byte. */
+function primary(result: number): number {
+  return result & 0xff
+}
+
+function kindOf(result: number): FaultKind {
+  return kinds[result] ?? kinds[primary(result)] ?? 'other'
+}
+
+const kinds: Readonly<Record<number, FaultKind>> = {
+  787: 'reference',
+  1555: 'unique',
+  2067: 'unique',
+  2579: 'unique',
+  // Constraints of other kinds, too big, mismatch.
+  18: 'value',
+  19: 'value',
+  20: 'value',
+  5: 'unavailable',
+  6: 'unavailable',
+  7: 'unavailable',
+  8: 'unavailable',
+  10: 'unavailable',
+  13: 'unavailable',
+  14: 'unavailable',
 }
 
 /** `UNIQUE constraint failed: product.name, product.shop` or `… index 'product_name_key'`. */

@@ -1,5 +1,5 @@
 /**
- * SQLite by better-sqlite3, in this process. Autocommitted statements run at once on one connection; a transaction, which
+ * SQLite in this process. Autocommitted statements run at once on one connection; a transaction, which
  * lasts over turns of the event loop, has a second one, and writes wait for it in line.
  * Sources: SQLite, Write-Ahead Logging; PRAGMA Statements; Result and Error Codes.
  */
@@ -7,34 +7,31 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Catalogue } from '../../schema/catalogue.js'
-import { EngineFault, type Engine, type Row, type Statement } from '../engine.js'
+import { EngineFault, type Dialect, type Engine, type Row, type Statement } from '../engine.js'
 import type { Later } from '../../../core/later.js'
 import type { QueryResult, Runner, TransactionRunner } from '../engine.js'
 import { Turn } from '../../statements/turn.js'
 import { readSqliteCatalogue } from './catalogue.js'
-import {
-  Connection,
-  loadDriver,
-  toBootFault,
-  type Driver,
-  type SqliteOptions,
-} from './connection.js'
-import { sqliteDialect } from './dialect.js'
+import { chooseDriver } from './choose-driver.js'
+import { Connection, toBootFault, type SqliteOptions } from './connection.js'
+import { createSqliteDialect } from './dialect.js'
+import type { Driver } from './driver.js'
 import { isBusy } from './faults.js'
 
 /** @throws {DeclarationError} no driver, no such folder, no database in the file */
 export async function openSqlite(options: SqliteOptions): Promise<Engine> {
-  const Driver = await loadDriver()
+  const driver = await chooseDriver(options.driver)
   try {
     if (options.file !== ':memory:') mkdirSync(dirname(options.file), { recursive: true })
-    return new SqliteEngine(Driver, options)
+    return new SqliteEngine(driver, options)
   } catch (cause) {
     throw toBootFault(options.file, cause)
   }
 }
 
 class SqliteEngine implements Engine {
-  readonly dialect = sqliteDialect
+  readonly dialect: Dialect
+  readonly driver: string
   readonly changesPiecemeal = false
   readonly #open: () => Connection
   readonly #main: Connection
@@ -44,9 +41,11 @@ class SqliteEngine implements Engine {
   readonly #shared: boolean
   #second: Connection | undefined
 
-  constructor(Driver: Driver, options: SqliteOptions) {
-    this.#open = () => new Connection(Driver, options)
+  constructor(driver: Driver, options: SqliteOptions) {
+    this.#open = () => new Connection(driver, options)
     this.#main = this.#open()
+    this.driver = driver.name
+    this.dialect = createSqliteDialect(leavesJson(this.#main))
     this.#shared = options.file === ':memory:'
     this.#patience = options.busyTimeout ?? 5000
     this.#turn = new Turn(this.#patience)
@@ -128,6 +127,12 @@ class SqliteEngine implements Engine {
       return this.#turn.run(() => untilFree(this.#patience, work))
     }
   }
+}
+
+/** Whether JSON is still JSON when it comes out of a subquery. */
+function leavesJson(connection: Connection): boolean {
+  const sql = 'select json_array((select json_array(1)))'
+  return connection.query({ sql, writes: false }, []).rows[0]?.[0] === '[[1]]'
 }
 
 /** Tries again while another process has the lock, letting others have a turn meanwhile. */

@@ -1,0 +1,72 @@
+/** The driver better-sqlite3, where it is installed. Source: better-sqlite3, API. */
+import { createRequire } from 'node:module'
+import type { Driver, DriverDatabase, DriverStatement, OpenOptions } from './driver.js'
+
+/** The part of the package that is used. */
+interface Package {
+  new (file: string, options: OpenOptions): PackageDatabase
+}
+interface PackageDatabase {
+  readonly inTransaction: boolean
+  prepare(sql: string): PackageStatement
+  exec(sql: string): unknown
+  function(name: string, options: object, run: (value: unknown) => unknown): unknown
+  close(): unknown
+}
+interface PackageStatement extends DriverStatement {
+  raw(): DriverStatement
+}
+
+/** Versions that run on a line of Node: 13 ends Node 20 at once, and 12 ends Node 24 within seconds. */
+export function fittingMajor(nodeMajor: number): 12 | 13 {
+  return nodeMajor < 22 ? 12 : 13
+}
+
+/**
+ * @throws {Error} the package is not there, its version ends this process sooner or later, its binary cannot be loaded
+ */
+export async function loadBetterSqlite(): Promise<Driver> {
+  // Typed here, by the part that is used: no types of its own are needed to compile.
+  const name = 'better-sqlite3'
+  refuseFatalVersion(name)
+  const { default: Database } = (await import(name)) as { default: Package }
+  // The package looks for its binary only when a database is opened.
+  new Database(':memory:', { timeout: 0, readonly: false }).close()
+  return {
+    name: 'better-sqlite3',
+    open: (file, options) => toDatabase(new Database(file, options)),
+  }
+}
+
+function toDatabase(database: PackageDatabase): DriverDatabase {
+  return {
+    get inTransaction() {
+      return database.inTransaction
+    },
+    prepare: (sql) => {
+      const statement = database.prepare(sql)
+      return statement.reader ? statement.raw() : statement
+    },
+    exec: (sql) => database.exec(sql),
+    define: (name, run) => {
+      database.function(name, { deterministic: true }, run)
+    },
+    close: () => {
+      database.close()
+    },
+  }
+}
+
+/** Before the package is loaded, since loading may be what ends the process. */
+function refuseFatalVersion(name: string): void {
+  const node = Number(process.versions.node.split('.')[0])
+  const major = Number(readVersion(name).split('.')[0])
+  const isFatal = node < 22 ? major > 12 : node > 23 && major < 13
+  if (!isFatal) return
+  throw new Error(`better-sqlite3 ${major} does not run on Node ${node}.`)
+}
+
+function readVersion(name: string): string {
+  const { version } = createRequire(import.meta.url)(`${name}/package.json`) as { version: string }
+  return version
+}

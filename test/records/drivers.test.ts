@@ -1,0 +1,128 @@
+/** What must hold by each driver of SQLite that the runtime has, beside the database contract (sqlite.test.ts). */
+import { describe, expect, it } from '@jest/globals'
+import { sql } from 'kysely'
+import { bootstrap, connect, Module } from 'filigree'
+import { silentLog } from '../../src/core/log.js'
+import { openEngine } from '../../src/records/engines/engine-for-url.js'
+import { sqliteDialect } from '../../src/records/engines/sqlite/dialect.js'
+import { Author, Category, Product, Review, shop } from './shop.js'
+import { findDrivers } from './sqlite-drivers.js'
+
+const drivers = await findDrivers()
+
+@Module({ records: shop })
+class ShopModule {}
+
+/** A shop with two products in a category, one of them reviewed. */
+async function openShop(url: string) {
+  const database = await connect(url, { records: shop })
+  await database.sync()
+  const light = await database.records(Category).create({ name: 'Light' })
+  const products = database.records(Product)
+  const lamp = await products.create({ name: 'Lamp', price: 9.5, categoryId: light.id })
+  await products.create({ name: 'Torch', price: 3, categoryId: light.id, colors: ['red'] })
+  const author = await database.records(Author).create({ name: 'Ann' })
+  await database.records(Review).create({ stars: 5, productId: lamp.id, authorKey: author.id })
+  return { database, products, lamp }
+}
+
+describe('the choice of a driver', () => {
+  it('takes the first that can be loaded', async () => {
+    const database = await connect('sqlite::memory:')
+    expect(database.driverName).toBe(drivers[0])
+    await database.close()
+  })
+
+  it.each(drivers)('is told when the application is ready: %s', async (driver) => {
+    const lines: object[] = []
+    const info = (details: object): void => void lines.push(details)
+    const app = await bootstrap(ShopModule, {
+      ...{ listen: false, env: {}, logger: { ...silentLog, info } },
+      database: `sqlite::memory:?driver=${driver}`,
+    })
+    expect(lines).toMatchObject([{ driver }])
+    await app.close()
+  })
+})
+
+describe.each(drivers)('SQLite by %s', (driver) => {
+  const url = `sqlite::memory:?driver=${driver}`
+
+  it('keeps JSON that comes out of a subquery JSON, by its own words and by those for every version', async () => {
+    const engine = await openEngine(url, { log: silentLog })
+    const answers = [engine.dialect, sqliteDialect].map(
+      async ({ jsonOfSubquery: [before, after] }) =>
+        engine.first(
+          {
+            sql: `select json_object('a', ${before}(select json_group_array(1))${after})`,
+            writes: false,
+          },
+          [],
+        ),
+    )
+    expect(await Promise.all(answers)).toEqual([['{"a":[1]}'], ['{"a":[1]}']])
+    await engine.close()
+  })
+
+  it('answers lists in lists, owners and pages of GraphQL as such', async () => {
+    const { database } = await openShop(url)
+    const app = await bootstrap(ShopModule, { listen: false, logger: false, env: {}, database })
+    const query = `{
+      categories { name products(orderBy: { name: asc }) { name colors reviews { stars author { name } } } }
+      productsPage(first: 1) { edges { node { name reviews { stars } } } }
+    }`
+    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+    const reviews = [{ stars: 5, author: { name: 'Ann' } }]
+    expect(answer.json()).toEqual({
+      data: {
+        categories: [
+          {
+            name: 'Light',
+            products: [
+              { name: 'Lamp', colors: [], reviews },
+              { name: 'Torch', colors: ['red'], reviews: [] },
+            ],
+          },
+        ],
+        productsPage: { edges: [{ node: { name: 'Lamp', reviews: [{ stars: 5 }] } }] },
+      },
+    })
+    await app.close()
+    await database.close()
+  })
+
+  it('gives bytes as Buffers, from repositories and from the query builder', async () => {
+    const { database, products, lamp } = await openShop(url)
+    const picture = Buffer.from([0, 127, 255])
+    await products.update(lamp.id, { picture })
+    const found = await products.find(lamp.id)
+    const row = await database.kysely
+      .selectFrom('product')
+      .select('picture')
+      .where('id', '=', lamp.id)
+      .executeTakeFirst()
+    expect(Buffer.isBuffer(found?.picture)).toBe(true)
+    expect([found?.picture, row?.['picture']]).toEqual([picture, picture])
+    await database.close()
+  })
+
+  it('reads integers that other programs wrote beyond 53 bits as numbers', async () => {
+    const { database, products, lamp } = await openShop(url)
+    await sql`update product set stock = 9007199254740993 where id = ${lamp.id}`.execute(
+      database.kysely,
+    )
+    expect((await products.find(lamp.id))?.stock).toBe(9007199254740992)
+    expect((await products.list({ orderBy: { id: 'asc' } })).map(({ stock }) => stock)).toEqual([
+      9007199254740992,
+      null,
+    ])
+    await database.close()
+  })
+
+  it('refuses whole numbers of more than 64 bits', async () => {
+    const engine = await openEngine(url, { log: silentLog })
+    const asking = async () => engine.rows({ sql: 'select ?', writes: false }, [2n ** 70n])
+    await expect(asking()).rejects.toMatchObject({ name: 'EngineFault', kind: 'value' })
+    await engine.close()
+  })
+})

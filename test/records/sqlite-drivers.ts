@@ -1,0 +1,12 @@
+/** The drivers of SQLite that this runtime has, in the order in which they are tried. */
+import { chooseDriver, driverNames } from '../../src/records/engines/sqlite/choose-driver.js'
+import type { DriverName } from '../../src/records/engines/sqlite/driver.js'
+
+export async function findDrivers(): Promise<DriverName[]> {
+  const found: DriverName[] = []
+  for (const name of driverNames) {
+    const driver = await chooseDriver(name).catch(() => undefined)
+    if (driver !== undefined) found.push(driver.name)
+  }
+  return found
+}
