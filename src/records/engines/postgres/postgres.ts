@@ -99,10 +99,7 @@ class PostgresEngine implements Engine {
   readonly changesPiecemeal = true
   readonly #parts: EngineParts
   readonly #connection: Connection
-  /**
-   * Statements that were prepared may not be there: others use the connections too. Inside a transaction that would end
-   * it, so that their texts are sent whole there.
-   */
+  /** Prepared statements may be gone, since others use the connections too: transactions, which that ends, send texts. */
   #isPooled: boolean
 
   constructor(parts: EngineParts) {
