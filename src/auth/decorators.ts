@@ -1,7 +1,12 @@
 /** `@Secured` and `@NoAuth`, on classes and methods. Source: specification, Authentication 5; decisions, Authentication. */
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { readTarget, type AnyDecorator, type DecoratorTarget } from '../metadata/dialect.js'
+import {
+  decorate,
+  toDecorator,
+  type AnyDecorator,
+  type DecoratorTarget,
+} from '../metadata/dialect.js'
 import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
 import { openAccess, tokenAccess, type AccessNote, type Guard } from './access.js'
 
@@ -39,14 +44,10 @@ export function Secured(
   member: string | symbol,
   descriptor?: PropertyDescriptor,
 ): void
+export function Secured(value: unknown, context: DecoratorContext): void
 export function Secured(...args: unknown[]): AnyDecorator | undefined {
-  const target = readTarget(args)
-  if (target !== undefined) {
-    addSaying(target, { decorator: '@Secured', note: tokenAccess, fault: undefined })
-    return undefined
-  }
-  const saying = readSecured(args)
-  return toAccessDecorator(saying)
+  const bare: Saying = { decorator: '@Secured', note: tokenAccess, fault: undefined }
+  return sayBare(args, bare) ? undefined : toAccessDecorator(readSecured(args))
 }
 
 /** Everybody may come in; for writes such as an inbound webhook. Written bare or called. */
@@ -57,14 +58,12 @@ export function NoAuth(
   member: string | symbol,
   descriptor?: PropertyDescriptor,
 ): void
+export function NoAuth(value: unknown, context: DecoratorContext): void
 export function NoAuth(...args: unknown[]): AnyDecorator | undefined {
-  const target = readTarget(args)
+  const bare: Saying = { decorator: '@NoAuth', note: openAccess, fault: undefined }
+  if (sayBare(args, bare)) return undefined
   const fault = args.length === 0 ? undefined : '@NoAuth takes no arguments.'
-  if (target === undefined) {
-    return toAccessDecorator({ decorator: '@NoAuth', note: openAccess, fault })
-  }
-  addSaying(target, { decorator: '@NoAuth', note: openAccess, fault: undefined })
-  return undefined
+  return toAccessDecorator({ ...bare, fault })
 }
 
 /** What the decorators say about one handler. */
@@ -100,14 +99,16 @@ export function classAccess(owner: Class): {
   return { note: strictest(sayings), problems: findProblems(owner.name, sayings) }
 }
 
-function toAccessDecorator(saying: Saying): AnyDecorator {
-  return (...args: unknown[]) => {
-    const target = readTarget(args)
-    if (target === undefined) {
-      throw new TypeError(`${saying.decorator} belongs before a class or a method.`)
-    }
+function sayBare(args: readonly unknown[], saying: Saying): boolean {
+  return decorate(args, (target) => {
     addSaying(target, saying)
-  }
+  })
+}
+
+function toAccessDecorator(saying: Saying): AnyDecorator {
+  return toDecorator((target) => {
+    addSaying(target, saying)
+  })
 }
 
 function addSaying(target: DecoratorTarget, saying: Saying): void {

@@ -3,7 +3,7 @@ import { resolveClass, type ClassReference } from '../metadata/class-reference.j
 import {
   emittedConstructorTypes,
   isClass,
-  readTarget,
+  decorate,
   toDecorator,
   type AnyDecorator,
 } from '../metadata/dialect.js'
@@ -46,9 +46,11 @@ export interface Provider {
  */
 export function Injectable(): AnyDecorator
 export function Injectable(target: Class): void
+export function Injectable(value: unknown, context: DecoratorContext): void
 export function Injectable(...args: unknown[]): AnyDecorator | undefined {
   // The decorator's presence is all that matters: it makes the compiler emit the types.
-  return readTarget(args) === undefined ? toDecorator(() => undefined) : undefined
+  const nothing = (): void => undefined
+  return decorate(args, nothing) ? undefined : toDecorator(nothing)
 }
 
 /** @returns `undefined` for something that is no provider at all */

@@ -1,6 +1,7 @@
 /** `@Field`: says what a property is, once, for checking, documentation, GraphQL and the table. Source: public face, Records. */
 import {
-  readTarget,
+  decorate,
+  isClass,
   toDecorator,
   type AnyDecorator,
   type DecoratorTarget,
@@ -50,13 +51,15 @@ export const givenKey = createClassNote<boolean>('given key')
 export function Field(kind: KindName | TypeOf, rules?: FieldRules): AnyDecorator
 export function Field(rules?: FieldRules): AnyDecorator
 export function Field(target: object, member: string | symbol): void
+export function Field(value: unknown, context: DecoratorContext): void
 export function Field(...args: unknown[]): AnyDecorator | undefined {
-  const bare = readTarget(args)
   // A class alone is `@Field(Line)`, not a decorated class.
-  if (bare !== undefined && bare.place !== 'class') {
-    note(bare, { kind: undefined, rules: {} })
-    return undefined
-  }
+  const isBare =
+    !(args.length === 1 && isClass(args[0])) &&
+    decorate(args, (target) => {
+      note(target, { kind: undefined, rules: {} })
+    })
+  if (isBare) return undefined
   const [first, second] = args
   const named = typeof first === 'string' || typeof first === 'function'
   const rules = { ...((named ? second : first) as object | undefined) } as FieldNote['rules']

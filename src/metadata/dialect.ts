@@ -1,9 +1,11 @@
 /**
- * The decorator dialect: how the compiler calls a decorator and what it emits about types. Today the experimental
- * dialect of TypeScript; nothing outside this folder knows its call shapes or its `design:*` keys.
+ * The decorator dialects: how the compiler calls a decorator and what it emits about types. The experimental dialect of
+ * TypeScript is the usual one; the standard one is in `standard-dialect.ts`. Nothing outside this folder knows their call
+ * shapes or the `design:*` keys.
  */
 import 'reflect-metadata'
 import type { Class } from './note.js'
+import { applyLater, isStandardContext } from './standard-dialect.js'
 
 /** What a decorator stands on. */
 export interface DecoratorTarget {
@@ -14,26 +16,36 @@ export interface DecoratorTarget {
   readonly isStatic: boolean
 }
 
-/** Fits classes, methods and fields. */
-export type AnyDecorator = (
-  target: object,
-  member?: string | symbol,
-  descriptor?: PropertyDescriptor,
-) => void
-
-const wrongDialect =
-  'The decorators were compiled in the standard dialect. ' +
-  'Set "experimentalDecorators": true in the tsconfig.json that covers this file.'
+/** Fits classes, methods and fields, in both dialects. */
+export interface AnyDecorator {
+  (target: object, member?: string | symbol, descriptor?: PropertyDescriptor): void
+  (value: unknown, context: DecoratorContext): void
+}
 
 /**
- * Reads a decorator's call. Answers `undefined` when the arguments are not the compiler's, so that one function can
- * serve both bare (`@Secured`) and called (`@Secured('admin')`).
+ * Applies a decorator to what the compiler calls it with: at once, or in the standard dialect before a member as soon as
+ * somebody asks about its class, which does not exist yet.
  *
- * @throws {TypeError} when the compiler speaks the standard dialect
+ * @returns false when the arguments are not the compiler's, so that one function can serve both bare (`@Secured`) and
+ * called (`@Secured('admin')`)
  */
-export function readTarget(args: readonly unknown[]): DecoratorTarget | undefined {
+export function decorate(
+  args: readonly unknown[],
+  apply: (target: DecoratorTarget) => void,
+): boolean {
+  const [value, context] = args
+  if (args.length === 2 && isStandardContext(context)) {
+    applyLater(value, context, apply)
+    return true
+  }
+  const target = readTarget(args)
+  if (target === undefined) return false
+  apply(target)
+  return true
+}
+
+function readTarget(args: readonly unknown[]): DecoratorTarget | undefined {
   const [target, member, descriptor] = args
-  if (isStandardContext(member)) throw new TypeError(wrongDialect)
   if (args.length === 1 || member === undefined) {
     return args.length <= 3 && isClass(target)
       ? { owner: target, member: undefined, place: 'class', isStatic: false }
@@ -53,10 +65,9 @@ export function readTarget(args: readonly unknown[]): DecoratorTarget | undefine
 /** Makes a decorator that can only be called by the compiler. */
 export function toDecorator(apply: (target: DecoratorTarget) => void): AnyDecorator {
   return (...args: unknown[]) => {
-    const target = readTarget(args)
-    if (target === undefined)
+    if (!decorate(args, apply)) {
       throw new TypeError('A decorator belongs before a class, a method or a field.')
-    apply(target)
+    }
   }
 }
 
@@ -88,11 +99,6 @@ export function emittedArgumentTypes(owner: Class, member: string): readonly unk
 /** The types the compiler emitted for the constructor's arguments: only on decorated classes. */
 export function emittedConstructorTypes(owner: Class): readonly unknown[] | undefined {
   return Reflect.getMetadata('design:paramtypes', owner) as readonly unknown[] | undefined
-}
-
-/** What compilers without `experimentalDecorators` hand over in second place. */
-function isStandardContext(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'kind' in value && 'name' in value
 }
 
 function isMemberHolder(target: unknown): target is object {

@@ -3,6 +3,7 @@
  * this file knows no feature, each feature keeps its own keys.
  */
 import 'reflect-metadata'
+import { settleDecorators } from './standard-dialect.js'
 
 /** Any class, abstract ones included. */
 export type Class<T = object> = abstract new (...args: never[]) => T
@@ -32,8 +33,14 @@ export function createClassNote<T>(name: string): ClassNote<T> {
     write: (owner, value) => {
       Reflect.defineMetadata(key, value, owner)
     },
-    read: (owner) => Reflect.getMetadata(key, owner) as T | undefined,
-    readOwn: (owner) => Reflect.getOwnMetadata(key, owner) as T | undefined,
+    read: (owner) => {
+      settleDecorators(owner)
+      return Reflect.getMetadata(key, owner) as T | undefined
+    },
+    readOwn: (owner) => {
+      settleDecorators(owner)
+      return Reflect.getOwnMetadata(key, owner) as T | undefined
+    },
   }
 }
 

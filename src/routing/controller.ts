@@ -1,6 +1,6 @@
 /** `@Controller('/items')`: the note that makes a class's methods routes under one path. */
 import type { ClassReference } from '../metadata/class-reference.js'
-import { readTarget, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, type Class } from '../metadata/note.js'
 
 export interface ControllerNote {
@@ -26,12 +26,12 @@ const controllerNote = createClassNote<ControllerNote>('controller')
  */
 export function Controller(path?: string, options?: ControllerOptions): AnyDecorator
 export function Controller(target: Class): void
+export function Controller(value: unknown, context: DecoratorContext): void
 export function Controller(...args: unknown[]): AnyDecorator | undefined {
-  const bare = readTarget(args)
-  if (bare !== undefined) {
-    controllerNote.write(bare.owner, { path: '', crud: undefined, only: undefined })
-    return undefined
-  }
+  const isBare = decorate(args, ({ owner }) => {
+    controllerNote.write(owner, { path: '', crud: undefined, only: undefined })
+  })
+  if (isBare) return undefined
   const path = typeof args[0] === 'string' ? args[0] : ''
   const { crud, only } = (args[1] ?? {}) as ControllerOptions
   return toDecorator(({ owner }) => {

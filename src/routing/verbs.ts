@@ -1,5 +1,10 @@
 /** `@Get`, `@Post`, `@Put`, `@Patch`, `@Delete`: the notes that make a method a route. */
-import { readTarget, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import {
+  decorate,
+  toDecorator,
+  type AnyDecorator,
+  type DecoratorTarget,
+} from '../metadata/dialect.js'
 import type { ClassReference, Declared } from '../metadata/class-reference.js'
 import { createMemberNote, type Class } from '../metadata/note.js'
 import type { Method } from './route-table.js'
@@ -37,6 +42,7 @@ export interface Verb {
   (path?: string, options?: RouteOptions): AnyDecorator
   (options: RouteOptions): AnyDecorator
   (target: object, member: string | symbol, descriptor: PropertyDescriptor): void
+  (value: unknown, context: DecoratorContext): void
 }
 
 const routeNotes = createMemberNote<readonly RouteNote[]>('routes')
@@ -58,23 +64,23 @@ export function readRouteNotes(owner: Class): ReadonlyMap<string, readonly Route
 }
 
 function createVerb(method: Method): Verb {
-  const write = (owner: Class, member: string, path: string, options: RouteOptions): void => {
+  const write = (target: DecoratorTarget, path: string, options: RouteOptions): void => {
+    const { owner, member, place } = target
+    if (member === undefined || place !== 'method') {
+      throw new TypeError(`@${titleCase(method)} on ${owner.name}: it belongs before a method.`)
+    }
     const note = Object.freeze({ method, path, options })
     routeNotes.update(owner, member, (before = []) => [note, ...before])
   }
   return ((...args: unknown[]): AnyDecorator | undefined => {
-    const bare = readTarget(args)
-    if (bare?.member !== undefined) {
-      write(bare.owner, bare.member, '', {})
-      return undefined
-    }
+    const isBare = decorate(args, (target) => {
+      write(target, '', {})
+    })
+    if (isBare) return undefined
     const path = typeof args[0] === 'string' ? args[0] : ''
     const options = (typeof args[0] === 'string' ? args[1] : args[0]) as RouteOptions | undefined
-    return toDecorator(({ owner, member, place }) => {
-      if (member === undefined || place !== 'method') {
-        throw new TypeError(`@${titleCase(method)} on ${owner.name}: it belongs before a method.`)
-      }
-      write(owner, member, path, { ...options })
+    return toDecorator((target) => {
+      write(target, path, { ...options })
     })
   }) as Verb
 }

@@ -22,7 +22,7 @@ describe('an application in explicit forms', () => {
   it(`compiled by ${first?.name ?? ''} answers as it should`, () => {
     const { answers, schemas } = JSON.parse(printed.get('tsc 6') ?? '') as Printed
     expect(answers.map(({ status }) => status)).toEqual([
-      401, 201, 400, 400, 200, 200, 404, 200, 400,
+      401, 201, 400, 400, 200, 200, 404, 200, 400, 200, 201, 400, 401, 200,
     ])
     expect(JSON.parse(answers[1]?.body ?? '')).toEqual({
       id: 1,
@@ -39,6 +39,12 @@ describe('an application in explicit forms', () => {
     })
     expect(answers[4]?.body).toBe('["2 × lamp"]')
     expect(answers[8]?.body).toContain('limit must be an integer; express must be true or false')
+    expect(JSON.parse(answers[13]?.body ?? '')).toEqual({
+      data: {
+        lamps: [{ name: 'Blue', twice: 10, shelf: { name: 'top' } }],
+        shelf: { lamps: [{ price: 5 }] },
+      },
+    })
     expect(schemas.NewOrder?.required).toEqual(['customer', 'lines'])
   })
 

@@ -1,4 +1,4 @@
-/** Five ways from TypeScript to something that runs: each compiles the framework and the application beside this file. */
+/** Seven ways from TypeScript to something that runs: each compiles the framework and the application beside this file. */
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -27,6 +27,21 @@ export const toolchains: readonly Toolchain[] = [
   toToolchain('tsc 7', (output) => compileByTsc('typescript7', output)),
   toToolchain('SWC', (output) => compileEach(output, toSwc)),
   toToolchain('esbuild', (output) => compileEach(output, toEsbuild), false),
+  toToolchain(
+    'tsc 7, standard decorators',
+    (output) =>
+      compileByTsc(
+        'typescript7',
+        output,
+        ...['--experimentalDecorators', 'false', '--emitDecoratorMetadata', 'false'],
+      ),
+    false,
+  ),
+  toToolchain(
+    'esbuild, standard decorators',
+    (output) => compileEach(output, toStandardEsbuild),
+    false,
+  ),
   {
     name: 'tsx',
     emitsTypes: false,
@@ -43,7 +58,7 @@ function toToolchain(
   compile: (output: string) => Promise<unknown>,
   emitsTypes = true,
 ): Toolchain {
-  const output = join(outputs, name.replace(' ', '-'))
+  const output = join(outputs, name.replaceAll(/\W+/g, '-'))
   return {
     name,
     emitsTypes,
@@ -94,6 +109,13 @@ const toEsbuild: Transform = (code) =>
     loader: 'ts',
     target: 'es2023',
     tsconfigRaw: { compilerOptions: { experimentalDecorators: true, verbatimModuleSyntax: true } },
+  })
+
+const toStandardEsbuild: Transform = (code) =>
+  transformByEsbuild(code, {
+    loader: 'ts',
+    target: 'es2022',
+    tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
   })
 
 /** Lets the compiled application import `filigree` and find the compiled framework. */

@@ -1,7 +1,12 @@
 /** `@Record`: the note that makes a class's fields a table. Source: public face, Records. */
 import type { Claims } from '../../http/request.js'
 import { fieldNotes, givenKey, noteField } from '../../fields/field.js'
-import { readTarget, toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
+import {
+  decorate,
+  toDecorator,
+  type AnyDecorator,
+  type DecoratorTarget,
+} from '../../metadata/dialect.js'
 import { createClassNote, type Class } from '../../metadata/note.js'
 
 export interface RecordOptions {
@@ -53,18 +58,17 @@ const recordNote = createClassNote<RecordOptions>('record')
  */
 export function Record(options?: RecordOptions): AnyDecorator
 export function Record(target: Class): void
+export function Record(value: unknown, context: DecoratorContext): void
 export function Record(...args: unknown[]): AnyDecorator | undefined {
-  const bare = readTarget(args)
-  if (bare !== undefined) {
-    note(bare.owner, {})
-    return undefined
-  }
-  const options = { ...(args[0] as RecordOptions | undefined) }
-  return toDecorator(({ owner, member }) => {
-    if (member !== undefined)
-      throw new TypeError(`@Record on ${owner.name}.${member}: it belongs before a class.`)
-    note(owner, options)
-  })
+  const noting =
+    (options: RecordOptions) =>
+    ({ owner, member }: DecoratorTarget): void => {
+      if (member !== undefined)
+        throw new TypeError(`@Record on ${owner.name}.${member}: it belongs before a class.`)
+      note(owner, options)
+    }
+  if (decorate(args, noting({}))) return undefined
+  return toDecorator(noting({ ...(args[0] as RecordOptions | undefined) }))
 }
 
 /** @returns `undefined` for a class that carries no `@Record` itself: a subclass is not its base's table */

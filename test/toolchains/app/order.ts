@@ -1,5 +1,4 @@
 /** The other half: orders hold lines. Every kind is written out, so that no compiler has to emit a type. */
-import { IsEmail, IsOptional, Length } from 'class-validator'
 import { Field, omit, Page } from 'filigree'
 import { Line } from './line.js'
 
@@ -11,7 +10,7 @@ export class Order {
   @Field('datetime', { optional: true }) due?: string
   @Field('string', { hidden: true, optional: true }) margin?: string
   @Field(() => Line, { list: true, minItems: 1 }) lines!: Line[]
-  @IsOptional() @IsEmail() @Length(5, 40) mail?: string
+  @Field('string', { optional: true, format: 'email', minLength: 5, maxLength: 40 }) mail?: string
 }
 
 export class NewOrder extends omit(Order, 'id') {}
