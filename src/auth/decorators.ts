@@ -66,6 +66,11 @@ export function NoAuth(...args: unknown[]): AnyDecorator | undefined {
   return toAccessDecorator({ ...bare, fault })
 }
 
+/** Says of a handler that is made for a class what a decorator before its method would say. */
+export function noteAccess(controller: Class, member: string, note: AccessNote): void {
+  onMethods.write(controller, member, [{ decorator: '@Secured', note, fault: undefined }])
+}
+
 /** What the decorators say about one handler. */
 export interface AccessNotes {
   readonly onMethod?: AccessNote

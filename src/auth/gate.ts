@@ -8,7 +8,7 @@ import type { Log } from '../core/log.js'
 import type { RequestAuth } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { isThenable } from '../core/later.js'
-import { hasRoles, type AccessRule } from './access.js'
+import { hasRoles, tokenAccess, type AccessRule } from './access.js'
 import type { Auth } from './auth.js'
 
 export interface Gate {
@@ -18,6 +18,12 @@ export interface Gate {
    * @throws {HttpError} 401 without a good token, always the same; 403 without the role, or when the guard says no
    */
   admit(request: ServerRequest, rule: AccessRule): void | Promise<void>
+  /**
+   * Where none is needed: a token that comes says who asks, and who brings none is nobody.
+   *
+   * @throws {HttpError} 401 for a bad token
+   */
+  recognise(request: ServerRequest): void | Promise<void>
   /** Adds `FreshToken` to the response where one is due. For secured routes, after the handler, errors included. */
   rotate(request: ServerRequest): void | Promise<void>
   /** With `formToken`: this write brings no Authorization, so its body has to be read, within the limits, before `admit`. */
@@ -51,8 +57,12 @@ export function createGate({ apiKey, auth, formToken, log }: GateOptions): Gate 
     return needsBody(request) ? (request.formToken ?? '') : ''
   }
 
-  return {
+  const gate: Gate = {
     needsBody,
+    recognise: (request) =>
+      request.incoming.headers.authorization === undefined && readToken(request) === ''
+        ? undefined
+        : gate.admit(request, tokenAccess),
     admit: (request, rule) => {
       if (rule.open) return undefined
       const token = readToken(request)
@@ -83,6 +93,7 @@ export function createGate({ apiKey, auth, formToken, log }: GateOptions): Gate 
       )
     },
   }
+  return gate
 }
 
 function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): void | Promise<void> {

@@ -57,20 +57,38 @@ export function omit<T extends object, K extends keyof T & string>(
  * ```
  */
 export function partial<T extends object>(type: Class<T>): new () => Partial<T> {
-  return derive(type, `Partial${type.name}`, fieldNames(type), true) as new () => Partial<T>
+  const names = fieldNames(type)
+  return derive(type, `Partial${type.name}`, names, names) as new () => Partial<T>
 }
 
-function derive(type: Class, name: string, wanted: ReadonlySet<string>, loose = false): Class {
-  const initial = loose ? undefined : initialValues(type)
-  const Derivation = initial === undefined ? class {} : initialising(type, initial, wanted)
+/**
+ * A class some of whose keys may be absent, and which sets none of them by itself: for what only some clients may send.
+ *
+ * @param name the new class's name
+ */
+export function loosen(type: Class, name: string, members: ReadonlySet<string>): Class {
+  return derive(type, name, fieldNames(type), members)
+}
+
+/** @param loose members that may be absent */
+function derive(
+  type: Class,
+  name: string,
+  wanted: ReadonlySet<string>,
+  loose: ReadonlySet<string> = new Set(),
+): Class {
+  const set = new Set([...wanted].filter((member) => !loose.has(member)))
+  const initial = set.size === 0 ? undefined : initialValues(type)
+  const Derivation = initial === undefined ? class {} : initialising(type, initial, set)
   Object.defineProperty(Derivation, 'name', { value: name })
   for (const [member, note] of fieldNotes.readAll(type)) {
-    if (wanted.has(member)) fieldNotes.write(Derivation, member, loose ? loosened(note) : note)
+    if (!wanted.has(member)) continue
+    fieldNotes.write(Derivation, member, loose.has(member) ? loosened(note) : note)
   }
   for (const [member, constraints] of readConstraints(type)) {
     if (!wanted.has(member)) continue
     for (const { note } of constraints) addConstraint(Derivation, note)
-    if (loose && constraints[0] !== undefined)
+    if (loose.has(member) && constraints[0] !== undefined)
       addConstraint(Derivation, onlyIfSent(constraints[0].note))
   }
   for (const member of wanted) copyEmittedType(type, Derivation, member)

@@ -33,10 +33,20 @@ interface Exchange {
   reply: Reply | undefined
   /** Set where the operation was for token holders. */
   secured: boolean
+  /** Set where the token that came is a bad one. */
+  readonly refusal: HttpError | undefined
 }
 
-/** Answers one request whose body was read; at once, where the operation is run at once. */
-export type Answer = (request: ServerRequest, body: unknown) => Later<EndpointAnswer>
+/**
+ * Answers one request whose body was read; at once, where the operation is run at once.
+ *
+ * @param refusal why the token that came is refused; nothing runs then
+ */
+export type Answer = (
+  request: ServerRequest,
+  body: unknown,
+  refusal: HttpError | undefined,
+) => Later<EndpointAnswer>
 
 export interface EndpointAnswer {
   readonly reply: Reply
@@ -49,9 +59,9 @@ type RequestHandler = Handler<ServerRequest, Exchange>
 /** @param access who may call where a root field says nothing */
 export function createEndpoint(graphql: GraphQL, access: DefaultAccess): Answer {
   let handler: RequestHandler | undefined
-  return (request, body) => {
+  return (request, body, refusal) => {
     const media = acceptedMedia(request.incoming.headers.accept)
-    const exchange: Exchange = { request, media, body, reply: undefined, secured: false }
+    const exchange: Exchange = { request, media, body, reply: undefined, secured: false, refusal }
     const toAnswer = (reply: Reply): EndpointAnswer => ({ reply, secured: exchange.secured })
     // Nothing is left to negotiate: the package would only take the request through promises of its own.
     if (request.method === 'POST' && media.result !== undefined) {
@@ -125,13 +135,15 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
 }
 
 /** A request that is no GraphQL request: in JSON whatever was accepted. */
-export function malformedReply({ status, message, code }: HttpError): Reply {
+export function malformedReply({ status, message, code, headers = {} }: HttpError): Reply {
   const text = JSON.stringify({
     error: message,
     data: null,
     errors: [{ message, extensions: { code } }],
   })
-  return textReply(text, status, resultTypes.json)
+  const answer = textReply(text, status, resultTypes.json)
+  for (const [name, value] of Object.entries(headers)) answer.headers.push(name, value)
+  return answer
 }
 
 function answerOperation(
@@ -149,6 +161,7 @@ function answerOperation(
   const isGet = request.method !== 'POST'
   if (isGet && kind === OperationTypeNode.MUTATION) return mutationByGet()
   exchange.secured = executor.guardedRoots(operation, access).length > 0
+  if (exchange.refusal !== undefined && !exchange.secured) return malformedReply(exchange.refusal)
   const context = { request, user: request.user }
   if (kind === OperationTypeNode.SUBSCRIPTION) {
     if (!exchange.media.stream) return write(graphql, exchange, notRun([noStream()]))

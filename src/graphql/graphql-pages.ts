@@ -1,5 +1,4 @@
 /** What an application serves for an instance: the endpoint and the IDE, as pages for its route table. */
-import { tokenAccess } from '../auth/access.js'
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
 import { readJson } from '../http/bodies/json.js'
@@ -25,7 +24,7 @@ export interface GraphqlPage {
 }
 
 export interface GraphqlPagesOptions {
-  /** Asked about every request that brings a token; who brings none is anonymous, and may then be refused. */
+  /** Asked about every request that brings a token: a bad one is 401. Who brings none is anonymous, and may then be refused. */
   readonly gate: Gate
   /** What reads a JSON body of at most `limit` bytes into `request.body`. */
   readonly bodyReader: (limit: number) => (request: ServerRequest) => Promise<void> | undefined
@@ -40,8 +39,8 @@ export function graphqlPages(
   const endpoint = createEndpoint(graphql, access)
   const readBody = options.bodyReader(graphql.limits.bytes)
   const run = (request: ServerRequest, body: unknown): Later<Reply> =>
-    after(identify(request, options.gate), () =>
-      after(endpoint(request, body), ({ reply, secured }) =>
+    after(recognise(request, options.gate), (refusal) =>
+      after(endpoint(request, body, refusal), ({ reply, secured }) =>
         secured ? after(options.gate.rotate(request), () => reply) : reply,
       ),
     )
@@ -92,13 +91,16 @@ export function graphqlPages(
 
 const asks = ['query', 'documentId', 'extensions'] as const
 
-/** A token that is brought says who calls, also where none is needed; a bad one says nothing. */
-function identify(request: ServerRequest, gate: Gate): Later<void> {
-  if (request.incoming.headers.authorization === undefined && !gate.needsBody(request)) return
-  return attempt(
-    () => gate.admit(request, tokenAccess),
+/** A token that is brought says who calls, also where none is needed. @returns why it is refused */
+function recognise(request: ServerRequest, gate: Gate): Later<HttpError | undefined> {
+  return attempt<HttpError | undefined>(
+    () => after(gate.recognise(request), () => undefined),
     (error) => {
       if (!(error instanceof HttpError) || error.status !== 401) throw error
+      return new HttpError(401, error.message, {
+        code: graphqlCodes.unauthenticated,
+        headers: error.headers ?? {},
+      })
     },
   )
 }

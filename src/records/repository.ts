@@ -4,7 +4,7 @@ import type { TableCodec } from './model/codec.js'
 import { type Later, after, attempt, promise } from '../core/later.js'
 import type { Row } from './engines/engine.js'
 import { deleteRow } from './statements/delete-row.js'
-import { FilterReader, invalid, type Condition } from './filters/filter.js'
+import { FilterReader, invalid } from './filters/filter.js'
 import type { Where } from './filters/filter-types.js'
 import { insertMany, type InsertManyOptions } from './statements/insert-many.js'
 import { toKey } from './model/key.js'
@@ -25,7 +25,7 @@ import { staysWithin, type RowsWithin } from './statements/rows-within.js'
 import type { Table } from './model/table.js'
 import { valuesToInsert, valuesToUpdate } from './statements/write-values.js'
 import { findBrokenRelation } from './statements/broken-relation.js'
-import { toClientError, type Doing } from './statements/write-faults.js'
+import { toClientError, type Doing, type Referrer } from './statements/write-faults.js'
 
 /**
  * Every method answers a promise. What a client can help is an `HttpError`: 400 `VALIDATION` with paths, 409 `CONFLICT`
@@ -63,10 +63,11 @@ export class Repository<T extends object = object> {
   /** The rows that a filter finds, in order. */
   list(options: ListOptions<T> = {}): Promise<T[]> {
     return promise(() => {
-      const { limit, offset, from } = options
+      const { limit, offset, view } = options
       checkOptions(options)
       const { selection, values } = this.#select(options)
-      const order = readOrder(this.table, options.orderBy, from === 'client')
+      const order = readOrder(this.table, options.orderBy, view !== undefined)
+      view?.order(this.table, order)
       if (limit !== undefined) values.push(readCount('limit', limit))
       if (offset !== undefined) values.push(readCount('offset', offset))
       const plan = this.#plans.list(selection, order, limit !== undefined, offset !== undefined)
@@ -82,7 +83,7 @@ export class Repository<T extends object = object> {
   /** The number of rows that a filter finds. Default: of all living ones. */
   count(
     where?: Where<T>,
-    options: Pick<ListOptions<T>, 'withDeleted' | 'from' | 'rows'> = {},
+    options: Pick<ListOptions<T>, 'withDeleted' | 'view'> = {},
   ): Promise<number> {
     return promise(() => {
       const { selection, values } = this.#select({ ...options, where })
@@ -161,15 +162,20 @@ export class Repository<T extends object = object> {
     return promise(() => this.deleteNow(id))
   }
 
-  /** As `delete`, without a promise where the database needs none. */
-  deleteNow(id: Id): Later<boolean> {
+  /**
+   * As `delete`, without a promise where the database needs none.
+   *
+   * @param mayTell whether the fault of a row that is still referred to may say by which record
+   */
+  deleteNow(id: Id, mayTell?: (referrer: Referrer) => boolean): Later<boolean> {
     const key = toKey(this.#codec, id)
     if (key === undefined) return false
     return attempt(
       () => deleteRow(this.table, this.#source, key),
       (error) =>
         after(findReferrer(this.table, this.#source, error, key), (referrer): boolean => {
-          throw toClientError(error, this.table, 'delete', { referrer })
+          const told = referrer && (mayTell?.(referrer) ?? true) ? referrer : undefined
+          throw toClientError(error, this.table, 'delete', { referrer: told })
         }),
     )
   }
@@ -198,20 +204,16 @@ export class Repository<T extends object = object> {
   }
 
   #select(options: ListOptions<T>): { selection: Selection; values: unknown[] } {
-    const { where, withDeleted = false, from, rows = true } = options
-    if (where === undefined && rows === true) {
+    const { where, withDeleted = false, view } = options
+    if (where === undefined && view === undefined) {
       return { selection: withDeleted ? deletedToo : all, values: [] }
     }
     const values: unknown[] = []
-    const asked = new FilterReader(this.#source.context, from === 'client', values)
-    const allowed = new FilterReader(this.#source.context, false, values)
-    const parts = [
-      asked.read(this.table, where ?? {}),
-      allowed.read(this.table, typeof rows === 'boolean' ? (rows ? {} : none) : rows),
-    ]
-    const key = `${asked.key}${allowed.key}`
-    const condition: Condition = { kind: 'all', parts }
-    return { selection: { condition, key, count: values.length, withDeleted }, values }
+    const reader = new FilterReader(this.#source.context, view !== undefined, values)
+    const asked = where === undefined ? undefined : reader.read(this.table, where)
+    const condition = view === undefined ? asked : view.bind(this.table, asked, reader)
+    const selection = { condition, key: reader.key, count: values.length, withDeleted }
+    return { selection, values }
   }
 
   #rows(
@@ -277,9 +279,6 @@ export class Repository<T extends object = object> {
     return record
   }
 }
-
-/** No row: nothing is one of nothing. */
-const none = { or: [] }
 
 const all: Selection = { condition: undefined, key: '', count: 0, withDeleted: false }
 const deletedToo: Selection = { ...all, withDeleted: true }

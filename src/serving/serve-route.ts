@@ -86,10 +86,18 @@ function admission(plan: PlannedRoute, context: ServeContext, hasBody: boolean):
   const { access, route, checks } = plan
   const body: BodyPlan = { limits: plan.limits, declared: checks.body !== undefined }
   const read = readWithin(body, context.times)
-  if (access.open) return hasBody ? [read] : []
+  if (access.open) {
+    const asksWho = route.argumentNames.includes('user')
+    return [...(asksWho ? [recognise(context.gate)] : []), ...(hasBody ? [read] : [])]
+  }
   const admit: Step = (request) => promiseOf(context.gate.admit(request, access))
   if (!context.formToken || route.method === 'GET') return hasBody ? [admit, read] : [admit]
   return [admitByEither(body, context, admit), ...(hasBody ? [read] : [])]
+}
+
+/** The answer depends on who asks: a token that comes says it, also where none is needed. */
+function recognise(gate: Gate): Step {
+  return (request) => promiseOf(gate.recognise(request))
 }
 
 function admitByEither(plan: BodyPlan, context: ServeContext, admit: Step): Step {

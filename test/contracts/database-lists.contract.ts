@@ -1,7 +1,14 @@
 /** What every engine does alike: filters, order and pages. */
 import { beforeEach, describe, expect, it } from '@jest/globals'
+import { anonymous } from '../../src/records/policy/caller.js'
+import { ClientView } from '../../src/records/policy/client-view.js'
 import { Review, Tag } from '../records/shop.js'
 import { failure, type Ground } from './database-ground.js'
+
+/** What a client that nothing is known about sees. */
+function clientView({ database: { context, log } }: Ground): ClientView {
+  return new ClientView({ context, caller: anonymous, log })
+}
 
 export function describeLists(ground: Ground): void {
   describe('filters', () => {
@@ -142,9 +149,13 @@ export function describeLists(ground: Ground): void {
       const ask = (most: number) => ({
         or: Array.from({ length: most }, (_, index) => ({ name: { [operator]: `%la${index}%` } })),
       })
-      await expect(ground.names({ where: ask(20), from: 'client' })).resolves.toStrictEqual([])
+      await expect(
+        ground.names({ where: ask(20), view: clientView(ground) }),
+      ).resolves.toStrictEqual([])
       await expect(ground.names({ where: ask(21) })).resolves.toStrictEqual([])
-      const error = await failure(ground.products.list({ where: ask(21), from: 'client' }))
+      const error = await failure(
+        ground.products.list({ where: ask(21), view: clientView(ground) }),
+      )
       expect(error).toMatchObject({ status: 400, errors: [{ path: `or.20.name.${operator}` }] })
     })
 
@@ -155,12 +166,14 @@ export function describeLists(ground: Ground): void {
         { or: [{ secret: 'x' }] },
         { category: { products: { secret: 'x' } } },
       ]) {
-        await expect(ground.products.list({ where, from: 'client' })).rejects.toMatchObject({
+        await expect(
+          ground.products.list({ where, view: clientView(ground) }),
+        ).rejects.toMatchObject({
           status: 400,
         })
       }
       await expect(
-        ground.products.list({ orderBy: { secret: 'asc' }, from: 'client' }),
+        ground.products.list({ orderBy: { secret: 'asc' }, view: clientView(ground) }),
       ).rejects.toMatchObject({ status: 400, message: expect.stringContaining('is unknown') })
     })
   })

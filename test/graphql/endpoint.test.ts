@@ -216,9 +216,13 @@ describe('who may call', () => {
     expect((await post({ query: '{ who }' }, { token: key })).body).toBe(
       '{"data":{"who":"operator"}}',
     )
-    expect((await post({ query: '{ who }' }, { token: 'forged' })).body).toBe(
-      '{"data":{"who":"nobody"}}',
-    )
+    const forged = await post({ query: '{ who }' }, { token: 'forged' })
+    expect([forged.status, forged.headers['www-authenticate']]).toEqual([401, 'Bearer'])
+    expect(forged.json()).toEqual({
+      error: 'Unauthorized',
+      data: null,
+      errors: [{ message: 'Unauthorized', extensions: { code: 'UNAUTHENTICATED' } }],
+    })
   })
 
   it.each([undefined, 'forged'])('a mutation needs a token: %s', async (token) => {

@@ -40,7 +40,7 @@ export class PlannedMutation implements RootPlan {
     const caller = callerOf(context)
     if (!preparation.admits(caller)) return undefined
     const given = args.read(variables)
-    const writer = new RecordWriter(services.database(), caller, model)
+    const writer = new RecordWriter(services.database(), caller)
     if (kind === 'delete') return after(writer.delete(model, given.id as string), String)
     const answer = this.#prepareAnswer(context, variables)
     if (answer === undefined) return undefined
@@ -61,7 +61,7 @@ export class PlannedMutation implements RootPlan {
     if (object === undefined) return undefined
     const source = services.database()
     const codec = source.context.codecOf(model.table).key
-    const reader = preparation.reader(source.context, callerOf(context))
+    const reader = preparation.reader(source, callerOf(context))
     const slot = reader.values.push(undefined) - 1
     const isKey: Condition = { kind: 'compare', codec, operator: 'eq', slot }
     try {

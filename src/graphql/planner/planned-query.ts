@@ -3,11 +3,12 @@ import { arrange, type Plan } from '../../records/statements/builder.js'
 import { type Later, after, attempt } from '../../core/later.js'
 import type { Row } from '../../records/engines/engine.js'
 import { Kept } from '../../core/kept.js'
+import type { Database } from '../../records/database.js'
 import type { RecordsContext } from '../../records/statements/source.js'
-import { callerOf, type Caller } from '../caller.js'
+import { admitsAtOnce, type Caller } from '../../records/policy/caller.js'
+import { callerOf } from '../caller.js'
 import type { Arguments } from '../declarations.js'
 import type { RootPlan } from '../planner-contract.js'
-import { admitsAtOnce } from '../records/access.js'
 import { QuestionReader } from '../records/question.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import type { Variables } from '../outcome.js'
@@ -69,8 +70,8 @@ export class Preparation {
     return this.#compiler.hasFloats && mayBeInfinite(text) ? undefined : text
   }
 
-  reader(context: RecordsContext, caller: Caller): QuestionReader {
-    return new QuestionReader({ context, caller, listMax: this.#services.listMax })
+  reader(database: Database, caller: Caller): QuestionReader {
+    return new QuestionReader({ database, caller, listMax: this.#services.listMax })
   }
 
   /** Reads the questions of all relations. */
@@ -133,7 +134,7 @@ export class PlannedQuery implements RootPlan {
     const source = this.#services.database()
     return attempt<string | undefined>(
       () => {
-        const prepared = this.#prepare(source.context, caller, variables)
+        const prepared = this.#prepare(source, caller, variables)
         if (prepared === undefined) return 'null'
         const { plan, values } = prepared
         return after(source.runner().first(plan.statement, values), this.#toText)
@@ -143,10 +144,11 @@ export class PlannedQuery implements RootPlan {
     )
   }
 
-  #prepare(context: RecordsContext, caller: Caller, variables: Variables): Prepared | undefined {
+  #prepare(database: Database, caller: Caller, variables: Variables): Prepared | undefined {
+    const { context } = database
     const ready = this.#ready.get(context)
     if (ready !== undefined) return ready
-    const reader = this.#preparation.reader(context, caller)
+    const reader = this.#preparation.reader(database, caller)
     const root = this.#read(this.#args.read(variables), reader, context)
     if (root === undefined) return undefined
     const answers = this.#preparation.answers(variables, reader)

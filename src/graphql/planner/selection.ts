@@ -106,8 +106,7 @@ export class SelectionCompiler {
     if (generated?.kind === 'column') return this.#column(key, generated.field)
     if (field === undefined || generated?.kind !== 'relation') return undefined
     const { relation } = generated
-    this.#demand(relation.access)
-    this.#demand(relation.target.access)
+    for (const rule of relation.rules) this.#demand(rule)
     const object = this.object(objectOf(field.type), relation.target, group)
     if (object === undefined) return undefined
     const index = this.questions.length

@@ -8,7 +8,9 @@ import type { ChangeEvent, PastRow, RowChanges } from '../../records/changes/cha
 import type { Later } from '../../core/later.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Column } from '../../records/model/table.js'
-import { callerOf, type Caller } from '../caller.js'
+import type { Caller } from '../../records/policy/caller.js'
+import { policyOf } from '../../records/policy/record-policy.js'
+import { callerOf } from '../caller.js'
 import { graphqlCodes } from '../error-codes.js'
 import type { RecordModel } from './model.js'
 import { QuestionReader } from './question.js'
@@ -154,7 +156,7 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
   #readRow(changes: RowChanges, id: Id): Later<Instance | null> {
     const read = (): Later<Instance | null> =>
       resolveOne(this.#model, this.#services, id, this.#context)
-    if (this.#model.table.options.rows !== undefined) return read()
+    if (policyOf(this.#model.table).hasRows) return read()
     let ofChanges = readings.get(changes)
     if (ofChanges === undefined)
       readings.set(changes, (ofChanges = new Map<Id, Later<Instance | null>>()))
@@ -179,7 +181,7 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
 
   #reader(): QuestionReader {
     const { database, listMax } = this.#services
-    return new QuestionReader({ context: database().context, caller: this.#caller, listMax })
+    return new QuestionReader({ database: database(), caller: this.#caller, listMax })
   }
 }
 

@@ -74,8 +74,7 @@ export function declareMutations(model: RecordModel, { database }: RecordService
   const { name, writeAccess: access } = model
   if (!model.isWritable) return []
   const input: Readonly<Record<string, string>> = hasInput(model) ? { input: `${name}Input` } : {}
-  const writer = (context: unknown): RecordWriter =>
-    new RecordWriter(database(), callerOf(context), model)
+  const writer = (context: unknown): RecordWriter => new RecordWriter(database(), callerOf(context))
   return [
     [
       `create${name}`,

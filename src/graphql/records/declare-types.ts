@@ -1,7 +1,7 @@
 /** Declares the object and input types of a record. Source: specification, GraphQL types generated from a record class. */
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../declarations.js'
+import { admitted } from '../../records/policy/caller.js'
 import { callerOf } from '../caller.js'
-import { admitted } from './access.js'
 import { generatedKey } from './model.js'
 import type { FieldModel, MethodModel, RecordModel, RelationModel } from './model.js'
 import { outputOf } from './output.js'

@@ -61,8 +61,8 @@ export interface RelationModel {
   readonly isList: boolean
   /** Of many-to-many: the input field that takes the other side's keys. */
   readonly idsName: string | undefined
-  /** What `@Secured` before it demands. */
-  readonly access: AccessRule | undefined
+  /** Who may follow it: its own rules, and whoever may read the other side. */
+  readonly rules: readonly AccessRule[]
 }
 
 /** A method that `@Resolve` made a field. */

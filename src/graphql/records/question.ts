@@ -3,7 +3,6 @@
  * placeholders, and adds what the caller may see of the rows. Resolvers and planner read questions here alone.
  * Source: decisions, Small print: GraphQL.
  */
-import type { AccessRule } from '../../auth/access.js'
 import { HttpError } from '../../errors/http-error.js'
 import {
   FilterReader,
@@ -12,12 +11,12 @@ import {
   type Condition,
 } from '../../records/filters/filter.js'
 import { readOrder, type Order } from '../../records/filters/order.js'
-import type { RecordsContext } from '../../records/statements/source.js'
+import type { Database } from '../../records/database.js'
 import type { Table } from '../../records/model/table.js'
-import { visibleRows } from '../../records/policy/visible-rows.js'
+import type { Caller } from '../../records/policy/caller.js'
+import { ClientView } from '../../records/policy/client-view.js'
 import type { Arguments } from '../declarations.js'
-import type { Caller } from '../caller.js'
-import { demand } from './access.js'
+
 import type { FieldModel, RecordModel } from './model.js'
 
 /** A list's default length. */
@@ -36,25 +35,30 @@ export interface ListQuestion {
 
 /** What questions are read with. */
 export interface QuestionSettings {
-  readonly context: RecordsContext
+  readonly database: Pick<Database, 'context' | 'log'>
   readonly caller: Caller
   /** The largest limit. */
   readonly listMax: number
 }
-
-const nothing: Condition = { kind: 'any', parts: [] }
 
 /** Reads the questions of one statement: their values are in one list, their forms in one key. */
 export class QuestionReader {
   readonly values: unknown[] = []
   /** The same for questions that differ in values only. */
   key = ''
-  /** What was read depends on who asks: another caller's values are others, or refused. */
-  isPersonal = false
+  /** What the caller sees. */
+  readonly #view: ClientView
   readonly #settings: QuestionSettings
 
   constructor(settings: QuestionSettings) {
     this.#settings = settings
+    const { database, caller } = settings
+    this.#view = new ClientView({ context: database.context, caller, log: database.log })
+  }
+
+  /** What was read depends on who asks: another caller's values are others, or refused. */
+  get isPersonal(): boolean {
+    return this.#view.isPersonal
   }
 
   /**
@@ -83,13 +87,11 @@ export class QuestionReader {
 
   /** The living rows that the filter finds and the caller may see; `undefined` for all. */
   condition(model: RecordModel, where: unknown): Condition | undefined {
-    const rows = this.rows(model.table)
-    if (where === undefined || where === null) return rows
-    const { context } = this.#settings
-    const reader = new FilterReader(context, true, this.values)
+    if (where === undefined || where === null) return this.rows(model.table)
+    const reader = new FilterReader(this.#settings.database.context, true, this.values)
     const given = reader.read(model.table, this.#translate(model, where, 'where'), 'where')
     this.key += reader.key
-    return joined(this.#bind(given), rows)
+    return this.#view.bind(model.table, given, this)
   }
 
   /** @throws {HttpError} 400 `VALIDATION` */
@@ -97,52 +99,19 @@ export class QuestionReader {
     const given = orderBy === undefined || orderBy === null ? undefined : (orderBy as unknown[])
     const terms = given?.map((term, index) => this.#orderTerm(model, term, index))
     const order = readOrder(model.table, terms, true)
+    this.#view.order(model.table, order)
     this.key += `o${order.key};`
     return order
   }
 
-  /** What `@Record({ rows })` lets the caller see; `undefined` for all rows. */
+  /** What the caller may see of a record; `undefined` for all rows. */
   rows(table: Table): Condition | undefined {
-    const { caller, context } = this.#settings
-    if (table.options.rows === undefined) return undefined
-    this.isPersonal = true
-    if (caller.trusted) return undefined
-    const answer = visibleRows(table, caller.user)
-    if (answer === true) {
-      this.key += 'T'
-      return undefined
-    }
-    if (answer === false) {
-      this.key += 'F'
-      return nothing
-    }
-    const reader = new FilterReader(context, false, this.values)
-    const condition = reader.read(table, answer)
-    this.key += `R${reader.key}`
-    return condition
+    return this.#view.rows(table, this)
   }
 
   /** @throws {HttpError} 400 when it is over the maximum, negative or no integer */
   first(given: unknown): number {
     return this.#count('first', given ?? defaultLimit)
-  }
-
-  /** What relations lead to is bound by its own rows, whatever a filter says through them. */
-  #bind(condition: Condition): Condition {
-    switch (condition.kind) {
-      case 'all':
-      case 'any':
-        return { ...condition, parts: condition.parts.map((part) => this.#bind(part)) }
-      case 'not':
-        return { ...condition, part: this.#bind(condition.part) }
-      case 'related': {
-        const part = this.#bind(condition.part)
-        const rows = this.rows(condition.relation.target)
-        return { ...condition, part: joined(part, rows) as Condition }
-      }
-      default:
-        return condition
-    }
   }
 
   /** From GraphQL's names to the record's. Names of the record's that GraphQL does not know never get here. */
@@ -168,8 +137,6 @@ export class QuestionReader {
         translated[field.column.property] = field.form === 'id' ? toIds(field, value) : value
         continue
       }
-      this.#demand(relation.access)
-      this.#demand(relation.target.access)
       translated[relation.relation.name] = this.#translate(relation.target, value, at)
     }
     return translated
@@ -187,14 +154,7 @@ export class QuestionReader {
   #field(model: RecordModel, name: string): FieldModel {
     const field = model.fields.get(name)
     if (field === undefined) throw new HttpError(400, `${name} is unknown`, { code: 'VALIDATION' })
-    this.#demand(field.access)
     return field
-  }
-
-  #demand(rule: AccessRule | undefined): void {
-    if (rule === undefined || rule.open) return
-    this.isPersonal = true
-    demand(rule, this.#settings.caller)
   }
 
   #count(name: string, given: unknown): number {
@@ -203,15 +163,6 @@ export class QuestionReader {
     if (count > listMax) throw invalid(name, 'max', `must be at most ${listMax}`)
     return count
   }
-}
-
-/** All of them; `undefined` of none. */
-export function joined(
-  one: Condition | undefined,
-  other: Condition | undefined,
-): Condition | undefined {
-  if (one === undefined || other === undefined) return one ?? other
-  return { kind: 'all', parts: [one, other] }
 }
 
 function readCount(name: string, given: unknown): number {

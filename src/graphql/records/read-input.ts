@@ -2,45 +2,18 @@
 import { HttpError } from '../../errors/http-error.js'
 import { invalid, isPlainObject } from '../../records/filters/filter.js'
 import type { Id } from '../../records/filters/list-options.js'
-import type { Caller } from '../caller.js'
-import { demand } from './access.js'
+import type { Tie, WriteTree } from '../../records/policy/write-tree.js'
 import type { FieldModel, RecordModel, RelationModel } from './model.js'
 
-export interface ReadInput {
-  /** Where it stands in the arguments: `input.products.0`. */
-  readonly path: string
-  /** By property, unchecked. */
-  readonly values: Record<string, unknown>
-  /** Records to be made before it, whose keys it holds. */
-  readonly owners: readonly {
-    readonly relation: RelationModel
-    readonly input: unknown
-    readonly path: string
-  }[]
-  /** Records to be made after it, which hold its key. */
-  readonly children: readonly {
-    readonly relation: RelationModel
-    readonly inputs: readonly unknown[]
-    readonly path: string
-  }[]
-  /** Many-to-many. */
-  readonly ties: readonly {
-    readonly relation: RelationModel
-    readonly ids: readonly Id[]
-    readonly path: string
-  }[]
-}
-
-/** @throws {HttpError} 400 `VALIDATION`; 401 or 403 for fields that the caller may not write */
-export function readInput(
-  model: RecordModel,
-  input: unknown,
-  path: string,
-  caller: Caller,
-): ReadInput {
-  const owners: ReadInput['owners'][number][] = []
-  const children: ReadInput['children'][number][] = []
-  const ties: ReadInput['ties'][number][] = []
+/**
+ * Reads a whole input, nested ones included. Whether the caller may write it is not asked here.
+ *
+ * @throws {HttpError} 400 `VALIDATION`
+ */
+export function readInput(model: RecordModel, input: unknown, path: string): WriteTree {
+  const owners: WriteTree['owners'][number][] = []
+  const children: WriteTree['children'][number][] = []
+  const ties: Tie[] = []
   const values: Record<string, unknown> = {}
   const given = isPlainObject(input) ? input : {}
   for (const name of Object.keys(given)) {
@@ -48,19 +21,24 @@ export function readInput(
     const value = given[name]
     const field = model.fields.get(name)
     if (field !== undefined) {
-      demand(field.access, caller)
       values[field.column.property] = toProperty(field, value, at)
       continue
     }
-    const relation = relationNamed(model, name)
-    if (relation === undefined) throw invalid(at, 'unknown', 'is unknown')
-    demand(relation.access, caller)
+    const found = relationNamed(model, name)
+    if (found === undefined) throw invalid(at, 'unknown', 'is unknown')
+    const { relation, target } = found
     if (value === null || value === undefined) throw invalid(at, 'type', 'must not be null')
-    if (relation.idsName === name) ties.push({ relation, ids: value as Id[], path: at })
-    else if (relation.isList) children.push({ relation, inputs: value as unknown[], path: at })
-    else owners.push({ relation, input: value, path: at })
+    if (found.idsName === name) {
+      const told = (error: unknown): unknown => renamed(error, relation.name, at)
+      ties.push({ relation, ids: value as Id[], told })
+    } else if (found.isList) {
+      const inputs = value as unknown[]
+      const trees = inputs.map((one, index) => readInput(target, one, `${at}.${index}`))
+      children.push({ relation, trees, path: at })
+    } else owners.push({ relation, tree: readInput(target, value, at) })
   }
-  return { path, values, owners, children, ties }
+  const told = (error: unknown): unknown => atPath(error, model, path)
+  return { table: model.table, path, values, given: new Set(), owners, children, ties, told }
 }
 
 function relationNamed(model: RecordModel, name: string): RelationModel | undefined {
@@ -81,7 +59,7 @@ function toProperty({ form }: FieldModel, value: unknown, path: string): unknown
 }
 
 /** Faults of a record, told with their places in the arguments and the names that clients know. */
-export function atPath(error: unknown, model: RecordModel, path: string): unknown {
+function atPath(error: unknown, model: RecordModel, path: string): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
   const errors = error.errors.map((fault) => ({
     ...fault,
@@ -100,4 +78,14 @@ function toClientPath(given: string, model: RecordModel, path: string): string {
   const [first = '', ...rest] = given.split('.')
   const field = [...model.fields.values()].find(({ column }) => column.property === first)
   return [path, field?.name ?? first, ...rest].join('.')
+}
+
+/** Faults of ties name the relation; clients wrote its ids. */
+function renamed(error: unknown, relation: string, path: string): unknown {
+  if (!(error instanceof HttpError) || error.errors === undefined) return error
+  const errors = error.errors.map((fault) => ({
+    ...fault,
+    path: fault.path.startsWith(relation) ? path + fault.path.slice(relation.length) : path,
+  }))
+  return new HttpError(error.status, error.message, { code: error.code, errors, cause: error })
 }

@@ -1,12 +1,11 @@
 /** Makes models of tables, and says what GraphQL cannot show. Source: decisions, GraphQL, Names and Kinds. */
-import { accessNotes, classAccess } from '../../auth/decorators.js'
-import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { isOrdered } from '../../records/filters/operators.js'
-import type { RecordOptions } from '../../records/model/record.js'
 import type { Column, Relation, Table } from '../../records/model/table.js'
+import { rulesBehind } from '../../records/policy/client-view.js'
+import { memberAccess, policyOf, reportPolicy } from '../../records/policy/record-policy.js'
 import { EnumReader } from './read-enums.js'
 import type { EnumModel, FieldForm, FieldModel, MethodModel } from './model.js'
 import type { RecordModel, RelationModel } from './model.js'
@@ -42,8 +41,8 @@ class ModelReader {
 
   read(table: Table): RecordModel {
     const { type, options } = table
-    const { note, problems } = classAccess(type)
-    this.#problems.push(...problems)
+    const policy = policyOf(table)
+    reportPolicy(table, this.#problems)
     this.#checkName(type.name, `class ${type.name}`)
     const names = queryNames(type.name, options)
     this.#checkName(names.one, `${type.name}: the query`)
@@ -56,9 +55,9 @@ class ModelReader {
       fields: this.#readFields(table),
       relations: new Map(),
       methods: this.#readMethods(table),
-      access: note,
-      isWritable: options.mutations !== false,
-      writeAccess: toWriteAccess(options.mutations) ?? note,
+      access: policy.read,
+      isWritable: policy.isWritable,
+      writeAccess: policy.write,
     }
     this.#models.set(table, model)
     return model
@@ -73,7 +72,7 @@ class ModelReader {
       this.#checkName(name, where)
       if (model.fields.has(name) || relations.has(name)) this.#twice(where, name)
       const target = this.#models.get(relation.target)
-      if (target !== undefined) relations.set(name, toRelation(model, relation, target, name))
+      if (target !== undefined) relations.set(name, toRelation(relation, target, name))
     }
   }
 
@@ -106,7 +105,7 @@ class ModelReader {
       filter: filterOf(column, enumeration),
       isOrdered: isOrdered(column),
       isInput: !field.readOnly && !column.isKey,
-      access: memberAccess(table, column.property),
+      access: policyOf(table).columns.get(column),
     })
   }
 
@@ -123,7 +122,7 @@ class ModelReader {
           remedy: didYouMean(need, byProperty.keys()),
         })
       }
-      return { name, member, note, access: accessNotes(type, member).onMethod }
+      return { name, member, note, access: memberAccess(type, member) }
     })
   }
 
@@ -145,31 +144,15 @@ class ModelReader {
   }
 }
 
-function toWriteAccess(mutations: RecordOptions['mutations']): AccessRule | undefined {
-  if (mutations === undefined || mutations === false) return undefined
-  return { ...tokenAccess, roles: typeof mutations === 'string' ? [mutations] : mutations }
-}
-
-function toRelation(
-  { table }: RecordModel,
-  relation: Relation,
-  target: RecordModel,
-  name: string,
-): RelationModel {
+function toRelation(relation: Relation, target: RecordModel, name: string): RelationModel {
   return Object.freeze({
     name,
     relation,
     target,
     isList: relation.kind !== 'belongsTo',
     idsName: relation.kind === 'manyToMany' ? idsName(name) : undefined,
-    access: memberAccess(table, relation.name),
+    rules: rulesBehind(relation),
   })
-}
-
-/** `@Secured` before a property. The decorator itself reports properties of controllers only through `accessNotes`. */
-function memberAccess({ type }: Table, property: string): AccessRule | undefined {
-  const { onMethod } = accessNotes(type, property)
-  return onMethod === undefined || onMethod.open ? undefined : onMethod
 }
 
 function formOf(

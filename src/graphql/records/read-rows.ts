@@ -16,7 +16,8 @@ import { writeOrder, type Order } from '../../records/filters/order.js'
 import type { RecordsContext, Source } from '../../records/statements/source.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { toClientError } from '../../records/statements/write-faults.js'
-import { joined, type ListQuestion, type QuestionReader } from './question.js'
+import { joined } from '../../records/policy/client-view.js'
+import type { ListQuestion, QuestionReader } from './question.js'
 
 export type Instance = Record<string, unknown>
 

@@ -2,10 +2,11 @@
 import { type Later, after } from '../../core/later.js'
 import type { Order } from '../../records/filters/order.js'
 import type { Arguments } from '../declarations.js'
+import { joined } from '../../records/policy/client-view.js'
 import { callerOf } from '../caller.js'
 import { behindCursor, writeCursor } from './cursor.js'
 import type { RecordModel } from './model.js'
-import { QuestionReader, joined } from './question.js'
+import { QuestionReader } from './question.js'
 import { readList, type Instance } from './read-rows.js'
 import { resolveCount, type RecordServices } from './resolve-records.js'
 
@@ -28,7 +29,7 @@ export function resolvePage(
   const source = services.database()
   const { context: records } = source
   const { listMax } = services
-  const reader = new QuestionReader({ context: records, caller: callerOf(context), listMax })
+  const reader = new QuestionReader({ database: source, caller: callerOf(context), listMax })
   const first = reader.first(args.first)
   const filter = reader.condition(model, args.where)
   const order = reader.order(model, args.orderBy)

@@ -8,11 +8,12 @@ import { type Later, after } from '../../core/later.js'
 import { toKey } from '../../records/model/key.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Arguments } from '../declarations.js'
-import { callerOf, type Caller } from '../caller.js'
-import { admitted } from './access.js'
+import { admitted, type Caller } from '../../records/policy/caller.js'
+import { joined } from '../../records/policy/client-view.js'
+import { callerOf } from '../caller.js'
 import { inBatch } from './batches.js'
 import type { RecordModel, RelationModel } from './model.js'
-import { QuestionReader, joined } from './question.js'
+import { QuestionReader } from './question.js'
 import {
   keyCondition,
   readCount,
@@ -71,7 +72,7 @@ export function relationResolver(
   relation: RelationModel,
   services: RecordServices,
 ): (record: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo) => unknown {
-  const rules = [relation.access, relation.target.access]
+  const { rules } = relation
   const resolve = relation.isList ? resolveMany : resolveOwner
   return (record, args, context, info) => {
     const caller = callerOf(context)
@@ -131,5 +132,5 @@ function open(
   caller: Caller,
 ): { source: Source; reader: QuestionReader } {
   const source = database()
-  return { source, reader: new QuestionReader({ context: source.context, caller, listMax }) }
+  return { source, reader: new QuestionReader({ database: source, caller, listMax }) }
 }

@@ -20,6 +20,7 @@ import {
   type Runner,
 } from '../engines/engine.js'
 import type { Column, Table } from '../model/table.js'
+import { policyOf } from '../policy/record-policy.js'
 
 /** Somebody who follows a table. */
 export interface Watcher {
@@ -125,7 +126,7 @@ export class ChangeFeed {
 
   /** What those who listen must know of a row of this table when it is deleted. After `follows`. */
   pastColumns(table: Table): readonly Column[] {
-    if (table.options.rows === undefined) return []
+    if (!policyOf(table).hasRows) return []
     const own = new Set([...(this.#watchers.get(table) ?? [])].flatMap(({ columns }) => columns))
     return table.columns.filter(
       (column) => own.has(column) || this.#topics.has(topicOf(table, column)),

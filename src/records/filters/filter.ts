@@ -97,7 +97,8 @@ export class FilterReader {
       return this.#readColumn(codec, value, path)
     }
     const relation = table.relations.get(name)
-    if (relation === undefined) throw this.#unknown(table, name, path)
+    if (relation === undefined || (this.#isClient && isHidden(relation)))
+      throw this.#unknown(table, name, path)
     this.key += `>${name}`
     const part = this.read(relation.target, value, path, depth + 1)
     return { kind: 'related', relation, part }
@@ -200,9 +201,19 @@ export class FilterReader {
 
   #unknown(table: Table, name: string, path: string): HttpError {
     const fields = table.columns.filter(({ field }) => !(this.#isClient && field.hidden))
-    const known = [...fields.map(({ property }) => property), ...table.relations.keys()]
+    const relations = [...table.relations.values()].filter(
+      (relation) => !(this.#isClient && isHidden(relation)),
+    )
+    const known = [...fields, ...relations].map((one) =>
+      'property' in one ? one.property : one.name,
+    )
     return invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), known)}`.trim())
   }
+}
+
+/** `@Field({ hidden: true })` before a relation: for clients it does not exist. */
+export function isHidden({ table, name }: Relation): boolean {
+  return table.shape.byName.get(name)?.hidden === true
 }
 
 interface Entry {

@@ -1,6 +1,7 @@
 /** What `find` and `list` of a repository may be asked. Source: public face, Records. */
 import { invalid } from './filter.js'
 import type { OrderBy, Where } from './filter-types.js'
+import type { RowsView } from '../statements/rows-view.js'
 
 /** A record's key: a number, or a UUID. A number may come as its text. */
 export type Id = number | string
@@ -20,10 +21,8 @@ export interface ListOptions<T> extends FindOptions {
   offset?: number
   /** Rows that were softly deleted too. Default false. */
   withDeleted?: boolean
-  /** Which rows at all, beside `where`: the filter of somebody's rights. Hidden fields may be named in it. Default all. */
-  rows?: object | boolean
-  /** Who asks: for a client hidden fields do not exist. Default `program`. */
-  from?: 'client' | 'program'
+  /** On whose behalf: what they may see and ask by. Default: the program's own, which sees everything. */
+  view?: RowsView
 }
 
 const listOptions: ReadonlySet<string> = new Set([
@@ -33,8 +32,7 @@ const listOptions: ReadonlySet<string> = new Set([
   'offset',
   'with',
   'withDeleted',
-  'rows',
-  'from',
+  'view',
 ])
 
 /** @throws {TypeError} a misspelt option: a filter that nobody reads would find every row */

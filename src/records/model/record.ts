@@ -8,8 +8,20 @@ import {
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
 import { createClassNote, type Class } from '../../metadata/note.js'
+import type { Where } from '../filters/filter-types.js'
 
-export interface RecordOptions {
+/** How somebody came that `rows` is asked for: by the operator's static key, by a token, or by neither. */
+export interface RowsCaller {
+  readonly by?: 'key' | 'token'
+}
+
+/** A filter of a record that is not named: any plain object. Promises, maps and objects of classes are none. */
+export type AnyRowFilter = Readonly<globalThis.Record<string, unknown>>
+
+/** What `rows` answers: a filter, `true` for all rows, `false` for none. */
+export type RowsAnswer<T> = boolean | (unknown extends T ? AnyRowFilter : Where<T>)
+
+export interface RecordOptions<T = unknown> {
   /** The table's name. Default: the class's name in snake_case. */
   table?: string
   /** The name of the query for one record. Default: the class's name in lower case. */
@@ -22,21 +34,24 @@ export interface RecordOptions {
    */
   softDelete?: boolean
   /**
-   * Who may create, update and delete it over GraphQL, nested in other records too: a role, several of which any will do,
-   * or `false` for nobody, which makes no mutations. Reading stays as it is. Default: what `@Secured` or `@NoAuth` before
-   * the class says, else whoever has a token.
+   * Who may create, update and delete it, by every door, nested in other records too: a role, several of which any will
+   * do, or `false` for nobody, which makes no mutations and no writing routes. Reading stays as it is. Default: what
+   * `@Secured` or `@NoAuth` before the class says, else whoever has a token.
    */
   mutations?: false | string | readonly string[]
   /** Keeps `createdAt` and `updatedAt`, both read-only. Default false. */
   timestamps?: boolean
   /**
-   * The rows that somebody may see and write, as a `where`; `true` for all, `false` for none, which is also what an answer
-   * with something undefined in it means: `{ owner: user.sub }` of a token without `sub`. Asked on behalf of clients
-   * (GraphQL, `crud`), never for the program's own reading.
+   * The rows that somebody may see and write: a `where` with at least one condition, `true` for all, `false` for none.
+   * Any other answer, a promise and a throw too, shows and writes nothing and is logged as the application's fault. An
+   * answer with something undefined in it, `{ owner: user.sub }` of a token without `sub`, is none. Values of the claims
+   * are values: an object out of a token is never a condition. Asked on behalf of clients, never for the program's own
+   * reading.
    *
    * @param user the claims of the token, null for a visitor and for the operator's key
+   * @param caller `{ by: 'key' }`, `{ by: 'token' }` or `{}`
    */
-  rows?: (user: Claims | null) => object | boolean
+  rows?: (user: Claims | null, caller: RowsCaller) => RowsAnswer<T>
 }
 
 const recordNote = createClassNote<RecordOptions>('record')
@@ -54,9 +69,9 @@ const recordNote = createClassNote<RecordOptions>('record')
  * }
  * ```
  *
- * Its faults are reported by bootstrap.
+ * Its faults are reported by bootstrap. `@Record<Product>({ rows })` checks the filter of `rows` by the class's fields.
  */
-export function Record(options?: RecordOptions): AnyDecorator
+export function Record<T = unknown>(options?: RecordOptions<NoInfer<T>>): AnyDecorator
 export function Record(target: Class): void
 export function Record(value: unknown, context: DecoratorContext): void
 export function Record(...args: unknown[]): AnyDecorator | undefined {

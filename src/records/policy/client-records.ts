@@ -1,86 +1,94 @@
 /**
- * A record's rows as somebody may see and write them: hidden fields do not exist, and `@Record({ rows })` holds before and
- * after every write. For everything that clients reach: `crud`, GraphQL. Source: decisions, Small print: GraphQL, `rows`.
+ * One client's view of a record: everything that a door reads or writes on behalf of a client goes through it, in the
+ * form of records. Hidden fields do not exist, rows that the client may not see are not there, and secured fields are
+ * left out for those without the role. Source: decisions, Second storey: rulings and rights.
  */
-import { HttpError } from '../../errors/http-error.js'
-import type { Claims } from '../../http/request.js'
-import type { Database } from '../database.js'
 import { type Later, after } from '../../core/later.js'
+import type { Database } from '../database.js'
 import type { Where } from '../filters/filter-types.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
+import type { Table } from '../model/table.js'
 import type { Repository } from '../repository.js'
-import { rowsWithin } from '../statements/rows-within.js'
-import { visibleRows } from './visible-rows.js'
+import { admission, type Caller } from './caller.js'
+import { ClientWriter } from './client-writer.js'
+import { policyOf } from './record-policy.js'
+import { plainTree, type Instance } from './write-tree.js'
 
 export class ClientRecords<T extends object> {
-  readonly #database: Database
+  readonly #table: Table<T>
   readonly #records: Repository<T>
-  readonly #rows: object | boolean
+  readonly #caller: Caller
+  readonly #writer: ClientWriter
 
-  /** @param user the claims of the token; null for a visitor and for the operator's key */
-  constructor(database: Database, records: Repository<T>, user: Claims | null) {
-    this.#database = database
+  constructor(database: Database, records: Repository<T>, caller: Caller) {
+    this.#table = records.table
     this.#records = records
-    this.#rows = visibleRows(records.table, user)
+    this.#caller = caller
+    this.#writer = new ClientWriter(database, caller)
   }
 
-  async find(id: Id): Promise<T | null> {
-    if (this.#rows === true) return this.#records.find(id)
-    const known = await this.#records.find(id)
-    return known !== null && (await this.#mayReach(known)) ? known : null
+  /** @returns null where there is no such row, or none that the client sees */
+  find(id: Id): Later<T | null> {
+    return after(this.#writer.find(this.#table, id), (found) => this.#shownOrNull(found))
   }
 
-  list(options: Omit<ListOptions<T>, 'rows' | 'from'>): Promise<T[]> {
-    return this.#records.list({ ...options, rows: this.#rows, from: 'client' })
+  /** @throws {HttpError} 401 or 403 for a filter or an order by what the client may not read */
+  list(options: Omit<ListOptions<T>, 'view'>): Promise<T[]> {
+    const listing = this.#records.list({ ...options, view: this.#writer.view })
+    if (policyOf(this.#table).columns.size === 0) return listing
+    return listing.then(async (records) => {
+      const concealed = await this.#concealed()
+      return records.map((record) => without(record as Instance, concealed) as T)
+    })
   }
 
+  /** @throws {HttpError} as `list` */
   count(where?: Where<T>): Promise<number> {
-    return this.#records.count(where, { rows: this.#rows, from: 'client' })
+    return this.#records.count(where, { view: this.#writer.view })
   }
 
   /** @throws {HttpError} 403 where the new row would not be theirs; nothing is written then */
   create(values: Partial<T>): Later<T> {
-    if (this.#rows === true) return this.#records.createNow(values)
-    return this.#guarded(() => this.#records.create(values))
+    const created = this.#writer.create(plainTree(this.#table, values as Instance))
+    return after(created, (record) => this.#shown(record))
   }
 
-  /** @returns null where there is no such row, or none of theirs */
+  /** @returns null where there is no such row, or none that the client sees. @throws {HttpError} as `create` */
   update(id: Id, values: Partial<T>): Later<T | null> {
-    if (this.#rows === true) return this.#records.updateNow(id, values)
-    const within = rowsWithin(this.#records.table, this.#database.context, this.#rows)
-    if (within === undefined) return this.#updateGuarded(id, values)
-    return after(
-      this.#records.updateNow(id, values, within),
-      (updated) => updated ?? this.#updateGuarded(id, values),
-    )
+    const updated = this.#writer.update(id, plainTree(this.#table, values as Instance))
+    return after(updated, (record) => this.#shownOrNull(record))
   }
 
-  #updateGuarded(id: Id, values: Partial<T>): Promise<T | null> {
-    return this.#guarded(async () =>
-      (await this.find(id)) === null ? null : this.#records.update(id, values),
-    )
-  }
-
-  /** @returns false where there is no such row, or none of theirs */
+  /** @returns false where there is no such row, or none that the client sees */
   delete(id: Id): Later<boolean> {
-    if (this.#rows === true) return this.#records.deleteNow(id)
-    return this.#database.transaction(
-      async () => (await this.find(id)) !== null && this.#records.delete(id),
-    )
+    return this.#writer.delete(this.#table, id)
   }
 
-  /** Writes, and takes it back where the row is not theirs afterwards. */
-  #guarded<R extends T | null>(write: () => Promise<R>): Promise<R> {
-    return this.#database.transaction(async () => {
-      const written = await write()
-      if (written !== null && !(await this.#mayReach(written))) throw new HttpError(403)
-      return written
-    })
+  #shownOrNull(record: Instance | null): Later<T | null> {
+    return record === null ? null : this.#shown(record)
   }
 
-  async #mayReach(record: T): Promise<boolean> {
-    const { property } = this.#records.table.key
-    const where = { [property]: (record as Record<string, unknown>)[property] } as Where<T>
-    return (await this.#records.count(where, { rows: this.#rows })) > 0
+  #shown(record: Instance): Later<T> {
+    if (policyOf(this.#table).columns.size === 0) return record as T
+    return after(this.#concealed(), (concealed) => without(record, concealed) as T)
   }
+
+  /** The properties that the client may not read. */
+  #concealed(): Later<readonly string[]> {
+    let concealed: Later<readonly string[]> = []
+    for (const [{ property }, rule] of policyOf(this.#table).columns) {
+      concealed = after(concealed, (before) =>
+        after(admission(rule, this.#caller), (verdict) =>
+          verdict === 'admitted' ? before : [...before, property],
+        ),
+      )
+    }
+    return concealed
+  }
+}
+
+function without(record: Instance, properties: readonly string[]): Instance {
+  // What is not declared to be there is left out of the JSON.
+  for (const property of properties) record[property] = undefined
+  return record
 }

@@ -1,23 +1,129 @@
-/** Asks `@Record({ rows })` which rows somebody may see and write. Closed where its answer is in doubt. */
-import type { Claims } from '../../http/request.js'
-import { isPlainObject } from '../filters/filter.js'
-import type { Table } from '../model/table.js'
-
 /**
- * @param user the claims of the token; null for a visitor and for the operator's key
- * @returns a filter; true for all rows, which only a record without `rows` and its own `true` mean; false for none
+ * Asks `@Record({ rows })` which rows somebody may see and write. Closed where its answer is in doubt: what is neither
+ * `true`, `false` nor a filter shows nothing, and is the application's fault. Source: decisions, Second storey: rights.
  */
-export function visibleRows({ options }: Table, user: Claims | null): object | boolean {
-  const { rows } = options
-  if (rows === undefined) return true
-  const answer: unknown = rows(user)
-  if (answer === true) return true
-  return isPlainObject(answer) && !hasUnknown(answer) ? answer : false
+import type { Log } from '../../core/log.js'
+import { isThenable } from '../../core/later.js'
+import type { Claims } from '../../http/request.js'
+import type { RowsCaller } from '../model/record.js'
+import type { Table } from '../model/table.js'
+import type { Caller } from './caller.js'
+
+/** @returns a filter; true for all rows, which only a record without `rows` and its own `true` mean; false for none */
+export function visibleRows(table: Table, caller: Caller, log: Log): object | boolean {
+  const { rows } = table.options
+  if (rows === undefined || caller.trusted) return true
+  try {
+    const answer: unknown = rows(caller.user, rowsCaller(caller))
+    if (typeof answer === 'boolean') return answer
+    const fault = findFault(answer, caller.user)
+    if (fault === undefined) return answer as object
+    if (fault !== unknownValue) logFault(table, log, fault)
+    if (isThenable(answer)) ignore(answer, table, log)
+  } catch (error) {
+    logFault(table, log, 'threw', error)
+  }
+  return false
 }
 
-/** `{ owner: user.sub }` of a token without `sub`: other filters pass over what is undefined, and would find every row. */
-function hasUnknown(value: unknown): boolean {
-  if (value === undefined) return true
-  if (Array.isArray(value)) return value.some(hasUnknown)
-  return isPlainObject(value) && Object.values(value).some(hasUnknown)
+/** Says in the log that `rows` did not say which rows. */
+export function logFault({ type }: Table, log: Log, what: string, error?: unknown): void {
+  const message = `${type.name}: rows ${what}. Nobody is shown any row; let it answer a filter such as { owner: user.sub }, true or false.`
+  log.error(
+    error === undefined ? { record: type.name } : { record: type.name, err: error },
+    message,
+  )
+}
+
+const byKey: RowsCaller = Object.freeze({ by: 'key' })
+const byToken: RowsCaller = Object.freeze({ by: 'token' })
+const byNobody: RowsCaller = Object.freeze({})
+
+function rowsCaller({ auth }: Caller): RowsCaller {
+  if (auth === undefined) return byNobody
+  return auth.by === 'key' ? byKey : byToken
+}
+
+/** Nobody waits for it: a rejection would end the process. */
+function ignore(answer: PromiseLike<unknown>, table: Table, log: Log): void {
+  Promise.resolve(answer).catch((error: unknown) => {
+    logFault(table, log, 'rejected', error)
+  })
+}
+
+/** `{ owner: user.sub }` of a token without `sub`: no fault, and no row. */
+const unknownValue = 'answered a filter with an undefined value'
+
+/** @returns what is wrong with an answer, completing `rows …` */
+function findFault(answer: unknown, user: Claims | null): string | undefined {
+  if (isThenable(answer)) return 'answered a promise'
+  if (!isPlain(answer)) return `answered ${nameOf(answer)}, which is no filter`
+  const given = user === null ? none : objectsOf(user)
+  return findFaultIn(answer, given, '')
+}
+
+function findFaultIn(
+  value: unknown,
+  given: ReadonlySet<unknown>,
+  name: string,
+): string | undefined {
+  if (value === undefined) return unknownValue
+  if (typeof value !== 'object' || value === null) return undefined
+  if (given.has(value)) {
+    // A list of names is what `in` is for. Everything else would let the token write the filter.
+    const isNames = name === 'in' && Array.isArray(value) && value.every(isScalar)
+    return isNames ? undefined : 'answered a filter with an object or a list out of the claims'
+  }
+  if (value instanceof Date || value instanceof Uint8Array) return undefined
+  if (Array.isArray(value)) {
+    // Beside others nothing is asked by an empty `and`: it would show every row.
+    if (value.length === 0 && name === 'and') return 'answered a filter without a condition'
+    return firstFault(value, (item) => findFaultIn(item, given, ''))
+  }
+  if (!isPlain(value)) return `answered a filter with ${nameOf(value)} in it`
+  const keys = Object.keys(value)
+  if (keys.length === 0) return 'answered a filter without a condition'
+  return firstFault(keys, (key) => findFaultIn(value[key], given, key))
+}
+
+function firstFault<T>(items: readonly T[], find: (item: T) => string | undefined) {
+  for (const item of items) {
+    const fault = find(item)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+const none: ReadonlySet<unknown> = new Set()
+const known = new WeakMap<object, ReadonlySet<unknown>>()
+
+/** The claims and every object and list in them, by which they are known again. Claims are frozen: once is enough. */
+function objectsOf(claims: Claims): ReadonlySet<unknown> {
+  const before = known.get(claims)
+  if (before !== undefined) return before
+  const found = new Set<unknown>([claims])
+  for (const one of found) {
+    for (const value of Object.values(one as object)) {
+      if (typeof value === 'object' && value !== null) found.add(value)
+    }
+  }
+  if (Object.isFrozen(claims)) known.set(claims, found)
+  return found
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value !== 'object' && value !== undefined
+}
+
+function nameOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (typeof value !== 'object') return `a ${typeof value}`
+  const { name } = (value as { constructor?: { name?: unknown } }).constructor ?? {}
+  return typeof name === 'string' && name !== '' ? `a ${name}` : 'an object of no class'
 }

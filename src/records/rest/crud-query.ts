@@ -5,7 +5,7 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import type { TextValues } from '../../http/query.js'
-import { invalid } from '../filters/filter.js'
+import { invalid, isHidden } from '../filters/filter.js'
 import { operatorOf, operators, readOperator, type OperandKind } from '../filters/operators.js'
 import type { Column, Table } from '../model/table.js'
 
@@ -67,7 +67,7 @@ function readCondition(
   let current = table
   for (const [index, part] of names.entries()) {
     const relation = current.relations.get(part)
-    if (relation !== undefined) {
+    if (relation !== undefined && !isHidden(relation)) {
       current = relation.target
       continue
     }
@@ -135,6 +135,9 @@ function nest<V>(names: readonly string[], value: V): Record<string, V> {
 
 function unknown(table: Table, name: string, part: string): Error {
   const fields = table.columns.filter(({ field }) => !field.hidden)
-  const known = [...fields.map(({ property }) => property), ...table.relations.keys()]
+  const relations = [...table.relations.values()].filter((relation) => !isHidden(relation))
+  const known = [...fields, ...relations].map((one) =>
+    'property' in one ? one.property : one.name,
+  )
   return invalid(name, 'unknown', `is unknown. ${didYouMean(clip(part), known)}`.trim())
 }

@@ -2,12 +2,13 @@
  * `@Controller('/items', { crud: Item, only: […] })`: the routes of a record, made as methods of a controller, so that
  * routing, gate, checks and documentation know no difference. Source: public face, Records; decisions, Small print: records.
  */
+import { classAccess, noteAccess } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
-import { partial } from '../../fields/derive.js'
+import { loosen, partial } from '../../fields/derive.js'
 import type { TextValues } from '../../http/query.js'
-import type { Claims, HttpRequest } from '../../http/request.js'
+import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import { resolveClass, type ClassReference } from '../../metadata/class-reference.js'
 import type { Class } from '../../metadata/note.js'
@@ -20,7 +21,10 @@ import {
   readRouteNotes,
   type RouteOptions,
 } from '../../routing/verbs.js'
+import { docNote } from '../../openapi/doc.js'
+import { anonymous, requestCaller } from '../policy/caller.js'
 import { ClientRecords } from '../policy/client-records.js'
+import { policyOf, reportPolicy } from '../policy/record-policy.js'
 import { readCrudQuery } from './crud-query.js'
 import type { Database } from '../database.js'
 import { type Later, after } from '../../core/later.js'
@@ -37,6 +41,8 @@ export const crudOperations: readonly CrudOperation[] = [
   'update',
   'delete',
 ]
+
+const readOperationsOnly: readonly CrudOperation[] = ['list', 'find']
 
 export interface CrudOptions {
   /** The record. */
@@ -73,7 +79,8 @@ export function extendWithCrud(
   }
   const table = readTable(record, problems)
   if (table === undefined) return controller
-  const wanted = readOperations(controller, options.only, problems)
+  reportPolicy(table, problems)
+  const wanted = readOperations(controller, table, options.only, problems)
   // A class of its own, so that a controller that two applications use is not changed.
   const Base = controller as unknown as new (...args: never[]) => object
   const Extended = class extends Base {}
@@ -83,7 +90,8 @@ export function extendWithCrud(
   )
   for (const route of writeRoutes(table, database)) {
     if (wanted.has(route.operation) && !taken.has(route.method + trim(route.path))) {
-      addRoute(Extended, route)
+      const member = addRoute(Extended, route)
+      noteRights(Extended, member, table, route)
     }
   }
   return Extended
@@ -101,53 +109,79 @@ const verbs = { GET: Get, POST: Post, PATCH: Patch, PUT: Put, DELETE: Delete } a
 
 function readOperations(
   controller: Class,
-  only: readonly string[] = crudOperations,
+  table: Table,
+  only: readonly string[] | undefined,
   problems: Problem[],
 ): ReadonlySet<string> {
-  for (const name of only) {
-    if ((crudOperations as readonly string[]).includes(name)) continue
+  const possible = policyOf(table).isWritable ? crudOperations : readOperationsOnly
+  for (const name of only ?? []) {
+    if ((possible as readonly string[]).includes(name)) continue
+    const isKnown = (crudOperations as readonly string[]).includes(name)
+    const names = `Operations: ${possible.join(', ')}.`
     problems.push({
-      code: 'CRUD_OPERATION',
-      message: `${controller.name}: crud has no operation "${name}".`,
-      remedy:
-        `${didYouMean(name, crudOperations)} Operations: ${crudOperations.join(', ')}.`.trim(),
+      code: isKnown ? 'CRUD_MUTATIONS' : 'CRUD_OPERATION',
+      message: isKnown
+        ? `${controller.name}: crud names "${name}", and ${table.type.name} lets no client write: mutations is false.`
+        : `${controller.name}: crud has no operation "${name}".`,
+      remedy: isKnown ? names : `${didYouMean(name, possible)} ${names}`.trim(),
     })
   }
-  return new Set(only)
+  return new Set(only ?? possible)
+}
+
+/** The record's own rule is the route's, unless the controller has a decorator, which counts whole. */
+function noteRights(controller: Class, member: string, table: Table, route: CrudRoute): void {
+  const { read, write } = policyOf(table)
+  const rule = route.method === 'GET' ? read : write
+  if (rule === undefined || classAccess(controller).note !== undefined) return
+  // `@Doc({ secure: true })` asks for a token where the record itself would not.
+  if (rule.open && docNote(controller, member).secure === true) return
+  noteAccess(controller, member, rule)
 }
 
 function writeRoutes(table: Table, database: () => Database): CrudRoute[] {
   const { type, key } = table
   const path = `/<id:${key.isUuid ? 'uuid' : 'int'}>`
-  const records = (user: Claims | null): ClientRecords<object> => {
+  const { columns, isPersonal } = policyOf(table)
+  // Where nothing depends on who asks, nobody looks at a token that comes.
+  const who = isPersonal ? (['request', 'user'] as const) : []
+  const records = (request: HttpRequest | undefined): ClientRecords<object> => {
     const open = database()
-    return new ClientRecords(open, open.records(type), user)
+    const caller = request === undefined ? anonymous : requestCaller(request)
+    return new ClientRecords(open, open.records(type), caller)
   }
-  const update = (id: Id, body: object, user: Claims | null): Later<object | null> =>
-    records(user).update(id, { ...body })
+  const update = (id: Id, body: object, request?: HttpRequest): Later<object | null> =>
+    records(request).update(id, { ...body })
+  // A default that the client did not send would be a field that it may not write.
+  const secured = new Set([...columns.keys()].map(({ property }) => property))
+  const whole = secured.size === 0 ? type : loosen(type, `${type.name}Values`, secured)
   const changes = partial(type)
   return [
     {
       operation: 'list',
       method: 'GET',
       path: '/',
-      options: { args: ['query', 'user'], returns: [type] },
-      run: (query: TextValues, user: Claims | null) => list(table, records(user), query),
+      options: { args: ['query', ...who], returns: [type] },
+      run: (query: TextValues, request?: HttpRequest) => list(table, records(request), query),
     },
     {
       operation: 'find',
       method: 'GET',
       path,
-      options: { args: ['id', 'user'], returns: type },
-      run: (id: Id, user: Claims | null) => records(user).find(id),
+      options: { args: ['id', ...who], returns: type },
+      run: (id: Id, request?: HttpRequest) => records(request).find(id),
     },
     {
       operation: 'create',
       method: 'POST',
       path: '/',
-      options: { args: ['body', 'user', 'request'], body: type, returns: { 201: type } },
-      run: (body: object, user: Claims | null, request: HttpRequest) =>
-        after(records(user).create({ ...body }), (created) => {
+      options: {
+        args: ['body', 'request', ...(isPersonal ? ['user'] : [])],
+        body: whole,
+        returns: { 201: type },
+      },
+      run: (body: object, request: HttpRequest) =>
+        after(records(request).create({ ...body }), (created) => {
           const id = (created as Record<string, unknown>)[key.property] as Id
           const folder = request.path.replace(/\/$/, '')
           return reply(created, 201).header('Location', `${folder}/${id}`)
@@ -157,23 +191,23 @@ function writeRoutes(table: Table, database: () => Database): CrudRoute[] {
       operation: 'update',
       method: 'PATCH',
       path,
-      options: { args: ['id', 'body', 'user'], body: changes, returns: type },
+      options: { args: ['id', 'body', ...who], body: changes, returns: type },
       run: update,
     },
     {
       operation: 'update',
       method: 'PUT',
       path,
-      options: { args: ['id', 'body', 'user'], body: type, returns: type },
+      options: { args: ['id', 'body', ...who], body: whole, returns: type },
       run: update,
     },
     {
       operation: 'delete',
       method: 'DELETE',
       path,
-      options: { args: ['id', 'user'], status: 204 },
-      run: (id: Id, user: Claims | null) =>
-        after(records(user).delete(id), (isGone) => {
+      options: { args: ['id', ...who], status: 204 },
+      run: (id: Id, request?: HttpRequest) =>
+        after(records(request).delete(id), (isGone) => {
           if (!isGone) throw new HttpError(404)
         }),
     },
@@ -194,13 +228,15 @@ async function list(
   return answer
 }
 
-function addRoute(controller: Class, route: CrudRoute): void {
+/** @returns the method's name */
+function addRoute(controller: Class, route: CrudRoute): string {
   const prototype = controller.prototype as Record<string, unknown>
   const name = route.method === 'PUT' ? 'replace' : route.operation
   const member = name in prototype ? `crud${name.charAt(0).toUpperCase()}${name.slice(1)}` : name
   Object.defineProperty(prototype, member, { value: route.run, configurable: true, writable: true })
   const descriptor = Object.getOwnPropertyDescriptor(prototype, member)
   verbs[route.method](route.path, route.options)(prototype, member, descriptor)
+  return member
 }
 
 function trim(path: string): string {

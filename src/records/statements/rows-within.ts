@@ -3,27 +3,14 @@
  * too, where nothing is written that the filter looks at: then one statement does what else takes a transaction that
  * looks, writes and looks again.
  */
-import { FilterReader, leavesOf, type Condition, type FilterContext } from '../filters/filter.js'
-import type { Column, Table } from '../model/table.js'
+import { leavesOf, type Condition } from '../filters/filter.js'
+import type { Column } from '../model/table.js'
 
 export interface RowsWithin {
   readonly condition: Condition
   /** The same for filters that differ in values only. */
   readonly key: string
   readonly values: readonly unknown[]
-}
-
-/** @param rows what `visibleRows` answered, unless that is true */
-export function rowsWithin(
-  table: Table,
-  context: FilterContext,
-  rows: object | false,
-): RowsWithin | undefined {
-  // None: whoever looks says whether there is such a row.
-  if (rows === false) return undefined
-  const reader = new FilterReader(context, false)
-  const condition = reader.read(table, rows)
-  return { condition, key: reader.key, values: reader.values }
 }
 
 /** True where something is written, and nothing of it decides whether the row is one of these. */

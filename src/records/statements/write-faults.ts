@@ -78,6 +78,11 @@ function uniqueColumns(table: Table, { columns, constraint }: EngineFault): read
 function noSuch(table: Table, fault: EngineFault, broken: Relation | undefined): HttpError {
   const relation = broken ?? relationOf(table, fault.constraint)
   if (relation === undefined) return conflict('A record it refers to does not exist.', fault)
+  return noSuchKey(relation, fault)
+}
+
+/** What a client is told whose key no record has, or none that it sees. */
+export function noSuchKey(relation: Relation, fault?: EngineFault): HttpError {
   const path = relation.kind === 'belongsTo' ? relation.local.property : relation.name
   const message = `${path} names no ${relation.target.type.name}`
   return conflict(message, fault, [{ path, code: 'reference', message }])
@@ -109,6 +114,6 @@ function toPath({ table, column }: Referrer): string {
   return column.field.hidden ? table.type.name : `${table.type.name}.${column.property}`
 }
 
-function conflict(message: string, cause: EngineFault, errors?: HttpError['errors']): HttpError {
+function conflict(message: string, cause?: EngineFault, errors?: HttpError['errors']): HttpError {
   return new HttpError(409, message, { code: 'CONFLICT', errors, cause })
 }

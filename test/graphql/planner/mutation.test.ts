@@ -183,9 +183,9 @@ describe.each(engines)("an update of a row that must be the caller's on %s", (_n
     expect([shown, sql.length]).toEqual([{ id: '2', text: 'x' }, 1])
   })
 
-  it("tells others' rows from rows that are not there, and writes nothing", async () => {
+  it("answers for others' rows as for rows that are not there, and writes nothing", async () => {
     for (const input of [{ text: 'x' }, {}, { owner: 'ann' }]) {
-      expect(await update(2, input)).toMatchObject({ shown: null, code: 'FORBIDDEN' })
+      expect(await update(2, input)).toMatchObject({ shown: null, code: 'NOT_FOUND' })
       expect(await update(9, input)).toMatchObject({ shown: null, code: 'NOT_FOUND' })
     }
     expect(await notes()).toMatchObject(untouched)
@@ -204,11 +204,9 @@ describe.each(engines)("an update of a row that must be the caller's on %s", (_n
 
   it('asks other tables whose a row is in the same transaction', async () => {
     expect((await update(1, { text: 'x' }, 'ann', 'Page')).shown).toEqual({ id: '1', text: 'x' })
-    for (const [id, input] of [
-      [2, { text: 'y' }],
-      [1, { noteId: 2 }],
-    ] as const)
-      expect(await update(id, input, 'ann', 'Page')).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await update(2, { text: 'y' }, 'ann', 'Page')).toMatchObject({ code: 'NOT_FOUND' })
+    // A key names only rows that the caller sees.
+    expect(await update(1, { noteId: 2 }, 'ann', 'Page')).toMatchObject({ code: 'CONFLICT' })
     expect(await database.records(Page).list()).toMatchObject([
       { text: 'x', noteId: 1 },
       { text: 'q', noteId: 2 },

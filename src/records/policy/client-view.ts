@@ -1,0 +1,148 @@
+/**
+ * What one client sees: its rows of each record, and the fields and relations by which it may ask. Every question of a
+ * client is bound here, filters through relations included. Source: decisions, Second storey: rights.
+ */
+import type { AccessRule } from '../../auth/access.js'
+import type { Log } from '../../core/log.js'
+import { FilterReader, type Condition, type FilterContext } from '../filters/filter.js'
+import type { Order } from '../filters/order.js'
+import type { Column, Relation, Table } from '../model/table.js'
+import type { RowsView, Slots } from '../statements/rows-view.js'
+import { demand, type Caller } from './caller.js'
+import { policyOf } from './record-policy.js'
+import { logFault, visibleRows } from './visible-rows.js'
+
+export interface ClientViewOptions {
+  readonly context: FilterContext
+  readonly caller: Caller
+  /** Gets the faults of `rows`. */
+  readonly log: Log
+}
+
+const nothing: Condition = Object.freeze({ kind: 'any', parts: [] })
+
+export class ClientView implements RowsView {
+  readonly caller: Caller
+  /** What was read depends on who asks: another caller's rows are others, or refused. */
+  isPersonal = false
+  readonly #context: FilterContext
+  readonly #log: Log
+  /** `rows` is asked once for each record and request. */
+  readonly #answers = new Map<Table, object | boolean>()
+
+  constructor({ context, caller, log }: ClientViewOptions) {
+    this.#context = context
+    this.caller = caller
+    this.#log = log
+  }
+
+  /** True where some rows of a record may not be there for the caller. */
+  isBound(table: Table): boolean {
+    return policyOf(table).hasRows && !this.caller.trusted
+  }
+
+  /** The rows of a record that the caller sees; `undefined` for all. */
+  rows(table: Table, slots: Slots): Condition | undefined {
+    if (!policyOf(table).hasRows) return undefined
+    this.isPersonal = true
+    const answer = this.#ask(table)
+    if (typeof answer === 'boolean') {
+      slots.key += answer ? 'T' : 'F'
+      return answer ? undefined : nothing
+    }
+    const before = slots.values.length
+    const reader = new FilterReader(this.#context, false, slots.values)
+    try {
+      const condition = reader.read(table, answer)
+      slots.key += `R${reader.key}`
+      return condition
+    } catch (error) {
+      slots.values.length = before
+      this.#answers.set(table, false)
+      logFault(table, this.#log, 'answered what is no filter of it', error)
+      slots.key += 'F'
+      return nothing
+    }
+  }
+
+  /**
+   * Binds what a client asks: its own rows, and behind every relation the rows that it sees there.
+   *
+   * @param asked read from the client's filter; its values and those added here stand in `slots`
+   * @throws {HttpError} 401 `UNAUTHENTICATED` or 403 `FORBIDDEN` for fields, relations and records it may not ask by
+   */
+  bind(table: Table, asked: Condition | undefined, slots: Slots): Condition | undefined {
+    const own = this.rows(table, slots)
+    if (asked === undefined) return own
+    return joined(this.#bindAsked(table, asked, slots), own)
+  }
+
+  /** @throws {HttpError} as `bind` */
+  order(table: Table, { terms }: Order): void {
+    const { columns } = policyOf(table)
+    if (columns.size === 0) return
+    for (const { column } of terms) this.#demand(columns.get(column))
+  }
+
+  /** @throws {HttpError} as `bind` */
+  demandColumn(table: Table, column: Column): void {
+    this.#demand(policyOf(table).columns.get(column))
+  }
+
+  /** The relation itself, and the record that it leads to. @throws {HttpError} as `bind` */
+  demandRelation(relation: Relation): void {
+    for (const rule of rulesBehind(relation)) this.#demand(rule)
+  }
+
+  #bindAsked(table: Table, condition: Condition, slots: Slots): Condition {
+    switch (condition.kind) {
+      case 'all':
+      case 'any': {
+        const parts = condition.parts.map((part) => this.#bindAsked(table, part, slots))
+        return { ...condition, parts }
+      }
+      case 'not':
+        return { ...condition, part: this.#bindAsked(table, condition.part, slots) }
+      case 'related': {
+        const { relation } = condition
+        this.demandRelation(relation)
+        const part = this.#bindAsked(relation.target, condition.part, slots)
+        return { ...condition, part: joined(part, this.rows(relation.target, slots)) ?? part }
+      }
+      default:
+        this.demandColumn(table, condition.codec.column)
+        return condition
+    }
+  }
+
+  #demand(rule: AccessRule | undefined): void {
+    if (rule === undefined || rule.open) return
+    this.isPersonal = true
+    demand(rule, this.caller)
+  }
+
+  #ask(table: Table): object | boolean {
+    let answer = this.#answers.get(table)
+    if (answer === undefined) {
+      answer = visibleRows(table, this.caller, this.#log)
+      this.#answers.set(table, answer)
+    }
+    return answer
+  }
+}
+
+/** What must let somebody in who follows a relation. */
+export function rulesBehind(relation: Relation): readonly AccessRule[] {
+  const own = policyOf(relation.table).relations.get(relation) ?? []
+  const { read } = policyOf(relation.target)
+  return read === undefined || read.open ? own : [...own, read]
+}
+
+/** All of them; `undefined` of none. */
+export function joined(
+  one: Condition | undefined,
+  other: Condition | undefined,
+): Condition | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return { kind: 'all', parts: [one, other] }
+}

@@ -1,0 +1,62 @@
+/** What a client wants written: a row, with rows to be made with it and ties, as a door has read it. */
+import { invalid } from '../filters/filter.js'
+import type { Id } from '../filters/list-options.js'
+import type { Relation, Table } from '../model/table.js'
+
+export type Instance = Record<string, unknown>
+
+export interface WriteTree {
+  readonly table: Table
+  /** Where it stands in what the client sent: `input.products.0`; empty where it is all of it. */
+  readonly path: string
+  /** By property, unchecked. Keys that come with the nesting are put in. */
+  readonly values: Instance
+  /** Those of `values` that the nesting gave, and no client. */
+  readonly given: Set<string>
+  /** Rows to be made before it, whose keys it holds. */
+  readonly owners: readonly { readonly relation: Relation; readonly tree: WriteTree }[]
+  /** Rows to be made after it, which hold its key. */
+  readonly children: readonly {
+    readonly relation: Relation
+    readonly trees: readonly WriteTree[]
+    readonly path: string
+  }[]
+  /** Many-to-many. */
+  readonly ties: readonly Tie[]
+  /** Makes of a fault of this row what the client is told. */
+  readonly told: (error: unknown) => unknown
+}
+
+export interface Tie {
+  readonly relation: Relation
+  readonly ids: readonly Id[]
+  /** Makes of a fault of the relation what the client is told. */
+  readonly told: (error: unknown) => unknown
+}
+
+/** A row alone. */
+export function plainTree(table: Table, values: Instance): WriteTree {
+  const told = (error: unknown): unknown => error
+  return { table, path: '', values, given: new Set(), owners: [], children: [], ties: [], told }
+}
+
+/** Puts in a key that comes with the nesting, and which the client therefore may not name. */
+export function giveKey(tree: WriteTree, property: string, value: unknown, path: string): void {
+  if (tree.values[property] !== undefined)
+    throw invalid(`${path}.${property}`, 'readOnly', 'is given by the record that it is nested in')
+  tree.values[property] = value
+  tree.given.add(property)
+}
+
+/** A row that is nested in another names no other in that one's place. */
+export function refuseOwner({ owners }: WriteTree, foreign: string): void {
+  for (const { relation, tree } of owners) {
+    if (relation.local.property !== foreign) continue
+    throw invalid(tree.path, 'readOnly', 'is the record that it is nested in')
+  }
+}
+
+/** True where more than the row itself is written. */
+export function hasMore({ owners, children, ties }: WriteTree): boolean {
+  return owners.length + children.length + ties.length > 0
+}

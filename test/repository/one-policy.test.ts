@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals'
+import { readSources } from './source-files.js'
+
+/** Where the rights of records are decided. */
+const room = 'src/records/policy/'
+const sources = readSources('src').filter(({ path }) => !path.startsWith(room))
+
+/** Files outside of the room whose text matches, save those that are named. */
+function outside(text: RegExp, ...but: readonly string[]): string[] {
+  return sources
+    .filter(({ path, text: source }) => text.test(source) && !but.includes(path))
+    .map(({ path }) => path)
+}
+
+describe('the rights of a record', () => {
+  it('are read from its notes in one room alone', () => {
+    expect(outside(/\boptions\b[^\n]{0,20}\.(?:rows|mutations)\b/)).toEqual([])
+    expect(outside(/\{[^}\n]*\b(?:rows|mutations)\b[^}\n]*\} = [^\n]*options\b/)).toEqual([])
+    expect(outside(/\bvisibleRows\b/)).toEqual([])
+  })
+
+  it('are no access note that a door reads by itself', () => {
+    // A controller's own decorator, which is no right of the record's, is read where routes are made of it.
+    const routes = ['src/bootstrap/plan-routes.ts', 'src/records/rest/crud.ts']
+    const decorators = 'src/auth/decorators.ts'
+    expect(outside(/\b(?:accessNotes|classAccess)\(/, decorators, ...routes)).toEqual([])
+    const crud = sources.find(({ path }) => path === 'src/records/rest/crud.ts')
+    expect(crud?.text.match(/\bclassAccess\((\w+)/g)).toEqual(['classAccess(controller'])
+  })
+
+  it.each(['src/records/rest/', 'src/graphql/'])(
+    '%s writes for clients through the policy alone',
+    (door) => {
+      const calls = /\.(?:createNow|updateNow|deleteNow|insertMany|link|unlink)\(/
+      expect(outside(calls).filter((path) => path.startsWith(door))).toEqual([])
+    },
+  )
+})
