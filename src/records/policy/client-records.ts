@@ -49,13 +49,13 @@ export class ClientRecords<T extends object> {
 
   /** @throws {HttpError} 403 where the new row would not be theirs; nothing is written then */
   create(values: Partial<T>): Later<T> {
-    const created = this.#writer.create(plainTree(this.#table, values as Instance))
+    const created = this.#writer.create(plainTree(this.#table, values))
     return after(created, (record) => this.#shown(record))
   }
 
   /** @returns null where there is no such row, or none that the client sees. @throws {HttpError} as `create` */
   update(id: Id, values: Partial<T>): Later<T | null> {
-    const updated = this.#writer.update(id, plainTree(this.#table, values as Instance))
+    const updated = this.#writer.update(id, plainTree(this.#table, values))
     return after(updated, (record) => this.#shownOrNull(record))
   }
 

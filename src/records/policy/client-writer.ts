@@ -172,11 +172,7 @@ export class ClientWriter {
     const { relation, ids, told } = tie
     try {
       await this.#judgeTies(table, tie)
-      await this.#repository(table).link(
-        record[table.key.property] as Id,
-        relation.name as never,
-        ids,
-      )
+      await this.#repository(table).link(record[table.key.property] as Id, relation.name, ids)
     } catch (error) {
       throw told(error)
     }
@@ -196,7 +192,7 @@ export class ClientWriter {
     const untied = this.#isJudged(table, relation)
       ? await this.#seenOf(relation.target, gone)
       : gone
-    if (untied.length > 0) await repository.unlink(id, relation.name as never, untied)
+    if (untied.length > 0) await repository.unlink(id, relation.name, untied)
     await this.#tie(table, record, tie)
   }
 

@@ -135,7 +135,7 @@ function noteRights(controller: Class, member: string, table: Table, route: Crud
   const rule = route.method === 'GET' ? read : write
   if (rule === undefined || classAccess(controller).note !== undefined) return
   // `@Doc({ secure: true })` asks for a token where the record itself would not.
-  if (rule.open && docNote(controller, member).secure === true) return
+  if (rule.open && docNote(controller, member).secure) return
   noteAccess(controller, member, rule)
 }
 
