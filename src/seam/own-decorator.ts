@@ -3,7 +3,7 @@
  * it, checks it and joins what is wrong to its report. See docs/extending.md.
  */
 import type { OperationObject } from 'openapi3-ts/oas31'
-import { readTarget, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import type { NotedDecorator, RouteInfo } from '../routing/route-info.js'
 import type { Intercept, Place } from './interceptor.js'
 import { addStands, type OwnStand } from './stands.js'
@@ -44,12 +44,14 @@ export function createDecorator<Arguments extends readonly unknown[]>(
   specify: (...args: Arguments) => DecoratorSpecification,
 ): OwnDecorator<Arguments> {
   const decorator = (...args: unknown[]): AnyDecorator | undefined => {
-    const bare = readTarget(args)
-    // With one class alone it may be either: an argument, where it takes one.
-    if (bare !== undefined && (bare.member !== undefined || specify.length === 0)) {
-      addStands(bare, `@${name}`, [toStand([])])
-      return undefined
-    }
+    // With one class alone it may be either: it is an argument, where the decorator takes one.
+    const isArgument = args.length === 1 && specify.length > 0
+    const isBare =
+      !isArgument &&
+      decorate(args, (target) => {
+        addStands(target, `@${name}`, [toStand([])])
+      })
+    if (isBare) return undefined
     const stand = toStand(args)
     return toDecorator((target) => {
       addStands(target, `@${name}`, [stand])
