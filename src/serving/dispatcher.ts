@@ -16,11 +16,8 @@ import { noSniff } from '../http/response-head.js'
 import { isThenable } from '../core/later.js'
 import { methods, pathFault, type RouteTable } from '../routing/route-table.js'
 import { runInRequest } from './current-request.js'
-import { Deadlines, tooLate, type Waiting } from './deadlines.js'
-import { letGo } from './replaced-streams.js'
+import { Deadlines, type Waiting } from './deadlines.js'
 import type { ServedRoute } from './served-route.js'
-import type { Invoker } from './invoker.js'
-import { walkSurrounded, type WalkSurroundings } from './surrounded-walk.js'
 
 export interface DispatcherOptions {
   readonly table: RouteTable<ServedRoute>
@@ -31,8 +28,6 @@ export interface DispatcherOptions {
   readonly mostUrl: number
   /** Milliseconds of the shortest time that anything may take. */
   readonly shortestTime: number
-  /** Puts those who stand around everything around what has no route; undefined where nobody does. */
-  readonly aroundUnmatched?: ((refuse: Invoker) => ServedRoute) | undefined
 }
 
 export class Dispatcher {
@@ -44,8 +39,6 @@ export class Dispatcher {
   readonly #settings: RequestSettings
   readonly #mostUrl: number
   readonly #deadlines: Deadlines
-  readonly #surroundings: WalkSurroundings
-  readonly #unmatchedRoute: ServedRoute | undefined
 
   constructor(options: DispatcherOptions) {
     this.#table = options.table
@@ -55,19 +48,6 @@ export class Dispatcher {
     this.#mostUrl = options.mostUrl
     this.#deadlines = new Deadlines(options.shortestTime, (waiting) => {
       this.#expire(waiting)
-    })
-    this.#surroundings = {
-      responder: options.responder,
-      deadlines: this.#deadlines,
-      send: (request, route, answer) => {
-        this.#send(request, route, answer)
-      },
-      fail: (request, error) => {
-        this.#fail(request, error)
-      },
-    }
-    this.#unmatchedRoute = options.aroundUnmatched?.((request) => {
-      throw this.#unmatched(request)
     })
   }
 
@@ -86,18 +66,11 @@ export class Dispatcher {
       }
       const route = this.#table.match(request.method, request.path, request.pathValues)
       if (route === undefined) {
-        if (this.#unmatchedRoute === undefined) this.#fail(request, this.#unmatched(request))
-        else runInRequest(request, this.#walkSurrounded, this.#unmatchedRoute, 0)
+        this.#fail(request, this.#unmatched(request))
         return
       }
       request.pathNames = route.pathNames
-      request.route = route.info
-      runInRequest(
-        request,
-        route.surrounded === undefined ? this.#run : this.#walkSurrounded,
-        route,
-        0,
-      )
+      runInRequest(request, this.#run, route, 0)
     } catch (error) {
       this.#fail(request, error)
     }
@@ -125,10 +98,6 @@ export class Dispatcher {
     } catch (error) {
       this.#failRoute(request, route, error)
     }
-  }
-
-  readonly #walkSurrounded = (request: ServerRequest, route: ServedRoute): void => {
-    walkSurrounded(request, route, this.#surroundings)
   }
 
   #waitForStep(
@@ -165,10 +134,13 @@ export class Dispatcher {
     )
   }
 
+  /** A body that does not come is the client's fault, anything else that does not end is ours. */
   #expire({ request, route }: Waiting): void {
-    const error = tooLate(request)
-    request.late = true
-    this.#failRoute(request, route, error)
+    const late =
+      request.bodyTime === undefined
+        ? new HttpError(503, 'The request took too long.')
+        : new HttpError(408, 'The body did not arrive in time.')
+    this.#failRoute(request, route, late)
   }
 
   #finish(request: ServerRequest, route: ServedRoute, result: unknown): void {
@@ -232,7 +204,6 @@ export class Dispatcher {
     }
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
-    letGo(request, result)
     this.#responder.send(request, result, route.rule)
   }
 
@@ -240,7 +211,6 @@ export class Dispatcher {
     if (request.answered) return
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
-    letGo(request, undefined)
     this.#responder.fail(request, error)
   }
 

@@ -53,6 +53,14 @@ export interface SchemaChangeOptions {
   atomic?: boolean
 }
 
+/** A client's request, as far as its reads have to know it. */
+export interface ClientReading {
+  /** It has its answer: nobody waits any more. */
+  readonly answered?: boolean
+  /** Calls back once, when it was answered or its client has gone. */
+  onFinished(end: () => void): void
+}
+
 export interface Engine extends Runner {
   readonly dialect: Dialect
   /** The driver's name, for the log. */
@@ -67,6 +75,11 @@ export interface Engine extends Runner {
   changeSchema<T>(work: (runner: Runner) => Promise<T>, options?: SchemaChangeOptions): Promise<T>
   /** It has changes of the schema that no transaction may hold: `create index concurrently`. */
   readonly changesPiecemeal: boolean
+  /**
+   * Runs the reads of one client's request: with a share of the connections, within the time that the engine gives them,
+   * and no longer than somebody waits for the answer. Absent: they run as all others do.
+   */
+  clientReads?(reading: ClientReading): Runner
   /** What tables there are. */
   catalogue(runner: Runner): Promise<Catalogue>
   /** Carries texts between the processes of a database; absent where they have no such way. */

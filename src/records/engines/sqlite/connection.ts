@@ -14,6 +14,8 @@ export interface SqliteOptions {
   readonly busyTimeout?: number
   /** Nothing can be written. Default false. */
   readonly readOnly?: boolean
+  /** Milliseconds that the long reads of a client's request may take, all together; 0 is any number. Default 30,000. */
+  readonly readTime?: number | undefined
   /** The one driver that will do. Default: the first that can be loaded. */
   readonly driver?: string | undefined
 }

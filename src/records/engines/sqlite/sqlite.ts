@@ -9,14 +9,17 @@ import { setTimeout } from 'node:timers/promises'
 import type { Catalogue } from '../../schema/catalogue.js'
 import { EngineFault, type Dialect, type Engine, type Row, type Statement } from '../engine.js'
 import type { Later } from '../../../core/later.js'
-import type { QueryResult, Runner, TransactionRunner } from '../engine.js'
+import type { ClientReading, QueryResult, Runner, TransactionRunner } from '../engine.js'
 import { Turn } from '../../statements/turn.js'
 import { readSqliteCatalogue } from './catalogue.js'
 import { chooseDriver } from './choose-driver.js'
+import { SqliteClientReads } from './client-reads.js'
 import { Connection, toBootFault, type SqliteOptions } from './connection.js'
 import { createSqliteDialect } from './dialect.js'
 import type { Driver } from './driver.js'
 import { isBusy } from './faults.js'
+import { ReadPlans } from './read-plan.js'
+import { Readers } from './readers.js'
 
 /** @throws {DeclarationError} no driver, no such folder, no database in the file */
 export async function openSqlite(options: SqliteOptions): Promise<Engine> {
@@ -33,12 +36,15 @@ class SqliteEngine implements Engine {
   readonly dialect: Dialect
   readonly driver: string
   readonly changesPiecemeal = false
+  /** Absent in memory: no other connection sees that. */
+  readonly clientReads?: (reading: ClientReading) => Runner
   readonly #open: () => Connection
   readonly #main: Connection
   readonly #turn: Turn
   readonly #patience: number
   /** One connection for all: what a transaction has not committed is on it, so others wait to read too. */
   readonly #shared: boolean
+  readonly #readers: Readers | undefined
   #second: Connection | undefined
 
   constructor(driver: Driver, options: SqliteOptions) {
@@ -49,6 +55,12 @@ class SqliteEngine implements Engine {
     this.#shared = options.file === ':memory:'
     this.#patience = options.busyTimeout ?? 5000
     this.#turn = new Turn(this.#patience)
+    if (this.#shared) return
+    const { file, readTime: time = 30_000 } = options
+    const readers = new Readers({ driver: driver.name, file, timeout: this.#patience })
+    const parts = { engine: this, plans: new ReadPlans(this.#main), readers, time }
+    this.#readers = readers
+    this.clientReads = (reading) => new SqliteClientReads(reading, parts)
   }
 
   rows(statement: Statement, values: readonly unknown[]): Later<Row[]> {
@@ -109,10 +121,10 @@ class SqliteEngine implements Engine {
     }
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
+    await this.#readers?.close()
     this.#second?.close()
     this.#main.close()
-    return Promise.resolve()
   }
 
   /** At once where nothing is in the way. */

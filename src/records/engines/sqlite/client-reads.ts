@@ -1,0 +1,101 @@
+/** Runs the reads of one client's request: what is over at once here and now, what looks at many rows by a thread. */
+import { type Later, after } from '../../../core/later.js'
+import {
+  EngineFault,
+  type ClientReading,
+  type QueryResult,
+  type Row,
+  type Runner,
+  type Statement,
+} from '../engine.js'
+import type { ReadPlans } from './read-plan.js'
+import type { Reading, Readers } from './readers.js'
+
+/** What the requests of an engine share. */
+export interface ReadParts {
+  readonly engine: Runner
+  readonly plans: ReadPlans
+  readonly readers: Readers
+  /** Milliseconds that the reads of a request may take by threads, all together; 0 is any number. */
+  readonly time: number
+}
+
+export class SqliteClientReads implements Runner {
+  readonly #request: ClientReading
+  readonly #parts: ReadParts
+  readonly #running = new Set<Reading>()
+  /** Where the time is over; `undefined` before there was a long read. */
+  #end: number | undefined
+
+  constructor(request: ClientReading, parts: ReadParts) {
+    this.#request = request
+    this.#parts = parts
+  }
+
+  rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
+    if (this.#isLong(statement, values)) return this.#read(statement, values)
+    return this.#parts.engine.rows(statement, values)
+  }
+
+  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
+    if (this.#isLong(statement, values)) {
+      return after(this.#read(statement, values), (rows) => rows[0])
+    }
+    return this.#parts.engine.first(statement, values)
+  }
+
+  change(statement: Statement, values: readonly unknown[]): Later<number> {
+    return this.#parts.engine.change(statement, values)
+  }
+
+  query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
+    return this.#parts.engine.query(statement, values)
+  }
+
+  script(sql: string): Later<void> {
+    return this.#parts.engine.script(sql)
+  }
+
+  #isLong(statement: Statement, values: readonly unknown[]): boolean {
+    const { plans, readers } = this.#parts
+    return !statement.writes && readers.isUsable && plans.isLong(statement, values)
+  }
+
+  async #read(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+    const { engine, readers, time } = this.#parts
+    if (this.#request.answered === true) throw leftAlone()
+    const now = performance.now()
+    if (this.#end === undefined) {
+      this.#end = time > 0 ? now + time : Infinity
+      this.#request.onFinished(() => {
+        for (const reading of this.#running) reading.cancel(leftAlone())
+      })
+    }
+    if (now >= this.#end) throw tookTooLong(time)
+    const reading = readers.read(statement.sql, values)
+    this.#running.add(reading)
+    const timer =
+      this.#end === Infinity
+        ? undefined
+        : setTimeout(() => {
+            reading.cancel(tookTooLong(time))
+          }, this.#end - now)
+    try {
+      return await reading.rows
+    } catch (error) {
+      if (readers.isUsable) throw error
+      return await engine.rows(statement, values)
+    } finally {
+      clearTimeout(timer)
+      this.#running.delete(reading)
+    }
+  }
+}
+
+function tookTooLong(time: number): EngineFault {
+  return new EngineFault('unavailable', `A client's reads took longer than ${time} ms.`)
+}
+
+function leftAlone(): EngineFault {
+  return new EngineFault('unavailable', 'Nobody waits for the answer of the read any more.')
+}

@@ -1,0 +1,115 @@
+/**
+ * Tells statements that are over at once from those that look at many rows, by SQLite's own plan and the sizes of tables.
+ * Sources: SQLite, EXPLAIN QUERY PLAN; The ROWID.
+ */
+import { Kept } from '../../../core/kept.js'
+import { quote } from '../../schema/ddl.js'
+import type { Row, Statement } from '../engine.js'
+import type { Connection } from './connection.js'
+
+/** Rows that a statement may look at where others wait for it: some milliseconds. A function for each row counts as a row. */
+const mostRows = 10_000
+
+/** Milliseconds for which the size of a table is taken to be what it was. */
+const sizeLasts = 10_000
+
+/** Texts whose plans are kept. */
+const mostPlans = 1000
+
+/** What a statement goes through. */
+export interface ReadPlan {
+  readonly tables: readonly string[]
+  /** How often a row is looked at. */
+  readonly looks: number
+}
+
+export class ReadPlans {
+  readonly #connection: Connection
+  readonly #now: () => number
+  readonly #byStatement = new WeakMap<Statement, ReadPlan>()
+  readonly #byText = new Kept<ReadPlan>(mostPlans)
+  readonly #sizes = new Map<string, { readonly rows: number; readonly until: number }>()
+
+  /** @param now milliseconds of a clock that only goes forward */
+  constructor(connection: Connection, now = (): number => performance.now()) {
+    this.#connection = connection
+    this.#now = now
+  }
+
+  /** Whether so many rows are looked at that others should not wait for them. The plan of a text is read once. */
+  isLong(statement: Statement, values: readonly unknown[]): boolean {
+    let plan = this.#byStatement.get(statement)
+    if (plan === undefined) {
+      plan = this.#byText.get(statement.sql, () => this.#explain(statement.sql, values))
+      this.#byStatement.set(statement, plan)
+    }
+    for (const table of plan.tables) if (this.#sizeOf(table) * plan.looks > mostRows) return true
+    return false
+  }
+
+  #explain(sql: string, values: readonly unknown[]): ReadPlan {
+    const explaining = { sql: `explain query plan ${sql}`, writes: false }
+    return readPlan(sql, this.#connection.query(explaining, values).rows)
+  }
+
+  /** The largest row number, which is found without looking at the rows. */
+  #sizeOf(table: string): number {
+    const known = this.#sizes.get(table)
+    if (known !== undefined && this.#now() < known.until) return known.rows
+    const rows = this.#largestRow(table)
+    this.#sizes.set(table, { rows, until: this.#now() + sizeLasts })
+    return rows
+  }
+
+  #largestRow(table: string): number {
+    try {
+      const sql = `select max(rowid) from ${quote(table)}`
+      return Number(this.#connection.query({ sql, writes: false }, []).rows[0]?.[0] ?? 0)
+    } catch {
+      // The name stands for a part of the statement, whose tables are in the plan as well.
+      return 0
+    }
+  }
+}
+
+/** @param rows of `explain query plan`: a number, the number of what it is part of, nothing, words */
+export function readPlan(sql: string, rows: readonly Row[]): ReadPlan {
+  const names = tablesByAlias(sql)
+  const parts = rows.map(([id, parent, , detail]) => ({ id, parent, detail: String(detail) }))
+  const inner = new Set<unknown>()
+  for (const { id, parent, detail } of parts) {
+    if (inner.has(parent) || detail.startsWith('CORRELATED')) inner.add(id)
+  }
+  const sorts = parts.some(({ id, detail }) => !inner.has(id) && /^USE TEMP B-TREE/.test(detail))
+  const calls = sql.split(/\bfiligree_fold\(|\bjson_each\(/).length - 1
+  const tables = new Set<string>()
+  for (const { id, detail } of parts) {
+    const [, word, name = ''] = /^(SCAN|SEARCH) (\S+)/.exec(detail) ?? []
+    if (word === undefined || detail.includes('VIRTUAL TABLE')) continue
+    const table = names.get(name) ?? name
+    const isLong =
+      word === 'SCAN'
+        ? sorts || !endsEarly(sql, table, name)
+        : !/\(rowid=\?\)$/.test(detail) && (calls > 0 || (sorts && !inner.has(id)))
+    if (isLong) tables.add(table)
+  }
+  return { tables: [...tables], looks: 1 + calls }
+}
+
+/** A table whose rows are taken as they come, up to a number: no more of them are looked at. */
+function endsEarly(sql: string, table: string, alias: string): boolean {
+  const from = alias === table ? quote(table) : `${quote(table)} as ${quote(alias)}`
+  const behind = sql.split(`from ${from}`).slice(1)
+  return (
+    behind.length > 0 &&
+    behind.every((text) => /^(?: order by [^()]*?)? limit (?:\?|\d+)(?! offset)/.test(text))
+  )
+}
+
+function tablesByAlias(sql: string): Map<string, string> {
+  const names = new Map<string, string>()
+  for (const [, table = '', alias = ''] of sql.matchAll(/"([^"]+)" as "([^"]+)"/g)) {
+    names.set(alias, table)
+  }
+  return names
+}

@@ -1,0 +1,157 @@
+/** Long reads of clients on SQLite: by threads, within a time, while others go on. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { isThenable } from '../../src/core/later.js'
+import type { ClientReading, Engine } from '../../src/records/engines/engine.js'
+import { openSqlite } from '../../src/records/engines/sqlite/sqlite.js'
+import { readPlan } from '../../src/records/engines/sqlite/read-plan.js'
+import { findDrivers } from './sqlite-drivers.js'
+
+const drivers = await findDrivers()
+
+/** Goes through all rows and calls a function for each. */
+const long = {
+  sql: `select count(*) from "item" as "t0" where filigree_fold("t0"."name") like ?`,
+  writes: false,
+}
+/** Would take minutes. */
+const endless = {
+  sql: `select count(*) from "item" as "t0", "item" as "t1" where filigree_fold("t0"."name" || "t1"."name") = ?`,
+  writes: false,
+}
+const quick = { sql: 'select "name" from "item" where "id" = ?', writes: false }
+
+/** A request whose end is up to the test. */
+function ask(): ClientReading & { finish(): void } {
+  const ends: (() => void)[] = []
+  return {
+    onFinished: (end) => void ends.push(end),
+    finish: () => {
+      for (const end of ends) end()
+    },
+  }
+}
+
+describe.each(drivers)('long reads of clients by %s', (driver) => {
+  let folder: string
+  let engine: Engine
+  const open = (readTime?: number): Promise<Engine> =>
+    openSqlite({ file: join(folder, 'items.db'), driver, readTime })
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'filigree-readers-'))
+    engine = await open()
+    await engine.script(`create table item (id integer primary key, name text not null);
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
+      insert into item select i, 'Item ' || i from n`)
+  })
+  afterAll(async () => {
+    await engine.close()
+    await rm(folder, { recursive: true })
+  })
+
+  it('leave the loop to others, which are answered meanwhile', async () => {
+    const reads = engine.clientReads!(ask())
+    const reading = reads.first(long, ['item 1%'])
+    expect(isThenable(reading)).toBe(true)
+    expect(engine.clientReads!(ask()).first(quick, [7])).toEqual(['Item 7'])
+    expect(await reading).toEqual([11111])
+  })
+
+  it('see what was committed before they began', async () => {
+    await engine.change({ sql: `insert into item (name) values ('Last')`, writes: true }, [])
+    expect(await engine.clientReads!(ask()).rows(long, ['last'])).toEqual([[1]])
+  })
+
+  it('are an unavailable database once their time is over, and the next is answered', async () => {
+    const other = await open(100)
+    const reads = other.clientReads!(ask())
+    await expect(reads.first(endless, ['x'])).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: "A client's reads took longer than 100 ms.",
+    })
+    // The time is the request's: its next read does not begin.
+    await expect(reads.first(long, ['x'])).rejects.toMatchObject({ kind: 'unavailable' })
+    await other.close()
+    expect(await engine.clientReads!(ask()).first(long, ['item 2'])).toEqual([1])
+  })
+
+  it('end when nobody waits for them any more', async () => {
+    const request = ask()
+    const reading = engine.clientReads!(request).first(endless, ['x'])
+    request.finish()
+    await expect(reading).rejects.toMatchObject({
+      message: 'Nobody waits for the answer of the read any more.',
+    })
+    expect(await engine.clientReads!(ask()).first(long, ['item 3'])).toEqual([1])
+  })
+
+  it('wait in line where there are more of them than threads', async () => {
+    const many = Array.from({ length: 12 }, async (_, index) =>
+      engine.clientReads!(ask()).first(long, [`item ${index + 1}`]),
+    )
+    expect(await Promise.all(many)).toEqual(many.map(() => [1]))
+  })
+
+  it('tell what is wrong with a statement', async () => {
+    const wrong = {
+      sql: `select json('{') from "item" as "t0" where "t0"."name" > ?`,
+      writes: false,
+    }
+    await expect(engine.clientReads!(ask()).rows(wrong, ['A'])).rejects.toMatchObject({
+      name: 'EngineFault',
+      message: 'malformed JSON',
+    })
+  })
+
+  it('are made at once in memory, which no other connection sees', async () => {
+    const memory = await openSqlite({ file: ':memory:', driver })
+    expect(Reflect.get(memory, 'clientReads')).toBeUndefined()
+    await memory.close()
+  })
+})
+
+describe('readPlan', () => {
+  const plan = (sql: string, ...details: string[]) =>
+    readPlan(
+      sql,
+      details.map((detail, index) => [index + 1, 0, 0, detail]),
+    ).tables
+
+  it.each<[string, string[], string[]]>([
+    [
+      'select "id" from "item" where "id" = ?',
+      ['SEARCH item USING INTEGER PRIMARY KEY (rowid=?)'],
+      [],
+    ],
+    ['select "id" from "item" order by "id" asc limit ?', ['SCAN item'], []],
+    ['select "id" from "item" order by "id" asc limit ? offset ?', ['SCAN item'], ['item']],
+    ['select "id" from "item" as "t0" where "a" = ? limit ?', ['SCAN t0'], ['item']],
+    [
+      'select "id" from "item" order by "a" limit ?',
+      ['SCAN item', 'USE TEMP B-TREE FOR ORDER BY'],
+      ['item'],
+    ],
+    [
+      'select "id" from "item" where "b" = ? order by "a"',
+      ['SEARCH item USING INDEX b (b=?)', 'USE TEMP B-TREE FOR ORDER BY'],
+      ['item'],
+    ],
+    ['select "id" from "item" where "b" = ?', ['SEARCH item USING INDEX b (b=?)'], []],
+    [
+      'select "id" from "item" where "b" = ? and filigree_fold("a") = ?',
+      ['SEARCH item USING INDEX b (b=?)'],
+      ['item'],
+    ],
+    ['select count(*) from "item" as "t0"', ['SCAN t0 USING COVERING INDEX b'], ['item']],
+    [
+      'select "id" from "item" where "a" in (select value from json_each(?))',
+      ['SEARCH item USING INDEX a (a=?)', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
+      ['item'],
+    ],
+  ])('%s', (sql, details, tables) => {
+    expect(plan(sql, ...details)).toEqual(tables)
+  })
+})
