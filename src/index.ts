@@ -16,6 +16,9 @@ export type { FieldRules } from './fields/rules.js'
 export { Controller, type ControllerOptions } from './routing/controller.js'
 export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/verbs.js'
 
+export type { RouteInfo, RouteNotes } from './routing/route-info.js'
+export type { Answer, AnswerHeaders } from './http/answer.js'
+export { requestValue, type RequestValue } from './http/request-value.js'
 export type { Claims, HttpRequest, RequestAuth, Session, UploadedFiles } from './http/request.js'
 export type { UploadedFile } from './http/uploaded-file.js'
 export { html, redirect, reply, type RedirectStatus, type Reply } from './http/reply.js'
@@ -32,6 +35,16 @@ export type { TokenOptions } from './auth/token-claims.js'
 export type { Renew } from './auth/renewal.js'
 export type { AuthOptions } from './auth/options.js'
 export type { SessionStore } from './sessions/session-store.js'
+
+export { Use } from './seam/stands.js'
+export {
+  createDecorator,
+  type DecoratorProblem,
+  type DecoratorSpecification,
+  type OwnDecorator,
+} from './seam/own-decorator.js'
+export type { Intercept, Interceptor, Next, Place } from './seam/interceptor.js'
+export type { TakeArgument } from './seam/own-arguments.js'
 
 export { Doc, type DocHeader, type DocOptions, type DocResponse } from './openapi/doc.js'
 export type { DocsOptions } from './openapi/docs-options.js'
@@ -59,6 +72,7 @@ export type { Application, RouteSummary } from './bootstrap/application.js'
 export type { InjectRequest, InjectResponse } from './serving/inject.js'
 export type { BootstrapOptions } from './bootstrap/options.js'
 export { Module, type ModuleOptions } from './bootstrap/module.js'
+export { createModule } from './bootstrap/create-module.js'
 export { Injectable, type ProviderDeclaration } from './bootstrap/provider.js'
 export type { Lifecycle } from './bootstrap/container.js'
 export { currentRequest } from './serving/current-request.js'

@@ -10,20 +10,17 @@ import type { Log } from '../core/log.js'
 import { createResponder } from '../http/responder.js'
 import type { Class } from '../metadata/note.js'
 import { Database } from '../records/database.js'
-import { RouteTable } from '../routing/route-table.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
 import { Application, type RouteSummary } from './application.js'
 import { isCaptured } from './captured-call.js'
 import { followRequests, namesCurrentRequest } from '../serving/current-request.js'
 import { Dispatcher } from '../serving/dispatcher.js'
-import { docsRoutes } from './docs-routes.js'
-import { graphqlRoutes } from './graphql-routes.js'
+import { fillTable } from './fill-table.js'
 import { listen, type Listener } from './listen.js'
 import type { BootstrapOptions } from './options.js'
 import { planApplication, type ApplicationPlan } from './plan-application.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
-import { serveRoute, type ServeContext } from '../serving/serve-route.js'
-import type { ServedRoute } from '../serving/served-route.js'
+import type { ServeContext } from '../serving/serve-route.js'
 import { closeOnSignal } from './signals.js'
 import { logStartWarnings } from './start-warnings.js'
 import { openStorage, type Storage } from './storage.js'
@@ -95,7 +92,7 @@ async function start(
   await container.start()
   const cors = createCors(options.cors)
   const dispatcher = new Dispatcher({
-    table: fillTable(plan, createContext(plan, storage, auth, options)),
+    ...fillTable(plan, createContext(plan, storage, auth, options)),
     responder: createResponder({ cors, log }),
     cors,
     settings,
@@ -132,28 +129,6 @@ function createContext(
     times: settings.times,
     database,
   }
-}
-
-function fillTable(plan: ApplicationPlan, context: ServeContext): RouteTable<ServedRoute> {
-  const table = new RouteTable<ServedRoute>()
-  for (const planned of plan.routes) {
-    const { route } = planned
-    const controller = plan.container.get(route.controller)
-    table.add(route.method, route.pattern, serveRoute(planned, controller, context))
-  }
-  // Behind the application's own routes, which win where both have a path.
-  const { settings, document } = plan
-  const pages = docsRoutes(settings.docs, document, {
-    gate: context.gate,
-    timeout: settings.times.handler,
-  })
-  for (const { method, pattern, served } of graphqlRoutes(plan.graphql, context, settings.limits)) {
-    table.add(method, pattern, served)
-  }
-  for (const { pattern, served } of [...pages, ...plan.folders]) {
-    table.add('GET', pattern, served)
-  }
-  return table
 }
 
 function shortestTime({ settings, routes }: ApplicationPlan): number {

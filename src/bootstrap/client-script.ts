@@ -9,13 +9,15 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Problem } from '../errors/declaration-error.js'
 import { createTextPage } from '../http/text-page.js'
-import { parsePattern } from '../routing/pattern.js'
+import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Invoker } from '../serving/invoker.js'
 import { pageRoute, type PageRoute } from '../serving/page-route.js'
 
+const scriptName = 'filigree.min.js'
+
 /** The map lies where the script's last line says. */
 const files = [
-  { path: '/filigree.js', name: 'filigree.min.js', type: 'text/javascript; charset=utf-8' },
+  { path: '/filigree.js', name: scriptName, type: 'text/javascript; charset=utf-8' },
   {
     path: '/filigree.min.js.map',
     name: 'filigree.min.js.map',
@@ -35,12 +37,19 @@ const fromSource = import.meta.url.endsWith('.ts')
  * @param enabled false makes none
  * @param problems takes `CLIENT_MISSING` where the script was not built
  */
-export function scriptRoutes(enabled: boolean, timeout: number, problems: Problem[]): PageRoute[] {
+export function scriptRoutes(
+  enabled: boolean,
+  timeout: number,
+  problems: Problem[],
+  basePath = '',
+): PageRoute[] {
   if (!enabled) return []
-  const read = fromSource ? readFromSource() : readBuilt(problems)
+  const readFile = fromSource ? readFromSource() : readBuilt(problems)
+  const read = async (name: ClientFile): Promise<string> =>
+    name === scriptName ? asksBelow(basePath, await readFile(name)) : readFile(name)
   return files.flatMap(({ path, name, type }) => {
     const where = `bootstrap client ${path}`
-    const pattern = parsePattern(path, where, problems)
+    const pattern = parsePattern(joinPaths(basePath, path), where, problems)
     if (pattern === undefined) return []
     const page = createTextPage(type, () => read(name))
     const invoke: Invoker = async (request) => {
@@ -48,8 +57,18 @@ export function scriptRoutes(enabled: boolean, timeout: number, problems: Proble
       if (request.query.v === undefined) return answer
       return answer.header('Cache-Control', 'public, max-age=31536000, immutable')
     }
-    return [pageRoute({ pattern, invoke, timeout })]
+    return [pageRoute({ pattern, name: 'client', invoke, timeout })]
   })
+}
+
+/** Behind a prefix the script asks below it by itself. Its last line names the map, which is true of the lines before. */
+function asksBelow(basePath: string, script: string): string {
+  if (basePath === '') return script
+  const settings = `window.api.configure({baseUrl:${JSON.stringify(basePath)}})`
+  const map = script.lastIndexOf('//#')
+  return map === -1
+    ? `${script}\n${settings}`
+    : `${script.slice(0, map)}${settings}\n${script.slice(map)}`
 }
 
 type ReadFile = (name: ClientFile) => Promise<string>

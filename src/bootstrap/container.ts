@@ -28,6 +28,8 @@ export interface ContainerOptions {
   readonly moduleName: string
   readonly providers: readonly ProviderDeclaration[]
   readonly controllers: readonly Class[]
+  /** Classes that stand around routes; they need not be among the providers. */
+  readonly interceptors?: readonly Class[]
   /** What takes the place of a provider, by its token: a class is made, anything else is the value. */
   readonly override: readonly (readonly [Token, unknown])[]
   /** What the house itself may provide, by `provide`; the application's own win. */
@@ -156,8 +158,8 @@ function collectProviders(options: ContainerOptions, problems: Problem[]): Map<T
     own.set(provider.token, declaration)
     providers.set(provider.token, provider)
   }
-  for (const controller of options.controllers) {
-    if (!providers.has(controller)) providers.set(controller, classProvider(controller, controller))
+  for (const type of [...(options.interceptors ?? []), ...options.controllers]) {
+    if (!providers.has(type)) providers.set(type, classProvider(type, type))
   }
   applyOverrides(providers, options, problems)
   return providers

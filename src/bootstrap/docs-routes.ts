@@ -6,7 +6,7 @@ import { resolveDocsOptions, type ResolvedDocs } from '../openapi/docs-options.j
 import { docsPages } from '../openapi/docs-pages.js'
 import { createDocument, type OpenApiDocument } from '../openapi/document.js'
 import { findNameCollisions } from '../openapi/name-collisions.js'
-import { parsePattern } from '../routing/pattern.js'
+import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { pageRoute, type PageRoute } from '../serving/page-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { promiseOf } from '../serving/serve-route.js'
@@ -25,28 +25,34 @@ export function findDocumentationProblems(
 /** Writes the document when it is first asked for; with the documentation off under the default title. */
 export function documentReader(
   routes: readonly PlannedRoute[],
-  docs: ResolvedDocs | undefined,
+  { docs, basePath }: { readonly docs: ResolvedDocs | undefined; readonly basePath: string },
 ): () => OpenApiDocument {
   let document: OpenApiDocument | undefined
   return () => {
     const options = docs ?? resolveDocsOptions(true, [])
     if (options === undefined) throw new TypeError('The documentation has no options.')
-    document ??= createDocument(routes, options)
+    document ??= createDocument(routes, { ...options, basePath })
     return document
   }
+}
+
+export interface DocsContext {
+  readonly gate: Gate
+  readonly timeout: number
+  readonly basePath: string
 }
 
 /** A route for each page, for GET and HEAD. None where the documentation is off. */
 export function docsRoutes(
   docs: ResolvedDocs | undefined,
   read: () => OpenApiDocument,
-  { gate, timeout }: { readonly gate: Gate; readonly timeout: number },
+  { gate, timeout, basePath }: DocsContext,
 ): PageRoute[] {
   if (docs === undefined) return []
   return docsPages(docs, read).flatMap(({ path, access, answer }) => {
-    const pattern = parsePattern(path, `bootstrap docs ${path}`, [])
+    const pattern = parsePattern(joinPaths(basePath, path), `bootstrap docs ${path}`, [])
     if (pattern === undefined) return []
     const before: Step[] = access.open ? [] : [(request) => promiseOf(gate.admit(request, access))]
-    return [pageRoute({ pattern, before, invoke: answer, timeout })]
+    return [pageRoute({ pattern, name: 'documentation', before, invoke: answer, timeout })]
   })
 }

@@ -3,7 +3,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { GraphQL } from '../graphql/graphql.js'
 import { graphqlPages, type GraphqlPage } from '../graphql/graphql-pages.js'
 import type { Limits } from '../http/limits.js'
-import { parsePattern } from '../routing/pattern.js'
+import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
@@ -68,24 +68,26 @@ export interface GraphqlRoute extends PageRoute {
 export function graphqlRoutes(
   { instances }: PlannedGraphql,
   context: ServeContext,
-  limits: Limits,
+  { limits, basePath }: { readonly limits: Limits; readonly basePath: string },
 ): GraphqlRoute[] {
   const bodyReader = (body: number): Step =>
     readWithin({ limits: { ...limits, body }, declared: false }, context.times)
   return instances.flatMap((instance) =>
     instance.routes
+      .map(({ path, access }) => ({ path: joinPaths(basePath, path), access }))
       .flatMap((route) => graphqlPages(instance, route, { gate: context.gate, bodyReader }))
       .flatMap((page) => serve(page, context)),
   )
 }
 
-function serve(page: GraphqlPage, { sessions, times }: ServeContext): GraphqlRoute[] {
-  const { method, path, runs, before, answer } = page
+function serve(given: GraphqlPage, { sessions, times }: ServeContext): GraphqlRoute[] {
+  const { method, path, runs, before, answer } = given
   const pattern = parsePattern(path, `bootstrap graphql ${path}`, [])
   if (pattern === undefined) return []
   const steps = {
     before: [...(runs ? [openSession(sessions)] : []), ...(before === undefined ? [] : [before])],
     after: runs ? [saveSession(sessions)] : [],
   }
-  return [{ method, ...pageRoute({ pattern, invoke: answer, timeout: times.handler, ...steps }) }]
+  const page = { pattern, name: 'graphql', method, invoke: answer, timeout: times.handler }
+  return [{ method, ...pageRoute({ ...page, ...steps }) }]
 }

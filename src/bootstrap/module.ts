@@ -5,6 +5,15 @@ import { GraphQL } from '../graphql/graphql.js'
 import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
 import { isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, type Class } from '../metadata/note.js'
+import type { Interceptor } from '../seam/interceptor.js'
+import {
+  collectArguments,
+  type DeclaredArguments,
+  type OwnArguments,
+  type TakeArgument,
+} from '../seam/own-arguments.js'
+import { useByController, type ModuleNode } from './module-order.js'
+import type { UseList } from './plan-seam.js'
 import type { ProviderDeclaration } from './provider.js'
 
 export interface ModuleOptions {
@@ -18,6 +27,10 @@ export interface ModuleOptions {
   graphql?: readonly GraphQL[]
   /** Other modules whose controllers and providers belong to the application too. */
   imports?: readonly ClassReference[]
+  /** Interceptors around every route of this module and of those that it imports, the first outermost. */
+  use?: readonly ClassReference<Interceptor>[]
+  /** Arguments that handlers of the whole application may name: `{ tenant: (request) => … }`. */
+  arguments?: Readonly<Record<string, TakeArgument>>
 }
 
 /** A module and all it imports, as flat lists without repetition. */
@@ -28,6 +41,11 @@ export interface Parts {
   readonly records: readonly Class[]
   readonly providers: readonly ProviderDeclaration[]
   readonly graphql: readonly GraphQL[]
+  /** Who stands around the routes of a controller as a whole, from outside to inside. */
+  readonly use: ReadonlyMap<Class, readonly UseList[]>
+  /** Of all modules. */
+  readonly useLists: readonly UseList[]
+  readonly arguments: OwnArguments
 }
 
 const moduleNote = createClassNote<ModuleOptions>('module')
@@ -39,12 +57,22 @@ export function Module(options: ModuleOptions = {}): AnyDecorator {
   })
 }
 
+const packages = createClassNote<true>('package')
+
+/** Notes what `createModule` made. */
+export function writePackage(owner: Class, options: ModuleOptions): void {
+  moduleNote.write(owner, options)
+  packages.write(owner, true)
+}
+
 const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
+  arguments: true,
   controllers: true,
   graphql: true,
   imports: true,
   providers: true,
   records: true,
+  use: true,
 }
 
 /** True for a class that carries `@Module` itself. */
@@ -58,7 +86,9 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
   const records = new Set<Class>()
   const providers = new Set<ProviderDeclaration>()
   const graphql = new Set<GraphQL>()
+  const modules = new Map<Class, ModuleNode>()
   const seen = new Set<Class>()
+  const declared: DeclaredArguments[] = []
   const visit = (module: Class): void => {
     if (seen.has(module)) return
     seen.add(module)
@@ -72,16 +102,22 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
       return
     }
     refuseUnknownNames(`@Module of ${module.name}`, options, optionNames, problems)
-    for (const imported of resolveList(module, 'imports', options.imports, problems))
-      visit(imported)
-    for (const declared of options.providers ?? []) providers.add(declared)
+    const imports = resolveList(module, 'imports', options.imports, problems)
+    for (const imported of imports) visit(imported)
+    for (const provider of options.providers ?? []) providers.add(provider)
     for (const instance of readInstances(module, options, problems)) graphql.add(instance)
     for (const record of resolveList(module, 'records', options.records, problems)) {
       records.add(record)
     }
-    for (const controller of resolveList(module, 'controllers', options.controllers, problems)) {
-      controllers.add(controller)
-    }
+    const own = resolveList(module, 'controllers', options.controllers, problems)
+    for (const controller of own) controllers.add(controller)
+    declared.push({ module: module.name, taken: options.arguments ?? {} })
+    modules.set(module, {
+      imports,
+      controllers: own,
+      isPackage: packages.readOwn(module) === true,
+      use: { where: `@Module of ${module.name}`, use: options.use ?? [] },
+    })
   }
   // Programs without types, and import cycles, bring what is no class.
   const given: unknown = root
@@ -93,6 +129,9 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     records: [...records],
     providers: [...providers],
     graphql: [...graphql],
+    use: isClass(given) ? useByController(modules, given) : new Map(),
+    useLists: [...modules.values()].map(({ use }) => use),
+    arguments: collectArguments(declared, problems),
   }
 }
 

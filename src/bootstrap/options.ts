@@ -10,6 +10,8 @@ import { defaultTimes, type Times } from '../http/server.js'
 import type { Database } from '../records/database.js'
 import { resolveDocsOptions, type DocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import type { SessionStore } from '../sessions/session-store.js'
+import type { ClassReference } from '../metadata/class-reference.js'
+import type { Interceptor } from '../seam/interceptor.js'
 import type { Environment } from './environment.js'
 import type { Token } from './provider.js'
 import { checkUnknownKeys } from './unknown-keys.js'
@@ -64,6 +66,10 @@ export interface BootstrapOptions {
   trustProxy?: boolean
   /** What happens to keys of a body or query that its class does not declare. Default `'refuse'`, with 400. */
   unknownKeys?: 'refuse' | 'drop'
+  /** Before every path of the application: `'/api'`. All else is 404. Default: nothing. */
+  basePath?: string
+  /** Interceptors around every route; those before the gate stand around 404, 405, documentation, GraphQL and files, too. */
+  use?: readonly ClassReference<Interceptor>[]
   /** Processes that share the port. Default 1: this one. */
   workers?: number
   /**
@@ -89,6 +95,9 @@ export interface Settings {
   readonly static: Readonly<Record<string, string>>
   readonly client: boolean
   readonly trustProxy: boolean
+  /** `''` where there is none, else without a slash at its end. */
+  readonly basePath: string
+  readonly use: readonly ClassReference<Interceptor>[]
   readonly unknownKeys: 'refuse' | 'drop'
   readonly workers: number
   readonly override: readonly (readonly [Token, unknown])[]
@@ -96,6 +105,7 @@ export interface Settings {
 
 const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   auth: true,
+  basePath: true,
   client: true,
   cors: true,
   database: true,
@@ -114,6 +124,7 @@ const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   times: true,
   trustProxy: true,
   unknownKeys: true,
+  use: true,
   workers: true,
 }
 
@@ -140,6 +151,8 @@ export function resolveOptions(
     static: Object.freeze({ ...options.static }),
     client: options.client ?? false,
     trustProxy: options.trustProxy ?? false,
+    basePath: readBasePath(options.basePath, problems),
+    use: Object.freeze([...(options.use ?? [])]),
     unknownKeys: options.unknownKeys ?? 'refuse',
     workers: readCount('workers', options.workers ?? 1, [1, 1024], problems),
     override: Object.freeze([...(options.override ?? [])]),
@@ -160,6 +173,21 @@ function checkFlags(options: BootstrapOptions, problems: Problem[]): void {
     if (given === undefined || typeof given === 'boolean') continue
     problems.push(invalid(name, JSON.stringify(given), 'Write true or false.'))
   }
+}
+
+/** `'/'` is no prefix. */
+function readBasePath(given: unknown, problems: Problem[]): string {
+  if (given === undefined || given === '' || given === '/') return ''
+  const path = typeof given === 'string' ? given.replace(/\/$/, '') : ''
+  if (/^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/.test(path)) return path
+  problems.push(
+    invalid(
+      'basePath',
+      JSON.stringify(given),
+      "Begin it with a slash, letters and digits: '/api'.",
+    ),
+  )
+  return ''
 }
 
 function checkHost(host: unknown, problems: Problem[]): void {

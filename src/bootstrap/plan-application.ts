@@ -13,6 +13,7 @@ import { Database } from '../records/database.js'
 import { readTables } from '../records/model/read-table.js'
 import { readController } from '../routing/controller.js'
 import { scriptRoutes } from './client-script.js'
+import { forOwnRoutes, planApplicationUse } from './application-use.js'
 import { createContainer, type Container } from './container.js'
 import { documentReader, findDocumentationProblems } from './docs-routes.js'
 import { readEnvironment, type Environment } from './environment.js'
@@ -20,9 +21,11 @@ import { planGraphql, type PlannedGraphql } from './graphql-routes.js'
 import { createLog } from './logger.js'
 import { collectParts, type Parts } from './module.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
+import type { PlannedStand } from '../serving/interceptors.js'
 import type { PageRoute } from '../serving/page-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { planRoutes } from './plan-routes.js'
+import { interceptorClasses } from './plan-seam.js'
 import { staticRoutes } from './static-files.js'
 
 export interface ApplicationPlan {
@@ -31,6 +34,8 @@ export interface ApplicationPlan {
   readonly authOptions: ResolvedAuthOptions
   readonly log: Log
   readonly routes: readonly PlannedRoute[]
+  /** Who stands around what has no route and around pages. */
+  readonly pageStands: readonly PlannedStand[]
   readonly folders: readonly PageRoute[]
   /** Written when it is first asked for. */
   readonly document: () => OpenApiDocument
@@ -55,7 +60,16 @@ export async function planApplication(
   readTables(parts.records, problems)
   // The routes of records ask the container for the database when a request comes.
   const controllers = withCrudRoutes(parts, () => container.get(Database), problems)
-  const routes = planRoutes(controllers, settings, problems)
+  const around = planApplicationUse(settings, parts, problems)
+  const routes = planRoutes(
+    controllers.map(({ controller, origin }) => ({
+      controller,
+      use: [...around.outside, ...forOwnRoutes(parts.use.get(origin) ?? [])],
+    })),
+    settings,
+    parts.arguments,
+    problems,
+  )
   findDocumentationProblems(routes, settings.docs, problems)
   const graphql = planGraphql(parts, options.graphql, problems)
   for (const instance of graphql.instances) {
@@ -63,14 +77,18 @@ export async function planApplication(
     instance.prepare(problems)
   }
   const folders = [
-    ...staticRoutes(settings.static, settings.times.handler, problems),
-    ...scriptRoutes(settings.client, settings.times.handler, problems),
+    ...staticRoutes(settings, problems),
+    ...scriptRoutes(settings.client, settings.times.handler, problems, settings.basePath),
   ]
   const container: Container = createContainer(
     {
       moduleName: parts.name,
       providers: parts.providers,
-      controllers,
+      controllers: controllers.map(({ controller }) => controller),
+      interceptors: interceptorClasses([
+        ...routes.flatMap(({ stands }) => stands),
+        ...around.pages,
+      ]),
       override: settings.override,
       builtIn: [Auth, Database],
     },
@@ -83,13 +101,14 @@ export async function planApplication(
     authOptions,
     log,
     routes,
+    pageStands: around.pages,
     folders,
-    document: documentReader(routes, settings.docs),
+    document: documentReader(routes, settings),
     records: withGraphqlRecords(parts.records, graphql),
     graphql,
     needsDatabase:
       container.needs(Database) ||
-      controllers.some((controller) => readController(controller)?.crud !== undefined) ||
+      controllers.some(({ controller }) => readController(controller)?.crud !== undefined) ||
       routes.some(({ route }) => route.options.transaction === true),
     container,
   }
@@ -114,13 +133,17 @@ function withGraphqlRecords(records: readonly Class[], { instances }: PlannedGra
   return [...new Set([...records, ...needed.flatMap(({ schema }) => schema.records)])]
 }
 
-/** `@Controller('/items', { crud: Item })` gets the routes of its record. */
-function withCrudRoutes(parts: Parts, database: () => Database, problems: Problem[]): Class[] {
-  return parts.controllers.map((controller) => {
-    const { crud, only } = readController(controller) ?? {}
-    if (crud === undefined) return controller
+/** `@Controller('/items', { crud: Item })` gets the routes of its record, by a class of its own. */
+function withCrudRoutes(
+  parts: Parts,
+  database: () => Database,
+  problems: Problem[],
+): { readonly controller: Class; readonly origin: Class }[] {
+  return parts.controllers.map((origin) => {
+    const { crud, only } = readController(origin) ?? {}
+    if (crud === undefined) return { controller: origin, origin }
     const wanted = only as readonly CrudOperation[] | undefined
     const options = wanted === undefined ? { crud } : { crud, only: wanted }
-    return extendWithCrud(controller, options, database, problems)
+    return { controller: extendWithCrud(origin, options, database, problems), origin }
   })
 }

@@ -12,21 +12,32 @@ import { collectRoutes, whereIs, type Route } from '../routing/route.js'
 import { RouteTable } from '../routing/route-table.js'
 import { declaredClasses } from '../serving/declared-classes.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
+import type { OwnArguments } from '../seam/own-arguments.js'
 import type { Settings } from './options.js'
+import { planSeam, type UseList } from './plan-seam.js'
 import { checkUnknownKeys } from './unknown-keys.js'
 import { compileChecks } from '../serving/route-checks.js'
 
+/** What a controller's routes are planned from. */
+export interface PlannedController {
+  readonly controller: Class
+  /** Who stands around its routes as a whole, from outside to inside. */
+  readonly use: readonly UseList[]
+}
+
 /** Every route of the controllers, in the order of declaration. */
 export function planRoutes(
-  controllers: readonly Class[],
+  controllers: readonly PlannedController[],
   settings: Settings,
+  ownArguments: OwnArguments,
   problems: Problem[],
 ): PlannedRoute[] {
+  const context = { basePath: settings.basePath, ownArguments: [...ownArguments.keys()] }
   const table = new RouteTable<Route>()
   const reported = new Set<string>()
   const planned: PlannedRoute[] = []
-  for (const controller of controllers) {
-    for (const route of collectRoutes(controller, problems)) {
+  for (const { controller, use } of controllers) {
+    for (const route of collectRoutes(controller, context, problems)) {
       refuseDuplicate(route, table, problems)
       const access = readAccess(route, reported, problems)
       const limits = readLimits(route, settings.limits, problems)
@@ -35,7 +46,19 @@ export function planRoutes(
       checkUnknownKeys(whereIs(route), route.options.unknownKeys, problems)
       const status = route.options.status ?? 200
       const checks = compileChecks(classes, { unknownKeys, status }, problems)
-      planned.push(Object.freeze({ route, access, unknownKeys, limits, classes, checks }))
+      const seam = planSeam(route, access, use, problems)
+      planned.push(
+        Object.freeze({
+          route,
+          access,
+          unknownKeys,
+          limits,
+          classes,
+          checks,
+          ownArguments,
+          ...seam,
+        }),
+      )
     }
   }
   return planned

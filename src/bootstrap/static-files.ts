@@ -4,16 +4,17 @@ import type { Problem } from '../errors/declaration-error.js'
 import { file } from '../http/file-reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
+import type { Settings } from './options.js'
 import { pageRoute, type PageRoute } from '../serving/page-route.js'
 
 /** Two routes a folder: its files, and its `index.html` at the path itself. Both public, for GET and HEAD. */
 export function staticRoutes(
-  folders: Readonly<Record<string, string>>,
-  timeout: number,
+  { static: folders, basePath, times }: Pick<Settings, 'static' | 'basePath' | 'times'>,
   problems: Problem[],
 ): PageRoute[] {
-  return Object.entries(folders).flatMap(([path, root]) => {
-    const where = `bootstrap static ${path}`
+  return Object.entries(folders).flatMap(([written, root]) => {
+    const where = `bootstrap static ${written}`
+    const path = joinPaths(basePath, written)
     if (!isFolder(root)) {
       problems.push({
         code: 'STATIC_FOLDER',
@@ -24,7 +25,7 @@ export function staticRoutes(
     const index = parsePattern(path, where, problems)
     const rest = parsePattern(joinPaths(path, '/<path:path>'), where, problems)
     if (index === undefined || rest === undefined) return []
-    const common = { timeout, notFoundWhenEmpty: true }
+    const common = { name: 'static', timeout: times.handler, notFoundWhenEmpty: true }
     const named = ({ pathValues }: ServerRequest): unknown => file(String(pathValues[0]), { root })
     return [
       pageRoute({ ...common, pattern: index, invoke: () => file('index.html', { root }) }),

@@ -32,10 +32,10 @@ export function answerEarly(
   { incoming, outgoing }: { readonly incoming: Incoming; readonly outgoing: Outgoing },
   status: number,
   headers: string[],
-  body: string,
+  body: string | Uint8Array,
 ): void {
   outgoing.writeHead(status, headers)
-  if (body !== '') outgoing.write(body)
+  if (body.length > 0) outgoing.write(body)
   drain(incoming, () => {
     if (!outgoing.destroyed) outgoing.end()
   })

@@ -7,7 +7,7 @@ import { toErrorAnswer, type ErrorAnswer } from './error-answer.js'
 import { setHeader } from './header-list.js'
 import type { Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
-import { toHead } from './response-head.js'
+import { isBodyless, toHead } from './response-head.js'
 
 /** Statuses after which the connection is not kept: the client is too slow, or sends too much. */
 const closing: readonly number[] = [408, 413, 431]
@@ -39,21 +39,40 @@ export class FailureWriter {
     }
   }
 
-  #sendError(request: ServerRequest, { status, headers, body }: ErrorAnswer): void {
+  /**
+   * What the client is told of an error, for those who see it before it is sent; the log is told now. Never throws.
+   */
+  describe(request: ServerRequest, error: unknown): ErrorAnswer {
+    this.#tell(request, error)
+    try {
+      return toErrorAnswer(error, request.incoming.headers.accept)
+    } catch (cause) {
+      this.#tell(request, cause)
+      request.responseHeaders = ['X-Request-Id', request.id]
+      return toErrorAnswer(cause, undefined)
+    }
+  }
+
+  /** Sends a whole answer that may come before the request's body was read. */
+  write(request: ServerRequest, status: number, head: string[], body: string | Uint8Array): void {
     const { incoming, outgoing } = request
     const unread = unreadBody(incoming)
     const closes = unread === 'large' || closing.includes(status)
-    const length = Buffer.byteLength(body)
-    const head = toHead(this.#cors, request, { status, own: headers, type: undefined, length })
     if (closes) setHeader(head, 'Connection', 'close')
-    const content = request.method === 'HEAD' ? '' : body
+    const content = request.method === 'HEAD' || isBodyless(status) ? '' : body
     if (closes && unread !== 'none') {
       answerEarly(request, status, head, content)
       return
     }
     outgoing.writeHead(status, head)
-    if (content === '') outgoing.end()
-    else endWith(outgoing, content, length)
+    if (content.length === 0) outgoing.end()
+    else endWith(outgoing, content, Buffer.byteLength(content))
+  }
+
+  #sendError(request: ServerRequest, { status, headers, body }: ErrorAnswer): void {
+    const length = Buffer.byteLength(body)
+    const parts = { status, own: headers, type: undefined, length }
+    this.write(request, status, toHead(this.#cors, request, parts), body)
   }
 
   /** When even the error's answer cannot be sent, because of a header: the masked one, without any of the headers. */

@@ -61,6 +61,21 @@ export function hasHeader(list: readonly string[], name: string): boolean {
   return findHeader(list, name) !== -1
 }
 
+/** Every value of a header. */
+export function valuesOf(list: readonly string[], name: string): string[] {
+  const wanted = name.toLowerCase()
+  const values: string[] = []
+  for (let index = 0; index + 1 < list.length; index += 2) {
+    if (list[index]?.toLowerCase() === wanted) values.push(list[index + 1] ?? '')
+  }
+  return values
+}
+
+/** Takes a header out, however often it is there. */
+export function removeHeader(list: string[], name: string): void {
+  for (let at = findHeader(list, name); at !== -1; at = findHeader(list, name)) list.splice(at, 2)
+}
+
 /** The index of a header's name, whatever its case, or -1. */
 function findHeader(list: readonly string[], name: string): number {
   const wanted = name.toLowerCase()

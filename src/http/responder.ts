@@ -2,31 +2,30 @@
  * Answers: takes what a handler returned or threw and writes it. Plain data, which nearly every answer is, goes the
  * shortest way: one prepared list of headers, one `writeHead`, one write. Source: decisions, Responses.
  */
-import { HttpError } from '../errors/http-error.js'
-import { toBytes, toChunkSource, type ChunkSource } from './chunk-source.js'
+import { isThenable, type Later } from '../core/later.js'
+import type { Log } from '../core/log.js'
+import { isAnswer, PreparedAnswer, type Answer } from './answer.js'
 import type { Cors } from './cors.js'
+import { discard, toSource } from './discard.js'
 import { endWith } from './end-with.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
-import { FileBody, openFile } from './file-reply.js'
 import { addMissing } from './header-list.js'
-import type { Log } from '../core/log.js'
-import { Reply } from './reply.js'
+import {
+  isBodyless,
+  noSniff,
+  prefixLocation,
+  toAnswerHead,
+  toHead,
+  toOwnHead,
+} from './response-head.js'
+import { isPlainData, toContent, toJson, type Content, type ResultRule } from './result.js'
 import type { ServerRequest } from './server-request.js'
-import { isBodyless, noSniff, toHead, type Head } from './response-head.js'
-import { streamBody, type Heartbeat } from './stream-body.js'
+import { streamBody } from './stream-body.js'
 
 export interface ResponderOptions {
   readonly cors: Cors
   readonly log: Log
-}
-
-/** What the route says about its answers. */
-export interface ResultRule {
-  /** For what is returned without a status of its own. 200, where the route says nothing else. */
-  readonly status: number
-  /** The route declares what it returns: undefined or null is then 404 `{ error }` instead of 204. */
-  readonly notFoundWhenEmpty: boolean
 }
 
 export interface Responder {
@@ -36,6 +35,10 @@ export interface Responder {
   fail(request: ServerRequest, error: unknown): void
   /** Lets go of what comes when there is nobody to send it to. Never throws. */
   discard(result: unknown): void
+  /** What `send` would send, for interceptors. Never throws nor rejects. */
+  prepare(request: ServerRequest, result: unknown, rule: ResultRule): Later<Answer>
+  /** What `fail` would send, for interceptors; the log is told. Never throws. */
+  prepareFailure(request: ServerRequest, error: unknown): Answer
 }
 
 export function createResponder(options: ResponderOptions): Responder {
@@ -43,8 +46,6 @@ export function createResponder(options: ResponderOptions): Responder {
 }
 
 const jsonType = 'application/json; charset=utf-8'
-const textType = 'text/plain; charset=utf-8'
-const binaryType = 'application/octet-stream'
 
 /** Where the value of `Content-Length` stands in the prepared head. */
 const lengthIndex = 3
@@ -68,10 +69,12 @@ class NodeResponder implements Responder {
       if (request.outgoing.headersSent || request.outgoing.destroyed) this.discard(result)
       else if (isPlainData(result) && !isBodyless(rule.status)) {
         this.#sendJson(request, result, rule.status)
-      } else if (result instanceof Reply) this.#sendReply(request, result, rule)
-      else if (result === undefined || result === null) this.#sendEmpty(request, undefined, rule)
-      else if (result instanceof Error) this.fail(request, result)
-      else this.#sendBody(request, result, undefined, rule.status)
+      } else if (isAnswer(result)) this.#sendAnswer(request, result)
+      else {
+        const content = toContent(request, result, rule)
+        if (isThenable(content)) this.#sendLater(request, content)
+        else this.#sendContent(request, content)
+      }
     } catch (error) {
       this.fail(request, error)
     }
@@ -82,14 +85,44 @@ class NodeResponder implements Responder {
   }
 
   discard(result: unknown): void {
-    const body = result instanceof Reply ? (result as Reply).body : result
-    if (typeof body !== 'object' || body === null) return
+    discard(result)
+  }
+
+  prepare(request: ServerRequest, result: unknown, rule: ResultRule): Later<Answer> {
     try {
-      const source = body instanceof EventStream ? body.source : toChunkSource(body)
-      source?.cancel()
-    } catch {
-      // A locked web stream: whoever reads it lets it go.
+      if (isAnswer(result)) return result
+      const content = toContent(request, result, rule)
+      if (!isThenable(content)) return this.#toAnswer(request, content)
+      return content.then(
+        (there) => this.#toAnswer(request, there),
+        (error: unknown) => this.prepareFailure(request, error),
+      )
+    } catch (error) {
+      return this.prepareFailure(request, error)
     }
+  }
+
+  prepareFailure(request: ServerRequest, error: unknown): Answer {
+    const { status, headers, body } = this.#failures.describe(request, error)
+    return this.#toAnswer(request, {
+      status,
+      own: headers,
+      type: undefined,
+      length: undefined,
+      body,
+    })
+  }
+
+  #toAnswer(request: ServerRequest, content: Content): Answer {
+    const { status, body, length } = content
+    const isText = typeof body === 'string' || body instanceof Uint8Array
+    return new PreparedAnswer({
+      status,
+      list: toOwnHead(request, content),
+      body: body === '' ? null : body,
+      length: isText ? undefined : length,
+      collected: { from: request.responseHeaders, count: request.responseHeaders?.length ?? 0 },
+    })
   }
 
   /** The shortest way out. */
@@ -102,150 +135,81 @@ class NodeResponder implements Responder {
     } else {
       head = this.#jsonHead.slice()
       head[lengthIndex] = String(length)
-      if (request.responseHeaders !== undefined) addMissing(head, request.responseHeaders)
+      if (request.responseHeaders !== undefined) {
+        addMissing(head, request.responseHeaders)
+        prefixLocation(head, request.basePath)
+      }
     }
     request.outgoing.writeHead(status, head)
     if (request.method === 'HEAD') request.outgoing.end()
     else endWith(request.outgoing, body, length)
   }
 
-  #sendReply(request: ServerRequest, reply: Reply, rule: ResultRule): void {
-    if (reply.body === undefined || reply.body === null) this.#sendEmpty(request, reply, rule)
-    else this.#sendBody(request, reply.body, reply, reply.status ?? rule.status)
-  }
-
-  #sendEmpty(request: ServerRequest, reply: Reply | undefined, rule: ResultRule): void {
-    if (reply?.status === undefined && rule.notFoundWhenEmpty) {
-      this.fail(request, new HttpError(404))
-      return
-    }
-    const status = reply?.status ?? (rule.status === 200 ? 204 : rule.status)
-    const head = { status, own: reply?.headers, type: reply?.mediaType, length: 0 }
-    this.#write(request, head, '')
-  }
-
-  #sendBody(request: ServerRequest, body: unknown, reply: Reply | undefined, status: number): void {
-    const own = reply?.headers
-    const type = reply?.mediaType
-    if (typeof body === 'string') {
-      const length = Buffer.byteLength(body)
-      this.#write(request, { status, own, type: type ?? textType, length }, body)
-      return
-    }
-    const bytes = toBytes(body)
-    if (bytes !== undefined) {
-      this.#write(request, { status, own, type: type ?? binaryType, length: bytes.length }, bytes)
-    } else if (body instanceof FileBody) this.#sendFile(request, body, reply, status)
-    else if (!this.#sendStream(request, body, reply, status)) {
-      rememberData(body)
-      const content = toJson(body)
-      const length = Buffer.byteLength(content)
-      this.#write(request, { status, own, type: type ?? jsonType, length }, content)
-    }
-  }
-
-  /** @returns false when the body is no stream */
-  #sendStream(
-    request: ServerRequest,
-    body: unknown,
-    reply: Reply | undefined,
-    status: number,
-  ): boolean {
-    if (typeof body !== 'object' || body === null) return false
-    const own = reply?.headers
-    const type = reply?.mediaType
-    const length = reply?.length
-    if (body instanceof EventStream) {
-      this.#stream(request, body.source, { status, own, type, length }, eventHeartbeat)
-      return true
-    }
-    if (body instanceof Blob) {
-      const blobType = body.type === '' ? binaryType : body.type
-      const head = { status, own, type: type ?? blobType, length: body.size }
-      this.#stream(request, toChunkSource(body.stream()), head)
-      return true
-    }
-    const source = toChunkSource(body)
-    if (source === undefined) return false
-    this.#stream(request, source, { status, own, type: type ?? binaryType, length })
-    return true
-  }
-
-  #sendFile(request: ServerRequest, body: FileBody, reply: Reply | undefined, ruled: number): void {
-    openFile(request, body)
-      .then((opened) => {
-        const own = [...(reply?.headers ?? [])]
-        addMissing(own, opened.headers)
-        const status = opened.status === 200 ? ruled : opened.status
-        const { length } = opened
-        const head = { status, own, type: reply?.mediaType ?? opened.type, length }
-        this.#stream(request, toChunkSource(opened.stream), head)
+  #sendLater(request: ServerRequest, content: PromiseLike<Content>): void {
+    Promise.resolve(content)
+      .then((there) => {
+        this.#sendContent(request, there)
       })
       .catch((error: unknown) => {
         this.fail(request, error)
       })
   }
 
-  #write(request: ServerRequest, head: Head, content: string | Uint8Array): void {
-    const { outgoing, method } = request
-    outgoing.writeHead(head.status, toHead(this.#cors, request, head))
-    if (method === 'HEAD' || content.length === 0 || isBodyless(head.status)) outgoing.end()
-    else endWith(outgoing, content, head.length ?? Buffer.byteLength(content))
+  #sendContent(request: ServerRequest, content: Content): void {
+    const { status, body, length } = content
+    const head = (): string[] => toHead(this.#cors, request, content)
+    if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+      this.#stream(request, body, { status, length, head })
+      return
+    }
+    request.outgoing.writeHead(status, head())
+    if (request.method === 'HEAD' || body.length === 0 || isBodyless(status)) request.outgoing.end()
+    else endWith(request.outgoing, body, length ?? Buffer.byteLength(body))
   }
 
-  #stream(request: ServerRequest, source: ChunkSource, head: Head, heartbeat?: Heartbeat): void {
+  /** What interceptors let pass. As with errors, the request's body may not have been read. */
+  #sendAnswer(request: ServerRequest, { status, body, parts }: PreparedAnswer): void {
+    const content = body ?? ''
+    if (typeof content === 'string' || content instanceof Uint8Array) {
+      const length = Buffer.byteLength(content)
+      this.#failures.write(
+        request,
+        status,
+        toAnswerHead(this.#cors, request, parts, length),
+        content,
+      )
+      return
+    }
+    const { length } = parts
+    const head = (): string[] => toAnswerHead(this.#cors, request, parts, length)
+    this.#stream(request, content, { status, length, head })
+  }
+
+  #stream(request: ServerRequest, body: object, { status, length, head }: StreamHead): void {
     const { outgoing, method } = request
+    const source = toSource(body)
+    if (source === undefined) throw new TypeError('An answer can hold text, bytes or a stream.')
     if (outgoing.destroyed) {
       source.cancel()
-    } else if (method === 'HEAD' || head.length === 0 || isBodyless(head.status)) {
+    } else if (method === 'HEAD' || length === 0 || isBodyless(status)) {
       source.cancel()
-      this.#write(request, head, '')
+      outgoing.writeHead(status, head())
+      outgoing.end()
     } else {
-      const writeHead = () => {
-        outgoing.writeHead(head.status, toHead(this.#cors, request, head))
+      const writeHead = (): void => {
+        outgoing.writeHead(status, head())
       }
-      streamBody(outgoing, source, { writeHead, length: head.length, heartbeat }).catch(
-        (error: unknown) => {
-          this.fail(request, error)
-        },
-      )
+      const heartbeat = body instanceof EventStream ? eventHeartbeat : undefined
+      streamBody(outgoing, source, { writeHead, length, heartbeat }).catch((error: unknown) => {
+        this.fail(request, error)
+      })
     }
   }
 }
 
-/** Prototypes of instances that turned out to be data: nothing but JSON. Checked inputs are such, classes of records too. */
-const dataPrototypes = new WeakSet<object>()
-
-function rememberData(body: unknown): void {
-  if (typeof body !== 'object' || body === null) return
-  const prototype = Object.getPrototypeOf(body) as object | null
-  if (prototype !== null) dataPrototypes.add(prototype)
-}
-
-/** Lists, plain objects and instances known to be data: nearly every answer. One of them may still be an iterable. */
-function isPlainData(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return true
-  const prototype = Object.getPrototypeOf(value) as object | null
-  if (prototype !== Object.prototype && (prototype === null || !dataPrototypes.has(prototype))) {
-    return false
-  }
-  return !(Symbol.asyncIterator in value) && !(Symbol.iterator in value)
-}
-
-function toJson(data: unknown): string {
-  // The types promise text; functions and symbols give none.
-  const content = JSON.stringify(data) as string | undefined
-  if (content === undefined) {
-    throw new TypeError(
-      `A handler returned a ${typeof data}, which has no JSON. Return plain data.`,
-    )
-  }
-  // Known by its tag: to name the class would load the platform's whole fetch, a tenth of a small program's start.
-  if (content === '{}' && Object.prototype.toString.call(data) === '[object Response]') {
-    throw new TypeError(
-      'A handler returned a web Response. Return its body, or reply(body, status).',
-    )
-  }
-  return content
+interface StreamHead {
+  readonly status: number
+  /** Bytes; undefined where nobody knows before the end. */
+  readonly length: number | undefined
+  readonly head: () => string[]
 }

@@ -1,4 +1,5 @@
 /** The head of a response, put together. Source: RFC 9110 §6.4.1 and §8.6. */
+import type { AnswerParts } from './answer.js'
 import type { Cors } from './cors.js'
 import { addMissing, hasHeader } from './header-list.js'
 import type { ServerRequest } from './server-request.js'
@@ -29,7 +30,50 @@ export function toHead(cors: Cors, request: ServerRequest, parts: Head): string[
   if (own === undefined || !hasHeader(own, noSniff[0])) head.push(...noSniff)
   head.push(...cors.headersFor(request))
   if (request.responseHeaders !== undefined) addMissing(head, request.responseHeaders)
+  prefixLocation(head, request.basePath)
   return head
+}
+
+/** The same without length and CORS, for interceptors, who may change it. */
+export function toOwnHead(request: ServerRequest, { status, own, type }: Head): string[] {
+  const head = own === undefined ? [] : [...own]
+  if (type !== undefined && !isBodyless(status)) head.push('Content-Type', type)
+  if (!hasHeader(head, noSniff[0])) head.push(...noSniff)
+  if (request.responseHeaders !== undefined) addMissing(head, request.responseHeaders)
+  prefixLocation(head, request.basePath)
+  return head
+}
+
+/** The head of what interceptors let pass: their list, length and CORS, and what was collected on the request since. */
+export function toAnswerHead(
+  cors: Cors,
+  request: ServerRequest,
+  { status, list, collected }: AnswerParts,
+  length: number | undefined,
+): string[] {
+  const head = [...list]
+  if (length !== undefined && !isBodyless(status)) head.push('Content-Length', String(length))
+  head.push(...cors.headersFor(request))
+  const { responseHeaders } = request
+  if (responseHeaders !== undefined) {
+    // An answer that was kept from another request has nothing of this one's.
+    const known = collected.from === responseHeaders ? collected.count : 0
+    addMissing(head, responseHeaders.slice(known))
+  }
+  prefixLocation(head, request.basePath)
+  return head
+}
+
+/** Puts the application's prefix before a `Location` that begins with one slash, unless it has it. */
+export function prefixLocation(head: string[], basePath: string): void {
+  if (basePath === '') return
+  for (let index = 0; index + 1 < head.length; index += 2) {
+    const address = head[index + 1] ?? ''
+    if (!/^location$/i.test(head[index] ?? '') || !/^\/(?![/\\])/.test(address)) continue
+    const isBehind =
+      address.startsWith(basePath) && /^(?:[/?#]|$)/.test(address.slice(basePath.length))
+    if (!isBehind) head[index + 1] = basePath + address
+  }
 }
 
 /** Statuses whose responses end with their head. */

@@ -18,7 +18,11 @@ import type {
 export interface RequestSettings {
   /** Believe `X-Forwarded-For` and `X-Forwarded-Proto`. Default false. */
   readonly trustProxy: boolean
+  /** Before every path: `/api`, or nothing. Default nothing. */
+  readonly basePath?: string
 }
+
+const noBytes = Buffer.alloc(0)
 
 const noSession =
   'request.session is not open on this route. Name `session` or `request` among the arguments of the handler.'
@@ -36,6 +40,8 @@ export class ServerRequest implements HttpRequest {
   readonly pathValues: PathValue[] = []
   /** The parsed body, or `undefined` where there is none or the route reads none. */
   body: unknown = undefined
+  /** The bytes of the body, kept where the handler names `rawBody`; empty where none came. */
+  rawBody: Buffer = noBytes
   /** True once somebody reads the body, so that nobody does twice. */
   bodyRead = false
   /** Milliseconds in which the body has to arrive, while it is waited for. */
@@ -52,8 +58,12 @@ export class ServerRequest implements HttpRequest {
   responseHeaders: string[] | undefined = undefined
   /** True once something has answered: whatever comes later is dropped. */
   answered = false
+  /** True once the walk took too long for its route: what comes later must not be there. */
+  late = false
   /** True once the steps behind the handler have begun: they run once, whoever comes second. */
   finishing = false
+  /** Streams that interceptors have seen: those that are not sent are let go. */
+  flows: object[] | undefined = undefined
   /** Runs once the response is finished or the client is gone, whichever comes first. */
   cleanups: (() => void)[] | undefined = undefined
 
@@ -80,6 +90,11 @@ export class ServerRequest implements HttpRequest {
     this.method = incoming.method ?? 'GET'
     this.url = url
     this.path = mark === -1 ? url : url.slice(0, mark)
+  }
+
+  /** What is before every path of the application; `''` where nothing is. */
+  get basePath(): string {
+    return this.#settings.basePath ?? ''
   }
 
   /** Path parameters by name, converted. */

@@ -15,11 +15,13 @@ export interface PlacedRoute {
  * two such patterns (`/items/<id:int>` and `/items/<slug>`), which OpenAPI cannot say, the later stands under
  * `/items/{slug}#slug`: the fragment keeps them apart, and no client sends it.
  */
-export function placeRoutes(routes: readonly DocumentedRoute[]): PlacedRoute[] {
+export function placeRoutes(routes: readonly DocumentedRoute[], basePath = ''): PlacedRoute[] {
+  const behind = basePath === '' ? 0 : basePath.split('/').length - 1
   const names = new Map<string, readonly string[]>()
   const taken = new Set<string>()
   return routes.map((documented) => {
-    const { method, pattern } = documented.route
+    const { method, pattern: whole } = documented.route
+    const pattern = behind === 0 ? whole : { ...whole, segments: whole.segments.slice(behind) }
     const form = toPath(
       pattern,
       pattern.names.map(() => ''),

@@ -32,6 +32,8 @@ export interface DocumentOptions {
   readonly description?: string | undefined
   /** Where the application is reached. */
   readonly servers: readonly ServerObject[]
+  /** Before every path of the application; the servers name it, and no path does. Default: nothing. */
+  readonly basePath?: string
   /** Descriptions of tags by name; those named here come first. */
   readonly tags?: Readonly<Record<string, string>> | undefined
 }
@@ -44,6 +46,7 @@ export function createDocument(
   routes: readonly DocumentedRoute[],
   options: DocumentOptions,
 ): OpenApiDocument {
+  const { servers, basePath = '' } = options
   const schemas = createSchemas()
   const ids = operationIds(routes)
   const paths: Record<string, PathItemObject> = {}
@@ -53,20 +56,28 @@ export function createDocument(
       docNote(documented.route.controller, documented.route.member),
     ]),
   )
-  for (const { documented, path, names } of placeRoutes(routes)) {
+  for (const { documented, path, names } of placeRoutes(routes, basePath)) {
     const { method } = documented.route
-    const operation = toOperation(documented, { notes, ids, names, schemas })
+    const described = toOperation(documented, { notes, ids, names, schemas })
+    const operation = (documented.documents ?? []).reduce((made, change) => change(made), described)
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
   }
-  const { title, version, description, servers } = options
+  const { title, version, description } = options
   return {
     openapi: '3.1.1',
     info: { title, version, ...(description === undefined ? {} : { description }) },
-    servers: [...servers],
+    servers: servers.map((server) => behind(basePath, server)),
     tags: collectTags(notes, options.tags ?? {}),
     paths,
     components: toComponents(routes, schemas, paths),
   }
+}
+
+/** A server whose address ends with the prefix has it already. */
+function behind(basePath: string, server: ServerObject): ServerObject {
+  const url = server.url.replace(/\/$/, '')
+  if (basePath === '' || url.endsWith(basePath)) return server
+  return { ...server, url: url + basePath }
 }
 
 interface OperationContext {

@@ -1,10 +1,14 @@
 /** What the documentation knows of a route: all of it is decided before, none of it is found out here. */
+import type { OperationObject } from 'openapi3-ts/oas31'
 import type { AccessRule } from '../auth/access.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Route } from '../routing/route.js'
 
 /** Stands for every status from 200 to 299 where classes are given by status. */
 export const anySuccess = 0
+
+/** Makes another operation of an operation. */
+export type DocumentOperation = (operation: OperationObject) => OperationObject
 
 export interface DocumentedRoute {
   readonly route: Route
@@ -17,4 +21,6 @@ export interface DocumentedRoute {
     /** By status; under `anySuccess` the class of every successful answer. */
     readonly returns: ReadonlyMap<number, DeclaredType>
   }
+  /** What decorators of one's own make of the operation, in order. */
+  readonly documents?: readonly DocumentOperation[]
 }

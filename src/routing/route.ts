@@ -34,17 +34,30 @@ export const requestArguments = [
   'headers',
   'cookies',
   'files',
+  'rawBody',
   'session',
   'user',
   'request',
 ] as const
+
+/** What the application says about all routes. */
+export interface RouteContext {
+  /** Before every path: `/api`, or nothing. */
+  readonly basePath: string
+  /** Names of arguments that the application declares itself. */
+  readonly ownArguments: readonly string[]
+}
 
 /**
  * Every route of a controller, in the order of its methods.
  *
  * @param problems takes a class without `@Controller`, faulty patterns and options, unreadable and unknown arguments
  */
-export function collectRoutes(controller: Class, problems: Problem[]): Route[] {
+export function collectRoutes(
+  controller: Class,
+  context: RouteContext,
+  problems: Problem[],
+): Route[] {
   const note = readController(controller)
   if (note === undefined) {
     problems.push({
@@ -57,7 +70,8 @@ export function collectRoutes(controller: Class, problems: Problem[]): Route[] {
   const routes: Route[] = []
   for (const [member, notes] of readRouteNotes(controller)) {
     for (const routeNote of notes) {
-      const route = toRoute({ controller, member, base: note.path, note: routeNote }, problems)
+      const declaration = { controller, member, base: note.path, note: routeNote, context }
+      const route = toRoute(declaration, problems)
       if (route !== undefined) routes.push(route)
     }
   }
@@ -69,19 +83,21 @@ interface Declaration {
   readonly member: string
   readonly base: string
   readonly note: RouteNote
+  readonly context: RouteContext
 }
 
 function toRoute(declaration: Declaration, problems: Problem[]): Route | undefined {
-  const { controller, member, base, note } = declaration
+  const { controller, member, base, note, context } = declaration
   const name = `${controller.name}.${member}`
   const text = joinPaths(base, note.path)
   const where = `${note.method} ${text} (${name})`
   const relative = base !== '' && note.path !== '' && !note.path.startsWith('/')
-  const pattern = parsePattern(relative ? note.path : text, where, problems)
+  const path = context.basePath === '' ? text : joinPaths(context.basePath, text)
+  const pattern = parsePattern(relative ? note.path : path, where, problems)
   refuseUnknownNames(where, note.options, optionNames, problems)
   const argumentNames = readArguments(declaration, name, problems)
   if (pattern === undefined || argumentNames === undefined) return undefined
-  checkArguments(argumentNames, pattern, name, problems)
+  checkArguments(argumentNames, { pattern, name, context }, problems)
   return Object.freeze({
     method: note.method,
     pattern,
@@ -121,20 +137,35 @@ function readArguments(
   return undefined
 }
 
+interface Naming {
+  readonly pattern: Pattern
+  readonly name: string
+  readonly context: RouteContext
+}
+
 function checkArguments(
   names: readonly string[],
-  pattern: Pattern,
-  name: string,
+  { pattern, name, context }: Naming,
   problems: Problem[],
 ): void {
-  const known = [...pattern.names, ...requestArguments]
+  const known = [...pattern.names, ...requestArguments, ...context.ownArguments]
   for (const argument of names) {
     if (known.includes(argument)) continue
-    const remedy = didYouMean(argument, known)
+    const near = didYouMean(argument, known)
+    const remedy = near === '' ? `Arguments: ${known.join(', ')}.` : near
     problems.push({
       code: 'UNKNOWN_ARGUMENT',
       message: `${name}: argument "${argument}" is no path parameter of ${pattern.text}.`,
-      remedy: remedy === '' ? `Arguments: ${known.join(', ')}.` : remedy,
+      remedy: near === '' || looksRenamed(argument) ? `${remedy} ${statedNames}` : remedy,
     })
   }
 }
+
+/** As bundlers rename: `id2`, `id$1`, `_id`, `e`. */
+function looksRenamed(argument: string): boolean {
+  return /^_|[\d$_]$|^.{1,2}$/.test(argument)
+}
+
+/** Bundlers rename arguments, and functions that wrap a method have names of their own. */
+const statedNames =
+  "Where a bundler or a wrapping decorator renamed it, state the names: { args: ['id', 'body'] }."

@@ -67,3 +67,15 @@ export function runInRequest<A, B>(
     synchronous = outer
   }
 }
+
+/** Calls a part of the walk of a request, behind a wait too, so that `currentRequest()` answers it until it first waits. */
+export function callInRequest<R>(request: ServerRequest, work: (request: ServerRequest) => R): R {
+  if (following || synchronous === request) return work(request)
+  const outer = synchronous
+  synchronous = request
+  try {
+    return work(request)
+  } finally {
+    synchronous = outer
+  }
+}

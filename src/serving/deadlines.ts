@@ -3,6 +3,7 @@
  * waiting. The clock ticks at a quarter of the shortest time there is: nothing is ended too soon, nor more than two
  * ticks too late.
  */
+import { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { ServedRoute } from './served-route.js'
 
@@ -11,7 +12,16 @@ export interface Waiting {
   readonly request: ServerRequest
   readonly route: ServedRoute
   /** On the clock of `Deadlines`, in milliseconds. */
-  readonly until: number
+  until: number
+  /** Called in the place of what all others expire by. Must not throw. */
+  readonly expire: (() => void) | undefined
+}
+
+/** A body that does not come is the client's fault, anything else that does not end is ours. */
+export function tooLate({ bodyTime }: ServerRequest): HttpError {
+  return bodyTime === undefined
+    ? new HttpError(503, 'The request took too long.')
+    : new HttpError(408, 'The body did not arrive in time.')
 }
 
 const shortestTick = 5
@@ -34,12 +44,27 @@ export class Deadlines {
   }
 
   /** @returns what to hand to `done` once it is there */
-  wait(request: ServerRequest, route: ServedRoute, milliseconds: number): Waiting {
+  wait(
+    request: ServerRequest,
+    route: ServedRoute,
+    milliseconds: number,
+    expire?: () => void,
+  ): Waiting {
     if (this.#timer === undefined) this.#start()
     // The clock may be a tick behind by now.
-    const waiting = { request, route, until: this.#now + this.#tick + milliseconds }
+    const waiting = { request, route, until: this.#now + this.#tick + milliseconds, expire }
     this.#waiting.add(waiting)
     return waiting
+  }
+
+  /** Milliseconds until it expires. */
+  left({ until }: Waiting): number {
+    return Math.max(0, until - this.#tick - this.#now)
+  }
+
+  /** Gives it another time from now on. */
+  extend(waiting: Waiting, milliseconds: number): void {
+    waiting.until = this.#now + this.#tick + milliseconds
   }
 
   done(waiting: Waiting): void {
@@ -64,7 +89,8 @@ export class Deadlines {
     for (const waiting of this.#waiting) {
       if (waiting.until > this.#now) continue
       this.#waiting.delete(waiting)
-      this.#expire(waiting)
+      if (waiting.expire === undefined) this.#expire(waiting)
+      else waiting.expire()
     }
   }
 }

@@ -16,8 +16,11 @@ import { noSniff } from '../http/response-head.js'
 import { isThenable } from '../core/later.js'
 import { methods, pathFault, type RouteTable } from '../routing/route-table.js'
 import { runInRequest } from './current-request.js'
-import { Deadlines, type Waiting } from './deadlines.js'
+import { Deadlines, tooLate, type Waiting } from './deadlines.js'
+import { letGo } from './replaced-streams.js'
 import type { ServedRoute } from './served-route.js'
+import type { Invoker } from './invoker.js'
+import { walkSurrounded, type WalkSurroundings } from './surrounded-walk.js'
 
 export interface DispatcherOptions {
   readonly table: RouteTable<ServedRoute>
@@ -28,6 +31,8 @@ export interface DispatcherOptions {
   readonly mostUrl: number
   /** Milliseconds of the shortest time that anything may take. */
   readonly shortestTime: number
+  /** Puts those who stand around everything around what has no route; undefined where nobody does. */
+  readonly aroundUnmatched?: ((refuse: Invoker) => ServedRoute) | undefined
 }
 
 export class Dispatcher {
@@ -39,6 +44,8 @@ export class Dispatcher {
   readonly #settings: RequestSettings
   readonly #mostUrl: number
   readonly #deadlines: Deadlines
+  readonly #surroundings: WalkSurroundings
+  readonly #unmatchedRoute: ServedRoute | undefined
 
   constructor(options: DispatcherOptions) {
     this.#table = options.table
@@ -48,6 +55,19 @@ export class Dispatcher {
     this.#mostUrl = options.mostUrl
     this.#deadlines = new Deadlines(options.shortestTime, (waiting) => {
       this.#expire(waiting)
+    })
+    this.#surroundings = {
+      responder: options.responder,
+      deadlines: this.#deadlines,
+      send: (request, route, answer) => {
+        this.#send(request, route, answer)
+      },
+      fail: (request, error) => {
+        this.#fail(request, error)
+      },
+    }
+    this.#unmatchedRoute = options.aroundUnmatched?.((request) => {
+      throw this.#unmatched(request)
     })
   }
 
@@ -66,11 +86,18 @@ export class Dispatcher {
       }
       const route = this.#table.match(request.method, request.path, request.pathValues)
       if (route === undefined) {
-        this.#fail(request, this.#unmatched(request))
+        if (this.#unmatchedRoute === undefined) this.#fail(request, this.#unmatched(request))
+        else runInRequest(request, this.#walkSurrounded, this.#unmatchedRoute, 0)
         return
       }
       request.pathNames = route.pathNames
-      runInRequest(request, this.#run, route, 0)
+      request.route = route.info
+      runInRequest(
+        request,
+        route.surrounded === undefined ? this.#run : this.#walkSurrounded,
+        route,
+        0,
+      )
     } catch (error) {
       this.#fail(request, error)
     }
@@ -98,6 +125,10 @@ export class Dispatcher {
     } catch (error) {
       this.#failRoute(request, route, error)
     }
+  }
+
+  readonly #walkSurrounded = (request: ServerRequest, route: ServedRoute): void => {
+    walkSurrounded(request, route, this.#surroundings)
   }
 
   #waitForStep(
@@ -134,13 +165,10 @@ export class Dispatcher {
     )
   }
 
-  /** A body that does not come is the client's fault, anything else that does not end is ours. */
   #expire({ request, route }: Waiting): void {
-    const late =
-      request.bodyTime === undefined
-        ? new HttpError(503, 'The request took too long.')
-        : new HttpError(408, 'The body did not arrive in time.')
-    this.#failRoute(request, route, late)
+    const error = tooLate(request)
+    request.late = true
+    this.#failRoute(request, route, error)
   }
 
   #finish(request: ServerRequest, route: ServedRoute, result: unknown): void {
@@ -204,6 +232,7 @@ export class Dispatcher {
     }
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
+    letGo(request, result)
     this.#responder.send(request, result, route.rule)
   }
 
@@ -211,6 +240,7 @@ export class Dispatcher {
     if (request.answered) return
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
+    letGo(request, undefined)
     this.#responder.fail(request, error)
   }
 

@@ -1,9 +1,15 @@
 /** Compiles the call of a handler: `controller.show(request.pathValues[0], request.body)`, nothing looked up per request. */
+import { isThenable, type Later } from '../core/later.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { requestArguments, Route } from '../routing/route.js'
+import type { OwnArguments, TakeArgument } from '../seam/own-arguments.js'
+import { callInRequest } from './current-request.js'
 
 /** Calls the handler with its arguments taken from the request. Gives what the handler gives, promises too. */
 export type Invoker = (request: ServerRequest) => unknown
+
+/** The same, with the values of the arguments that are the application's own. */
+export type InvokeWith = (request: ServerRequest, own: readonly unknown[]) => unknown
 
 /** Where each argument is read from. */
 const sources: Readonly<Record<(typeof requestArguments)[number], string>> = {
@@ -12,25 +18,69 @@ const sources: Readonly<Record<(typeof requestArguments)[number], string>> = {
   headers: 'request.headers',
   cookies: 'request.cookies',
   files: 'request.files',
+  rawBody: 'request.rawBody',
   session: 'request.session',
   user: 'request.user',
   request: 'request',
 }
 
-/**
- * @param route its argument names are known: path parameters or names of `sources`
- * @param controller the instance whose method is called
- */
-export function compileInvoker(route: Route, controller: object): Invoker {
+/** What a call is compiled from. */
+export interface Call {
+  /** Its argument names are known: path parameters, names of `sources`, or of `own`. */
+  readonly route: Route
+  /** The instance whose method is called. */
+  readonly controller: object
+  readonly own: OwnArguments
+  /** What happens around the very call, such as a transaction. */
+  readonly inside: (invoke: InvokeWith) => InvokeWith
+}
+
+export function compileInvoker({ route, controller, own: declared, inside }: Call): Invoker {
+  const takes: TakeArgument[] = []
   const values = route.argumentNames.map((name) => {
     const index = route.pattern.names.indexOf(name)
-    return index === -1 ? sources[name as keyof typeof sources] : `request.pathValues[${index}]`
+    if (index !== -1) return `request.pathValues[${index}]`
+    const own = declared.get(name)
+    if (own === undefined) return sources[name as keyof typeof sources]
+    return `own[${takes.push(own) - 1}]`
   })
   // Names come from the route's own source text; the member is quoted, so no text of it can become code.
   const call = `controller[${JSON.stringify(route.member)}](${values.join(', ')})`
+  const parameters = takes.length === 0 ? 'request' : 'request, own'
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- compiled once at bootstrap, from checked names
-  const build = new Function('controller', `return (request) => ${call}`) as (
+  const build = new Function('controller', `return (${parameters}) => ${call}`) as (
     controller: object,
-  ) => Invoker
-  return build(controller)
+  ) => InvokeWith
+  const invoke = inside(build(controller))
+  // Without arguments of its own it is called as it is: what it does not name it does not get.
+  return takes.length === 0 ? (invoke as Invoker) : withOwnArguments(takes, invoke)
+}
+
+function withOwnArguments(takes: readonly TakeArgument[], invoke: InvokeWith): Invoker {
+  return (request) => {
+    const own = takeFrom(0, takes, request, [])
+    return isThenable(own)
+      ? own.then((taken) => callInRequest(request, (same) => invoke(same, taken)))
+      : invoke(request, own)
+  }
+}
+
+/** One after the other, so that nothing is left running where one of them refuses. */
+function takeFrom(
+  index: number,
+  takes: readonly TakeArgument[],
+  request: ServerRequest,
+  taken: unknown[],
+): Later<unknown[]> {
+  for (let at = index; at < takes.length; at++) {
+    const value = takes[at]?.(request)
+    if (isThenable(value)) {
+      return Promise.resolve(value).then((there) => {
+        taken.push(there)
+        return takeFrom(at + 1, takes, request, taken)
+      })
+    }
+    taken.push(value)
+  }
+  return taken
 }

@@ -1,5 +1,7 @@
 /** Routes of the house itself: its documentation, its client's script, files and GraphQL's pages, which no controller declares. */
 import type { Pattern } from '../routing/pattern.js'
+import type { RouteInfo } from '../routing/route-info.js'
+import type { Method } from '../routing/route-table.js'
 import type { Invoker } from './invoker.js'
 import type { ServedRoute, Step } from './served-route.js'
 
@@ -10,6 +12,10 @@ export interface PageRoute {
 
 export interface Page {
   readonly pattern: Pattern
+  /** What interceptors know it by: `documentation`. */
+  readonly name: string
+  /** Default `GET`. */
+  readonly method?: Method
   readonly invoke: Invoker
   /** Milliseconds that the answer may take. */
   readonly timeout: number
@@ -22,12 +28,14 @@ export interface Page {
 }
 
 /** What it answers is sent as it is, with status 200. */
-export function pageRoute({ pattern, invoke, timeout, ...steps }: Page): PageRoute {
-  const { before = [], after = [], notFoundWhenEmpty = false } = steps
+export function pageRoute({ pattern, name, invoke, timeout, ...steps }: Page): PageRoute {
+  const { method = 'GET', before = [], after = [], notFoundWhenEmpty = false } = steps
   const rule = { status: 200, notFoundWhenEmpty }
   const served: ServedRoute = {
     pathNames: pattern.names,
+    info: pageInfo(method, pattern, name),
     before,
+    surrounded: undefined,
     invoke,
     shape: undefined,
     after,
@@ -35,4 +43,17 @@ export function pageRoute({ pattern, invoke, timeout, ...steps }: Page): PageRou
     timeout,
   }
   return { pattern, served }
+}
+
+function pageInfo(method: Method, pattern: Pattern, name: string): RouteInfo {
+  return Object.freeze({
+    method,
+    path: pattern.text,
+    name,
+    controller: undefined,
+    arguments: Object.freeze([]),
+    secured: false,
+    roles: Object.freeze([]),
+    notes: Object.freeze({ get: () => undefined }),
+  })
 }

@@ -1,8 +1,12 @@
 /** A route as the start reads it from its notes, before anything is made of it. */
 import type { AccessRule } from '../auth/access.js'
 import type { Limits } from '../http/limits.js'
+import type { DocumentOperation } from '../openapi/documented-route.js'
 import type { Route } from '../routing/route.js'
+import type { RouteInfo } from '../routing/route-info.js'
+import type { OwnArguments } from '../seam/own-arguments.js'
 import type { DeclaredClasses } from './declared-classes.js'
+import type { PlannedStand } from './interceptors.js'
 import type { RouteChecks } from './route-checks.js'
 
 export interface PlannedRoute {
@@ -14,4 +18,12 @@ export interface PlannedRoute {
   readonly limits: Limits
   readonly classes: DeclaredClasses
   readonly checks: RouteChecks
+  /** What others may know of it. */
+  readonly info: RouteInfo
+  /** Who stands around it, from outside to inside. */
+  readonly stands: readonly PlannedStand[]
+  /** What decorators of one's own make of its operation in the document, from inside to outside. */
+  readonly documents: readonly DocumentOperation[]
+  /** The application's own arguments. */
+  readonly ownArguments: OwnArguments
 }

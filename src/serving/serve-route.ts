@@ -10,8 +10,9 @@ import type { Database } from '../records/database.js'
 import type { Route } from '../routing/route.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
 import type { PlannedRoute } from './planned-route.js'
-import { compileInvoker, type Invoker } from './invoker.js'
-import type { ServedRoute, Step } from './served-route.js'
+import { aroundHandler, noStands, type Stands } from './interceptors.js'
+import { compileInvoker, type InvokeWith } from './invoker.js'
+import { toWalk, type Line, type ServedRoute, type Step } from './served-route.js'
 
 export interface ServeContext {
   readonly gate: Gate
@@ -25,29 +26,38 @@ export interface ServeContext {
 
 /**
  * @param controller the instance whose method is the handler
+ * @param stands who stands around it, by place
  * @returns the route with its steps
  */
 export function serveRoute(
   plan: PlannedRoute,
   controller: object,
   context: ServeContext,
+  stands: Stands = noStands,
 ): ServedRoute {
-  const { route, access, checks } = plan
+  const { route, access, checks, ownArguments } = plan
   const secured = !access.open
   const wanted = new Set(route.argumentNames)
-  const hasSession = wanted.has('session') || wanted.has('request') || access.guard !== undefined
+  const hasSession = usesSession(plan, wanted, stands)
   const hasBody = route.method !== 'GET' && (wantsBody(wanted) || checks.body !== undefined)
+  const inside = (invoke: InvokeWith): InvokeWith => inTransaction(invoke, route, context.database)
+  const invoke = compileInvoker({ route, controller, own: ownArguments, inside })
   return Object.freeze({
     pathNames: route.pattern.names,
-    before: [
+    info: plan.info,
+    ...toWalk([
+      ...stands.gate.map((intercept) => ({ intercept })),
       // A guard may read the session; for everybody else the store is asked only behind the gate.
-      access.guard && openSession(context.sessions),
-      ...admission(plan, context, hasBody),
-      hasSession && access.guard === undefined && openSession(context.sessions),
-      checks.query,
-      hasBody && checks.body,
-    ].filter(isStep),
-    invoke: inTransaction(compileInvoker(route, controller), route, context.database),
+      ...toLines([access.guard && openSession(context.sessions), ...admission(plan, context)]),
+      ...stands.body.map((intercept) => ({ intercept })),
+      ...toLines([
+        hasBody && readWithin(bodyPlan(plan), context.times),
+        hasSession && access.guard === undefined && openSession(context.sessions),
+        checks.query,
+        hasBody && checks.body,
+      ]),
+    ]),
+    invoke: aroundHandler(stands.handler, invoke),
     shape: checks.returns,
     after: [
       hasSession && saveSession(context.sessions),
@@ -61,38 +71,53 @@ export function serveRoute(
   })
 }
 
+/** Whoever gets the request may read its session: handlers, guards, interceptors, and arguments of the application's own. */
+function usesSession(
+  { route, access, ownArguments }: PlannedRoute,
+  wanted: ReadonlySet<string>,
+  { body, handler }: Stands,
+): boolean {
+  if (wanted.has('session') || wanted.has('request') || access.guard !== undefined) return true
+  if (body.length > 0 || handler.length > 0) return true
+  return route.argumentNames.some((name) => ownArguments.has(name))
+}
+
 /** What the handler throws takes back all that it did; so does a promise of it that rejects, or comes too late. */
-function inTransaction(invoke: Invoker, route: Route, database: Database | undefined): Invoker {
+function inTransaction(
+  invoke: InvokeWith,
+  route: Route,
+  database: Database | undefined,
+): InvokeWith {
   if (route.options.transaction !== true || database === undefined) return invoke
-  return (request) =>
+  return (request, own) =>
     database.transaction(async () => {
-      const result = await invoke(request)
+      const result = await invoke(request, own)
       // The client was told 503 meanwhile: what came too late must not be there.
-      if (request.answered) throw new HttpError(503)
+      if (request.answered || request.late) throw new HttpError(503)
       return result
     })
 }
 
 /** A body is read only for handlers that can see it. */
 function wantsBody(wanted: ReadonlySet<string>): boolean {
-  return wanted.has('body') || wanted.has('files') || wanted.has('request')
+  return ['body', 'files', 'rawBody', 'request'].some((name) => wanted.has(name))
 }
 
 /**
- * The gate, then the body: who is not let in is refused before a byte of it is read. Only where the application takes
- * a `formToken` for a credential, a request without Authorization has its body read first.
+ * Who is not let in is refused before a byte of the body is read. Only where the application takes a `formToken` for a
+ * credential, a request without Authorization has its body read here.
  */
-function admission(plan: PlannedRoute, context: ServeContext, hasBody: boolean): Step[] {
-  const { access, route, checks } = plan
-  const body: BodyPlan = { limits: plan.limits, declared: checks.body !== undefined }
-  const read = readWithin(body, context.times)
-  if (access.open) {
-    const asksWho = route.argumentNames.includes('user')
-    return [...(asksWho ? [recognise(context.gate)] : []), ...(hasBody ? [read] : [])]
-  }
+function admission(plan: PlannedRoute, context: ServeContext): Step[] {
+  const { access, route } = plan
+  if (access.open) return route.argumentNames.includes('user') ? [recognise(context.gate)] : []
   const admit: Step = (request) => promiseOf(context.gate.admit(request, access))
-  if (!context.formToken || route.method === 'GET') return hasBody ? [admit, read] : [admit]
-  return [admitByEither(body, context, admit), ...(hasBody ? [read] : [])]
+  if (!context.formToken || route.method === 'GET') return [admit]
+  return [admitByEither(bodyPlan(plan), context, admit)]
+}
+
+function bodyPlan({ limits, checks, route }: PlannedRoute): BodyPlan {
+  const keepsBytes = route.argumentNames.includes('rawBody')
+  return { limits, declared: checks.body !== undefined, keepsBytes }
 }
 
 /** The answer depends on who asks: a token that comes says it, also where none is needed. */
@@ -148,6 +173,10 @@ function rotateToken(gate: Gate): Step {
 /** What has to be waited for, of what may have been done at once. */
 export function promiseOf(pending: void | Promise<void>): Promise<void> | undefined {
   return pending instanceof Promise ? pending : undefined
+}
+
+function toLines(steps: readonly (Step | false | undefined)[]): Line[] {
+  return steps.filter(isStep).map((step) => ({ step }))
 }
 
 function isStep(candidate: Step | false | undefined): candidate is Step {

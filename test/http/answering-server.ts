@@ -4,7 +4,8 @@ import { connect, type AddressInfo } from 'node:net'
 import { createCors, type CorsOptions } from '../../src/http/cors.js'
 import type { Log } from '../../src/core/log.js'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createResponder, type Responder, type ResultRule } from '../../src/http/responder.js'
+import { createResponder, type Responder } from '../../src/http/responder.js'
+import type { ResultRule } from '../../src/http/result.js'
 
 export const plainRule: ResultRule = { status: 200, notFoundWhenEmpty: false }
 

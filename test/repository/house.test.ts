@@ -12,6 +12,7 @@ const floors: Readonly<Record<string, number>> = {
   http: 3,
   auth: 4,
   sessions: 4,
+  seam: 4,
   openapi: 5,
   records: 6,
   graphql: 7,

@@ -58,13 +58,14 @@ async function readByType(request: ServerRequest, plan: BodyPlan): Promise<void>
     refuseOtherCharset(type)
     await readWhole(request, plan, reader)
   } else if (type?.essence === multipart) {
+    if (plan.keepsBytes === true) throw unreadType([...readers.keys()])
     refuseOtherCharset(type)
     const boundary = readBoundary(type)
     announcedLength(request.incoming, plan.limits.multipart)
     askForBody(request)
     await readMultipart(request, plan, boundary)
   } else if (plan.declared) {
-    throw new HttpError(415, `Send ${[...readers.keys(), multipart].join(', ')}.`)
+    throw unreadType([...readers.keys(), multipart])
   } else await readWhole(request, plan, readRaw)
 }
 
@@ -99,6 +100,7 @@ function accept(request: ServerRequest, plan: BodyPlan, reader: BodyReader, byte
     if (plan.declared) throw bodyRequired()
     return
   }
+  if (plan.keepsBytes === true) request.rawBody = bytes
   request.body = reader(bytes)
   takeFormToken(request)
 }
@@ -106,6 +108,10 @@ function accept(request: ServerRequest, plan: BodyPlan, reader: BodyReader, byte
 /** A client that waits for `100 Continue` gets it here: the body is wanted. */
 function askForBody({ incoming, outgoing }: ServerRequest): void {
   if (incoming.headers.expect?.toLowerCase() === '100-continue') outgoing.writeContinue?.()
+}
+
+function unreadType(types: readonly string[]): HttpError {
+  return new HttpError(415, `Send ${types.join(', ')}.`)
 }
 
 function bodyRequired(): HttpError {

@@ -1,0 +1,39 @@
+/** Who stands around the whole application: the `use` of `bootstrap`, and interceptors of modules that stand everywhere. */
+import type { Problem } from '../errors/declaration-error.js'
+import { resolveClass } from '../metadata/class-reference.js'
+import type { InterceptorClass } from '../seam/interceptor.js'
+import type { PlannedStand } from '../serving/interceptors.js'
+import type { Parts } from './module.js'
+import type { Settings } from './options.js'
+import { planUse, type UseList } from './plan-seam.js'
+
+export interface ApplicationUse {
+  /** Around every route, outside of what modules list. */
+  readonly outside: readonly UseList[]
+  /** Around what has no route, and around pages of the framework. */
+  readonly pages: readonly PlannedStand[]
+}
+
+export function planApplicationUse(
+  { use }: Settings,
+  { useLists }: Parts,
+  problems: Problem[],
+): ApplicationUse {
+  const everywhere = useLists.map((list) => pick(list, true)).filter((list) => list.use.length > 0)
+  const outside = [{ where: 'bootstrap', use }, ...everywhere]
+  const pages = outside
+    .flatMap((list) => planUse(list, problems))
+    .filter(({ place }) => place === 'gate')
+  return { outside, pages }
+}
+
+/** What modules list for their own routes alone. */
+export function forOwnRoutes(lists: readonly UseList[]): UseList[] {
+  return lists.map((list) => pick(list, false))
+}
+
+function pick({ where, use }: UseList, everywhere: boolean): UseList {
+  const isEverywhere = (reference: UseList['use'][number]): boolean =>
+    (resolveClass(reference) as InterceptorClass | undefined)?.everywhere === true
+  return { where, use: use.filter((reference) => isEverywhere(reference) === everywhere) }
+}

@@ -1,0 +1,70 @@
+/** Makes every route of a planned application ready to serve: its own ones, and the pages of the framework behind them. */
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { RouteTable } from '../routing/route-table.js'
+import { makeStands, type FindInterceptor } from '../serving/interceptors.js'
+import type { Invoker } from '../serving/invoker.js'
+import { serveRoute, type ServeContext } from '../serving/serve-route.js'
+import { surround, type ServedRoute } from '../serving/served-route.js'
+import { docsRoutes } from './docs-routes.js'
+import { graphqlRoutes } from './graphql-routes.js'
+import type { ApplicationPlan } from './plan-application.js'
+
+export interface FilledTable {
+  readonly table: RouteTable<ServedRoute>
+  /** Puts those who stand around everything around what has no route; undefined where nobody does. */
+  readonly aroundUnmatched: ((refuse: Invoker) => ServedRoute) | undefined
+}
+
+/** @throws {DeclarationError} with every interceptor and decorator that cannot stand around a route */
+export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledTable {
+  const problems: Problem[] = []
+  const find: FindInterceptor = (type) => plan.container.get(type)
+  const table = new RouteTable<ServedRoute>()
+  for (const planned of plan.routes) {
+    const { route } = planned
+    const controller = plan.container.get(route.controller)
+    const stands = makeStands(planned.stands, planned.info, find, problems)
+    table.add(route.method, route.pattern, serveRoute(planned, controller, context, stands))
+  }
+  addPages(table, plan, context, (served) => {
+    const { gate } = makeStands(plan.pageStands, served.info, find, problems)
+    return surround(served, gate)
+  })
+  const { gate } = makeStands(plan.pageStands, undefined, find, problems)
+  if (problems.length > 0) throw new DeclarationError(problems)
+  const aroundUnmatched = (refuse: Invoker): ServedRoute =>
+    surround(unmatchedRoute(refuse, plan.settings.times.handler), gate)
+  return { table, aroundUnmatched: gate.length === 0 ? undefined : aroundUnmatched }
+}
+
+/** Behind the application's own routes, which win where both have a path. */
+function addPages(
+  table: RouteTable<ServedRoute>,
+  { settings, document, graphql, folders }: ApplicationPlan,
+  context: ServeContext,
+  around: (served: ServedRoute) => ServedRoute,
+): void {
+  const { basePath, docs, limits, times } = settings
+  const pages = docsRoutes(docs, document, { gate: context.gate, timeout: times.handler, basePath })
+  for (const { method, pattern, served } of graphqlRoutes(graphql, context, { limits, basePath })) {
+    table.add(method, pattern, around(served))
+  }
+  for (const { pattern, served } of [...pages, ...folders]) {
+    table.add('GET', pattern, around(served))
+  }
+}
+
+/** What stands for a route where there is none. */
+function unmatchedRoute(refuse: Invoker, timeout: number): ServedRoute {
+  return {
+    pathNames: [],
+    info: undefined,
+    before: [],
+    surrounded: undefined,
+    invoke: refuse,
+    shape: undefined,
+    after: [],
+    rule: { status: 200, notFoundWhenEmpty: false },
+    timeout,
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Whose `use` covers whose routes. A module's covers its own routes and those of the modules that it imports; a package's
+ * counts as if the module that imports it had written it.
+ */
+import type { Class } from '../metadata/note.js'
+import type { UseList } from './plan-seam.js'
+
+/** A module in the graph of imports. */
+export interface ModuleNode {
+  readonly imports: readonly Class[]
+  readonly controllers: readonly Class[]
+  /** Made by `createModule`. */
+  readonly isPackage: boolean
+  readonly use: UseList
+}
+
+type Modules = ReadonlyMap<Class, ModuleNode>
+
+/** @returns for each controller the lists that cover it, those of importing modules first */
+export function useByController(modules: Modules, root: Class): Map<Class, readonly UseList[]> {
+  const order = importersFirst(modules, root)
+  const covered = coveredModules(modules, order)
+  const lists = new Map<Class, readonly UseList[]>()
+  for (const controller of order.flatMap((module) => modules.get(module)?.controllers ?? [])) {
+    const homes = order.filter((module) => modules.get(module)?.controllers.includes(controller))
+    const around = order.filter((module) => homes.some((home) => covered.get(module)?.has(home)))
+    lists.set(
+      controller,
+      around.flatMap((module) => modules.get(module)?.use ?? []),
+    )
+  }
+  return lists
+}
+
+/** For each module those whose routes its `use` covers. */
+function coveredModules(
+  modules: Modules,
+  order: readonly Class[],
+): ReadonlyMap<Class, ReadonlySet<Class>> {
+  const own = new Map(order.map((module) => [module, reachable(modules, module, () => true)]))
+  const covered = new Map(order.map((module) => [module, new Set(own.get(module))]))
+  for (const importer of order) {
+    // A package of a package counts for whoever imports the outer one, too.
+    const isPackage = (module: Class): boolean => modules.get(module)?.isPackage === true
+    for (const imported of reachable(modules, importer, isPackage)) {
+      for (const module of own.get(importer) ?? []) covered.get(imported)?.add(module)
+    }
+  }
+  return covered
+}
+
+/** The module, and what it imports directly or through others, as far as `goOn` lets. */
+function reachable(
+  modules: Modules,
+  from: Class,
+  goOn: (module: Class) => boolean,
+): ReadonlySet<Class> {
+  const found = new Set([from])
+  for (const module of found) {
+    for (const imported of modules.get(module)?.imports ?? [])
+      if (goOn(imported)) found.add(imported)
+  }
+  return found
+}
+
+/** Each module before those that it imports, packages first; otherwise as they are written. */
+function importersFirst(modules: Modules, root: Class): Class[] {
+  const order: Class[] = []
+  const seen = new Set<Class>()
+  const visit = (module: Class): void => {
+    if (seen.has(module)) return
+    seen.add(module)
+    const imports = modules.get(module)?.imports.toReversed() ?? []
+    const isPackage = (imported: Class): boolean => modules.get(imported)?.isPackage === true
+    // The list is turned around in the end.
+    for (const imported of imports) if (!isPackage(imported)) visit(imported)
+    for (const imported of imports) if (isPackage(imported)) visit(imported)
+    order.push(module)
+  }
+  visit(root)
+  return order.reverse()
+}

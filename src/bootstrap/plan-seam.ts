@@ -1,0 +1,195 @@
+/**
+ * Who stands around a route: reads `use` of the application and its modules, `@Use` and decorators of one's own into one
+ * list, from outside to inside. Nothing is made yet; what is wrong becomes a problem.
+ */
+import type { AccessRule } from '../auth/access.js'
+import type { Problem } from '../errors/declaration-error.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
+import type { Class } from '../metadata/note.js'
+import type { DocumentOperation } from '../openapi/documented-route.js'
+import type { RouteInfo } from '../routing/route-info.js'
+import type { Route } from '../routing/route.js'
+import {
+  isPlace,
+  places,
+  type Interceptor,
+  type InterceptorClass,
+  type Place,
+} from '../seam/interceptor.js'
+import type { DecoratorProblem, DecoratorSpecification } from '../seam/own-decorator.js'
+import { readStands, type OwnStand, type Stand } from '../seam/stands.js'
+import type { PlannedStand } from '../serving/interceptors.js'
+
+/** Interceptors as `use` lists them, with who lists them. */
+export interface UseList {
+  /** `bootstrap` or `AppModule`. */
+  readonly where: string
+  readonly use: readonly (ClassReference<Interceptor> | undefined)[]
+}
+
+/** What the seam knows of a route. */
+export interface PlannedSeam {
+  readonly info: RouteInfo
+  readonly stands: readonly PlannedStand[]
+  readonly documents: readonly DocumentOperation[]
+}
+
+/** @param lists who stands around the route's controller as a whole, from outside to inside */
+export function planSeam(
+  route: Route,
+  access: AccessRule,
+  lists: readonly UseList[],
+  problems: Problem[],
+): PlannedSeam {
+  const { onClass, onMethod } = readStands(route.controller, route.member)
+  const written = [...onClass, ...onMethod]
+  const info = toInfo(route, access, [...onMethod, ...onClass])
+  const stands = lists.flatMap((list) => planUse(list, problems))
+  const documents: DocumentOperation[] = []
+  for (const stand of written) {
+    if ('interceptor' in stand) {
+      stands.push(
+        ...planUse({ where: `@Use of ${route.name}`, use: [stand.interceptor] }, problems),
+      )
+      continue
+    }
+    const where = `@${stand.decorator.decoratorName} on ${route.name}`
+    const specification = readSpecification(stand, where, problems)
+    if (specification === undefined) continue
+    runCheck(specification, { where, info }, problems)
+    if (specification.document !== undefined) documents.unshift(specification.document)
+    const build = specification.intercept
+    const place = readPlace(where, specification.before, problems)
+    if (build !== undefined) stands.push({ place, where, build })
+  }
+  return { info, stands, documents }
+}
+
+/** The interceptors of a list, with their places. */
+export function planUse({ where, use }: UseList, problems: Problem[]): PlannedStand[] {
+  return use.flatMap((reference, index) => {
+    const interceptor = resolveClass(reference)
+    if (interceptor === undefined) {
+      problems.push({
+        code: 'NOT_AN_INTERCEPTOR',
+        message: `${where}: use[${index}] is no class.`,
+        remedy:
+          'Name the class of an interceptor; in an import cycle write a thunk, () => TheClass.',
+      })
+      return []
+    }
+    const { before } = interceptor as InterceptorClass
+    return [{ place: readPlace(interceptor.name, before, problems), interceptor }]
+  })
+}
+
+/** The classes among the stands, each once: the container makes them. */
+export function interceptorClasses(stands: Iterable<PlannedStand>): Class[] {
+  const classes = new Set<Class>()
+  for (const stand of stands) if ('interceptor' in stand) classes.add(stand.interceptor)
+  return [...classes]
+}
+
+/** True for interceptors that stand around everything, wherever they are listed. */
+export function standsEverywhere(stand: PlannedStand): boolean {
+  return 'interceptor' in stand && (stand.interceptor as InterceptorClass).everywhere === true
+}
+
+function readPlace(where: string, before: unknown, problems: Problem[]): Place {
+  if (before === undefined) return 'handler'
+  if (isPlace(before)) return before
+  problems.push({
+    code: 'INTERCEPTOR_PLACE',
+    message: `${where}: before is ${typeof before === 'string' ? `"${before}"` : typeof before}.`,
+    remedy: `Write one of ${places.map((place) => `'${place}'`).join(', ')}.`,
+  })
+  return 'handler'
+}
+
+const specificationNames: Readonly<Record<keyof DecoratorSpecification, true>> = {
+  before: true,
+  check: true,
+  document: true,
+  intercept: true,
+}
+
+function readSpecification(
+  { specify }: OwnStand,
+  where: string,
+  problems: Problem[],
+): DecoratorSpecification | undefined {
+  const refuse = (what: string, remedy: string): void => {
+    problems.push({ code: 'DECORATOR_SPECIFICATION', message: `${where}: ${what}.`, remedy })
+  }
+  const remedy = 'Give { before, check, document, intercept }; each may be left out.'
+  let given: unknown
+  try {
+    given = specify()
+  } catch (error) {
+    refuse(`its specification throws: ${textOf(error)}`, 'Correct it.')
+    return undefined
+  }
+  if (typeof given !== 'object' || given === null) {
+    refuse('it has no specification', remedy)
+    return undefined
+  }
+  refuseUnknownNames(where, given, specificationNames, problems)
+  for (const name of ['check', 'document', 'intercept'] as const) {
+    const member = (given as Record<string, unknown>)[name]
+    if (member !== undefined && typeof member !== 'function') {
+      refuse(`${name} is no function`, remedy)
+      return undefined
+    }
+  }
+  return given
+}
+
+function runCheck(
+  { check }: DecoratorSpecification,
+  { where, info }: { readonly where: string; readonly info: RouteInfo },
+  problems: Problem[],
+): void {
+  if (check === undefined) return
+  let found: unknown
+  try {
+    found = check(info)
+  } catch (error) {
+    problems.push({
+      code: 'DECORATOR_SPECIFICATION',
+      message: `${where}: check throws: ${textOf(error)}.`,
+      remedy: 'Return a list of { message, remedy }.',
+    })
+    return
+  }
+  for (const { message, remedy } of (found ?? []) as readonly DecoratorProblem[]) {
+    problems.push({
+      code: 'DECORATOR_CHECK',
+      message: `${where}: ${message.replace(/\.$/, '')}.`,
+      remedy: remedy ?? '',
+    })
+  }
+}
+
+function textOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
+}
+
+/** @param nearest the method's stands before its class's: what the nearest says of a decorator counts */
+function toInfo(route: Route, access: AccessRule, nearest: readonly Stand[]): RouteInfo {
+  return Object.freeze({
+    method: route.method,
+    path: route.pattern.text,
+    name: route.name,
+    controller: route.controller,
+    arguments: route.argumentNames,
+    secured: !access.open,
+    roles: access.roles,
+    notes: Object.freeze({
+      get: (decorator: object) => {
+        const own = nearest.find((stand) => 'decorator' in stand && stand.decorator === decorator)
+        return (own as OwnStand | undefined)?.args as never
+      },
+    }),
+  })
+}

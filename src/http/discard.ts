@@ -1,0 +1,27 @@
+/** Lets go of what comes when there is nobody to send it to. */
+import { isAnswer } from './answer.js'
+import { toChunkSource, type ChunkSource } from './chunk-source.js'
+import { EventStream } from './events.js'
+import { Reply } from './reply.js'
+
+/** Cancels the stream in what was returned, if there is one. Never throws. */
+export function discard(result: unknown): void {
+  const body = bodyOf(result)
+  if (typeof body !== 'object' || body === null) return
+  try {
+    toSource(body)?.cancel()
+  } catch {
+    // A locked web stream: whoever reads it lets it go.
+  }
+}
+
+/** What is in a reply or an answer, else the value itself. */
+export function bodyOf(value: unknown): unknown {
+  return value instanceof Reply || isAnswer(value) ? (value as { body: unknown }).body : value
+}
+
+/** @returns undefined for what is no stream */
+export function toSource(body: object): ChunkSource | undefined {
+  if (body instanceof EventStream) return body.source
+  return toChunkSource(body instanceof Blob ? body.stream() : body)
+}

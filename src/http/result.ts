@@ -1,0 +1,130 @@
+/** From what a handler returned to what is sent: status, headers and a body of text, bytes or a stream. Source: decisions, Responses. */
+import { HttpError } from '../errors/http-error.js'
+import type { Later } from '../core/later.js'
+import { canFlow, toBytes } from './chunk-source.js'
+import { EventStream } from './events.js'
+import { FileBody, openFile } from './file-reply.js'
+import { addMissing } from './header-list.js'
+import { Reply } from './reply.js'
+import type { Head } from './response-head.js'
+import type { ServerRequest } from './server-request.js'
+
+/** What the route says about its answers. */
+export interface ResultRule {
+  /** For what is returned without a status of its own. 200, where the route says nothing else. */
+  readonly status: number
+  /** The route declares what it returns: undefined or null is then 404 `{ error }` instead of 204. */
+  readonly notFoundWhenEmpty: boolean
+}
+
+/** What is sent. */
+export interface Content extends Head {
+  /** Text, bytes, a blob or a stream. `''` where there is none. */
+  readonly body: string | Uint8Array | object
+}
+
+const jsonType = 'application/json; charset=utf-8'
+const textType = 'text/plain; charset=utf-8'
+const binaryType = 'application/octet-stream'
+
+/**
+ * @returns at once for all but files, which are opened
+ * @throws what cannot be sent: a value without JSON, an error that was returned, 404 for nothing
+ */
+export function toContent(
+  request: ServerRequest,
+  result: unknown,
+  rule: ResultRule,
+): Later<Content> {
+  const reply = result instanceof Reply ? (result as Reply) : undefined
+  const body = reply === undefined ? result : reply.body
+  if (body === undefined || body === null) return toEmpty(reply, rule)
+  if (reply === undefined && result instanceof Error) throw result
+  const status = reply?.status ?? rule.status
+  const head = { status, own: reply?.headers }
+  const type = reply?.mediaType
+  if (typeof body === 'string') {
+    return { ...head, type: type ?? textType, length: Buffer.byteLength(body), body }
+  }
+  const bytes = toBytes(body)
+  if (bytes !== undefined) {
+    return { ...head, type: type ?? binaryType, length: bytes.length, body: bytes }
+  }
+  if (body instanceof FileBody) return toFile(request, body, reply, status)
+  if (typeof body === 'object') {
+    const flowing = toFlow(body, reply, status)
+    if (flowing !== undefined) return flowing
+  }
+  rememberData(body)
+  const text = toJson(body)
+  return { ...head, type: type ?? jsonType, length: Buffer.byteLength(text), body: text }
+}
+
+function toEmpty(reply: Reply | undefined, rule: ResultRule): Content {
+  if (reply?.status === undefined && rule.notFoundWhenEmpty) throw new HttpError(404)
+  const status = reply?.status ?? (rule.status === 200 ? 204 : rule.status)
+  return { status, own: reply?.headers, type: reply?.mediaType, length: 0, body: '' }
+}
+
+function toFlow(body: object, reply: Reply | undefined, status: number): Content | undefined {
+  const head = { status, own: reply?.headers, body }
+  const type = reply?.mediaType
+  if (body instanceof EventStream) return { ...head, type, length: reply?.length }
+  if (body instanceof Blob) {
+    const blobType = body.type === '' ? binaryType : body.type
+    return { ...head, type: type ?? blobType, length: body.size }
+  }
+  return canFlow(body) ? { ...head, type: type ?? binaryType, length: reply?.length } : undefined
+}
+
+function toFile(
+  request: ServerRequest,
+  body: FileBody,
+  reply: Reply | undefined,
+  ruled: number,
+): Promise<Content> {
+  return openFile(request, body).then((opened) => {
+    const own = [...(reply?.headers ?? [])]
+    addMissing(own, opened.headers)
+    const status = opened.status === 200 ? ruled : opened.status
+    const type = reply?.mediaType ?? opened.type
+    return { status, own, type, length: opened.length, body: opened.stream }
+  })
+}
+
+/** Prototypes of instances that turned out to be data: nothing but JSON. Checked inputs are such, classes of records too. */
+const dataPrototypes = new WeakSet<object>()
+
+function rememberData(body: unknown): void {
+  if (typeof body !== 'object' || body === null) return
+  const prototype = Object.getPrototypeOf(body) as object | null
+  if (prototype !== null) dataPrototypes.add(prototype)
+}
+
+/** Lists, plain objects and instances known to be data: nearly every answer. One of them may still be an iterable. */
+export function isPlainData(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return true
+  const prototype = Object.getPrototypeOf(value) as object | null
+  if (prototype !== Object.prototype && (prototype === null || !dataPrototypes.has(prototype))) {
+    return false
+  }
+  return !(Symbol.asyncIterator in value) && !(Symbol.iterator in value)
+}
+
+export function toJson(data: unknown): string {
+  // The types promise text; functions and symbols give none.
+  const content = JSON.stringify(data) as string | undefined
+  if (content === undefined) {
+    throw new TypeError(
+      `A handler returned a ${typeof data}, which has no JSON. Return plain data.`,
+    )
+  }
+  // Known by its tag: to name the class would load the platform's whole fetch, a tenth of a small program's start.
+  if (content === '{}' && Object.prototype.toString.call(data) === '[object Response]') {
+    throw new TypeError(
+      'A handler returned a web Response. Return its body, or reply(body, status).',
+    )
+  }
+  return content
+}

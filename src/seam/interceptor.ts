@@ -1,0 +1,51 @@
+/**
+ * Interceptors: what stands around handlers without belonging to one. An interceptor is a provider; one instance serves
+ * all requests. Written where `@Use`, a module or `bootstrap` names it, called by the walk.
+ */
+import type { Answer } from '../http/answer.js'
+import type { HttpRequest } from '../http/request.js'
+import type { RouteInfo } from '../routing/route-info.js'
+
+/** The places on the walk, from outside to inside. */
+export const places = ['gate', 'body', 'handler'] as const
+
+/**
+ * Where an interceptor stands. Before the `'gate'` nothing is known but the route; before the `'body'` the caller is
+ * known and no byte of the body is read; before the `'handler'` the input is checked.
+ */
+export type Place = (typeof places)[number]
+
+/**
+ * Goes on to what stands further inside, once: who calls it again gets the same.
+ *
+ * Before gate and body it gives an `Answer`, whatever made it, and never rejects. Before the handler it gives the value
+ * that the handler returned, not yet shaped, and throws what was thrown inside.
+ */
+export interface Next {
+  <Result = Answer>(): Promise<Result>
+}
+
+/** Stands around the handlers of the routes that it is written at. */
+export interface Interceptor {
+  /** Asked once a route, at the start: false, and its requests cost nothing. Default: every route. */
+  applies?(route: RouteInfo): boolean
+  /**
+   * @returns what is answered: what `next()` gave, or anything that a handler may return
+   */
+  intercept(request: HttpRequest, next: Next): unknown
+}
+
+/** A class of interceptors, with where they stand; `'handler'` where it says nothing. */
+export interface InterceptorClass {
+  readonly before?: Place
+  /** Stands around what has no route, too, and around pages of the framework, wherever it is written. Default false. */
+  readonly everywhere?: boolean
+}
+
+/** One call on the walk. */
+export type Intercept = (request: HttpRequest, next: Next) => unknown
+
+/** True for `'gate'`, `'body'` and `'handler'`. */
+export function isPlace(value: unknown): value is Place {
+  return places.includes(value as Place)
+}

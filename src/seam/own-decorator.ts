@@ -1,0 +1,71 @@
+/**
+ * `createDecorator`: decorators of one's own that act, check and document. What is written becomes a note; the start reads
+ * it, checks it and joins what is wrong to its report. See docs/extending.md.
+ */
+import type { OperationObject } from 'openapi3-ts/oas31'
+import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import type { NotedDecorator, RouteInfo } from '../routing/route-info.js'
+import type { Intercept, Place } from './interceptor.js'
+import { addStands, type OwnStand } from './stands.js'
+
+/** What `check` finds. */
+export interface DecoratorProblem {
+  /** What is wrong, as the end of a sentence about the handler: `caches GET only`. */
+  readonly message: string
+  /** What to do about it. */
+  readonly remedy?: string
+}
+
+/** What a decorator of one's own does. Every part may be left out. */
+export interface DecoratorSpecification {
+  /** Where `intercept` stands. Default `'handler'`. */
+  readonly before?: Place
+  /** Asked at the start, once a route; what it finds stops the start. */
+  readonly check?: (route: RouteInfo) => readonly DecoratorProblem[]
+  /** Makes the operation of the OpenAPI document that stands for the route. */
+  readonly document?: (operation: OperationObject) => OperationObject
+  /** Called at the start, once a route; what it gives is called with each request. */
+  readonly intercept?: (route: RouteInfo) => Intercept
+}
+
+/** A decorator for methods and classes, bare where it takes nothing. */
+export type OwnDecorator<Arguments extends readonly unknown[]> = NotedDecorator<Arguments> &
+  ((...args: Arguments) => AnyDecorator) &
+  (Arguments extends readonly [] ? AnyDecorator : unknown)
+
+/**
+ * Makes a decorator of one's own. On a class it counts for each of its routes.
+ *
+ * @param name as it is written, for messages: `CacheFor`
+ * @param specify makes the specification from the decorator's arguments; called at the start
+ */
+export function createDecorator<Arguments extends readonly unknown[]>(
+  name: string,
+  specify: (...args: Arguments) => DecoratorSpecification,
+): OwnDecorator<Arguments> {
+  const decorator = (...args: unknown[]): AnyDecorator | undefined => {
+    // With one class alone it may be either: it is an argument, where the decorator takes one.
+    const isArgument = args.length === 1 && specify.length > 0
+    const isBare =
+      !isArgument &&
+      decorate(args, (target) => {
+        addStands(target, `@${name}`, [toStand([])])
+      })
+    if (isBare) return undefined
+    const stand = toStand(args)
+    return toDecorator((target) => {
+      addStands(target, `@${name}`, [stand])
+    })
+  }
+  const own = Object.assign(decorator, { decoratorName: name }) as OwnDecorator<Arguments>
+  const toStand = (args: readonly unknown[]): OwnStand => {
+    let made: { readonly specification: unknown } | undefined
+    const make = (): unknown => specify(...(args as unknown as Arguments))
+    return {
+      decorator: own,
+      args: Object.freeze([...args]),
+      specify: () => (made ??= { specification: make() }).specification,
+    }
+  }
+  return own
+}

@@ -1,0 +1,67 @@
+/** `@Use`: who stands around the handlers of a class, or of a method. Notes only; `createDecorator` writes into the same list. */
+import type { ClassReference } from '../metadata/class-reference.js'
+import { toDecorator, type AnyDecorator, type DecoratorTarget } from '../metadata/dialect.js'
+import { createClassNote, createMemberNote, lineage, type Class } from '../metadata/note.js'
+import type { NotedDecorator } from '../routing/route-info.js'
+import type { Interceptor } from './interceptor.js'
+
+/** An interceptor by its class. */
+export interface NamedStand {
+  readonly interceptor: ClassReference<Interceptor> | undefined
+}
+
+/** A decorator of one's own, as it was written. */
+export interface OwnStand {
+  readonly decorator: NotedDecorator<readonly unknown[]>
+  readonly args: readonly unknown[]
+  /** Makes the specification, once. May throw. */
+  readonly specify: () => unknown
+}
+
+export type Stand = NamedStand | OwnStand
+
+const onClasses = createClassNote<readonly Stand[]>('stands')
+const onMethods = createMemberNote<readonly Stand[]>('stands')
+
+/**
+ * Lets interceptors stand around a handler, or around every handler of a class; the first is the outermost. They need not
+ * be listed as providers.
+ */
+export function Use(...interceptors: readonly ClassReference<Interceptor>[]): AnyDecorator {
+  return toDecorator((target) => {
+    addStands(
+      target,
+      '@Use',
+      interceptors.map((interceptor) => ({ interceptor })),
+    )
+  })
+}
+
+/** Decorators run from the bottom up: each puts itself before what is there. */
+export function addStands(
+  { owner, member, place, isStatic }: DecoratorTarget,
+  name: string,
+  stands: readonly Stand[],
+): void {
+  if (member === undefined) {
+    onClasses.write(owner, [...stands, ...(onClasses.readOwn(owner) ?? [])])
+    return
+  }
+  if (place !== 'method' || isStatic) {
+    throw new TypeError(
+      `${name} on ${owner.name}.${member}: it belongs before a class or a method.`,
+    )
+  }
+  onMethods.update(owner, member, (before = []) => [...stands, ...before])
+}
+
+/** Those of a handler, from outside to inside: its class's, a base's first, and its own. */
+export function readStands(
+  controller: Class,
+  member: string,
+): { readonly onClass: readonly Stand[]; readonly onMethod: readonly Stand[] } {
+  return {
+    onClass: lineage(controller).flatMap((ancestor) => onClasses.readOwn(ancestor) ?? []),
+    onMethod: onMethods.read(controller, member) ?? [],
+  }
+}

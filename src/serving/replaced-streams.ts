@@ -1,0 +1,38 @@
+/** Streams that an interceptor got and may put something else in the place of: when the answer is out, they are let go. */
+import { canFlow } from '../http/chunk-source.js'
+import { bodyOf, discard } from '../http/discard.js'
+import { EventStream } from '../http/events.js'
+import type { ServerRequest } from '../http/server-request.js'
+
+/** Remembers the stream in what goes outward; nothing where there is none. */
+export function keepFlow(request: ServerRequest, value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  const body = bodyOf(value)
+  if (typeof body !== 'object' || body === null) return
+  if (!(body instanceof EventStream) && !canFlow(body)) return
+  if (request.answered) {
+    discard(body)
+    return
+  }
+  request.flows ??= []
+  if (!request.flows.includes(body)) request.flows.push(body)
+}
+
+/**
+ * Lets go of the remembered streams but the one that is sent. Only when the answer is out, since it may be made of them:
+ * a stream that was compressed is read until then.
+ */
+export function letGo(request: ServerRequest, sent: unknown): void {
+  if (request.flows === undefined) return
+  const kept = bodyOf(sent)
+  for (const flow of request.flows) {
+    if (flow === kept) continue
+    if (request.outgoing.destroyed || request.outgoing.writableFinished) discard(flow)
+    else {
+      request.onFinished(() => {
+        discard(flow)
+      })
+    }
+  }
+  request.flows = undefined
+}

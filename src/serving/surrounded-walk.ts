@@ -1,0 +1,193 @@
+/**
+ * The walk of a route that somebody stands around before the gate or before the body. The lines are those of
+ * `dispatcher.ts`, nested: who stands around the rest gets its answer by `next()`, made and not yet sent.
+ *
+ *   access log ─ next() ─▶ gate ─▶ limiter ─ next() ─▶ body, checks, handler, shape, session, token
+ *        ◀──────── Answer ─────────────◀──────── Answer ────────────────┘
+ *
+ * In: a request and its route, whose `surrounded` has the lines. Out: one answer for `send`. Only the dispatcher begins
+ * such a walk; routes that nobody surrounds never come here.
+ */
+import type { Answer } from '../http/answer.js'
+import { isAnswer, PreparedAnswer } from '../http/answer.js'
+import { discard } from '../http/discard.js'
+import type { Responder } from '../http/responder.js'
+import type { ServerRequest } from '../http/server-request.js'
+import type { Intercept, Next } from '../seam/interceptor.js'
+import { callInRequest } from './current-request.js'
+import { tooLate, type Deadlines, type Waiting } from './deadlines.js'
+import { keepFlow } from './replaced-streams.js'
+import type { Line, ServedRoute } from './served-route.js'
+
+/** Milliseconds that interceptors have for what took too long inside of them. */
+const grace = 1000
+
+export interface WalkSurroundings {
+  readonly responder: Responder
+  readonly deadlines: Deadlines
+  /** Sends the answer, unless something was sent already. */
+  readonly send: (request: ServerRequest, route: ServedRoute, answer: Answer) => void
+  /** Answers what took too long outside of everything. */
+  readonly fail: (request: ServerRequest, error: unknown) => void
+}
+
+/** Takes a request through a surrounded route. */
+export function walkSurrounded(
+  request: ServerRequest,
+  route: ServedRoute,
+  surroundings: WalkSurroundings,
+): void {
+  new SurroundedWalk(request, route, surroundings).begin()
+}
+
+/** Somebody waits for what is further inside. */
+interface Inside {
+  readonly resolve: (answer: Answer) => void
+  /** False once he was told that it took too long. */
+  open: boolean
+}
+
+/** For whom nobody waits any more. */
+const nobodys: Answer = new PreparedAnswer({
+  status: 503,
+  list: [],
+  body: null,
+  length: undefined,
+  collected: { from: undefined, count: 0 },
+})
+
+class SurroundedWalk {
+  readonly #request: ServerRequest
+  readonly #route: ServedRoute
+  readonly #lines: readonly Line[]
+  readonly #house: WalkSurroundings
+  /** Who waits, from outside to inside. */
+  readonly #insides: Inside[] = []
+  #waiting: Waiting
+
+  constructor(request: ServerRequest, route: ServedRoute, house: WalkSurroundings) {
+    this.#request = request
+    this.#route = route
+    this.#lines = route.surrounded ?? []
+    this.#house = house
+    this.#waiting = this.#watch(route.timeout)
+  }
+
+  begin(): void {
+    void this.#walk(0, undefined).then((answer) => {
+      this.#house.deadlines.done(this.#waiting)
+      this.#house.send(this.#request, this.#route, answer)
+    })
+  }
+
+  /** From a line on, to the answer. Never rejects. */
+  async #walk(from: number, inside: Inside | undefined): Promise<Answer> {
+    const request = this.#request
+    const isOver = (): boolean => inside?.open === false || request.answered
+    try {
+      for (let index = from; index < this.#lines.length; index++) {
+        const line = this.#lines[index]
+        if (line === undefined) break
+        if ('intercept' in line) return await this.#ask(line.intercept, index + 1)
+        const pending = callInRequest(request, line.step)
+        if (pending !== undefined) await this.#waitFor(pending)
+        if (isOver()) return nobodys
+      }
+      const result = await callInRequest(request, this.#route.invoke)
+      keepFlow(request, result)
+      if (isOver()) return nobodys
+      const shaped = this.#route.shape === undefined ? result : this.#route.shape(result)
+      await this.#finish()
+      return await this.#prepare(shaped)
+    } catch (error) {
+      return isOver() ? nobodys : await this.#answerFailure(error)
+    }
+  }
+
+  async #ask(intercept: Intercept, inside: number): Promise<Answer> {
+    let running: Promise<Answer> | undefined
+    const next = (): Promise<Answer> => (running ??= this.#goInside(inside))
+    const result = await callInRequest(this.#request, (request) => intercept(request, next as Next))
+    if (isAnswer(result)) return result
+    if (running === undefined) await this.#finish()
+    return await this.#prepare(result)
+  }
+
+  #goInside(from: number): Promise<Answer> {
+    const request = this.#request
+    if (request.late || request.answered) return Promise.resolve(nobodys)
+    return new Promise((resolve) => {
+      const inside: Inside = { resolve, open: true }
+      this.#insides.push(inside)
+      void this.#walk(from, inside).then((answer) => {
+        keepFlow(request, answer)
+        if (!inside.open) {
+          discard(answer)
+          return
+        }
+        this.#insides.splice(this.#insides.indexOf(inside), 1)
+        resolve(answer)
+      })
+    })
+  }
+
+  /** The time for the body is not the handler's. */
+  async #waitFor(pending: Promise<void>): Promise<void> {
+    const { deadlines } = this.#house
+    const request = this.#request
+    if (request.bodyTime === undefined) {
+      await pending
+      return
+    }
+    const left = deadlines.left(this.#waiting)
+    deadlines.extend(this.#waiting, request.bodyTime)
+    try {
+      await pending
+    } finally {
+      request.bodyTime = undefined
+      deadlines.extend(this.#waiting, left)
+    }
+  }
+
+  /** The steps behind the handler, once. */
+  async #finish(): Promise<void> {
+    if (this.#request.finishing) return
+    this.#request.finishing = true
+    for (const step of this.#route.after) await callInRequest(this.#request, step)
+  }
+
+  async #prepare(result: unknown): Promise<Answer> {
+    return await this.#house.responder.prepare(this.#request, result, this.#route.rule)
+  }
+
+  async #answerFailure(error: unknown): Promise<Answer> {
+    try {
+      await this.#finish()
+      return this.#house.responder.prepareFailure(this.#request, error)
+    } catch (cause) {
+      return this.#house.responder.prepareFailure(this.#request, cause)
+    }
+  }
+
+  #watch(milliseconds: number): Waiting {
+    return this.#house.deadlines.wait(this.#request, this.#route, milliseconds, () => {
+      this.#expire()
+    })
+  }
+
+  /** Whoever waits innermost is told; who stands around it has a moment to let that pass. */
+  #expire(): void {
+    const request = this.#request
+    const error = tooLate(request)
+    request.late = true
+    request.bodyTime = undefined
+    const inside = this.#insides.pop()
+    if (inside === undefined) {
+      this.#house.fail(request, error)
+      return
+    }
+    inside.open = false
+    this.#waiting = this.#watch(Math.min(grace, this.#route.timeout))
+    void this.#answerFailure(error).then(inside.resolve)
+  }
+}
