@@ -6,10 +6,32 @@ import type { MethodDefinition, Parser, Pattern, Program } from 'acorn'
 export type ArgumentNames = { readonly names: readonly string[] } | { readonly unreadable: string }
 
 /**
+ * The names of a handler's arguments. A function that another decorator put in the method's place says them itself; where
+ * it takes whatever comes (`(...args)`, `arguments`, a bound function, a proxy), they are those of the method.
+ *
+ * @param current what is called
+ * @param declared the method as its class declares it
+ */
+export function readHandlerNames(current: unknown, declared: unknown): ArgumentNames {
+  const read = readArgumentNames(current)
+  if (current === declared || declared === undefined) return read
+  const own = readArgumentNames(declared)
+  if (!('names' in read)) return own
+  if (read.names.length > 0 || !('names' in own) || own.names.length === 0) return read
+  if (/\barguments\b/.test(Function.prototype.toString.call(current))) return own
+  return {
+    unreadable: `is wrapped by a function without arguments, so that ${own.names.join(', ')} would be undefined`,
+  }
+}
+
+/**
  * @param method a method of a class; also a function a decorator put in its place
  */
 export function readArgumentNames(method: unknown): ArgumentNames {
   const source = Function.prototype.toString.call(method)
+  // What a proxy or a bound function passes on nobody can read.
+  if (/\{\s*\[native code\]\s*\}\s*$/.test(source))
+    return { unreadable: 'has no readable source text' }
   const simple = simpleSignature.exec(source)
   if (simple?.[1] !== undefined) {
     return {

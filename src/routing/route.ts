@@ -3,7 +3,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { Class } from '../metadata/note.js'
-import { readArgumentNames } from './argument-names.js'
+import { readArgumentNames, readHandlerNames } from './argument-names.js'
 import { readController } from './controller.js'
 import { joinPaths, parsePattern, type Pattern } from './pattern.js'
 import type { Method } from './route-table.js'
@@ -127,7 +127,11 @@ function readArguments(
   problems: Problem[],
 ): readonly string[] | undefined {
   if (note.options.args !== undefined) return Object.freeze([...note.options.args])
-  const read = readArgumentNames((controller.prototype as Record<string, unknown>)[member])
+  const { owner, method } = note.declared
+  const current = (controller.prototype as Record<string, unknown>)[member]
+  // A subclass that overrides the method says its own names.
+  const isOverridden = current !== (owner.prototype as Record<string, unknown>)[member]
+  const read = isOverridden ? readArgumentNames(current) : readHandlerNames(current, method)
   if ('names' in read) return Object.freeze([...read.names])
   problems.push({
     code: 'UNREADABLE_ARGUMENTS',

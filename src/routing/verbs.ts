@@ -35,6 +35,8 @@ export interface RouteNote {
   /** Behind the controller's path; `''` where the route has none of its own. */
   readonly path: string
   readonly options: RouteOptions
+  /** The method as its class declares it, and where: another decorator may put a function in its place. */
+  readonly declared: { readonly owner: Class; readonly method: unknown }
 }
 
 /** Written bare (`@Get`), or called with a path, options or both. A method may carry several. */
@@ -69,7 +71,9 @@ function createVerb(method: Method): Verb {
     if (member === undefined || place !== 'method') {
       throw new TypeError(`@${titleCase(method)} on ${owner.name}: it belongs before a method.`)
     }
-    const note = Object.freeze({ method, path, options })
+    // The compiler puts what wraps the method into the class when all decorators of the method have run.
+    const declared = { owner, method: (owner.prototype as Record<string, unknown>)[member] }
+    const note = Object.freeze({ method, path, options, declared })
     routeNotes.update(owner, member, (before = []) => [note, ...before])
   }
   return ((...args: unknown[]): AnyDecorator | undefined => {

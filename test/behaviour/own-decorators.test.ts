@@ -1,0 +1,265 @@
+/** Source: decisions, "Second storey: the seam": Decorators. */
+import { describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  createDecorator,
+  DeclarationError,
+  Get,
+  Module,
+  Post,
+  type AnyDecorator,
+  type BootstrapOptions,
+  type DecoratorSpecification,
+  type HttpRequest,
+  type Next,
+} from '../../src/index.js'
+
+const quiet: BootstrapOptions = { listen: false, logger: false, env: { APP_API_KEY: 'operator' } }
+
+const built: string[] = []
+
+const CacheFor = createDecorator('CacheFor', (seconds: number) => ({
+  check: (route) =>
+    route.method === 'GET'
+      ? []
+      : [{ message: 'caches GET only', remedy: 'Move it to a GET route.' }],
+  document: (operation) => ({
+    ...operation,
+    description: `${operation.description ?? ''} Kept for ${seconds} s.`.trim(),
+  }),
+  intercept: (route) => {
+    built.push(`${route.path} ${seconds}`)
+    let kept: Promise<unknown> | undefined
+    return (_request, next) => (kept ??= next())
+  },
+}))
+
+const Bare = createDecorator('Bare', () => ({
+  before: 'gate',
+  intercept: () => async (_request: HttpRequest, next: Next) => {
+    const answer = await next()
+    answer.headers.set('Bare', '1')
+    return answer
+  },
+}))
+
+let calls = 0
+
+@Bare
+@CacheFor(5)
+@Controller('/rates')
+class RateController {
+  @Get('/') rates() {
+    return { calls: ++calls }
+  }
+  @Get('/own')
+  @CacheFor(60)
+  own() {
+    return { calls: ++calls }
+  }
+  @Get('/plain')
+  @Bare
+  plain() {
+    return { calls: ++calls }
+  }
+}
+
+@Module({ controllers: [RateController] })
+class RateModule {}
+
+/** @returns the report of an application with one route that the decorator stands at */
+async function reportOf(decorator: AnyDecorator, verb: (path?: string) => AnyDecorator = Get) {
+  @Controller('/faulty')
+  class FaultyController {
+    @decorator
+    @verb('/')
+    act() {
+      return 1
+    }
+  }
+  @Module({ controllers: [FaultyController] })
+  class FaultyModule {}
+  const failure: unknown = await bootstrap(FaultyModule, quiet).catch((error: unknown) => error)
+  if (!(failure instanceof DeclarationError)) throw new Error('It started.')
+  return failure.message
+}
+
+function specified(specification: unknown): AnyDecorator {
+  return createDecorator('Odd', () => specification as DecoratorSpecification)()
+}
+
+describe('decorators of one’s own', () => {
+  it('intercept is called once a route; on a class it acts for each, outside the method’s own', async () => {
+    await using app = await bootstrap(RateModule, quiet)
+    expect(built).toEqual(['/rates 5', '/rates/own 5', '/rates/own 60', '/rates/plain 5'])
+    expect((await app.inject('/rates')).json()).toEqual({ calls: 1 })
+    expect((await app.inject('/rates')).json()).toEqual({ calls: 1 })
+    expect((await app.inject('/rates/own')).json()).toEqual({ calls: 2 })
+    expect((await app.inject('/rates')).headers.bare).toBe('1')
+  })
+
+  it('document changes the operation of its route, the method’s first', async () => {
+    await using app = await bootstrap(RateModule, quiet)
+    expect(app.openapi.paths?.['/rates']?.get?.description).toBe('Kept for 5 s.')
+    expect(app.openapi.paths?.['/rates/own']?.get?.description).toBe('Kept for 60 s. Kept for 5 s.')
+  })
+
+  it('notes.get gives the arguments, [] where there are none, undefined where it is not', async () => {
+    const seen: unknown[] = []
+    const Reading = createDecorator('Reading', () => ({
+      check: (route) => {
+        seen.push(route.notes.get(CacheFor), route.notes.get(Bare), route.notes.get(Reading))
+        return []
+      },
+    }))
+    @Controller('/notes')
+    class NoteController {
+      @Reading
+      @Bare
+      @Get('/')
+      bare() {
+        return 1
+      }
+      @Reading()
+      @CacheFor(60)
+      @Get('/cached')
+      cached() {
+        return 1
+      }
+    }
+    @Module({ controllers: [NoteController] })
+    class NoteModule {}
+    await using app = await bootstrap(NoteModule, quiet)
+    expect(app.routes).toHaveLength(2)
+    expect(seen).toEqual([undefined, [], [], [60], undefined, []])
+  })
+
+  it('a problem of check names the decorator, the handler and the message', async () => {
+    const report = await reportOf(CacheFor(60), Post)
+    expect(report).toContain(
+      '@CacheFor on FaultyController.act: caches GET only.  Move it to a GET route.',
+    )
+  })
+
+  it.each<[string, unknown, string]>([
+    [
+      'a check that throws',
+      {
+        check: () => {
+          throw new Error('no clock')
+        },
+      },
+      '@Odd on FaultyController.act: check throws: no clock.',
+    ],
+    ['an unknown member', { intercepts: () => undefined }, 'intercepts'],
+    ['a wrong place', { before: 'route', intercept: () => () => 1 }, 'before is "route"'],
+    ['an intercept that gives no function', { intercept: () => 7 }, 'intercept gives no function'],
+    ['no specification', undefined, 'it has no specification'],
+  ])('%s is a fault at the start', async (_what, specification, expected) => {
+    expect(await reportOf(specified(specification))).toContain(expected)
+  })
+})
+
+/** As people write them: a function in the place of the method. */
+function wrapWith(wrap: (method: (...args: never[]) => unknown) => unknown): AnyDecorator {
+  return ((_target: object, _member: string, descriptor: PropertyDescriptor) => {
+    descriptor.value = wrap(descriptor.value as (...args: never[]) => unknown)
+  }) as unknown as AnyDecorator
+}
+
+type Method = (this: unknown, ...args: unknown[]) => unknown
+
+const wrappers: readonly [string, (method: Method) => unknown][] = [
+  [
+    'rest arguments',
+    (method) =>
+      function (this: unknown, ...args: unknown[]) {
+        return method.apply(this, args)
+      },
+  ],
+  [
+    'arguments',
+    (method) =>
+      function (this: unknown) {
+        // eslint-disable-next-line prefer-rest-params -- as older code wraps
+        return method.apply(this, [...arguments] as unknown[])
+      },
+  ],
+  ['a proxy', (method) => new Proxy(method, {})],
+]
+
+describe('a function that wraps a method', () => {
+  it.each(wrappers)(
+    '%s keep the names of the arguments, above and below the verb',
+    async (_name, wrap) => {
+      const Wrapped = wrapWith(wrap as never)
+      @Controller('/wrapped')
+      class WrappedController {
+        @Wrapped
+        @Get('/above/<id:int>')
+        above(id: number, query: object) {
+          return { id, query }
+        }
+        @Get('/below/<id:int>')
+        @Wrapped
+        below(id: number, query: object) {
+          return { id, query }
+        }
+      }
+      @Module({ controllers: [WrappedController] })
+      class WrappedModule {}
+      await using app = await bootstrap(WrappedModule, quiet)
+      for (const path of ['above', 'below']) {
+        expect((await app.inject(`/wrapped/${path}/7?a=1`)).json()).toEqual({
+          id: 7,
+          query: { a: '1' },
+        })
+      }
+    },
+  )
+
+  it.each<[string, (method: Method) => unknown]>([
+    [
+      'no arguments at all',
+      (method) =>
+        function (this: unknown) {
+          return method.call(this)
+        },
+    ],
+    [
+      'names of its own',
+      (method) =>
+        function (this: unknown, first: unknown) {
+          return method.call(this, first)
+        },
+    ],
+  ])('with %s it is refused, and the message names args', async (_name, wrap) => {
+    const Wrapped = wrapWith(wrap as never)
+    @Controller('/refused')
+    class RefusedController {
+      @Get('/<id:int>')
+      @Wrapped
+      show(id: number) {
+        return id
+      }
+    }
+    @Module({ controllers: [RefusedController] })
+    class RefusedModule {}
+    await expect(bootstrap(RefusedModule, quiet)).rejects.toThrow(
+      /RefusedController\.show.*args: \[/,
+    )
+  })
+
+  it('bundled code that renamed id to id2 is told of args', async () => {
+    @Controller('/bundled')
+    class BundledController {
+      @Get('/<id:int>') show(id2: number) {
+        return id2
+      }
+    }
+    @Module({ controllers: [BundledController] })
+    class BundledModule {}
+    await expect(bootstrap(BundledModule, quiet)).rejects.toThrow(/"id2".*args: \[/)
+  })
+})
