@@ -9,6 +9,7 @@ const config: Config = {
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
     '^filigree$': '<rootDir>/src/index.ts',
+    '^filigree/client/events$': '<rootDir>/client/events.ts',
     '^filigree/client$': '<rootDir>/client/index.ts',
   },
   transform: {

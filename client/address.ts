@@ -14,7 +14,9 @@ export const toAddress = (base: string, path: string, options: RequestOptions): 
   const { params = {}, path: values } = options
   if (values) path = fill(path, values)
   if (!/^\w+:\//.test(path)) {
-    path = base.replace(/\/+$/, '') + path.replace(base ? /^[/\\\s]*/ : /^[/\\\s]+/, '/')
+    path = path
+      ? base.replace(/\/+$/, '') + path.replace(base ? /^[/\\\s]*/ : /^[/\\\s]+/, '/')
+      : base
   }
   // Dates become ISO 8601 and `undefined` null, as in a body.
   const query = plain(params) as Record<string, string | null | (string | null)[]>
@@ -39,7 +41,7 @@ export const toAddress = (base: string, path: string, options: RequestOptions): 
 const fill = (path: string, values: NonNullable<RequestOptions['path']>): string =>
   path.replace(/[<{](\w+):?(\w*)[>}]/g, (_, name: string, kind: string) => {
     const value = (values[name] ?? '') as string
-    if (/^$|(^|\/)\.\.?(\/|$)/.test(value)) throw Error('path.' + name)
+    if (/^$|(^|\/)\.\.?(\/|$)/.test(value)) throw Error('No path.' + name)
     return encodeURIComponent(value).replace(kind == 'path' ? /%2F/g : '/', '/')
   })
 

@@ -26,7 +26,7 @@ export const isJson = (value: unknown): boolean =>
 export const encodeBody = (draft: Draft, token: string | false | undefined): void => {
   const { headers, body } = draft
   if (draft.method == 'GET') delete headers['Content-Type']
-  else if (isJson(body) || (token && body == null)) {
+  else if (isJson(body) || (body as Date | undefined)?.toJSON || (token && body == null)) {
     headers['Content-Type'] ??= 'application/json'
     draft.body = JSON.stringify(body ?? {})
     // Of all JSON only an object with something or nothing in it sorts after its own brace.

@@ -1,5 +1,6 @@
 /** A `fetch` that tries again. Source: decisions, "Browser client"; RFC 9110 §9.2.2 (idempotent methods) and §10.2.3 (Retry-After). */
 import type { Fetch } from './options.js'
+import { wait } from './wait.js'
 
 export interface RetryOptions {
   /** How often a request is sent at most, the first time included. Default 3. */
@@ -69,20 +70,4 @@ function readRetryAfter(value: string | null): number | undefined {
   if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000
   const date = Date.parse(value)
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
-}
-
-/** @throws the signal's reason once it is aborted */
-async function wait(milliseconds: number, signal: AbortSignal | null | undefined): Promise<void> {
-  signal?.throwIfAborted()
-  await new Promise<void>((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal?.reason as Error)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, milliseconds)
-    signal?.addEventListener('abort', stop, { once: true })
-  })
 }

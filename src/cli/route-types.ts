@@ -1,5 +1,6 @@
 /** Says what a route takes and answers, as types that refer to the application's own. Contract: head of client/routes.ts. */
 import type { PlannedRoute } from '../serving/planned-route.js'
+import { anySuccess } from '../openapi/documented-route.js'
 import { readShape } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import { resolveClass } from '../metadata/class-reference.js'
@@ -35,7 +36,7 @@ export function referredClasses(routes: readonly PlannedRoute[]): ReferredClasse
     const type = generatedFor(route) ?? declaringClass(route)
     if (!required.has(type)) required.set(type, routeKey(route))
     if (generatedFor(route) !== undefined) continue
-    for (const declared of [classes.query, classes.body]) {
+    for (const declared of [classes.query, classes.body, ...sentClasses(classes)]) {
       if (declared !== undefined) optional.add(declared.type)
     }
   }
@@ -57,11 +58,30 @@ export function toRouteLine(planned: PlannedRoute, nameOf: NameOf): RouteLine {
     const member = `${controller}[${quote(route.member)}]`
     put('params', argumentType('query', { route, declared: classes.query, member }, nameOf))
     put('body', bodyType({ route, declared: classes.body, member }, nameOf))
-    const result = `ReturnType<${member}>`
-    // An absent value is answered 404.
-    put('result', classes.returns.size > 0 ? `NonNullable<Awaited<${result}>>` : result)
+    put('result', sentType(planned, member, nameOf))
   }
   return { key: routeKey(route), members }
+}
+
+/** The classes of successful answers. */
+function sentClasses({ returns }: PlannedRoute['classes']): readonly DeclaredType[] {
+  return [...returns].flatMap(([status, declared]) =>
+    status === anySuccess || (status >= 200 && status < 300) ? [declared] : [],
+  )
+}
+
+/** What is sent: the declared classes without what they hide; the handler's own type where they have no names. */
+function sentType({ classes }: PlannedRoute, member: string, nameOf: NameOf): string {
+  const result = `ReturnType<${member}>`
+  if (classes.returns.size === 0) return result
+  const types = sentClasses(classes).map(({ type, list }) => {
+    const name = nameOf(type)
+    if (name === undefined) return undefined
+    return list ? listOf(outputType(name, type)) : outputType(name, type)
+  })
+  if (types.length > 0 && !types.includes(undefined)) return [...new Set(types)].join(' | ')
+  // An absent value is answered 404.
+  return `NonNullable<Awaited<${result}>>`
 }
 
 /** As the controller spells it, in angle brackets or braces, without a slash at the end. */

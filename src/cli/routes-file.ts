@@ -1,6 +1,7 @@
 /** Writes the file of `filigree types`: imports, the interface of all routes, and the types that stand for what JSON leaves out. */
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { Class } from '../metadata/note.js'
+import { queryHelpers, writeQueries } from './queries-text.js'
 import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.js'
 
 /** Where a class is imported from, as the file says it. */
@@ -15,16 +16,24 @@ export interface RoutesFile {
   readonly command: string
   readonly routes: readonly PlannedRoute[]
   readonly imports: ReadonlyMap<Class, NamedImport>
+  /** Adds options for TanStack Query, which are code: the file is a module then. */
+  readonly tanstack: boolean
 }
 
 /** The routes in the order of declaration, the imports in the order of their first use; ends with a newline. */
-export function writeRoutesFile({ command, routes, imports }: RoutesFile): string {
+export function writeRoutesFile({ command, routes, imports, tanstack }: RoutesFile): string {
   const names = new Names(imports)
   const lines = routes.map((planned) => writeLine(toRouteLine(planned, names.nameOf)))
   const body = `export interface Routes {\n${lines.join('')}}\n`
   const used = helpers.filter(({ name }) => body.includes(`${name}<`)).map(({ text }) => text)
   const head = `// Written by \`${command}\`. Changes are lost: run it again.\n`
-  return [head + names.writeImports(), body, ...used].filter((part) => part !== '').join('\n')
+  const client = tanstack
+    ? "/* eslint-disable */\nimport type { Client } from 'filigree/client'\n"
+    : ''
+  const queries = tanstack ? [writeQueries(routes), queryHelpers] : []
+  return [head + client + names.writeImports(), body, ...queries, ...used]
+    .filter((part) => part !== '')
+    .join('\n')
 }
 
 /** `unknown` stays: a handler that takes anything is sent anything. */
@@ -48,7 +57,18 @@ type Defaulted<T, Names extends PropertyKey> = unknown extends T
 /** Names that the file uses itself, and what a class without a name is called. A class of such a name gets another here. */
 const taken = [
   'default',
-  ...['Routes', 'Without', 'Defaulted', 'Parameters', 'ReturnType', 'NonNullable', 'Awaited'],
+  ...[
+    'Routes',
+    'Client',
+    'Rest1',
+    'Rest2',
+    'Without',
+    'Defaulted',
+    'Parameters',
+    'ReturnType',
+    'NonNullable',
+    'Awaited',
+  ],
   ...['Partial', 'Pick', 'Omit', 'PropertyKey', 'FormData'],
 ]
 

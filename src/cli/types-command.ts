@@ -12,12 +12,13 @@ import { writeRoutesFile, type NamedImport } from './routes-file.js'
 import type { Command } from './command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
-const usage = `filigree types [module.js] [--out routes.d.ts] [--source src --built dist] [--check]
+const usage = `filigree types [module.js] [--out routes.d.ts] [--source src --built dist] [--tanstack] [--check]
   Writes the routes of an application as an interface for createClient<Routes>(); nothing is started.
   module.js         as for filigree openapi; the controllers of its application are exported
   --out file        where to, and what the imports in it are relative to; default: standard output
   --source, --built what lies in the folder --built is imported from where its source lies in --source;
                     default: the built files, which need their declarations beside them
+  --tanstack        adds createQueries(client), options for TanStack Query; --out then names a .ts file
   --check           writes nothing, and exits with 1 where the file is not what would be written`
 
 export const typesCommand: Command = { usage, run }
@@ -50,18 +51,22 @@ interface Arguments {
   readonly out: string | undefined
   readonly source: string | undefined
   readonly built: string | undefined
+  readonly tanstack: boolean
   readonly check: boolean
 }
 
 function readArguments(args: readonly string[]): Arguments {
   const { values, positionals } = parse(args)
-  const { out, source, built, check = false } = values
+  const { out, source, built, tanstack = false, check = false } = values
   if (positionals.length > 1) throw new UsageError('it takes one module.')
   if (check && out === undefined) throw new UsageError('--check needs --out, the file to look at.')
   if ((source === undefined) !== (built === undefined)) {
     throw new UsageError('--source and --built go together: --source src --built dist.')
   }
-  return { path: positionals[0], out, source, built, check }
+  if (tanstack && out?.endsWith('.d.ts') === true) {
+    throw new UsageError('--tanstack writes code: name a .ts file, --out queries.ts.')
+  }
+  return { path: positionals[0], out, source, built, tanstack, check }
 }
 
 function parse(args: readonly string[]) {
@@ -73,6 +78,7 @@ function parse(args: readonly string[]) {
         out: { type: 'string' },
         source: { type: 'string' },
         built: { type: 'string' },
+        tanstack: { type: 'boolean' },
         check: { type: 'boolean' },
       },
     })
@@ -105,11 +111,12 @@ function toText({ routes, places, path, given, cwd }: Text): string {
     const file = isPackage ? from : toSpecifier(folder, toSource(from, given, cwd))
     imports.set(type, { from: file, name })
   }
-  return writeRoutesFile({ command: toCommand(path, given, cwd), routes, imports })
+  const { tanstack } = given
+  return writeRoutesFile({ command: toCommand(path, given, cwd), routes, imports, tanstack })
 }
 
 /** The same however the paths were spelled, so that the same file is written. */
-function toCommand(path: string, { out, source, built }: Arguments, cwd: string): string {
+function toCommand(path: string, { out, source, built, tanstack }: Arguments, cwd: string): string {
   const named = [
     ['', path],
     ['--out ', out],
@@ -119,7 +126,7 @@ function toCommand(path: string, { out, source, built }: Arguments, cwd: string)
   const words = named.flatMap(([option, value]) =>
     value === undefined ? [] : [option + toPosix(relative(cwd, resolve(cwd, value)))],
   )
-  return ['filigree types', ...words].join(' ')
+  return ['filigree types', ...words, ...(tanstack ? ['--tanstack'] : [])].join(' ')
 }
 
 function toSource(file: string, { source, built }: Arguments, cwd: string): string {

@@ -8,6 +8,7 @@ import { runCommand } from '../../src/cli/run-command.js'
 import { root, runNode } from '../openapi/command.js'
 import { AppModule } from './routes/app.js'
 import { callItems, callOrders } from './routes/calls.js'
+import { callQueries } from './routes/query-calls.js'
 import type { Routes } from './routes/routes.js'
 
 const shop = 'test/cli/routes/app.ts'
@@ -112,6 +113,30 @@ describe('filigree types', () => {
       gone: null,
       count: 2,
       customers: [],
+    })
+  })
+
+  it('writes options for TanStack Query that ask the application', async () => {
+    const out = 'test/cli/routes/queries.ts'
+    const check = await runIn(root, shop, '--out', out, '--tanstack', '--check')
+    expect(check).toEqual({ code: 0, out: '', err: '' })
+    await using app = await bootstrap(AppModule, {
+      port: 0,
+      host: '127.0.0.1',
+      logger: false,
+      database: `sqlite:${join(folder, 'app.db')}`,
+      env: {},
+    })
+    expect(await callQueries(app.url)).toEqual({
+      name: 'Lamp',
+      list: 1,
+      made: { name: 'Lamp', count: 1 },
+      gone: null,
+      refused: 'function',
+      keys: [
+        ['GET /items/{id:int}', { path: { id: 7 } }],
+        ['GET /items', { params: { q: 'desk' } }],
+      ],
     })
   })
 

@@ -23,6 +23,8 @@ describe('baseUrl', () => {
     ['https://shop.example', '/items', 'https://shop.example/items'],
     ['https://shop.example/v1/', 'items', 'https://shop.example/v1/items'],
     ['/', '/items', '/items'],
+    ['https://shop.example/v1/', '', 'https://shop.example/v1/'],
+    ['/api', '', '/api'],
     ['/api', 'https://other.example/items', 'https://other.example/items'],
   ])('%s and %s make %s', async (baseUrl, path, address) => {
     expect(await addressOf(path, { baseUrl })).toBe(address)
@@ -119,7 +121,7 @@ describe('path', () => {
     ['/docs/<id:path>', { id: 'a/.' }],
   ])('refuses %s with %j, which would be another route', async (pattern, path) => {
     const { fetch, calls } = recordFetch()
-    await expect(createClient({ fetch }).get(pattern, { path })).rejects.toThrow(/^path\.id$/)
+    await expect(createClient({ fetch }).get(pattern, { path })).rejects.toThrow(/^No path\.id$/)
     expect(calls).toEqual([])
   })
 

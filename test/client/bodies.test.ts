@@ -34,6 +34,7 @@ describe('a body', () => {
     ['an empty list', [], '[]'],
     ['a number', 5, '5'],
     ['a boolean', false, 'false'],
+    ['a date', new Date(0), '"1970-01-01T00:00:00.000Z"'],
     ['what toJSON gives', { toJSON: () => ({ b: 2 }) }, '{"b":2}'],
     ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
   ])('of %s is JSON', async (_, body, text) => {

@@ -50,5 +50,6 @@ describe('an application on the published types', () => {
       const compiled = await runNode(compilers[version], '-p', join(folder, name))
       expect(compiled).toEqual({ code: 0, output: '' })
     },
+    180_000,
   )
 })

@@ -31,7 +31,7 @@ class Change {
   @Field('string') name!: string
 }
 
-class Item {
+export class Item {
   @Field('integer') id!: number
   @Field('string') name!: string
   @Field('datetime') soldAt!: Date

@@ -1,5 +1,5 @@
 // Written by `filigree types test/cli/routes/app.ts --out test/cli/routes/routes.d.ts`. Changes are lost: run it again.
-import type { ItemController, NewItem } from './controllers.js'
+import type { ItemController, Item, NewItem } from './controllers.js'
 import type {
   OrderController,
   Order,
@@ -11,9 +11,9 @@ import type { default as PingController } from './ping.js'
 export interface Routes {
   'GET /items': {
     params: Defaulted<Parameters<ItemController['list']>[0], 'limit'>
-    result: NonNullable<Awaited<ReturnType<ItemController['list']>>>
+    result: Item[]
   }
-  'GET /items/{id:int}': { result: NonNullable<Awaited<ReturnType<ItemController['show']>>> }
+  'GET /items/{id:int}': { result: Item }
   'GET /items/tagged/<tag>': {
     params: Parameters<ItemController['tagged']>[1]
     result: ReturnType<ItemController['tagged']>

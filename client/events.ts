@@ -1,0 +1,169 @@
+/** Reads event streams, with the client's token, and comes back when the connection is lost. Source: WHATWG HTML, "Server-sent events". */
+import { originOf, toAddress } from './address.js'
+import { readAnswer } from './answer.js'
+import { mergeHeaders } from './headers.js'
+import type { ClientOptions, CommonOptions, Params } from './options.js'
+import { accessToken } from './token.js'
+import { wait } from './wait.js'
+
+export interface EventOptions extends ClientOptions, Pick<CommonOptions, 'signal' | 'credentials'> {
+  /** Added to the query string of the path. */
+  params?: Params
+  /** Values for the `<name>` and `{name}` parts of the path. */
+  path?: Readonly<Record<string, string | number>>
+  /** Milliseconds before the first new try; each further one waits up to twice as long. The server's `retry:` stands over it. Default 1,000. */
+  delay?: number
+  /** Milliseconds that no wait exceeds. Default 30,000. */
+  maxDelay?: number
+  /** The id of the last event that is known, sent as `Last-Event-ID`. Default: none, then that of the last event read. */
+  lastEventId?: string
+}
+
+export interface ServerEvent {
+  /** `message` where the server names none. */
+  event: string
+  /** Parsed where it is JSON, else text. */
+  // What a stream sends is known to the page alone.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  data: any
+  /** The last id that was sent, `''` where none was. */
+  id: string
+}
+
+/**
+ * The events of a stream, until the signal aborts, the loop is left, or the server answers 204.
+ *
+ * ```ts
+ * for await (const { event, data } of events('/prices', { baseUrl: '/api', auth: true, signal })) show(event, data)
+ * ```
+ *
+ * With `auth` the stored token is sent to baseUrl's origin, and a `FreshToken` is stored. A lost connection, a stream that
+ * ends, 429 and 5xx are tried again, with the last event's id; `Retry-After` is obeyed.
+ *
+ * @throws an `ApiError` for every other answer that is no event stream; the signal's reason once it aborts
+ */
+export async function* events(
+  path: string,
+  options: EventOptions = {},
+): AsyncGenerator<ServerEvent, void, undefined> {
+  const { signal, delay = 1000, maxDelay = 30_000 } = options
+  const state: StreamState = { id: options.lastEventId ?? '', wait: delay, tries: 0 }
+  for (;;) {
+    const answer = await connect(path, options, state)
+    if (answer === 'done') return
+    if (answer instanceof Response && answer.body) {
+      yield* readEvents(answer.body, state)
+    }
+    const after = typeof answer === 'number' ? answer : undefined
+    const limit = Math.min(maxDelay, state.wait * 2 ** state.tries++)
+    await wait(after ?? limit * (0.5 + Math.random() / 2), signal)
+  }
+}
+
+interface StreamState {
+  /** Of the last event. */
+  id: string
+  /** Milliseconds before the first new try. */
+  wait: number
+  /** Since the last event. */
+  tries: number
+}
+
+/** @returns the stream, milliseconds to wait, `undefined` after a failure that passes, `done` where the server wants no more */
+async function connect(
+  path: string,
+  options: EventOptions,
+  state: StreamState,
+): Promise<Response | number | 'done' | undefined> {
+  const { baseUrl = '', tokenKey = 'app_token', auth, storage, signal, credentials } = options
+  const url = toAddress(baseUrl, path, options)
+  const isOurs = originOf(url) === originOf(baseUrl)
+  const vault = accessToken({}, tokenKey, storage)
+  const token = auth && isOurs ? vault() : undefined
+  const headers = mergeHeaders(
+    { Accept: 'text/event-stream' },
+    token && { Authorization: `Bearer ${token}` },
+    state.id !== '' && { 'Last-Event-ID': state.id },
+    options.headers,
+  )
+  let response: Response
+  try {
+    const init = { headers, cache: 'no-store', signal: signal ?? null, credentials }
+    response = await (options.fetch ?? fetch)(url, init as RequestInit)
+  } catch (error) {
+    signal?.throwIfAborted()
+    // fetch reports network failures as a TypeError, everything else as something else.
+    if ((error as Error).name === 'TypeError') return undefined
+    throw error
+  }
+  const fresh = response.headers.get('FreshToken')
+  // Not where somebody signed in or out meanwhile.
+  if (fresh && token && vault() === token) vault(fresh)
+  if (response.status === 204) return 'done'
+  if (response.status === 429 || response.status >= 500) {
+    await response.body?.cancel()
+    const seconds = Number(response.headers.get('Retry-After') ?? NaN)
+    return Number.isFinite(seconds) ? seconds * 1000 : undefined
+  }
+  const type = response.headers.get('Content-Type') ?? ''
+  if (response.ok && /^text\/event-stream\b/i.test(type)) return response
+  const answer = await readAnswer(response)
+  throw Object.assign(Error(`${response.status} ${url} is no event stream`), {
+    ...answer,
+    ok: false,
+  })
+}
+
+/** A connection that is lost ends the events like a stream that ends. */
+async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+  state: StreamState,
+): AsyncGenerator<ServerEvent, void, undefined> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  let fields: EventFields = { event: '', data: [] }
+  try {
+    for (;;) {
+      const chunk = await reader.read().catch(() => undefined)
+      if (chunk === undefined || chunk.done) return
+      rest += decoder.decode(chunk.value, { stream: true })
+      // A line may end in CR LF, LF or CR; a CR at the end of a chunk may still be half of CR LF.
+      const lines = rest.split(/\r\n|\n|\r(?!$)/)
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        if (line !== '') readLine(line, fields, state)
+        else {
+          const { event, data } = fields
+          fields = { event: '', data: [] }
+          if (data.length === 0) continue
+          state.tries = 0
+          yield { event: event || 'message', data: parse(data.join('\n')), id: state.id }
+        }
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+interface EventFields {
+  event: string
+  data: string[]
+}
+
+function readLine(line: string, fields: EventFields, state: StreamState): void {
+  const [, name, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? []
+  if (name === 'event') fields.event = value
+  else if (name === 'data') fields.data.push(value)
+  else if (name === 'id' && !value.includes('\0')) state.id = value
+  else if (name === 'retry' && /^\d+$/.test(value)) state.wait = Number(value)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
