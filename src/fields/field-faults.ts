@@ -139,7 +139,16 @@ function soundRules(
     if (wrong !== undefined) problems.push({ ...wrong, message: `${where}: ${wrong.message}` })
     return wrong === undefined
   })
+  const missing = kind === undefined ? [] : missingRules(kind, rules)
+  for (const rule of missing) {
+    const message = `${where}: kind "${String(kind)}" needs rule "${rule}".`
+    problems.push(fault('FIELD_RULE_MISSING', message, `Add it: { ${rule}: … }.`))
+  }
   return Object.fromEntries(sound)
+}
+
+function missingRules(kind: KindName, rules: FieldNote['rules']): readonly string[] {
+  return kindOf(kind, rules).needs?.filter((rule) => rules[rule] === undefined) ?? []
 }
 
 function judgeRule(
@@ -158,7 +167,7 @@ function judgeRule(
   }
   if (value === undefined) return undefined
   const needed = ruleValues[rule as RuleName]
-  if (!fits[needed](value))
+  if (!fits[needed](value, rules))
     return fault('FIELD_RULE_VALUE', `rule "${rule}" needs ${needed}.`, hintFor(rule, value))
   if (rule === 'default' && kind !== undefined && !isDefault(value, kind, rules)) {
     const { noun } = kindOf(kind, rules)
@@ -190,6 +199,7 @@ function wrongOperand(rule: string, value: unknown, entry: Kind): unknown {
 
 function appliesTo(rule: string, kind: KindName, rules: FieldNote['rules']): boolean {
   if (rule === 'key') return kind === 'id'
+  if (rule === 'precision' || rule === 'scale') return kind === 'decimal'
   if (rule === 'minItems' || rule === 'maxItems') return rules.list === true
   if (rule === 'enum') return rules.oneOf !== undefined
   if (!(valueRules as readonly string[]).includes(rule)) return true
@@ -221,12 +231,19 @@ function hintFor(rule: string, value: unknown): string {
   return `${didYouMean(value, names)} Formats: ${names.join(', ')}.`.trim()
 }
 
-const fits: Readonly<Record<RuleValue, (value: unknown) => boolean>> = {
+/** What PostgreSQL and its kin all take. */
+const mostDigits = 38
+
+const fits: Readonly<Record<RuleValue, (value: unknown, rules: FieldNote['rules']) => boolean>> = {
   'true or false': (value) => typeof value === 'boolean',
   'true, false or a name': (value) => ['boolean', 'string'].includes(typeof value),
   anything: () => true,
   'a number or a date': (value) => Number.isFinite(value) || typeof value === 'string',
   'a whole number from 0': (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+  'a whole number from 1 to 38': (value) =>
+    Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= mostDigits,
+  'a whole number from 0, not above precision': (value, { precision = 18 }) =>
+    Number.isSafeInteger(value) && (value as number) >= 0 && Number(value) <= Number(precision),
   'a regular expression': isPattern,
   'a format': (value) => typeof value === 'string' && Object.hasOwn(formats, value),
   'a list of values': (value) => Array.isArray(value) && value.length > 0,

@@ -40,6 +40,10 @@ export interface FieldRules {
   description?: string
   /** A value for readers of the documentation. */
   example?: unknown
+  /** For `decimal`: how many digits it has at most, those behind the point included. Default 18, at most 38. */
+  precision?: number
+  /** For `decimal`: how many digits stand behind the point, always. Default 2. */
+  scale?: number
   /** For `id`: a UUID in place of the database's next integer. */
   key?: 'uuid'
   /** A record's table: no two rows alike in it. A string names a group of fields unique together. */
@@ -74,6 +78,8 @@ export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
   hidden: 'true or false',
   description: 'a text',
   example: 'anything',
+  precision: 'a whole number from 1 to 38',
+  scale: 'a whole number from 0, not above precision',
   key: "'uuid'",
   unique: 'true, false or a name',
   index: 'true, false or a name',
@@ -87,6 +93,8 @@ export type RuleValue =
   | 'anything'
   | 'a number or a date'
   | 'a whole number from 0'
+  | 'a whole number from 1 to 38'
+  | 'a whole number from 0, not above precision'
   | 'a regular expression'
   | 'a format'
   | 'a list of values'

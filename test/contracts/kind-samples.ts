@@ -53,6 +53,68 @@ export const samples: Readonly<Record<string, KindSample>> = {
     property: Buffer.alloc(0),
   },
   json: { kind: 'json', values: [{ a: 1 }, [1, 'b'], 'c'], wrong: [] },
+  bigint: {
+    kind: 'bigint',
+    rules: { min: '-9223372036854775808' },
+    values: ['-9223372036854775808', '9007199254740993', '9223372036854775807'],
+    wrong: [5, '1.0', '1e3', '', '9223372036854775808', ' 1'],
+  },
+  decimal: {
+    kind: 'decimal',
+    rules: { precision: 12, scale: 2, min: '-9.50', max: '9999999999.99' },
+    values: ['-9.50', '0.00', '9999999999.99'],
+    wrong: [9.5, '1e3', 'NaN', ' 1.00', '1,00', '1.005', '10000000000.00', '', '.', '5.', '-9.51'],
+  },
+  longDecimal: {
+    kind: 'decimal',
+    rules: { precision: 18, scale: 6 },
+    values: ['-999999999999.999999', '0.000001', '999999999999.999999'],
+    wrong: ['1000000000000'],
+  },
+  vastDecimal: {
+    kind: 'decimal',
+    rules: { precision: 38, scale: 4 },
+    values: ['-1234567890123456789012345678901234.5678', '-0.0001', '99999999999999999999.0000'],
+    wrong: ['12345678901234567890123456789012345'],
+  },
+  wholeDecimal: {
+    kind: 'decimal',
+    rules: { precision: 5, scale: 0 },
+    values: ['-5', '0', '99999'],
+    wrong: ['1.5', '100000'],
+  },
+  date: {
+    kind: 'date',
+    rules: { min: '1900-01-01' },
+    values: ['1999-12-31', '2024-02-29', '9999-12-31'],
+    wrong: ['2026-02-29', '2026-1-1', '2026-01-01T00:00:00Z', 5, '1899-12-31', '0000-01-01'],
+  },
+  time: {
+    kind: 'time',
+    values: ['00:00:00', '10:30:00', '23:59:59'],
+    wrong: ['24:00:00', '10:30', '10:30:00Z', 5],
+  },
+  uuid: {
+    kind: 'uuid',
+    values: [
+      '00000000-0000-4000-8000-00000000000a',
+      'c0ffee00-0000-4000-8000-000000000000',
+      'ffffffff-ffff-ffff-ffff-ffffffffffff',
+    ],
+    wrong: ['c0ffee', 5],
+  },
+  enum: {
+    kind: 'enum',
+    rules: { oneOf: ['blue', 'green', 'red'] },
+    values: ['blue', 'green', 'red'],
+    wrong: ['pink', 5],
+  },
+  color: {
+    kind: 'enum',
+    rules: { oneOf: ['blue', 'green', 'red'], enum: 'Color' },
+    values: ['blue', 'green', 'red'],
+    wrong: ['pink', 5],
+  },
   money: {
     kind: 'money' as KindName,
     rules: { min: '-1000000.00' },

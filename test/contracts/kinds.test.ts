@@ -4,7 +4,7 @@ import type { Application } from '../../src/bootstrap/application.js'
 import { bootstrap } from '../../src/bootstrap/bootstrap.js'
 import { Module } from '../../src/bootstrap/module.js'
 import { Field } from '../../src/fields/field.js'
-import { isOfKind, kinds, toFunction } from '../../src/fields/kinds/table.js'
+import { isOfKind, kindOf, kinds, toFunction } from '../../src/fields/kinds/table.js'
 import type { Kind } from '../../src/fields/kinds/kind.js'
 import { GraphQL } from '../../src/graphql/graphql.js'
 import { NoAuth } from '../../src/auth/decorators.js'
@@ -23,8 +23,9 @@ class Sample {
 }
 for (const [name, { kind, rules }] of Object.entries(samples))
   Field(kind, { optional: true, nullable: true, ...rules })(Sample.prototype, name)
-for (const [name, { kind }] of Object.entries(samples))
-  if (kind !== 'json') Field(kind, { optional: true, list: true })(Sample.prototype, `${name}s`)
+for (const [name, { kind, rules }] of Object.entries(samples))
+  if (kind !== 'json')
+    Field(kind, { ...rules, optional: true, list: true })(Sample.prototype, `${name}s`)
 
 @Controller('/samples', { crud: Sample })
 @NoAuth
@@ -62,13 +63,13 @@ function shown(name: string, value: unknown): unknown {
 
 describe('the table of kinds', () => {
   it('has samples of every kind', () => {
-    const sampled = each.map(([, { kind }]) => kind)
+    const sampled = new Set<string>(each.map(([, { kind }]) => kind))
     expect([...sampled, ...keyKinds].sort()).toEqual(Object.keys(kinds).sort())
   })
 
-  it.each(Object.entries<Kind>(kinds))('%s reads back what it writes', (name, kind) => {
-    const values = each.filter(([, sample]) => sample.kind === name).flatMap(([, s]) => s.values)
-    for (const value of values) {
+  it.each(each)('%s reads back what it writes', (_name, sample) => {
+    const kind = kindOf(sample.kind, sample.rules ?? {})
+    for (const value of sample.values) {
       expect(isOfKind(value, kind)).toBe(true)
       const property = kind.read === undefined ? value : toFunction(kind.read)(value)
       expect(kind.write === undefined ? property : kind.write(property)).toEqual(value)
@@ -230,7 +231,9 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     const all = (await fill(name, sample)).map(String)
     const list = `query ($where: SampleWhere) { samples(where: $where) { id } }`
     const middle = sample.values[1]
-    const larger = await ask(list, { where: { [name]: { gt: middle } } })
+    // A GraphQL enum has no order to compare by.
+    const where = sample.rules?.enum === undefined ? { gt: middle } : { eq: sample.values[2] }
+    const larger = await ask(list, { where: { [name]: where } })
     expect(larger).toEqual({ data: { samples: [{ id: all[2] }] } })
     const page = `query ($after: String) { samplesPage(first: 1, after: $after, orderBy: [{ ${name}: desc }]) { edges { cursor node { id ${name} } } } }`
     const seen: string[] = []

@@ -2,7 +2,7 @@
 import type { Kind } from './kind.js'
 
 const iso =
-  /^((\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]))(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?:(:[0-5]\d)(\.\d{1,9})?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/
+  /^(((?!0000)\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]))(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?:(:[0-5]\d)(\.\d{1,9})?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/
 
 /** The form that is read, calendars apart: what may be left out of RFC 3339's form is optional here. */
 export const momentPattern = iso.source
@@ -28,7 +28,7 @@ export const datetime: Kind = {
  * The one form in which moments are kept and compared: `2026-11-20T10:00:00.000Z`.
  *
  * @param value ISO 8601 text (`2026-11-20`, `2026-11-20T12:00+02:00`, …; without an offset UTC is meant) or a valid Date
- * @returns `undefined` for anything else: an impossible day, an hour 24, a year outside 0000–9999
+ * @returns `undefined` for anything else: an impossible day, an hour 24, a year outside 0001–9999, which not every database has
  */
 export function toMoment(value: unknown): string | undefined {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : inRange(value)
@@ -54,5 +54,5 @@ function isDay([, , year, month, day]: readonly (string | undefined)[]): boolean
 function inRange(date: Date): string | undefined {
   if (Number.isNaN(date.getTime())) return undefined
   const text = date.toISOString()
-  return text.length === 24 ? text : undefined
+  return text.length === 24 && !text.startsWith('0000') ? text : undefined
 }

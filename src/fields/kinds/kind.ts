@@ -4,7 +4,28 @@
  */
 
 /** Stands between kinds and databases: a database says how it keeps these, a kind says which of them it is. */
-export type StorageClass = 'integer' | 'real' | 'text' | 'moment' | 'bytes' | 'json'
+export type StorageClass =
+  | 'integer'
+  /** Whole numbers of 64 bits, as text. */
+  | 'wide'
+  | 'real'
+  /** Exact numbers of the kind's `digits`, as text with their full scale. */
+  | 'decimal'
+  | 'text'
+  /** `2026-11-20T10:00:00.000Z` */
+  | 'moment'
+  /** `2026-11-20` */
+  | 'date'
+  /** `10:30:00` */
+  | 'time'
+  | 'bytes'
+  | 'json'
+
+/** Of a decimal: how many digits it has, and how many of them behind the point. */
+export interface Digits {
+  readonly precision: number
+  readonly scale: number
+}
 
 /** The scalar names of the specification's table "Field type mapping". */
 export type GraphqlScalar = 'ID' | 'Int' | 'Float' | 'String' | 'Boolean'
@@ -43,6 +64,8 @@ export type Code<T> = string | ((value: unknown) => T)
  */
 export interface Kind {
   readonly storage: StorageClass
+  /** Of the storage class `decimal`. */
+  readonly digits?: Digits
   readonly compares: Comparison
   readonly graphql: GraphqlForm
   readonly schema: JsonSchema
@@ -75,6 +98,8 @@ export interface Kind {
   readonly now?: (moment: string) => unknown
   /** The rules about values that mean something for this kind; others are refused where they are declared. */
   readonly rules: readonly ValueRule[]
+  /** Rules that a field of this kind must have. */
+  readonly needs?: readonly ValueRule[]
   /** The kind as a field's other rules make it. */
   readonly refine?: (rules: KindRules) => Kind
 }

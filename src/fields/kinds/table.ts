@@ -1,7 +1,11 @@
 /** Every kind a field can be of. A new kind is a file beside this one and a line here. */
+import { bigint } from './bigint.js'
 import { blob } from './blob.js'
 import { boolean } from './boolean.js'
+import { date } from './date.js'
 import { datetime } from './datetime.js'
+import { decimal } from './decimal.js'
+import { enumeration } from './enum.js'
 import { id } from './id.js'
 import { integer } from './integer.js'
 import { json } from './json.js'
@@ -9,15 +13,23 @@ import type { Code, Kind, KindRules } from './kind.js'
 import { numeric } from './numeric.js'
 import { string } from './string.js'
 import { text } from './text.js'
+import { time } from './time.js'
+import { uuid } from './uuid.js'
 
 export const kinds = {
   id,
   integer,
+  bigint,
   numeric,
+  decimal,
   string,
   text,
   boolean,
   datetime,
+  date,
+  time,
+  uuid,
+  enum: enumeration,
   blob,
   json,
 } as const satisfies Readonly<Record<string, Kind>>

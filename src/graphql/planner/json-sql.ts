@@ -46,9 +46,12 @@ export abstract class AnyJson {
   protected readonly sql: Sql
   readonly #ofSubquery: Dialect['jsonOfSubquery']
 
-  constructor(sql: Sql, { jsonOfSubquery }: Dialect) {
+  readonly #dialect: Dialect
+
+  constructor(sql: Sql, dialect: Dialect) {
     this.sql = sql
-    this.#ofSubquery = jsonOfSubquery
+    this.#dialect = dialect
+    this.#ofSubquery = dialect.jsonOfSubquery
   }
 
   nested(subquery: Fragment): Fragment {
@@ -57,10 +60,15 @@ export abstract class AnyJson {
   }
 
   /** A column of text, or what its kind makes the text of. */
-  protected textOf({ field }: Column, column: Fragment): Fragment {
-    const { sqlText } = field.entry
-    if (sqlText === undefined) return column
+  protected textOf(model: Column, column: Fragment): Fragment {
+    const { sqlText } = model.field.entry
     const { sql } = this
+    if (sqlText === undefined) {
+      const around = this.#dialect.textOf(model)
+      return around === undefined
+        ? column
+        : sql`${sql.raw(around[0])}${column}${sql.raw(around[1])}`
+    }
     const parts = sqlText.split(/\bv\b/).map((part) => sql.raw(part))
     return sql.join(parts, column)
   }

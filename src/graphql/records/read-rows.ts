@@ -14,6 +14,7 @@ import { FilterWriter } from '../../records/filters/filter-sql.js'
 import { Kept } from '../../core/kept.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'
 import type { RecordsContext, Source } from '../../records/statements/source.js'
+import { selected } from '../../records/statements/selected.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { toClientError } from '../../records/statements/write-faults.js'
 import { joined } from '../../records/policy/client-view.js'
@@ -154,11 +155,12 @@ function planRelated(
     sql`select ${columns} from ${fromOf(relation, sql)} where ${sql.join(tests, sql` and `)} order by ${orderOf('i')}${writer.limit(question.limit)}${passed}`
   const columnsOf = (alias: string): RawBuilder<unknown> =>
     sql.join(target.columns.map((column) => writer.ref(alias, column)))
+  const answered = sql.join(target.columns.map((column) => selected(column, { sql, dialect }, 't')))
   const [before, behind] = dialect.listTest
   const led = writer.ref('p', local)
   const asked = sql`${led} ${sql.raw(before)}${new Slot(keys)}${sql.raw(behind)}`
   const parents = sql`${sql.table(table.name)} as p`
-  const chosen = sql`select ${led} as filigree_led, ${columnsOf('t')}`
+  const chosen = sql`select ${led} as filigree_led, ${answered}`
   // SQLite has no `lateral`, and finds the rows of a list of keys at once.
   const rows =
     dialect.name === 'sqlite'

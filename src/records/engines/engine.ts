@@ -4,6 +4,7 @@
  */
 import type { Later } from '../../core/later.js'
 import type { Catalogue } from '../schema/catalogue.js'
+import type { Code } from '../../fields/kinds/kind.js'
 import type { Column } from '../model/table.js'
 
 /** SQL with placeholders. Keep the object: engines remember by it what they have prepared. */
@@ -124,17 +125,24 @@ export interface ChannelListener {
 /** Milliseconds that a process may write by what it knew of the topics. */
 export const lookupsLast = 500
 
+/** SQL before and behind a column. */
+export type Around = readonly [before: string, behind: string]
+
 /** What differs between databases in SQL and in the values that come and go. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
   /** The column's type in `CREATE TABLE`, collation included. */
-  columnType(column: Pick<Column, 'storage' | 'isBoolean'>): string
+  columnType(column: Pick<Column, 'storage' | 'isBoolean' | 'field'>): string
   /** The type of a key that the database counts up. */
   readonly incrementType: string
   /** From a checked property value (never null) to what the driver takes; absent where they are the same. */
   encoder(column: Column): ((value: unknown) => unknown) | undefined
-  /** JavaScript that makes the property's value of the driver's `v` (never null); absent where they are the same. */
-  decoder(column: Column): string | undefined
+  /** What makes the storage class's value of the driver's `v` (never null); absent where they are the same. */
+  decoder(column: Column): Code<unknown> | undefined
+  /** SQL around a column that a statement answers; absent where the driver hands its values on as they are. */
+  answered(column: Column): Around | undefined
+  /** SQL around a column that makes the text of its values; absent where they are such text. */
+  textOf(column: Column): Around | undefined
   /** SQL around a text that makes it lower case, for comparing without regard to case. */
   readonly fold: readonly [before: string, after: string]
   /** The same of a value. */

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { ActualColumn, ActualForeignKey, ActualIndex, Catalogue } from '../schema/catalogue.js'
-import { toBareType } from '../schema/difference.js'
+import { toBareType } from '../schema/column-types.js'
 import type { EngineName } from './migration-files.js'
 import type { TableSchema } from '../schema/schema.js'
 

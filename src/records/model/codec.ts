@@ -88,9 +88,10 @@ function compileReader(table: Table, dialect: Dialect): (row: Row) => unknown {
   const lines = table.columns.map((column, index) => {
     const target = `o[${JSON.stringify(column.property)}]`
     const value = readExpression(column, dialect, (constant) => {
-      names.push(`c${index}`)
+      const name = `c${readers.length}`
+      names.push(name)
       readers.push(constant)
-      return `c${index}`
+      return name
     })
     const store = `${target} = ${value}`
     if (!column.nullable) return `v = r[${index}]; ${store}`
@@ -108,7 +109,8 @@ function readExpression(
   constant: (value: unknown) => string,
 ): string {
   if (column.storage === 'json') return `readJson(${constant(column.field)}, v)`
-  const value = dialect.decoder(column) ?? 'v'
+  const decoder = dialect.decoder(column) ?? 'v'
+  const value = typeof decoder === 'string' ? decoder : `${constant(decoder)}(v)`
   const { decode } = column.field.entry
   return decode === undefined ? value : `${constant(decode)}(${value})`
 }

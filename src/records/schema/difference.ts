@@ -1,5 +1,5 @@
 /** Where the database is not what the records want, and the SQL that would change it. */
-import type { ActualColumn, ActualTable, Catalogue } from './catalogue.js'
+import type { ActualTable, Catalogue } from './catalogue.js'
 import {
   quote,
   writeAddColumn,
@@ -8,6 +8,7 @@ import {
   writeCreateTable,
 } from './ddl.js'
 import type { Dialect } from '../engines/engine.js'
+import { sameType, toBareType, wasMoment } from './column-types.js'
 import { writeRebuild } from './rebuild.js'
 import type { ColumnSchema, ForeignKeySchema, TableSchema } from './schema.js'
 
@@ -28,6 +29,8 @@ export interface Difference {
   readonly message: string
   /** The records cannot work with it; false for a column that they do not know and need not fill. */
   readonly blocks: boolean
+  /** The records work with it as it is; it is brought up to date when the schema is changed. */
+  readonly upgrades?: boolean
   /**
    * `safe`: nothing is lost and it cannot fail. `may fail`: the rows that are there may not allow it; then nothing is changed.
    * `by hand`: data would be changed or lost; sync leaves it alone and a migration is to be reviewed.
@@ -127,12 +130,23 @@ function compareColumn(
     const message = `${where} is of type ${known.type} and should be ${wanted} (${column.origin}).`
     const sql = changeType(schema, column, actual, dialect)
     const rebuilds = dialect.name === 'sqlite'
-    differences.push({ ...base, kind: 'other type', message, remedy: 'by hand', sql, rebuilds })
+    const other = { ...base, kind: 'other type', message, sql, rebuilds } as const
+    differences.push(
+      wasMoment(column, known)
+        ? { ...other, ...momentUpgrade(schema.name, column) }
+        : { ...other, remedy: 'by hand' },
+    )
   }
   if (known.nullable !== column.nullable && !schema.primaryKey.includes(column.name)) {
     differences.push(compareNull(schema, column, actual, dialect))
   }
   return differences
+}
+
+function momentUpgrade(table: string, { name }: ColumnSchema) {
+  const text = `to_char(${quote(name)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+  const undo = `alter table ${quote(table)} alter column ${quote(name)} type text collate "C" using ${text}`
+  return { blocks: false, upgrades: true, remedy: 'may fail', undo: [undo] } as const
 }
 
 function compareNull(
@@ -269,24 +283,6 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
     const message = `${where} and must be filled.`
     return [{ ...left, kind: 'unfilled column', message, blocks: true, rebuilds, sql }, left]
   })
-}
-
-/** Types that hold the same values, so that tables made by others can be used. */
-const alike: Readonly<Record<string, readonly string[]>> = {
-  bigint: ['integer', 'smallint'],
-  'double precision': ['real'],
-  text: ['character varying', 'varchar', 'uuid'],
-  json: ['jsonb'],
-  integer: ['int', 'bigint'],
-}
-
-function sameType(column: ColumnSchema, known: ActualColumn): boolean {
-  const wanted = toBareType(column)
-  return known.type === wanted || (alike[wanted]?.includes(known.type) ?? false)
-}
-
-export function toBareType({ type }: ColumnSchema): string {
-  return type.split(' collate ')[0] ?? type
 }
 
 function sameList(a: readonly string[], b: readonly string[]): boolean {

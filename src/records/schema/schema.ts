@@ -1,7 +1,8 @@
 /** The tables that records want, in words that both engines' SQL and both engines' catalogues can be compared in. */
-import { toMoment } from '../../fields/kinds/datetime.js'
+import { toProperty } from '../../fields/kinds/table.js'
 import type { Dialect } from '../engines/engine.js'
 import { toIndexName } from '../model/column-names.js'
+import { toStoredJson } from '../model/stored-json.js'
 import type { Column, JoinTable, Relation, Table, TableIndex } from '../model/table.js'
 import { toConstraintName } from '../statements/write-faults.js'
 
@@ -154,15 +155,24 @@ function toJoinSchema(
 }
 
 function toFill(column: Column, dialect: Dialect, now: number): string | undefined {
-  const value: unknown = column.field.rules.default
+  const { rules, entry } = column.field
+  const value: unknown = rules.default
   if (column.isKey || value === undefined || typeof value === 'function') return undefined
-  if (column.storage === 'json') return quoteText(JSON.stringify(value))
-  if (column.storage === 'moment')
-    return quoteText(value === 'now' ? new Date(now).toISOString() : (toMoment(value) ?? ''))
-  if (typeof value === 'number') return String(value)
-  if (typeof value === 'boolean')
-    return dialect.name === 'sqlite' ? String(Number(value)) : String(value)
-  return typeof value === 'string' ? quoteText(value) : undefined
+  const moment = value === 'now' ? entry.now?.(new Date(now).toISOString()) : undefined
+  return toLiteral(moment ?? value, column, dialect)
+}
+
+/** SQL of a property's value as the column keeps it; `undefined` where it has none. */
+export function toLiteral(value: unknown, column: Column, dialect: Dialect): string | undefined {
+  if (value === null) return 'null'
+  const { entry } = column.field
+  if (column.storage === 'json') return quoteText(toStoredJson(column.field, value))
+  const property = toProperty(value, entry)
+  const kept = entry.encode === undefined ? property : entry.encode(property)
+  const encode = dialect.encoder(column)
+  const written = encode === undefined ? kept : encode(kept)
+  if (['number', 'bigint', 'boolean'].includes(typeof written)) return String(written)
+  return typeof written === 'string' ? quoteText(written) : undefined
 }
 
 function quoteText(text: string): string {

@@ -61,8 +61,8 @@ export function onceRebuilt(differences: readonly Difference[]): Difference[] {
   })
 }
 
-function isSettled({ blocks }: Difference): boolean {
-  return !blocks
+function isSettled({ blocks, upgrades }: Difference): boolean {
+  return !blocks && upgrades !== true
 }
 
 async function apply(difference: Difference, runner: Runner): Promise<void> {

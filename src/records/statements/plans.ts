@@ -7,6 +7,7 @@ import type { Condition } from '../filters/filter.js'
 import { FilterWriter } from '../filters/filter-sql.js'
 import { Kept } from '../../core/kept.js'
 import { writeOrder, type Order } from '../filters/order.js'
+import { selected } from './selected.js'
 import type { RowsWithin } from './rows-within.js'
 import type { Column, Relation, Table } from '../model/table.js'
 
@@ -36,7 +37,7 @@ export class TablePlans {
     this.codec = codec
     this.#builder = builder
     this.#dialect = dialect
-    this.#columns = builder.sql.join(table.columns.map(({ name }) => builder.sql.ref(name)))
+    this.#columns = builder.sql.join(table.columns.map((column) => this.#read(column)))
     this.find = this.#planFind()
   }
 
@@ -89,7 +90,8 @@ export class TablePlans {
       const insert = sql`${into} (${names}) values ${sql.join(lists)}`
       const pass = columns.includes(this.table.key) ? this.#passKeys() : undefined
       if (pass === undefined) return this.#builder.compile(sql`${insert}${returning}`, true)
-      const stored = returns === 'row' ? this.#columns : sql.ref(this.table.key.name)
+      // What is answered as text must keep its name: the rows are answered from there.
+      const stored = returns === 'row' ? this.#named() : sql.ref(this.table.key.name)
       const answer =
         returns === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
       return this.#builder.compile(
@@ -165,7 +167,7 @@ export class TablePlans {
       const slots = Array.from({ length: count ?? 1 }, (_, index) => sql.val(new Slot(index)))
       const [before, after] = count === undefined ? this.#dialect.listTest : ['in (', ')']
       const test = sql`${sql.raw(before)}${sql.join(slots)}${sql.raw(after)}`
-      const columns = sql.join(target.columns.map(({ name }) => sql.ref(`t.${name}`)))
+      const columns = sql.join(target.columns.map((column) => this.#read(column, 't')))
       const by = join === undefined ? sql.ref(`t.${foreign.name}`) : sql.ref(`j.${join.from}`)
       const from =
         join === undefined
@@ -238,9 +240,18 @@ export class TablePlans {
     return new FilterWriter(this.#builder.sql, this.#dialect)
   }
 
+  #read(column: Column, alias?: string): Fragment {
+    return selected(column, { sql: this.#builder.sql, dialect: this.#dialect }, alias)
+  }
+
+  #named(): Fragment {
+    const { sql } = this.#builder
+    return sql.join(this.table.columns.map(({ name }) => sql.ref(name)))
+  }
+
   #selected(alias: string): Fragment {
     const { sql } = this.#builder
-    return sql.join(this.table.columns.map(({ name }) => sql.ref(`${alias}.${name}`)))
+    return sql.join(this.table.columns.map((column) => this.#read(column, alias)))
   }
 
   #aliased(alias: string): Fragment {

@@ -87,7 +87,7 @@ export function createPool(driver: Driver, options: PostgresOptions, names: Stat
     // JSON stays text, the record's own code reads it; the rest is pg's: bigint as text, bytea as Buffer.
     types: {
       getTypeParser: (oid: number, format?: string) =>
-        jsonTypes.has(oid) ? asText : driver.types.getTypeParser(oid, format),
+        keptAsText.has(oid) ? asText : driver.types.getTypeParser(oid, format),
     },
   })
   // Without a listener the loss of an idle connection would end the process.
@@ -100,8 +100,8 @@ export function createPool(driver: Driver, options: PostgresOptions, names: Stat
   return pool
 }
 
-/** `json` and `jsonb`. */
-const jsonTypes: ReadonlySet<number> = new Set([114, 3802])
+/** `json` and `jsonb`; `date` and `timestamptz`, of which pg makes a Date: a day would become one at midnight somewhere. */
+const keptAsText: ReadonlySet<number> = new Set([114, 3802, 1082, 1184])
 
 function asText(text: string): string {
   return text

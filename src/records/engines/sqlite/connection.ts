@@ -1,6 +1,7 @@
 /** One connection to a SQLite file. Sources: SQLite, PRAGMA Statements; Result and Error Codes. */
 import { DeclarationError } from '../../../errors/declaration-error.js'
 import { EngineFault, type QueryResult, type Row, type Statement } from '../engine.js'
+import { showDecimal } from './decimals.js'
 import { foldText, toBase64 } from './dialect.js'
 import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
 import { toSqliteFault } from './faults.js'
@@ -35,6 +36,7 @@ export class Connection {
       database.exec('pragma case_sensitive_like = ON')
       database.define('filigree_fold', foldText)
       database.define('filigree_base64', toBase64)
+      database.define('filigree_decimal', showDecimal)
       // Nothing is read before: a file that is no database shows here.
       database.prepare('select count(*) from sqlite_schema', false).get([])
       database.exec(`pragma busy_timeout = ${Math.min(shortWait, busyTimeout)}`)

@@ -1,23 +1,40 @@
 /** SQLite's SQL and values. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
 import type { Dialect } from '../engine.js'
 import type { Column } from '../../model/table.js'
+import { decimalEncoder, decimalType, isBeyondNumbers, toDecimalText } from './decimals.js'
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
-  columnType: ({ storage }) => columnTypes[storage],
+  columnType: ({ storage, field: { entry } }) =>
+    storage === 'decimal' && entry.digits ? decimalType(entry.digits) : columnTypes[storage],
   // Never gives the id of a deleted row again.
   incrementType: 'integer primary key autoincrement',
-  encoder: ({ isBoolean }) => (isBoolean ? (value) => (value === true ? 1 : 0) : undefined),
-  decoder: ({ isBoolean, storage }) => {
+  encoder: ({ isBoolean, storage, field: { entry } }) => {
+    if (isBoolean) return (value) => (value === true ? 1 : 0)
+    if (storage === 'wide') return (value) => BigInt(value as string)
+    return storage === 'decimal' && entry.digits ? decimalEncoder(entry.digits) : undefined
+  },
+  decoder: ({ isBoolean, storage, field: { entry } }) => {
     if (isBoolean) return 'v === 1'
+    const scale = entry.digits?.scale ?? 0
+    if (storage === 'decimal') return (value) => toDecimalText(value, scale)
     // Some drivers give plain bytes.
     return storage === 'bytes' ? 'Buffer.isBuffer(v) ? v : Buffer.from(v)' : undefined
+  },
+  answered: ({ storage, field: { entry } }) => {
+    const isLong = entry.digits !== undefined && isBeyondNumbers(entry.digits)
+    return storage === 'wide' || (storage === 'decimal' && isLong) ? asText : undefined
+  },
+  textOf: ({ storage, field: { entry } }) => {
+    if (storage === 'wide') return asText
+    if (storage !== 'decimal') return undefined
+    return [`filigree_decimal('${entry.digits?.scale ?? 0} ' || `, ')']
   },
   fold: ['filigree_fold(', ')'],
   foldValue: (text) => text.toLowerCase(),
   // Numbers with fractions would have to survive two conversions, and bytes have no JSON.
   encodeList: ({ storage }: Column, values) =>
-    storage === 'real' || storage === 'bytes' ? undefined : JSON.stringify(values),
+    unlisted.has(storage) ? undefined : JSON.stringify(values),
   listTest: ['in (select value from json_each(', '))'],
   // From 3.54 on it is a text for what stands around the subquery; `json` makes JSON of it on every version.
   jsonOfSubquery: ['json(', ')'],
@@ -28,11 +45,20 @@ export function createSqliteDialect(leavesJson: boolean): Dialect {
   return leavesJson ? { ...sqliteDialect, jsonOfSubquery: ['', ''] } : sqliteDialect
 }
 
+const asText = ['cast(', ' as text)'] as const
+
+/** Values that JSON does not carry as they are. */
+const unlisted: ReadonlySet<string> = new Set(['real', 'bytes', 'wide', 'decimal'])
+
 const columnTypes: Readonly<Record<Column['storage'], string>> = {
   integer: 'integer',
+  wide: 'integer',
   real: 'real',
+  decimal: 'integer',
   text: 'text',
   moment: 'text',
+  date: 'text',
+  time: 'text',
   bytes: 'blob',
   json: 'text',
 }

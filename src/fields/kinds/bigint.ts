@@ -1,0 +1,27 @@
+/** Whole numbers of 64 bits, beyond what JSON's numbers hold exactly: text outside. Source: decisions, Second storey: records, Kinds. */
+import type { Kind } from './kind.js'
+
+export const bigint: Kind = {
+  storage: 'wide',
+  compares: 'order',
+  graphql: { type: 'String', filter: 'BigInt' },
+  schema: { type: 'string', format: 'int64', pattern: '^-?\\d{1,30}$' },
+  noun: 'a whole number of 64 bits as text',
+  test: isWide,
+  read: toText,
+  encode: toText,
+  fromText: (text) => (isWide(text) ? text : undefined),
+  comparable: (value) => BigInt(value as string),
+  rules: ['min', 'max', 'oneOf'],
+}
+
+function isWide(value: unknown): boolean {
+  if (typeof value !== 'string' || !/^-?\d{1,30}$/.test(value)) return false
+  const number = BigInt(value)
+  return number === BigInt.asIntN(64, number)
+}
+
+/** Without noughts before it; minus nought is nought. */
+function toText(value: unknown): string {
+  return String(BigInt(value as string))
+}

@@ -1,0 +1,87 @@
+/**
+ * Exact decimal numbers, written as text with their full scale: `9.5` of scale 2 is `9.50`. No exponent, no blanks, no
+ * commas. Source: decisions, Second storey: records, Kinds.
+ */
+import type { Kind, KindRules } from './kind.js'
+
+const mostDigits = 1000
+const defaultPrecision = 18
+const defaultScale = 2
+
+export const decimal: Kind = toKind(defaultPrecision, defaultScale)
+
+/** A field that says only one of both has the other's default, as far as it fits. */
+function refine({ precision, scale }: KindRules): Kind {
+  if (precision === undefined && scale === undefined) return decimal
+  const most = typeof precision === 'number' ? precision : defaultPrecision
+  return toKind(most, typeof scale === 'number' ? scale : Math.min(defaultScale, most))
+}
+
+function toKind(precision: number, scale: number): Kind {
+  const whole = precision - scale
+  const fits = (value: unknown): boolean => {
+    const parts = typeof value === 'string' ? partsOf(value) : undefined
+    return parts !== undefined && parts.whole.length <= whole && parts.fraction.length <= scale
+  }
+  const write = (value: unknown): string => toDecimal(value as string, scale)
+  const fraction = scale === 0 ? '0+' : `\\d{1,${scale}}0*`
+  return {
+    storage: 'decimal',
+    digits: { precision, scale },
+    compares: 'order',
+    graphql: { type: 'String', filter: 'Decimal' },
+    schema: {
+      type: 'string',
+      format: 'decimal',
+      pattern: `^-?(?=\\.?\\d)0*\\d{0,${whole}}(?:\\.${fraction})?$`,
+    },
+    noun: `a decimal number as text, with at most ${counted(whole)} before the point and ${counted(scale)} behind it`,
+    test: fits,
+    read: write,
+    encode: write,
+    fromText: (text) => (fits(text) ? text : undefined),
+    comparable: (value) => BigInt(write(value).replace('.', '')),
+    rules: ['min', 'max', 'oneOf'],
+    refine,
+  }
+}
+
+interface Parts {
+  readonly sign: string
+  /** Without noughts before. */
+  readonly whole: string
+  /** Without noughts behind. */
+  readonly fraction: string
+}
+
+function partsOf(text: string): Parts | undefined {
+  const found = text.length > mostDigits + 2 ? null : form.exec(text)
+  if (found === null) return undefined
+  const [, sign = '', whole = '', fraction = ''] = found
+  return { sign, whole: whole.replace(/^0+/, ''), fraction: withoutNoughts(fraction) }
+}
+
+const form = /^(-?)(?=\.?\d)(\d*)(?:\.(\d+))?$/
+
+/** Not by an expression, which would begin anew at every nought of a long text. */
+function withoutNoughts(text: string): string {
+  let end = text.length
+  while (end > 0 && text.charCodeAt(end - 1) === 48) end--
+  return text.slice(0, end)
+}
+
+/**
+ * The one way to write a number: `-.5` of scale 2 is `-0.50`, and `-0` is `0.00`.
+ *
+ * @param text a decimal number of that scale at most; more places, which only a database's own column has, stay
+ */
+export function toDecimal(text: string, scale: number): string {
+  const { sign, whole, fraction } = partsOf(text) ?? { sign: '', whole: '', fraction: '' }
+  const places = fraction.padEnd(scale, '0')
+  const isNought = whole === '' && fraction === ''
+  return `${isNought ? '' : sign}${whole === '' ? '0' : whole}${places === '' ? '' : `.${places}`}`
+}
+
+function counted(digits: number): string {
+  return `${digits} digit${digits === 1 ? '' : 's'}`
+}

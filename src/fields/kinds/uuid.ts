@@ -1,0 +1,21 @@
+/** A UUID, kept and shown in lower case. A key is of kind `id` with `{ key: 'uuid' }`. */
+import { isUuid } from './id.js'
+import type { Kind } from './kind.js'
+
+export const uuid: Kind = {
+  storage: 'text',
+  compares: 'order',
+  graphql: { type: 'String', filter: 'UUID' },
+  schema: { type: 'string', format: 'uuid', maxLength: 36 },
+  noun: 'a UUID',
+  test: isUuid,
+  read: toLowerCase,
+  encode: toLowerCase,
+  fromText: (text) => (isUuid(text) ? text : undefined),
+  comparable: toLowerCase,
+  rules: ['oneOf'],
+}
+
+function toLowerCase(value: unknown): string {
+  return (value as string).toLowerCase()
+}

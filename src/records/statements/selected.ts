@@ -1,0 +1,15 @@
+/** A column where a statement answers it: some engines must be told to hand a value on as text, or it loses digits. */
+import type { Dialect } from '../engines/engine.js'
+import type { Column } from '../model/table.js'
+import type { RawBuilder, Sql } from './builder.js'
+
+/** @param alias of the column's table, where the statement knows it by one */
+export function selected(
+  column: Column,
+  { sql, dialect }: { readonly sql: Sql; readonly dialect: Dialect },
+  alias?: string,
+): RawBuilder<unknown> {
+  const name = sql.ref(alias === undefined ? column.name : `${alias}.${column.name}`)
+  const around = dialect.answered(column)
+  return around === undefined ? name : sql`${sql.raw(around[0])}${name}${sql.raw(around[1])}`
+}
