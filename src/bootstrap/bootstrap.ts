@@ -59,13 +59,13 @@ export async function bootstrap(
 }
 
 function storageOptions(
-  { environment, needsDatabase }: ApplicationPlan,
+  { environment, needsDatabase, routes, settings }: ApplicationPlan,
   { database, sessions }: BootstrapOptions,
-): Pick<
-  Parameters<typeof openStorage>[0],
-  'database' | 'direct' | 'needed' | 'production' | 'sessions'
-> {
+): Omit<Parameters<typeof openStorage>[0], 'records' | 'log'> {
+  const longest = routes.map(({ route }) => route.options.timeout ?? 0)
   return {
+    // What a handler waits for is of no use behind its time.
+    statementTimeout: Math.max(settings.times.handler, ...longest),
     database: database ?? environment.databaseUrl,
     direct: environment.databaseDirectUrl,
     needed: needsDatabase,

@@ -21,10 +21,12 @@ export interface PlannedGraphql {
  * Takes the module's instances, and makes one of its records unless an instance has that path already.
  *
  * @param option false serves no GraphQL at all
+ * @param cost what an operation may cost where the option says nothing
  */
 export function planGraphql(
   { graphql: declared, records }: Parts,
   option: ApplicationGraphQLOptions | boolean | undefined,
+  cost: number,
   problems: Problem[],
 ): PlannedGraphql {
   if (option === false) return { main: undefined, instances: [] }
@@ -34,7 +36,7 @@ export function planGraphql(
     refuseTwins(declared, problems)
     return { main: declared[0], instances: declared }
   }
-  const main = new GraphQL(options)
+  const main = new GraphQL({ ...options, limits: { cost, ...options.limits } })
   for (const record of records) main.schema.fromOrm(record)
   main.registerRoute(path, {
     ...(secured === undefined ? {} : { secured }),

@@ -211,7 +211,7 @@ function resolveLimits(
   refuseUnknownNames('bootstrap limits', given, namesOf(defaultLimits), problems)
   const sizes: Partial<Record<keyof Limits, number>> = {}
   for (const [name, value] of Object.entries(givenOf(given))) {
-    const size = readSize(value)
+    const size = name === 'cost' && value === Infinity ? Infinity : readSize(value)
     if (size !== undefined) sizes[name as keyof Limits] = size
     else problems.push(invalid(`limits.${name}`, value, `Give bytes, or a size such as '10mb'.`))
   }

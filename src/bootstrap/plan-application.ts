@@ -59,7 +59,8 @@ export async function planApplication(
   const parts = collectParts(module, problems)
   readTables(parts.records, problems)
   // The routes of records ask the container for the database when a request comes.
-  const controllers = withCrudRoutes(parts, () => container.get(Database), problems)
+  const { cost } = settings.limits
+  const controllers = withCrudRoutes(parts, () => container.get(Database), cost, problems)
   const around = planApplicationUse(settings, parts, problems)
   const routes = planRoutes(
     controllers.map(({ controller, origin }) => ({
@@ -71,7 +72,7 @@ export async function planApplication(
     problems,
   )
   findDocumentationProblems(routes, settings.docs, problems)
-  const graphql = planGraphql(parts, options.graphql, problems)
+  const graphql = planGraphql(parts, options.graphql, cost, problems)
   for (const instance of graphql.instances) {
     instance.bind({ log, production: environment.production })
     instance.prepare(problems)
@@ -137,6 +138,7 @@ function withGraphqlRecords(records: readonly Class[], { instances }: PlannedGra
 function withCrudRoutes(
   parts: Parts,
   database: () => Database,
+  most: number,
   problems: Problem[],
 ): { readonly controller: Class; readonly origin: Class }[] {
   return parts.controllers.map((origin) => {
@@ -144,6 +146,6 @@ function withCrudRoutes(
     if (crud === undefined) return { controller: origin, origin }
     const wanted = only as readonly CrudOperation[] | undefined
     const options = wanted === undefined ? { crud } : { crud, only: wanted }
-    return { controller: extendWithCrud(origin, options, database, problems), origin }
+    return { controller: extendWithCrud(origin, options, database, problems, most), origin }
   })
 }

@@ -33,12 +33,14 @@ export interface StorageOptions {
   readonly production: boolean
   /** Sessions kept elsewhere. */
   readonly sessions: SessionStore | undefined
+  /** Milliseconds after which a server ends a statement. */
+  readonly statementTimeout: number
   readonly log: Log
 }
 
 /** @throws {DeclarationError} no driver, no access, faulty records, in production a schema that differs */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { database: given, direct, records, log } = options
+  const { database: given, direct, records, log, statementTimeout } = options
   const wanted = given !== undefined || records.length > 0 || options.needed
   if (!wanted) {
     return {
@@ -50,7 +52,13 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
   const isOwn = !(given instanceof Database)
   const database = isOwn
-    ? await createDatabase({ direct, records, log, ...(given === undefined ? {} : { url: given }) })
+    ? await createDatabase({
+        direct,
+        records,
+        log,
+        statementTimeout,
+        ...(given === undefined ? {} : { url: given }),
+      })
     : given
   const close = async (): Promise<void> => {
     if (isOwn) await database.close()

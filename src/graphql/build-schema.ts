@@ -17,6 +17,7 @@ import { didYouMean } from '../errors/did-you-mean.js'
 import type { Class } from '../metadata/note.js'
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from './declarations.js'
 import type { GeneratedPart } from './generated-part.js'
+import type { FieldCosts } from './field-costs.js'
 import { graphqlLibrary, type Library } from './library.js'
 import type { Planner } from './planner-contract.js'
 import { readTypeNotation, toGraphqlType } from './type-notation.js'
@@ -35,6 +36,7 @@ export interface SchemaParts {
 export interface BuiltSchema {
   readonly schema: GraphQLSchema
   readonly planner: Planner | undefined
+  readonly fieldCosts?: FieldCosts | undefined
 }
 
 /** Where the rule of a root field stands among its `extensions`. */
@@ -56,7 +58,8 @@ export function buildSchema(
     problems.push({ code: 'INVALID_SCHEMA', message: `GraphQL: ${message}`, remedy: '' })
   }
   if (problems.length > 0) return undefined
-  return { schema, planner: generated?.createPlanner?.(schema) }
+  const planner = generated?.createPlanner?.(schema)
+  return { schema, planner, fieldCosts: generated?.fieldCosts }
 }
 
 /** graphql-js throws at some mistakes and takes others; what was reported already needs no second telling. */

@@ -149,7 +149,7 @@ export class Executor {
 
   /** Variables as their types make them, their cost within the limit. */
   #coerce(operation: Operation, given: Variables): { readonly variables: Variables } | Outcome {
-    if (!operation.hasVariables) return noVariables
+    if (!operation.hasVariables) return this.#within(operation, noVariables)
     let variables = operation.readVariables(given)
     if (variables === undefined) {
       const definitions = operation.node.variableDefinitions ?? []
@@ -159,10 +159,16 @@ export class Executor {
       if (read.errors !== undefined) return notRun(withVariableCode(read.errors))
       variables = read.coerced
     }
-    const over = operation.costVaries
-      ? excessCost(operation.cost(variables), this.#limits)
-      : undefined
-    return over === undefined ? { variables } : notRun([over])
+    return this.#within(operation, { variables })
+  }
+
+  #within(
+    operation: Operation,
+    coerced: { readonly variables: Variables },
+  ): { readonly variables: Variables } | Outcome {
+    if (!operation.costVaries) return coerced
+    const over = excessCost(operation.cost(coerced.variables), this.#limits)
+    return over === undefined ? coerced : notRun([over])
   }
 
   #runWhole(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {

@@ -8,6 +8,7 @@ import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import type { Database } from '../records/database.js'
 import type { FieldDeclaration, TypeDeclaration } from './declarations.js'
+import type { FieldCosts } from './field-costs.js'
 import type { Planner } from './planner-contract.js'
 
 /** What a schema says to the generator. */
@@ -45,6 +46,8 @@ export interface GeneratedPart {
    * `extensions` of their declarations. Absent: everything goes through resolvers.
    */
   readonly createPlanner?: (schema: GraphQLSchema) => Planner
+  /** What fields make the database do; absent: nothing. */
+  readonly fieldCosts?: FieldCosts
 }
 
 /** Makes the declarations of record classes; called once for a schema, with every class of `fromOrm`. */

@@ -14,7 +14,10 @@ export interface GraphqlLimits {
   readonly aliases: number
   /** Fields of the operation itself, fragments expanded. Default 20. Code `TOO_MANY_ROOT_FIELDS`. */
   readonly rootFields: number
-  /** 1 a field, times the limit inside lists. Default 5,000. Code `TOO_COSTLY`. */
+  /**
+   * 1 a field, times the limit inside lists, and what its filters, orders and offsets make the database do. Default: the
+   * application's `limits.cost`, 5,000. Code `TOO_COSTLY`.
+   */
   readonly cost: number
   /** The largest `limit` and `first` of generated lists. Default 1,000. */
   readonly listMax: number

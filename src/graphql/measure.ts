@@ -11,6 +11,7 @@ import type {
   OperationDefinitionNode,
   SelectionSetNode,
 } from 'graphql'
+import { plainValue, type FieldCosts } from './field-costs.js'
 import { graphqlLibrary } from './library.js'
 
 export interface Measure {
@@ -20,8 +21,10 @@ export interface Measure {
   /** Fields of the outermost selection set. */
   readonly rootFields: number
   readonly cost: number
-  /** The cost depends on the variables: a list's limit is one. */
+  /** The cost depends on the variables: a list's limit is one, or they decide what a filter makes the database do. */
   readonly varies: boolean
+  /** Something of the cost is the database's work, which depends on how large it is. */
+  readonly asks: boolean
 }
 
 export interface MeasureInput {
@@ -30,14 +33,23 @@ export interface MeasureInput {
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
   /** Coerced. Absent: a limit that is a variable counts as 1, and the measure says `varies`. */
   readonly variables?: Readonly<Record<string, unknown>>
+  /** What fields make the database do. */
+  readonly costs?: FieldCosts | undefined
 }
 
-const none: Measure = Object.freeze({ depth: 0, aliases: 0, rootFields: 0, cost: 0, varies: false })
+const none: Measure = Object.freeze({
+  depth: 0,
+  aliases: 0,
+  rootFields: 0,
+  cost: 0,
+  varies: false,
+  asks: false,
+})
 const defaultListLimit = 10
 
 /** The document may be invalid: what is unknown counts as a plain field, a circle of fragments ends where it closes. */
 export function measureOperation(input: MeasureInput): Measure {
-  const { schema, operation, fragments, variables } = input
+  const { schema, operation, fragments, variables, costs } = input
   const known = new Map<string, Measure>()
   const { Kind } = graphqlLibrary()
 
@@ -71,9 +83,17 @@ export function measureOperation(input: MeasureInput): Measure {
 
   const ofField = (node: FieldNode, parent: GraphQLNamedType | undefined): Measure => {
     const aliases = node.alias === undefined || node.alias.value === node.name.value ? 0 : 1
-    const leaf: Measure = { depth: 1, aliases, rootFields: 1, cost: 1, varies: false }
-    if (node.selectionSet === undefined) return leaf
     const field = fieldOf(parent, node.name.value)
+    const asked = field && costs?.costOf(field, plainArguments(node, variables))
+    const leaf: Measure = {
+      depth: 1,
+      aliases,
+      rootFields: 1,
+      cost: 1 + (asked?.points ?? 0),
+      varies: asked?.isOpen ?? false,
+      asks: asked !== undefined,
+    }
+    if (node.selectionSet === undefined) return leaf
     const inner = ofSet(node.selectionSet, field && graphqlLibrary().getNamedType(field.type))
     if (node.name.value.startsWith('__')) return { ...leaf, aliases: aliases + inner.aliases }
     const factor = field === undefined ? 1 : listFactor(node, field, variables)
@@ -81,8 +101,9 @@ export function measureOperation(input: MeasureInput): Measure {
       depth: 1 + inner.depth,
       aliases: aliases + inner.aliases,
       rootFields: 1,
-      cost: 1 + (factor ?? 1) * inner.cost,
-      varies: inner.varies || factor === undefined,
+      cost: leaf.cost + (factor ?? 1) * inner.cost,
+      varies: leaf.varies || inner.varies || factor === undefined,
+      asks: leaf.asks || inner.asks,
     }
   }
 
@@ -96,6 +117,7 @@ function beside(a: Measure, b: Measure): Measure {
     rootFields: a.rootFields + b.rootFields,
     cost: a.cost + b.cost,
     varies: a.varies || b.varies,
+    asks: a.asks || b.asks,
   }
 }
 
@@ -108,6 +130,19 @@ function fieldOf(
   const fields = parent.getFields()
   return Object.hasOwn(fields, name) ? fields[name] : undefined
 }
+
+function plainArguments(
+  node: FieldNode,
+  variables: MeasureInput['variables'],
+): Readonly<Record<string, unknown>> {
+  const given = node.arguments ?? []
+  if (given.length === 0) return noArguments
+  return Object.fromEntries(
+    given.map(({ name, value }) => [name.value, plainValue(value, variables)]),
+  )
+}
+
+const noArguments = Object.freeze({})
 
 /** @returns how many values the field may give; 1 where nothing limits it, `undefined` where a variable will say */
 function listFactor(

@@ -12,8 +12,9 @@ import type {
 } from 'graphql'
 import { collectRoots, conditionNames, type Conditions } from './collect-roots.js'
 import { compileVariables, type VariableReader } from './compile-variables.js'
+import type { FieldCosts } from './field-costs.js'
 import { graphqlLibrary } from './library.js'
-import { measureOperation } from './measure.js'
+import { measureOperation, type Measure } from './measure.js'
 import type { Planner, RootPlan } from './planner-contract.js'
 
 /** A root field that is to be run. */
@@ -32,6 +33,13 @@ export interface OperationParts {
   readonly planner: Planner | undefined
   readonly document: DocumentNode
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
+  readonly costs?: FieldCosts | undefined
+}
+
+/** How an operation was measured when its document was read. */
+export interface MeasuredOperation extends Pick<Measure, 'cost' | 'varies' | 'asks'> {
+  /** Of what is known of the database. */
+  readonly version: number
 }
 
 /** Combinations of conditions whose root fields are kept; more are made anew each time. */
@@ -40,7 +48,7 @@ const mostCombinations = 32
 export class Operation {
   readonly node: OperationDefinitionNode
   readonly document: DocumentNode
-  /** Whether the cost has to be counted anew with the variables of every call. */
+  /** Whether the cost depends on the variables of every call, or on how large the database is. */
   readonly costVaries: boolean
   /** False: no root field can have a plan, so that graphql-js takes the whole document as it is. */
   readonly mayPlan: boolean
@@ -49,11 +57,13 @@ export class Operation {
   readonly #conditions: readonly string[]
   readonly #roots = new Map<string, readonly RootField[]>()
   #readVariables: VariableReader | undefined
+  #measured: MeasuredOperation
 
-  constructor(node: OperationDefinitionNode, parts: OperationParts, costVaries: boolean) {
+  constructor(node: OperationDefinitionNode, parts: OperationParts, measured: MeasuredOperation) {
     this.node = node
     this.document = parts.document
-    this.costVaries = costVaries
+    this.costVaries = measured.varies || measured.asks
+    this.#measured = measured
     this.hasVariables = (node.variableDefinitions?.length ?? 0) > 0
     this.#parts = parts
     this.#conditions = conditionNames(node, parts.fragments)
@@ -88,8 +98,19 @@ export class Operation {
 
   /** What it costs with these variables. */
   cost(variables: Readonly<Record<string, unknown>>): number {
-    const { schema, fragments } = this.#parts
-    return measureOperation({ schema, operation: this.node, fragments, variables }).cost
+    const { schema, fragments, costs } = this.#parts
+    const version = this.#measured.asks ? (costs?.version() ?? 0) : this.#measured.version
+    if (!this.#measured.varies && version === this.#measured.version) return this.#measured.cost
+    const measure = measureOperation({
+      schema,
+      operation: this.node,
+      fragments,
+      variables,
+      costs,
+    })
+    // What depends on the variables is counted for each call.
+    if (!this.#measured.varies) this.#measured = { ...measure, version }
+    return measure.cost
   }
 
   /** The root fields to run, in the order of the response, each with its plan; kept for these conditions. */

@@ -1,6 +1,7 @@
 /** Documents by their text: each is read, measured and validated once, as long as it is among those used last. */
 import type { FragmentDefinitionNode, GraphQLError, GraphQLSchema } from 'graphql'
 import { graphqlCodes } from './error-codes.js'
+import type { FieldCosts } from './field-costs.js'
 import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
 import { measureOperation, type Measure } from './measure.js'
@@ -11,6 +12,7 @@ import { overLimit, readDocument } from './read-document.js'
 export interface OperationsOptions {
   readonly schema: GraphQLSchema
   readonly planner: Planner | undefined
+  readonly fieldCosts?: FieldCosts | undefined
   readonly limits: GraphqlLimits
   /** Bytes, roughly, that kept documents may take together. */
   readonly keep: number
@@ -80,7 +82,7 @@ export class Operations {
   }
 
   #validate(text: string): KnownDocument | Refusal {
-    const { schema, planner, limits } = this.#options
+    const { schema, planner, limits, fieldCosts: costs } = this.#options
     const { GraphQLError, Kind, specifiedRules, validate } = graphqlLibrary()
     const document = readDocument(text, limits)
     if (document instanceof GraphQLError) {
@@ -92,10 +94,11 @@ export class Operations {
         fragments[definition.name.value] = definition
       }
     }
+    const version = costs?.version() ?? 0
     const measured = new Map<string, { node: Operation['node']; measure: Measure }>()
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
-      const measure = measureOperation({ schema, operation: node, fragments })
+      const measure = measureOperation({ schema, operation: node, fragments, costs })
       const over = findExcess(measure, limits)
       if (over !== undefined) return new Refusal([over])
       measured.set(node.name?.value ?? '', { node, measure })
@@ -104,11 +107,11 @@ export class Operations {
     if (errors.length > 0) {
       return new Refusal(errors.map((error) => withCode(error, graphqlCodes.validation)))
     }
-    const parts = { schema, planner, document, fragments }
+    const parts = { schema, planner, document, fragments, costs }
     return new Map(
       [...measured].map(([name, { node, measure }]) => [
         name,
-        new Operation(node, parts, measure.varies),
+        new Operation(node, parts, { ...measure, version }),
       ]),
     )
   }
@@ -151,7 +154,7 @@ export function excessCost(cost: number, limits: GraphqlLimits): GraphQLError | 
   if (cost <= limits.cost) return undefined
   return overLimit(
     'cost',
-    `The operation costs more than ${limits.cost}: 1 a field, times the limit inside lists. Ask for fewer.`,
+    `The operation costs more than ${limits.cost}: 1 a field, times the limit inside lists, and what its filters, orders and offsets make the database do. Ask for less.`,
   )
 }
 

@@ -16,6 +16,8 @@ export interface Limits {
   readonly partHeader: number
   /** The request target. Over it 414. */
   readonly url: number
+  /** What a client's list may cost the database: no size, but points. Over it 400 `TOO_COSTLY`; `Infinity` is no limit. */
+  readonly cost: number
 }
 
 const kibi = 1024
@@ -29,6 +31,7 @@ export const defaultLimits: Limits = Object.freeze({
   fields: 100,
   partHeader: 8 * kibi,
   url: 8 * kibi,
+  cost: 5_000,
 })
 
 /** Levels of lists and objects in a JSON body. Deeper is 400. */

@@ -2,14 +2,15 @@
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { silentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
+import { TableSizes } from './budget/table-sizes.js'
 import { createBuilder, type Builder, type QueryBuilder } from './statements/builder.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
-import { createTableCodec, type TableCodec } from './model/codec.js'
 import { type Later, attempt } from '../core/later.js'
-import type { Engine, Runner, TransactionOptions } from './engines/engine.js'
+import type { ClientReading, Engine, Runner, TransactionOptions } from './engines/engine.js'
 import { defaultUrl, openEngine } from './engines/engine-for-url.js'
-import { TablePlans } from './statements/plans.js'
+import { ClientSource } from './statements/client-source.js'
+import { createContext } from './statements/create-context.js'
 import { Repository } from './repository.js'
 import type { RecordsContext, Source } from './statements/source.js'
 import type { Difference } from './schema/difference.js'
@@ -17,7 +18,6 @@ import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
 import { Transactions, type Scope } from './statements/transactions.js'
-import { compileWriteChecks, type WriteChecks } from './statements/write-check.js'
 import { toUnavailable } from './statements/write-faults.js'
 
 export interface DatabaseOptions {
@@ -31,6 +31,11 @@ export interface DatabaseOptions {
   log?: Log
   /** Milliseconds since 1970, for timestamps. Default the system's clock. */
   now?: () => number
+  /**
+   * Milliseconds after which the server ends a statement, changes of the schema excepted; 0 is never. An address with
+   * `statement_timeout` says it itself. Default 30,000; in an application its time for handlers.
+   */
+  statementTimeout?: number
 }
 
 /**
@@ -48,10 +53,11 @@ export function connect(
 /** @throws {DeclarationError} as `connect` does */
 export async function createDatabase(options: DatabaseOptions = {}): Promise<Database> {
   const { url = defaultUrl, direct, records = [], log = silentLog, now = Date.now } = options
+  const { statementTimeout } = options
   const problems: Problem[] = []
   const tables = readTables(records, problems)
   if (problems.length > 0) throw new DeclarationError(problems)
-  const engine = await openEngine(url, { log, direct })
+  const engine = await openEngine(url, { log, direct, statementTimeout })
   let database: Database | undefined = undefined
   const runner = (): Runner => database?.runner() ?? engine
   const builder = await createBuilder(engine, runner)
@@ -75,8 +81,11 @@ export class Database implements Source {
   readonly feed: ChangeFeed
   /** Every table known so far. */
   readonly tables = new Set<Table>()
+  /** Roughly how large they are. */
+  readonly sizes: TableSizes
   readonly #repositories = new WeakMap<Class, Repository>()
   readonly #byType = new WeakMap<Class, Table>()
+  readonly #clients = new WeakMap<ClientReading, Source>()
   readonly #transactions: Transactions
   #closing: Promise<void> | undefined
 
@@ -84,6 +93,7 @@ export class Database implements Source {
   constructor({ engine, builder, log, now }: DatabaseParts) {
     this.log = log
     this.context = createContext({ engine, builder, now, tables: this.tables })
+    this.sizes = new TableSizes(engine, this.tables)
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
     this.#transactions = new Transactions(this.context, this.feed)
   }
@@ -115,6 +125,12 @@ export class Database implements Source {
       this.#repositories.set(type, repository)
     }
     return repository as Repository<T>
+  }
+
+  /** The same for a client's request, with which its reads end. */
+  recordsFor<T extends object>(type: Class<T>, request: ClientReading): Repository<T> {
+    const source = this.forClient(request)
+    return source === this ? this.records(type) : new Repository(this.table(type), source)
   }
 
   /**
@@ -153,13 +169,16 @@ export class Database implements Source {
    * @returns what was missing
    * @throws {DeclarationError} `SCHEMA_DIFFERS` where that is not enough
    */
-  sync(): Promise<Difference[]> {
-    return syncSchema(this.tables, this.context)
+  async sync(): Promise<Difference[]> {
+    const differences = await syncSchema(this.tables, this.context)
+    this.sizes.refresh()
+    return differences
   }
 
   /** @throws {DeclarationError} `SCHEMA_DIFFERS`: what the records cannot work with. For production, which changes nothing by itself. */
-  verify(): Promise<void> {
-    return verifySchema(this.tables, this.context)
+  async verify(): Promise<void> {
+    await verifySchema(this.tables, this.context)
+    this.sizes.refresh()
   }
 
   /** Everything in which the database differs from the records. */
@@ -199,6 +218,18 @@ export class Database implements Source {
 
   runner(): Runner {
     return this.#transactions.current()?.runner() ?? this.context.engine
+  }
+
+  /** Where the repositories of a client's request work: reads end with it. The same for every call with this request. */
+  forClient(request: ClientReading | undefined): Source {
+    const { engine } = this.context
+    if (request === undefined || engine.clientReads === undefined) return this
+    let source = this.#clients.get(request)
+    if (source === undefined) {
+      source = new ClientSource(this, engine.clientReads(request))
+      this.#clients.set(request, source)
+    }
+    return source
   }
 
   changed(changes: RowChanges): void {
@@ -246,41 +277,4 @@ export class Transaction {
   transaction<R>(work: (tx: Transaction) => Promise<R>): Promise<R> {
     return this.#scope.nested((scope) => work(new Transaction(this.#database, scope)))
   }
-}
-
-function createContext({
-  engine,
-  builder,
-  now,
-  tables,
-}: Pick<RecordsContext, 'engine' | 'builder' | 'now' | 'tables'>): RecordsContext {
-  const { dialect } = engine
-  const codecs = new WeakMap<Table, TableCodec>()
-  const plans = new WeakMap<Table, TablePlans>()
-  const checks = {
-    client: new WeakMap<Table, WriteChecks>(),
-    program: new WeakMap<Table, WriteChecks>(),
-  }
-  const codecOf = (table: Table): TableCodec =>
-    remember(codecs, table, () => createTableCodec(table, dialect))
-  return Object.freeze({
-    engine,
-    builder,
-    tables,
-    dialect,
-    codecOf,
-    plansOf: (table: Table) =>
-      remember(plans, table, () => new TablePlans(table, codecOf(table), builder, dialect)),
-    checksOf: (table: Table, from: 'client' | 'program') =>
-      remember(checks[from], table, () => compileWriteChecks(table, from)),
-    now,
-  })
-}
-
-function remember<K extends object, V>(kept: WeakMap<K, V>, key: K, make: () => V): V {
-  const known = kept.get(key)
-  if (known !== undefined) return known
-  const made = make()
-  kept.set(key, made)
-  return made
 }

@@ -131,10 +131,11 @@ export class PlannedQuery implements RootPlan {
   run(context: unknown, variables: Variables): Later<string | undefined> {
     const caller = callerOf(context)
     if (!this.#preparation.admits(caller)) return undefined
-    const source = this.#services.database()
+    const database = this.#services.database()
+    const source = database.forClient(caller.request)
     return attempt<string | undefined>(
       () => {
-        const prepared = this.#prepare(source, caller, variables)
+        const prepared = this.#prepare(database, caller, variables)
         if (prepared === undefined) return 'null'
         const { plan, values } = prepared
         return after(source.runner().first(plan.statement, values), this.#toText)

@@ -16,6 +16,7 @@ import {
 } from './declare-operations.js'
 import { changeEvent, declareChange, declareSubscription } from './declare-subscriptions.js'
 import { declareInput, declareObject } from './declare-types.js'
+import { createFieldCosts } from './question-costs.js'
 import type { RecordModel } from './model.js'
 import { readModels, type Models } from './read-models.js'
 import type { RecordServices } from './resolve-records.js'
@@ -59,6 +60,7 @@ export const generateRecords: GenerateRecords = (classes, context) => {
     mutations: mutations.all,
     subscriptions: subscriptions.all,
     createPlanner: () => createPlanner(services),
+    fieldCosts: createFieldCosts(services),
   }
 }
 

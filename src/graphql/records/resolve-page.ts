@@ -26,10 +26,12 @@ export function resolvePage(
   args: Arguments,
   context: unknown,
 ): Later<Page> {
-  const source = services.database()
+  const caller = callerOf(context)
+  const database = services.database()
+  const source = database.forClient(caller.request)
   const { context: records } = source
   const { listMax } = services
-  const reader = new QuestionReader({ database: source, caller: callerOf(context), listMax })
+  const reader = new QuestionReader({ database, caller, listMax })
   const first = reader.first(args.first)
   const filter = reader.condition(model, args.where)
   const order = reader.order(model, args.orderBy)

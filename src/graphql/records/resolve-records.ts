@@ -131,6 +131,7 @@ function open(
   { database, listMax }: RecordServices,
   caller: Caller,
 ): { source: Source; reader: QuestionReader } {
-  const source = database()
-  return { source, reader: new QuestionReader({ database: source, caller, listMax }) }
+  const opened = database()
+  const source = opened.forClient(caller.request)
+  return { source, reader: new QuestionReader({ database: opened, caller, listMax }) }
 }

@@ -13,6 +13,8 @@ export interface OpenOptions {
   readonly log: Log
   /** The same database around a pooler, for engines whose sessions a pooler can take away. */
   readonly direct?: string | undefined
+  /** Milliseconds after which a server ends a statement; 0 is never. Default 30,000. */
+  readonly statementTimeout?: number | undefined
 }
 
 /**
@@ -53,7 +55,10 @@ async function openSqliteUrl(url: string): Promise<Engine> {
   })
 }
 
-async function openPostgresUrl(url: string, { log, direct }: OpenOptions): Promise<Engine> {
+async function openPostgresUrl(
+  url: string,
+  { log, direct, statementTimeout }: OpenOptions,
+): Promise<Engine> {
   const address = readAddress(url, 'The address of the database')
   const parameters = address.searchParams
   const around = parameters.get('direct') ?? direct
@@ -69,7 +74,7 @@ async function openPostgresUrl(url: string, { log, direct }: OpenOptions): Promi
   }
   for (const name of Object.keys(options)) parameters.delete(name)
   const { openPostgres } = await import('./postgres/postgres.js')
-  return openPostgres({ url: address.href, ...options, log })
+  return openPostgres({ url: address.href, ...options, statementTimeout, log })
 }
 
 function readAddress(url: string, what: string): URL {

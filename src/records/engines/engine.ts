@@ -83,6 +83,8 @@ export interface Engine extends Runner {
   clientReads?(reading: ClientReading): Runner
   /** What tables there are. */
   catalogue(runner: Runner): Promise<Catalogue>
+  /** Roughly how many rows these tables have, by name; without looking at the rows. */
+  tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>>
   /** Carries texts between the processes of a database; absent where they have no such way. */
   readonly channel?: EngineChannel | undefined
   /** Ends every connection. Nothing is run afterwards. */

@@ -29,7 +29,8 @@ export class ClientRecords<T extends object> {
 
   /** @returns null where there is no such row, or none that the client sees */
   find(id: Id): Later<T | null> {
-    return after(this.#writer.find(this.#table, id), (found) => this.#shownOrNull(found))
+    const records = this.#records as unknown as Repository<Instance>
+    return after(this.#writer.find(this.#table, id, records), (found) => this.#shownOrNull(found))
   }
 
   /** @throws {HttpError} 401 or 403 for a filter or an order by what the client may not read */

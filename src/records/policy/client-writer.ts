@@ -89,8 +89,7 @@ export class ClientWriter {
   }
 
   /** The row, where the caller sees it. */
-  find(table: Table, id: Id): Later<Instance | null> {
-    const repository = this.#repository(table)
+  find(table: Table, id: Id, repository = this.#repository(table)): Later<Instance | null> {
     if (!this.view.isBound(table)) return repository.find(id)
     const key = toKey(this.#database.context.codecOf(table), id)
     if (key === undefined) return null

@@ -25,7 +25,8 @@ import { docNote } from '../../openapi/doc.js'
 import { anonymous, requestCaller } from '../policy/caller.js'
 import { ClientRecords } from '../policy/client-records.js'
 import { policyOf, reportPolicy } from '../policy/record-policy.js'
-import { readCrudQuery } from './crud-query.js'
+import { readCrudQuery, type CrudQuery } from './crud-query.js'
+import { checkCost, defaultCost } from '../budget/check-cost.js'
 import type { Database } from '../database.js'
 import { type Later, after } from '../../core/later.js'
 import type { Id } from '../filters/list-options.js'
@@ -64,12 +65,14 @@ export interface CrudOptions {
  * ```
  *
  * @param database the application's, asked for when a request comes
+ * @param most what a list may cost
  */
 export function extendWithCrud(
   controller: Class,
   options: CrudOptions,
   database: () => Database,
   problems: Problem[],
+  most = defaultCost,
 ): Class {
   const record = resolveClass(options.crud)
   if (record === undefined) {
@@ -88,7 +91,7 @@ export function extendWithCrud(
   const taken = new Set(
     [...readRouteNotes(controller).values()].flat().map(({ method, path }) => method + trim(path)),
   )
-  for (const route of writeRoutes(table, database)) {
+  for (const route of writeRoutes(table, database, most)) {
     if (wanted.has(route.operation) && !taken.has(route.method + trim(route.path))) {
       const member = addRoute(Extended, route)
       noteRights(Extended, member, table, route)
@@ -139,16 +142,18 @@ function noteRights(controller: Class, member: string, table: Table, route: Crud
   noteAccess(controller, member, rule)
 }
 
-function writeRoutes(table: Table, database: () => Database): CrudRoute[] {
+function writeRoutes(table: Table, database: () => Database, most: number): CrudRoute[] {
   const { type, key } = table
   const path = `/<id:${key.isUuid ? 'uuid' : 'int'}>`
   const { columns, isPersonal } = policyOf(table)
   // Where nothing depends on who asks, nobody looks at a token that comes.
   const who = isPersonal ? (['request', 'user'] as const) : []
+  const reads = ['request', ...(isPersonal ? ['user'] : [])]
   const records = (request: HttpRequest | undefined): ClientRecords<object> => {
     const open = database()
-    const caller = request === undefined ? anonymous : requestCaller(request)
-    return new ClientRecords(open, open.records(type), caller)
+    if (request === undefined) return new ClientRecords(open, open.records(type), anonymous)
+    const caller = isPersonal ? requestCaller(request) : anonymous
+    return new ClientRecords(open, open.recordsFor(type, request), caller)
   }
   const update = (id: Id, body: object, request?: HttpRequest): Later<object | null> =>
     records(request).update(id, { ...body })
@@ -161,15 +166,19 @@ function writeRoutes(table: Table, database: () => Database): CrudRoute[] {
       operation: 'list',
       method: 'GET',
       path: '/',
-      options: { args: ['query', ...who], returns: [type] },
-      run: (query: TextValues, request?: HttpRequest) => list(table, records(request), query),
+      options: { args: ['query', ...reads], returns: [type] },
+      run: (query: TextValues, request: HttpRequest) => {
+        const asked = readCrudQuery(table, query)
+        checkCost(table, asked, database().sizes, most)
+        return list(records(request), asked)
+      },
     },
     {
       operation: 'find',
       method: 'GET',
       path,
-      options: { args: ['id', ...who], returns: type },
-      run: (id: Id, request?: HttpRequest) => records(request).find(id),
+      options: { args: ['id', ...reads], returns: type },
+      run: (id: Id, request: HttpRequest) => records(request).find(id),
     },
     {
       operation: 'create',
@@ -215,11 +224,9 @@ function writeRoutes(table: Table, database: () => Database): CrudRoute[] {
 }
 
 async function list(
-  table: Table,
   records: ClientRecords<object>,
-  query: TextValues,
+  { where, orderBy, limit, offset }: CrudQuery,
 ): Promise<Reply> {
-  const { where, orderBy, limit, offset } = readCrudQuery(table, query)
   const order = orderBy.length === 0 ? undefined : orderBy
   const found = await records.list({ where, orderBy: order, limit, offset })
   const answer = reply(found).header('X-Total-Count', await records.count(where))

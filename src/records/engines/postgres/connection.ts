@@ -2,6 +2,7 @@
 import { DeclarationError } from '../../../errors/declaration-error.js'
 import type { Log } from '../../../core/log.js'
 import type { QueryResult, Row, Statement } from '../engine.js'
+import type { CancelConnection } from './cancel-statement.js'
 import { toPostgresFault } from './faults.js'
 import { stalenessOf, type StatementNames } from './statement-names.js'
 
@@ -18,6 +19,8 @@ export interface PostgresOptions {
   readonly prepare?: boolean
   /** Milliseconds to wait for others who change the schema or use a table that is changed. Default 60,000. */
   readonly schemaTimeout?: number
+  /** Milliseconds after which the server ends a statement, unless the address says otherwise; 0 is never. Default 30,000. */
+  readonly statementTimeout?: number | undefined
   /** Gets what happens to connections that nobody uses at the moment. */
   readonly log: Log
 }
@@ -26,6 +29,7 @@ export interface PostgresOptions {
 export interface Driver {
   readonly Pool: new (options: object) => Pool
   readonly Client: new (options: object) => SingleClient
+  readonly Connection: CancelConnection
   readonly types: { getTypeParser(oid: number, format?: string): unknown }
 }
 export interface Queryable {
@@ -38,7 +42,12 @@ export interface Pool extends Queryable {
   on(event: 'connect', listener: (client: Client) => void): unknown
 }
 export interface Client extends Queryable {
+  /** By these its statement can be cancelled; null behind what does not tell them. */
   readonly processID: number | null
+  readonly secretKey?: unknown
+  readonly host?: string
+  readonly port?: number
+  readonly ssl?: unknown
   /** The protocol below; other implementations of the driver have none. */
   readonly connection?: {
     /** The text of each statement that was prepared here, by its name. */
@@ -76,7 +85,7 @@ export interface Result {
 }
 
 export function createPool(driver: Driver, options: PostgresOptions, names: StatementNames): Pool {
-  const { url, connections = 10, connectTimeout = 5000, log } = options
+  const { url, connections = 10, connectTimeout = 5000, statementTimeout = 30_000, log } = options
   const pool = new driver.Pool({
     connectionString: url,
     max: connections,
@@ -84,6 +93,7 @@ export function createPool(driver: Driver, options: PostgresOptions, names: Stat
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     application_name: 'filigree',
+    ...(statementTimeout > 0 ? { statement_timeout: statementTimeout } : {}),
     // JSON stays text, the record's own code reads it; the rest is pg's: bigint as text, bytea as Buffer.
     types: {
       getTypeParser: (oid: number, format?: string) =>

@@ -6,6 +6,7 @@
 import type { Catalogue } from '../../schema/catalogue.js'
 import { EngineFault } from '../engine.js'
 import type {
+  ClientReading,
   Dialect,
   Engine,
   EngineChannel,
@@ -18,6 +19,7 @@ import type {
   TransactionRunner,
 } from '../engine.js'
 import { readPostgresCatalogue } from './catalogue.js'
+import { ClientReads, ReadShares, type ReadParts } from './client-reads.js'
 import { createPostgresChannel } from './channel.js'
 import {
   Connection,
@@ -35,7 +37,9 @@ import { createPostgresDialect } from './dialect.js'
 import { tookTooLong, toPostgresFault } from './faults.js'
 import { changePostgresSchema } from './schema-change.js'
 import { readProcessId } from './session.js'
-import { stalenessOf, StatementNames } from './statement-names.js'
+import { mostAttempts, stalenessOf, StatementNames } from './statement-names.js'
+import { readPostgresSizes } from './table-sizes.js'
+import { letGo, onLoss, PostgresTransaction } from './transaction.js'
 
 /** @throws {DeclarationError} no driver, no server, no access */
 export async function openPostgres(options: PostgresOptions): Promise<Engine> {
@@ -61,6 +65,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
     })
   } catch (cause) {
     await pool.end()
+    // A pooler that takes no time-out among a connection's parameters has time-outs of its own.
+    const isRefused = /unsupported startup parameter.*statement_timeout/.test(String(cause))
+    if (isRefused && options.statementTimeout !== 0) {
+      return openPostgres({ ...options, statementTimeout: 0 })
+    }
     throw toBootFault(options.url, cause)
   }
 }
@@ -88,8 +97,6 @@ interface EngineParts {
   readonly channel: EngineChannel | undefined
 }
 
-/** Attempts at a statement whose preparation is stale; the last sends its text. */
-const mostAttempts = 4
 const unprepared = new StatementNames(true)
 
 class PostgresEngine implements Engine {
@@ -101,6 +108,7 @@ class PostgresEngine implements Engine {
   readonly #connection: Connection
   /** Prepared statements may be gone, since others use the connections too: transactions, which that ends, send texts. */
   #isPooled: boolean
+  readonly #readParts: ReadParts
 
   constructor(parts: EngineParts) {
     this.#parts = parts
@@ -108,6 +116,19 @@ class PostgresEngine implements Engine {
     this.channel = parts.channel
     this.#isPooled = parts.isPooled
     this.#connection = new Connection(parts.pool, parts.names)
+    const { driver, options, pool, names } = parts
+    this.#readParts = {
+      engine: this,
+      pool,
+      names,
+      shares: new ReadShares(options.connections ?? 10),
+      cancelling: driver.Connection,
+      heedStale: (fault) => this.#heedStale(fault),
+    }
+  }
+
+  clientReads(reading: ClientReading): Runner {
+    return new ClientReads(reading, this.#readParts)
   }
 
   async rows(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
@@ -158,6 +179,10 @@ class PostgresEngine implements Engine {
 
   catalogue(runner: Runner): Promise<Catalogue> {
     return readPostgresCatalogue(runner)
+  }
+
+  tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return readPostgresSizes(this, tables)
   }
 
   close(): Promise<void> {
@@ -213,86 +238,4 @@ class PostgresEngine implements Engine {
   }
 }
 
-/** Between two statements of a transaction nobody listens, and the loss would end the process; the next statement tells. */
-function onLoss(): void {
-  return undefined
-}
-
-function letGo(client: Client, isBroken: boolean): void {
-  client.off('error', onLoss)
-  client.release(isBroken)
-}
-
 const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read', 'serializable'])
-
-class PostgresTransaction implements TransactionRunner {
-  readonly #client: Client
-  readonly #connection: Connection
-  readonly #onSwapped: () => void
-  #isOver = false
-
-  /** @param onSwapped told when a statement that was prepared is not on this connection */
-  constructor(client: Client, connection: Connection, onSwapped: () => void) {
-    this.#client = client
-    this.#connection = connection
-    this.#onSwapped = onSwapped
-  }
-
-  async rows(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return (await this.#run(statement, values, true)).rows
-  }
-
-  async first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
-    return (await this.#run(statement, values, true)).rows[0]
-  }
-
-  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return (await this.#run(statement, values, true)).rowCount ?? 0
-  }
-
-  async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
-    return toQueryResult(await this.#run(statement, values, false))
-  }
-
-  async script(sql: string): Promise<void> {
-    await this.#living().script(sql)
-  }
-
-  commit(): Promise<void> {
-    return this.#end('commit')
-  }
-
-  async rollback(): Promise<void> {
-    // A connection that cannot roll back is closed, which rolls back.
-    await this.#end('rollback').catch(() => undefined)
-  }
-
-  /** What was prepared is stale: the server has ended the transaction, which may be tried again from its beginning. */
-  async #run(statement: Statement, values: readonly unknown[], keep: boolean): Promise<Result> {
-    try {
-      return await this.#living().run(statement, values, keep)
-    } catch (error) {
-      const staleness = error instanceof EngineFault ? stalenessOf(error.cause) : undefined
-      if (staleness === undefined) throw error
-      if (staleness !== 'outdated') this.#onSwapped()
-      throw new EngineFault('conflict', (error as Error).message, error)
-    }
-  }
-
-  async #end(sql: string): Promise<void> {
-    if (this.#isOver) return
-    this.#isOver = true
-    try {
-      await this.#connection.script(sql)
-      letGo(this.#client, false)
-    } catch (error) {
-      letGo(this.#client, true)
-      throw error
-    }
-  }
-
-  #living(): Connection {
-    if (this.#isOver) throw new EngineFault('other', 'The transaction is over.')
-    return this.#connection
-  }
-}

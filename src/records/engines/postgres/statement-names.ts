@@ -11,6 +11,9 @@ const mostNames = 1000
 /** A text that a change of the schema outdates this often is sent whole from then on. */
 const mostRenewals = 20
 
+/** Attempts at a statement whose preparation is stale; the last sends its text. */
+export const mostAttempts = 4
+
 /** What an error of a prepared statement says about it. */
 export type Staleness = 'missing' | 'there already' | 'outdated'
 

@@ -20,6 +20,7 @@ import type { Driver } from './driver.js'
 import { isBusy } from './faults.js'
 import { ReadPlans } from './read-plan.js'
 import { Readers } from './readers.js'
+import { readSqliteSizes } from './table-sizes.js'
 
 /** @throws {DeclarationError} no driver, no such folder, no database in the file */
 export async function openSqlite(options: SqliteOptions): Promise<Engine> {
@@ -87,6 +88,10 @@ class SqliteEngine implements Engine {
 
   catalogue(runner: Runner): Promise<Catalogue> {
     return readSqliteCatalogue(runner)
+  }
+
+  tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>> {
+    return readSqliteSizes(this, tables)
   }
 
   begin(): Promise<TransactionRunner> {

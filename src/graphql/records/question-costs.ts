@@ -1,0 +1,84 @@
+/** What the generated fields make the database do: their filters, orders, offsets and totals. */
+import type { GraphQLField } from 'graphql'
+import {
+  costBehind,
+  costOf,
+  type Naming,
+  type QuestionCost,
+} from '../../records/budget/query-cost.js'
+import type { TableSizes } from '../../records/budget/table-sizes.js'
+import type { Arguments } from '../declarations.js'
+import type { FieldCosts } from '../field-costs.js'
+import { generatedOf, type RecordModel } from './model.js'
+import type { RecordServices } from './resolve-records.js'
+
+export function createFieldCosts(services: RecordServices): FieldCosts {
+  const namings = new Map<RecordModel, Naming>()
+  const namingOf = (model: RecordModel): Naming => {
+    const known = namings.get(model)
+    if (known !== undefined) return known
+    const naming: Naming = {
+      table: model.table,
+      column: (name) => model.fields.get(name)?.column,
+      relation: (name) => {
+        const found = model.relations.get(name)
+        return found && { relation: found.relation, naming: namingOf(found.target) }
+      },
+    }
+    namings.set(model, naming)
+    return naming
+  }
+  // An instance without a database has a schema all the same.
+  const sizes = (): TableSizes | undefined => {
+    try {
+      return services.database().sizes
+    } catch {
+      return undefined
+    }
+  }
+  return {
+    version: () => {
+      const known = sizes()
+      known?.refresh()
+      return known?.version ?? 0
+    },
+    costOf: (field, args) => {
+      const known = sizes()
+      return costOfField(field, args, { namingOf, rowsOf: (name) => known?.rowsOf(name) ?? 0 })
+    },
+  }
+}
+
+interface Knowledge {
+  readonly namingOf: (model: RecordModel) => Naming
+  readonly rowsOf: (table: string) => number
+}
+
+function costOfField(
+  field: GraphQLField<unknown, unknown>,
+  args: Arguments,
+  { namingOf, rowsOf }: Knowledge,
+): QuestionCost | undefined {
+  const generated = generatedOf(field)
+  const { where, orderBy, offset } = args
+  const isPlain = where === undefined && orderBy === undefined && offset === undefined
+  if (isPlain && (generated?.kind === 'list' || generated?.kind === 'page')) return undefined
+  switch (generated?.kind) {
+    case 'list':
+    case 'page':
+      return costOf(namingOf(generated.model), args, rowsOf)
+    case 'count':
+      return costOf(namingOf(generated.model), { where: args.where, counts: true }, rowsOf)
+    case 'part':
+      // With a filter the page itself has counted the rows that are looked at.
+      return generated.part === 'totalCount'
+        ? costOf(namingOf(generated.model), { counts: true }, rowsOf)
+        : undefined
+    case 'relation': {
+      const { relation, target, isList } = generated.relation
+      return isList && !isPlain ? costBehind(relation, namingOf(target), args, rowsOf) : undefined
+    }
+    default:
+      return undefined
+  }
+}

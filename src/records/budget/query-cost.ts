@@ -1,0 +1,260 @@
+/**
+ * What a client's question makes the database do, in points: about a thousand rows looked at are one. Counted before
+ * anything is run, from the question, the indexes and the tables' rough sizes. Source: decisions, "Client queries".
+ */
+import type { Column, Relation, Table } from '../model/table.js'
+
+/** Points for what a row costs that is looked at, passed over, sorted, or held against a condition. */
+const weights = Object.freeze({
+  row: 1 / 1000,
+  compared: 0.2 / 1000,
+  like: 2 / 1000,
+  ilike: 3 / 1000,
+  sorted: 2 / 1000,
+  /** Rows that an offset passes over count whatever the table's size. */
+  passedOver: 1 / 50,
+  /** Each pattern, each sign in it that stands for any text, each condition through a relation, for every list. */
+  pattern: 5,
+  wildcard: 1,
+  relation: 2,
+  unindexedOrder: 1,
+  listed: 1 / 100,
+})
+
+/** Stands for a value that is not known yet. */
+export const unknownValue: unique symbol = Symbol('a value that is not known yet')
+
+/** The names by which a question knows a record's columns and relations. */
+export interface Naming {
+  readonly table: Table
+  column(name: string): Column | undefined
+  relation(name: string): { readonly relation: Relation; readonly naming: Naming } | undefined
+}
+
+/** Names as the record has them. */
+export function ownNaming(table: Table): Naming {
+  return {
+    table,
+    column: (name) => table.byProperty.get(name),
+    relation: (name) => {
+      const relation = table.relations.get(name)
+      return relation && { relation, naming: ownNaming(relation.target) }
+    },
+  }
+}
+
+export interface Question {
+  readonly where?: unknown
+  /** `{ price: 'desc' }`, or a list of such. */
+  readonly orderBy?: unknown
+  readonly offset?: unknown
+  /** All rows are counted. */
+  readonly counts?: boolean
+}
+
+export interface QuestionCost {
+  readonly points: number
+  /** It says too little: values that are not known yet decide. */
+  readonly isOpen: boolean
+}
+
+/** Rows of a table, by its name. */
+export type RowsOf = (table: string) => number
+
+/** What a list, or a count, costs beside the rows that it answers. */
+export function costOf(naming: Naming, question: Question, rowsOf: RowsOf): QuestionCost {
+  const rows = rowsOf(naming.table.name)
+  return new CostReader(rowsOf).read(naming, question, rows)
+}
+
+/** The same of the rows behind a relation, for one of the rows that have it. */
+export function costBehind(
+  relation: Relation,
+  naming: Naming,
+  question: Question,
+  rowsOf: RowsOf,
+): QuestionCost {
+  const parents = Math.max(1, rowsOf(relation.table.name))
+  const pairs = rowsOf(relation.join?.name ?? relation.target.name)
+  return new CostReader(rowsOf).read(naming, question, pairs / parents)
+}
+
+/** What a filter asks of a table's rows. */
+interface Work {
+  /** Rows that are looked at. */
+  readonly rows: number
+  /** Points for each of them. */
+  readonly each: number
+  /** Points for what is done once, or cannot be cheap. */
+  readonly once: number
+}
+
+class CostReader {
+  #isOpen = false
+  readonly #rowsOf: RowsOf
+
+  constructor(rowsOf: RowsOf) {
+    this.#rowsOf = rowsOf
+  }
+
+  read(naming: Naming, question: Question, rows: number): QuestionCost {
+    const work = isGiven(question.where)
+      ? this.#filter(naming, question.where, rows)
+      : { rows: 0, each: 0, once: 0 }
+    const order = this.#order(naming, question.orderBy)
+    let points = work.once + work.rows * (weights.row + work.each)
+    if (order === 'sorted') {
+      const sorted = isGiven(question.where) ? work.rows : rows
+      points += weights.unindexedOrder + sorted * (weights.row + weights.sorted)
+    }
+    if (question.counts === true && !isGiven(question.where)) points += rows * weights.row * 0.1
+    points += this.#count(question.offset) * weights.passedOver
+    return { points, isOpen: this.#isOpen }
+  }
+
+  /** Conditions that must all hold: the one that an index serves best says how many rows are looked at. */
+  #filter(naming: Naming, where: unknown, rows: number): Work {
+    if (where === unknownValue) this.#isOpen = true
+    if (!isObject(where)) return { rows, each: 0, once: 0 }
+    const parts = Object.keys(where).map((name) => this.#condition(naming, name, where[name], rows))
+    return together(parts, rows)
+  }
+
+  #condition(naming: Naming, name: string, value: unknown, rows: number): Work {
+    if (value === undefined) return { rows, each: 0, once: 0 }
+    if (value === unknownValue) this.#isOpen = true
+    if (name === 'and') {
+      return together(
+        toList(value).map((part) => this.#filter(naming, part, rows)),
+        rows,
+      )
+    }
+    if (name === 'or') {
+      const parts = toList(value).map((part) => this.#filter(naming, part, rows))
+      const all = parts.reduce((sum, part) => sum + part.rows, 0)
+      return { ...together(parts, rows), rows: Math.min(rows, all) }
+    }
+    if (name === 'not') return { ...this.#filter(naming, value, rows), rows }
+    const column = naming.column(name)
+    if (column !== undefined) return this.#tests(naming.table, column, value, rows)
+    const through = naming.relation(name)
+    return through === undefined ? { rows, each: 0, once: 0 } : this.#related(through, value, rows)
+  }
+
+  /** Through a relation: the rows behind it are looked at, once for all, or one for each row. */
+  #related(
+    { relation, naming }: { readonly relation: Relation; readonly naming: Naming },
+    value: unknown,
+    rows: number,
+  ): Work {
+    const behind = this.#rowsOf(relation.join?.name ?? relation.target.name)
+    const inner = this.#filter(naming, value, behind)
+    const once = weights.relation + inner.once + inner.rows * (weights.row + inner.each)
+    return { rows, each: weights.compared, once }
+  }
+
+  #tests(table: Table, column: Column, value: unknown, rows: number): Work {
+    if (!isObject(value)) return this.#test(table, column, ['eq', value], rows)
+    const parts = Object.entries(value).map((entry) => this.#test(table, column, entry, rows))
+    return together(parts, rows)
+  }
+
+  #test(
+    table: Table,
+    column: Column,
+    [operator, operand]: readonly [string, unknown],
+    rows: number,
+  ): Work {
+    if (operand === undefined) return { rows, each: 0, once: 0 }
+    const isIndexed = column.isKey || table.indexes.some(({ columns }) => columns[0] === column)
+    if (patternOperators.has(operator)) {
+      if (operand === unknownValue) this.#isOpen = true
+      const wildcards = typeof operand === 'string' ? (operand.match(/%/g)?.length ?? 0) : 0
+      const once = weights.pattern + wildcards * weights.wildcard
+      const isPrefix =
+        operator === 'startsWith' || (typeof operand === 'string' && /^[^%_\\]{2,}/.test(operand))
+      const found = isIndexed && operator !== 'ilike' && isPrefix ? rows / 100 : rows
+      return { rows: found, each: operator === 'ilike' ? weights.ilike : weights.like, once }
+    }
+    if (operator === 'in') {
+      if (operand === unknownValue) this.#isOpen = true
+      const { length } = toList(operand)
+      const found = isIndexed ? Math.min(rows, length * this.#alike(table, column, rows)) : rows
+      return { rows: found, each: weights.compared, once: length * weights.listed }
+    }
+    if (!isIndexed) return { rows, each: weights.compared, once: 0 }
+    if (operator === 'eq') {
+      return { rows: this.#alike(table, column, rows), each: 0, once: 0 }
+    }
+    return { rows: rangeOperators.has(operator) ? rows / 4 : rows, each: 0, once: 0 }
+  }
+
+  /** Rows that have the same value of an indexed column. */
+  #alike(table: Table, column: Column, rows: number): number {
+    const isUnique =
+      column.isKey ||
+      table.indexes.some(
+        ({ columns, unique }) => unique && columns.length === 1 && columns[0] === column,
+      )
+    return isUnique ? Math.min(rows, 1) : rows / 100
+  }
+
+  #order(naming: Naming, orderBy: unknown): 'indexed' | 'sorted' {
+    if (!isGiven(orderBy)) return 'indexed'
+    if (orderBy === unknownValue) this.#isOpen = true
+    for (const term of toList(orderBy)) {
+      if (term === unknownValue) this.#isOpen = true
+      const [name] = isObject(term) ? Object.keys(term) : []
+      const column = name === undefined ? undefined : naming.column(name)
+      // The first term decides: rows that are alike by it are few.
+      if (column === undefined) continue
+      const { key, indexes } = naming.table
+      const isIndexed = column === key || indexes.some(({ columns }) => columns[0] === column)
+      return isIndexed ? 'indexed' : 'sorted'
+    }
+    return 'indexed'
+  }
+
+  #count(given: unknown): number {
+    if (given === unknownValue) this.#isOpen = true
+    return typeof given === 'number' && given > 0 ? given : 0
+  }
+}
+
+const patternOperators: ReadonlySet<string> = new Set([
+  'like',
+  'ilike',
+  'startsWith',
+  'endsWith',
+  'contains',
+  'search',
+  'has',
+  'path',
+])
+const rangeOperators: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])
+
+function together(parts: readonly Work[], rows: number): Work {
+  return {
+    rows: parts.reduce((least, part) => Math.min(least, part.rows), rows),
+    each: parts.reduce((sum, part) => sum + part.each, 0),
+    once: parts.reduce((sum, part) => sum + part.once, 0),
+  }
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Date) &&
+    !(value instanceof Uint8Array)
+  )
+}
+
+function toList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value]
+}

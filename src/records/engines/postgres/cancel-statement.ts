@@ -1,0 +1,31 @@
+/** Asks PostgreSQL to end what a connection runs. Source: PostgreSQL, Canceling Requests in Progress. */
+import type { Client } from './connection.js'
+
+/** pg's own bare connection, by which alone the request can be sent. */
+export type CancelConnection = new (options: { readonly ssl: unknown }) => BareConnection
+
+interface BareConnection {
+  connect(portOrSocket: number | string, host?: string): void
+  requestSsl(): void
+  cancel(processId: number, secretKey: number): void
+  once(event: 'connect' | 'sslconnect', listener: () => void): unknown
+  on(event: 'error', listener: () => void): unknown
+}
+
+/** Sent and not waited for: the statement itself fails, or ends by its time-out. */
+export function cancelStatement(client: Client, Connection: CancelConnection): void {
+  const { processID, secretKey, host, port, ssl } = client
+  if (processID === null || typeof secretKey !== 'number' || typeof host !== 'string') return
+  const connection = new Connection({ ssl })
+  const cancel = (): void => {
+    connection.cancel(processID, secretKey)
+  }
+  connection.on('error', () => undefined)
+  connection.once('connect', () => {
+    if (ssl === undefined || ssl === null || ssl === false) cancel()
+    else connection.requestSsl()
+  })
+  connection.once('sslconnect', cancel)
+  if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port ?? 5432}`)
+  else connection.connect(port ?? 5432, host)
+}

@@ -1,0 +1,41 @@
+/** Where the repositories of one client's request work: as the database itself, but its reads end with the request. */
+import type { ChangeFeed } from '../changes/change-feed.js'
+import type { RowChanges } from '../changes/changes.js'
+import type { Later } from '../../core/later.js'
+import type { Runner } from '../engines/engine.js'
+import type { RecordsContext, Source } from './source.js'
+import type { Table } from '../model/table.js'
+
+export class ClientSource implements Source {
+  readonly context: RecordsContext
+  readonly #database: Source
+  readonly #reads: Runner
+
+  /** @param reads runs what is part of no transaction */
+  constructor(database: Source, reads: Runner) {
+    this.context = database.context
+    this.#database = database
+    this.#reads = reads
+  }
+
+  get feed(): ChangeFeed {
+    return this.#database.feed
+  }
+
+  runner(): Runner {
+    const runner = this.#database.runner()
+    return runner === this.context.engine ? this.#reads : runner
+  }
+
+  changed(changes: RowChanges): void {
+    this.#database.changed(changes)
+  }
+
+  announces(table: Table): Later<boolean> {
+    return this.#database.announces(table)
+  }
+
+  atomically<T>(work: (source: Source) => Promise<T>): Promise<T> {
+    return this.#database.atomically(work)
+  }
+}

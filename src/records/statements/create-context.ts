@@ -1,0 +1,43 @@
+/** Makes what all repositories of a database share: codecs, statements and checks, each made once for a table. */
+import { createTableCodec, type TableCodec } from '../model/codec.js'
+import type { Table } from '../model/table.js'
+import { TablePlans } from './plans.js'
+import type { RecordsContext } from './source.js'
+import { compileWriteChecks, type WriteChecks } from './write-check.js'
+
+export function createContext({
+  engine,
+  builder,
+  now,
+  tables,
+}: Pick<RecordsContext, 'engine' | 'builder' | 'now' | 'tables'>): RecordsContext {
+  const { dialect } = engine
+  const codecs = new WeakMap<Table, TableCodec>()
+  const plans = new WeakMap<Table, TablePlans>()
+  const checks = {
+    client: new WeakMap<Table, WriteChecks>(),
+    program: new WeakMap<Table, WriteChecks>(),
+  }
+  const codecOf = (table: Table): TableCodec =>
+    remember(codecs, table, () => createTableCodec(table, dialect))
+  return Object.freeze({
+    engine,
+    builder,
+    tables,
+    dialect,
+    codecOf,
+    plansOf: (table: Table) =>
+      remember(plans, table, () => new TablePlans(table, codecOf(table), builder, dialect)),
+    checksOf: (table: Table, from: 'client' | 'program') =>
+      remember(checks[from], table, () => compileWriteChecks(table, from)),
+    now,
+  })
+}
+
+function remember<K extends object, V>(kept: WeakMap<K, V>, key: K, make: () => V): V {
+  const known = kept.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  kept.set(key, made)
+  return made
+}

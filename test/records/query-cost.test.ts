@@ -1,0 +1,168 @@
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { bootstrap, connect, Controller, GraphQL, Module, NoAuth } from 'filigree'
+import {
+  costOf,
+  ownNaming,
+  type Question,
+  type RowsOf,
+} from '../../src/records/budget/query-cost.js'
+import { readTable } from '../../src/records/model/read-table.js'
+import type { Table } from '../../src/records/model/table.js'
+import { startBothEngines } from './both-engines.js'
+import { Category, Product, Review, shop } from './shop.js'
+
+const engines = await startBothEngines()
+
+describe('the cost of a question', () => {
+  let products: Table
+  let categories: Table
+  beforeAll(() => {
+    products = readTable(Product, []) as Table
+    categories = readTable(Category, []) as Table
+  })
+  const million: RowsOf = () => 1_000_000
+  const points = (question: Question, table = products, rows = million): number =>
+    costOf(ownNaming(table), question, rows).points
+
+  it('is nothing for what an index answers', () => {
+    expect(points({})).toBe(0)
+    expect(points({ where: { id: 7 } })).toBeLessThan(1)
+    expect(points({ where: { categoryId: { eq: 7 } } })).toBeLessThan(50)
+    expect(points({ orderBy: [{ id: 'desc' }] })).toBe(0)
+  })
+
+  it('grows with the rows that are looked at', () => {
+    const where = { price: { gt: 5 } }
+    const small = points({ where }, products, () => 1_000)
+    const large = points({ where })
+    expect(small).toBeLessThan(10)
+    expect(large).toBeGreaterThan(1_000)
+    expect(points({ where, orderBy: [{ price: 'asc' }] })).toBeGreaterThan(large + 1_000)
+    expect(points({ where: { ...where, id: 7 } })).toBeLessThan(1)
+    expect(points({ where: { or: [where, { id: 7 }] } })).toBeGreaterThan(1_000)
+    expect(points({ where: { not: { id: 7 } } })).toBeGreaterThan(900)
+  })
+
+  it('counts patterns, relations and offsets whatever the size', () => {
+    const none = (): number => 0
+    const patterns = Array.from({ length: 20 }, () => ({ name: { ilike: '%a%' } }))
+    expect(points({ where: { or: patterns } }, products, none)).toBeGreaterThan(100)
+    expect(points({ where: { products: { price: 1 } } }, categories, none)).toBeGreaterThan(1)
+    expect(points({ offset: 4_000_000 }, products, none)).toBeGreaterThan(50_000)
+  })
+
+  it('looks at the rows behind a relation', () => {
+    const where = { products: { price: { gt: 999.9 } } }
+    const sizes = (table: string): number => (table === 'product' ? 5_000_000 : 1_000_000)
+    expect(points({ where }, categories, sizes)).toBeGreaterThan(5_000)
+  })
+})
+
+@Controller('/products', { crud: Product })
+@NoAuth
+class Products {}
+@Controller('/categories', { crud: Category })
+@NoAuth
+class Categories {}
+@Module({ controllers: [Products, Categories], records: shop })
+class Shop {}
+
+describe.each(engines)('the budget of clients on %s', (_name, open) => {
+  const start = async (options: Parameters<typeof bootstrap>[1] = {}) => {
+    const database = await connect(await open(), { records: shop })
+    const app = await bootstrap(Shop, { listen: false, logger: false, database, ...options })
+    return {
+      get: async (url: string) => {
+        const { status, body } = await app.inject({ url })
+        return { status, body }
+      },
+      ask: async (query: string, variables?: object) => {
+        const answer = await app.inject({
+          method: 'POST',
+          url: '/graphql',
+          json: { query, variables },
+        })
+        const { data, errors } = answer.json() as {
+          data: unknown
+          errors?: { extensions: { code: string } }[]
+        }
+        return { data, codes: errors?.map(({ extensions }) => extensions.code) }
+      },
+      database,
+      close: async () => {
+        await app.close()
+        await database.close()
+      },
+    }
+  }
+
+  it('stops what an operation asks by a variable as by its text', async () => {
+    const { ask, close } = await start()
+    const patterns = Array.from({ length: 20 }, (_, index) => ({ name: { ilike: `%${index}%` } }))
+    const query =
+      'query ($w: ProductWhere) { categories(limit: 1000) { products(limit: 1, where: $w) { id } } }'
+    const stopped = { data: null, codes: ['TOO_COSTLY'] }
+    expect(await ask(query, { w: { or: patterns } })).toEqual(stopped)
+    const text = JSON.stringify({ or: patterns }).replace(/"(\w+)":/g, '$1:')
+    expect(await ask(query.replace('($w: ProductWhere) ', '').replace('$w', text))).toEqual(stopped)
+    expect(await ask(query, { w: { id: { eq: '1' } } })).toEqual({ data: { categories: [] } })
+    expect(await ask(query)).toEqual({ data: { categories: [] } })
+    await close()
+  })
+
+  it('stops offsets, in GraphQL and crud', async () => {
+    const { ask, get, close } = await start()
+    const offsets = ['a', 'b', 'c'].map((key) => `${key}:products(offset:999999){id}`).join('')
+    expect(await ask(`{${offsets}}`)).toEqual({ data: null, codes: ['TOO_COSTLY'] })
+    const refused = await get('/products?offset=4000000')
+    expect(refused.status).toBe(400)
+    const { error, errors } = JSON.parse(refused.body) as {
+      error: string
+      errors: { code: string }[]
+    }
+    expect(error).toContain('costs more than 5000')
+    expect(errors.map(({ code }) => code)).toEqual(['TOO_COSTLY'])
+    expect((await get('/products?offset=4000&limit=1000')).status).toBe(200)
+    await close()
+  })
+
+  it('lets usual questions through, and can be set', async () => {
+    const { ask, get, close } = await start({ limits: { cost: 30 } })
+    expect((await get('/categories?products.price.gt=999.9')).status).toBe(200)
+    expect((await get('/products?category.name.like=La%25&orderBy=-price')).status).toBe(200)
+    expect((await get('/products?limit=31')).status).toBe(400)
+    expect(await ask('{ products { id name } }')).toEqual({ data: { products: [] } })
+    expect((await ask('{ products(limit: 20) { id name } }')).codes).toEqual(['TOO_COSTLY'])
+    await close()
+  })
+
+  it('counts by the size that a table has now', async () => {
+    const { ask, get, database, close } = await start()
+    const query = '{ a: products(orderBy: [{ price: asc }]) { id } }'
+    expect((await ask(query)).codes).toBeUndefined()
+    const sizes = { rowsOf: () => 3_000_000, refresh: () => undefined, version: 7 }
+    Object.defineProperty(database, 'sizes', { value: sizes })
+    expect((await ask(query)).codes).toEqual(['TOO_COSTLY'])
+    expect((await get('/categories?products.price.gt=999.9')).status).toBe(400)
+    await close()
+  })
+
+  it('knows roughly how many rows there are', async () => {
+    const { database, close } = await start()
+    await database
+      .records(Category)
+      .insertMany(Array.from({ length: 5_000 }, (_, index) => ({ name: `c${index}` })))
+    await database.sizes.read()
+    expect(database.sizes.rowsOf('category')).toBeGreaterThan(2_000)
+    expect(database.sizes.rowsOf('category')).toBeLessThan(20_000)
+    await close()
+  })
+})
+
+describe('a GraphQL of its own', () => {
+  it('can be described without a database', () => {
+    const graphql = new GraphQL()
+    graphql.schema.fromOrm(Review)
+    expect(graphql.sdl).toContain('type Review')
+  })
+})
