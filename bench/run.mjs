@@ -8,6 +8,7 @@ import { chooseLoad, describeMachine } from './harness/machine.mjs'
 import { readOptions } from './harness/options.mjs'
 import { formatRow } from './harness/table.mjs'
 import { row as bootstrap } from './rows/bootstrap.mjs'
+import { row as drivers } from './rows/drivers.mjs'
 import { row as firstResponse } from './rows/first-response.mjs'
 import { row as get } from './rows/get.mjs'
 import { row as graphqlDeep } from './rows/graphql-deep.mjs'
@@ -29,6 +30,7 @@ const all = [
   secured,
   list,
   records,
+  drivers,
   graphql,
   graphqlDeep,
   graphqlOne,
