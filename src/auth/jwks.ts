@@ -1,5 +1,5 @@
 /**
- * An issuer's key set, fetched when it is first needed and kept. Source: RFC 7517; decisions, "Keys": asked again on an
+ * An issuer's key set, fetched when it is first needed and kept. Source: RFC 7517; decisions, "Keys", asked again on an
  * unknown `kid`, at most once per 30 s. The address is the application's; none that a token names is ever followed.
  */
 import { createPublicKey, type JsonWebKey } from 'node:crypto'

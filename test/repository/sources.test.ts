@@ -1,0 +1,74 @@
+/** What the code cites as its source is in the house: each citation names a section of the maintainers' pages. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { readSources, root } from './source-files.js'
+
+/** `{ file: 'src/auth/gate.ts', page: 'decisions', section: 'Gate' }` */
+interface Citation {
+  readonly file: string
+  readonly page: string
+  readonly section: string
+}
+
+/** Everything behind `Source:` in a comment, its lines joined: other books too, which are not looked up. */
+function citations(file: string, text: string): Citation[] {
+  const comments = text.match(/\/\*\*?[^]*?\*\//g) ?? []
+  const plain = comments.map((comment) => comment.replace(/\s*\n\s*\*\s?/g, ' '))
+  const cited = plain.flatMap((comment) => comment.match(/\bSources?: [^]*$/g) ?? [])
+  return cited.flatMap((source) =>
+    [
+      ...source.matchAll(
+        /(?<!GraphQL |Connections )\b(decisions|specification|public face|architecture)(?:,| on) ([^;.]*)/g,
+      ),
+    ].map(([, page = '', names = '']) => ({
+      file,
+      page: page.toLowerCase(),
+      section: first(names),
+    })),
+  )
+}
+
+/** `"Status" and "Error entries"` → `status`; points of a section are not looked up. */
+function first(names: string): string {
+  const [name = ''] = names.split(/,| and /)
+  return name
+    .replace(/["`*/]/g, '')
+    .replace(/(?: [\d, to]+)+$/, '')
+    .trim()
+    .toLowerCase()
+}
+
+/** Headings, the first words of rows, and what stands bold at the beginning of a point. */
+function sections(page: string): ReadonlySet<string> {
+  const text = readFileSync(join(root, 'docs/maintainers', `${page}.md`), 'utf8')
+  const named = [
+    ...text.matchAll(/^#+ (.+)$/gm),
+    ...text.matchAll(/^\| ([^|]+?) *\|/gm),
+    ...text.matchAll(/^- \*\*(.+?)\.?\*\*/gm),
+  ]
+  return new Set(named.map(([, name = '']) => name.replace(/["`]/g, '').trim().toLowerCase()))
+}
+
+const known = new Map(
+  ['decisions', 'specification', 'architecture'].map((page) => [page, sections(page)]),
+)
+
+function isThere({ page, section }: Citation): boolean {
+  if (page === 'public face') return existsSync(join(root, 'docs', `${section}.md`))
+  return [...(known.get(page) ?? [])].some((name) => name === section || name.startsWith(section))
+}
+
+describe('the sources that the code cites', () => {
+  const found = [...readSources('src'), ...readSources('client')].flatMap(({ path, text }) =>
+    citations(path, text),
+  )
+
+  it('are many', () => {
+    expect(found.length).toBeGreaterThan(100)
+  })
+
+  it('stand in the maintainers’ pages', () => {
+    expect(found.filter((citation) => !isThere(citation))).toEqual([])
+  })
+})
