@@ -34,6 +34,7 @@ export { Auth, type VerifyOptions } from './auth/auth.js'
 export type { TokenOptions } from './auth/token-claims.js'
 export type { Renew } from './auth/renewal.js'
 export type { AuthOptions } from './auth/options.js'
+export { hashPassword, verifyPassword } from './auth/password.js'
 export type { SessionStore } from './sessions/session-store.js'
 
 export { Use } from './seam/stands.js'

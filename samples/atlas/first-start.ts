@@ -1,9 +1,8 @@
 /** Fills an empty database when the atlas starts: all of it in one transaction, or nothing. Later starts skip it. */
-import { Database, type Transaction } from 'filigree'
+import { Database, hashPassword, type Transaction } from 'filigree'
 import { toSearchable } from './city-search.js'
 import { Gazetteer, type KnownCity } from './gazetteer.js'
 import { LoadingReport } from './loading-report.js'
-import { hashPassword } from './password.js'
 import { City, Country, User } from './records.js'
 
 /** Who may log in to begin with. */

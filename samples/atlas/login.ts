@@ -11,9 +11,9 @@ import {
   Post,
   reply,
   Secured,
+  verifyPassword,
   type Claims,
 } from 'filigree'
-import { isPassword } from './password.js'
 import { User } from './records.js'
 import { World } from './world.js'
 
@@ -46,7 +46,7 @@ export class LoginController {
   async login(body: Credentials) {
     const users = this.#database.records(User)
     const [user] = await users.list({ where: { name: body.name }, limit: 1 })
-    const isRight = await isPassword(body.password, user?.passwordHash)
+    const isRight = await verifyPassword(body.password, user?.passwordHash)
     if (user === undefined || !isRight) throw new HttpError(401, 'Name or password is wrong.')
     const token = await this.#auth.getToken({ sub: user.name, roles: user.roles })
     return reply({ name: user.name, roles: user.roles }).freshToken(token)

@@ -23,13 +23,16 @@ export interface AccessRule {
 /** What a decorator said; the whole rule, since the nearest decorator counts alone. */
 export type AccessNote = AccessRule
 
-/** `@NoAuth`, and reads by default. */
+/** Reads by default. */
 export const openAccess: AccessRule = Object.freeze({
   open: true,
   roles: Object.freeze([]),
   all: false,
   guard: undefined,
 })
+
+/** `@NoAuth`: the same, and known by the object, since a cookie that the browser sends along says nothing there. */
+export const noAuthAccess: AccessRule = Object.freeze({ ...openAccess })
 
 /** `@Secured` without roles, and writes by default: any valid token. */
 export const tokenAccess: AccessRule = Object.freeze({ ...openAccess, open: false })

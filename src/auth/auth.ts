@@ -65,7 +65,7 @@ export class Auth {
       renew,
       log,
       sign: (claims) => this.#sign(claims),
-      isRevoked: (claims) => this.#isRevoked(claims),
+      isRevoked: (claims) => this.isRevoked(claims),
       end: (claims) => this.#revoke(toTrace(claims).name, endOfRotation(claims) * 1000),
     })
     keys.onChange(() => {
@@ -169,6 +169,15 @@ export class Auth {
     return this.#renewal(claims, Math.floor(this.#now() / 1000))
   }
 
+  /**
+   * Asks anew, whatever is remembered.
+   *
+   * @throws {HttpError} 503 where it cannot be asked
+   */
+  isRevoked(claims: Claims): Later<boolean> {
+    return this.#ask(() => this.#revocations.has(toTrace(claims), this.#now()))
+  }
+
   async #revoke(name: string, end: number): Promise<boolean> {
     // A token is taken for a little longer than it says.
     const isNew = await this.#ask(() => this.#revocations.add(name, end + clockTolerance * 1000))
@@ -195,7 +204,7 @@ export class Auth {
     const candidates = await this.#settings.keys.checking(header.kid)
     const verdict = await this.#checkWith(token, candidates, audience)
     if (typeof verdict === 'string') return verdict
-    if (await this.#isRevoked(verdict)) return 'revoked'
+    if (await this.isRevoked(verdict)) return 'revoked'
     const claims = freezeDeep(verdict)
     if (era === this.#era && audience === undefined) this.#remember(token, claims)
     return claims
@@ -218,10 +227,6 @@ export class Auth {
       fault = verdict.fault
     }
     return fault
-  }
-
-  #isRevoked(claims: Claims): Later<boolean> {
-    return this.#ask(() => this.#revocations.has(toTrace(claims), this.#now()))
   }
 
   /** Who cannot be asked leaves everything open, which is no fault of the token. */

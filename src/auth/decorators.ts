@@ -8,7 +8,7 @@ import {
   type DecoratorTarget,
 } from '../metadata/dialect.js'
 import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
-import { openAccess, tokenAccess, type AccessNote, type Guard } from './access.js'
+import { noAuthAccess, tokenAccess, type AccessNote, type Guard } from './access.js'
 
 /** Roles by name; any of them lets in, or with `all` only their holder in full. */
 export interface SecuredOptions {
@@ -60,7 +60,7 @@ export function NoAuth(
 ): void
 export function NoAuth(value: unknown, context: DecoratorContext): void
 export function NoAuth(...args: unknown[]): AnyDecorator | undefined {
-  const bare: Saying = { decorator: '@NoAuth', note: openAccess, fault: undefined }
+  const bare: Saying = { decorator: '@NoAuth', note: noAuthAccess, fault: undefined }
   if (sayBare(args, bare)) return undefined
   const fault = args.length === 0 ? undefined : '@NoAuth takes no arguments.'
   return toAccessDecorator({ ...bare, fault })

@@ -5,28 +5,38 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
 import type { Log } from '../core/log.js'
-import type { RequestAuth } from '../http/request.js'
+import { onAuthorization, onCookie } from '../http/private-answers.js'
+import type { Claims, RequestAuth } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
+import { readTokenCookie, toTokenCookie } from '../http/token-cookie.js'
 import { isThenable } from '../core/later.js'
-import { hasRoles, tokenAccess, type AccessRule } from './access.js'
+import { hasRoles, noAuthAccess, tokenAccess, type AccessRule } from './access.js'
 import type { Auth } from './auth.js'
+import { isSameOrigin } from './same-origin.js'
 
 export interface Gate {
   /**
    * Sets `request.auth` and `request.user`, or refuses. Synchronous for the static key and for a token seen before.
    *
-   * @throws {HttpError} 401 without a good token, always the same; 403 without the role, or when the guard says no
+   * @throws {HttpError} 401 without a good token, always the same; 403 without the role, when the guard says no, or for
+   * a write that a cookie would let in and that no page of ours sent; 503 where revocations cannot be asked
    */
   admit(request: ServerRequest, rule: AccessRule): void | Promise<void>
   /**
-   * Where none is needed: a token that comes says who asks, and who brings none is nobody.
+   * For routes that everybody may ask and that look at who does: the same where a token comes, nothing where none does.
    *
-   * @throws {HttpError} 401 for a bad token
+   * @param rule the route's: under `@NoAuth` the cookie says nothing
+   * @throws {HttpError} as `admit`, 401 for a token that is bad
    */
-  recognise(request: ServerRequest): void | Promise<void>
-  /** Adds `FreshToken` to the response where one is due. For secured routes, after the handler, errors included. */
+  recognise(request: ServerRequest, rule?: AccessRule): void | Promise<void>
+  /** @throws {HttpError} 403 for a write that a cookie would let in and that no page of ours sent; `admit` asks by itself */
+  refuseForeignWrite(request: ServerRequest): void
+  /**
+   * Sends the fresh token where one is due: in the cookie to who came by cookie, else in `FreshToken`. For secured routes,
+   * after the handler, errors included.
+   */
   rotate(request: ServerRequest): void | Promise<void>
-  /** With `formToken`: this write brings no Authorization, so its body has to be read, within the limits, before `admit`. */
+  /** With `formToken`: this write brings no other token, so its body has to be read, within the limits, before `admit`. */
   needsBody(request: ServerRequest): boolean
 }
 
@@ -36,6 +46,8 @@ export interface GateOptions {
   readonly auth: Auth
   /** A write without Authorization may show its token as the body's `formToken`. */
   readonly formToken: boolean
+  /** A token may come in the cookie, and goes there. Default false. */
+  readonly cookie?: boolean
   readonly log: Log
 }
 
@@ -45,47 +57,71 @@ const bearerForm = /^bearer +([^ ].*)$/i
 /** A shorter static key can be guessed. */
 const fewestKeyCharacters = 16
 
-export function createGate({ apiKey, auth, formToken, log }: GateOptions): Gate {
+export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions): Gate {
   const isKey = createKeyCheck(apiKey, log)
+  const depends = cookie === true ? onAuthorization | onCookie : onAuthorization
+  const tokenCookie = (request: ServerRequest): string | undefined =>
+    cookie === true ? readTokenCookie(request) : undefined
 
   const needsBody = (request: ServerRequest): boolean =>
-    formToken && request.incoming.headers.authorization === undefined && isWrite(request.method)
+    formToken &&
+    request.incoming.headers.authorization === undefined &&
+    isWrite(request.method) &&
+    tokenCookie(request) === undefined
 
-  const readToken = (request: ServerRequest): string => {
-    const header = request.incoming.headers.authorization
-    if (header !== undefined) return readBearer(header)
-    return needsBody(request) ? (request.formToken ?? '') : ''
+  // The browser sends the cookie along whoever asks, so a write has to show that a page of ours does.
+  const refuseForeignWrite = (request: ServerRequest): void => {
+    if (!isWrite(request.method) || isSameOrigin(request)) return
+    if (request.incoming.headers.authorization === undefined && tokenCookie(request) !== undefined)
+      throw forbidden()
   }
 
-  const gate: Gate = {
+  /** Where `Authorization` is there it alone counts. */
+  const findToken = (request: ServerRequest, byCookie: boolean): string => {
+    request.dependsOn |= byCookie ? depends : onAuthorization
+    const header = request.incoming.headers.authorization
+    if (header !== undefined) return readBearer(header)
+    const token = byCookie ? tokenCookie(request) : undefined
+    if (token === undefined) return formToken ? formTokenOf(request) : ''
+    refuseForeignWrite(request)
+    request.byCookie = true
+    return token
+  }
+
+  const admit = (request: ServerRequest, rule: AccessRule, token: string): void | Promise<void> => {
+    if (token === '') throw unauthorized()
+    const known = auth.remembered(token)
+    if (known !== undefined) return enter(request, rule, { by: 'token', claims: known })
+    if (!request.byCookie && isKey(token)) return enter(request, rule, byKey)
+    return auth.verify(token).then((claims) => {
+      if (claims !== null) return enter(request, rule, { by: 'token', claims })
+      if (request.byCookie) setCookie(request, undefined)
+      throw unauthorized()
+    })
+  }
+
+  return {
     needsBody,
-    recognise: (request) =>
-      request.incoming.headers.authorization === undefined && readToken(request) === ''
-        ? undefined
-        : gate.admit(request, tokenAccess),
-    admit: (request, rule) => {
-      if (rule.open) return undefined
-      const token = readToken(request)
-      if (token === '') throw unauthorized()
-      const known = auth.remembered(token)
-      if (known !== undefined) return enter(request, rule, { by: 'token', claims: known })
-      if (isKey(token)) return enter(request, rule, byKey)
-      return auth.verify(token).then((claims) => {
-        if (claims === null) throw unauthorized()
-        return enter(request, rule, { by: 'token', claims })
-      })
+    refuseForeignWrite: cookie === true ? refuseForeignWrite : () => undefined,
+    admit: (request, rule) =>
+      rule.open ? undefined : admit(request, rule, findToken(request, true)),
+    recognise: (request, rule) => {
+      const token = findToken(request, rule !== noAuthAccess)
+      return token === '' && !bringsBearer(request) ? undefined : admit(request, tokenAccess, token)
     },
     rotate: (request) => {
       const claims = request.auth?.claims
       if (claims === undefined || claims === null) return undefined
+      if (request.byCookie && isWrite(request.method))
+        return followWrite(auth, request, claims, log)
       const token = auth.renew(claims)
       if (token === undefined || typeof token === 'string') {
-        addFreshToken(request, token)
+        sendToken(request, token)
         return undefined
       }
       return token.then(
         (fresh) => {
-          addFreshToken(request, fresh)
+          sendToken(request, fresh)
         },
         (error: unknown) => {
           log.error({ err: error }, 'a fresh token cannot be made')
@@ -93,7 +129,21 @@ export function createGate({ apiKey, auth, formToken, log }: GateOptions): Gate 
       )
     },
   }
-  return gate
+}
+
+/** A write may have ended the token that let it in, as a sign-out does: then the browser forgets it. */
+async function followWrite(
+  auth: Auth,
+  request: ServerRequest,
+  claims: Claims,
+  log: Log,
+): Promise<void> {
+  try {
+    if (await auth.isRevoked(claims)) setCookie(request, undefined)
+    else sendToken(request, await auth.renew(claims))
+  } catch (error) {
+    log.error({ err: error }, 'a fresh token cannot be made')
+  }
 }
 
 function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): void | Promise<void> {
@@ -125,8 +175,23 @@ function createKeyCheck(apiKey: string | undefined, log: Log): (token: string) =
   return (token) => timingSafeEqual(hash('sha256', token, 'buffer'), wanted)
 }
 
-function addFreshToken(request: ServerRequest, token: string | undefined): void {
-  if (token !== undefined) request.addHeader('FreshToken', token)
+function sendToken(request: ServerRequest, token: string | undefined): void {
+  if (token === undefined) return
+  if (request.byCookie) setCookie(request, token)
+  else request.addHeader('FreshToken', token)
+}
+
+function setCookie(request: ServerRequest, token: string | undefined): void {
+  request.addHeader('Set-Cookie', toTokenCookie(request, token))
+}
+
+function formTokenOf({ method, formToken }: ServerRequest): string {
+  return isWrite(method) ? (formToken ?? '') : ''
+}
+
+/** A token is meant, if perhaps none is given: other schemes are somebody else's. */
+function bringsBearer({ incoming }: ServerRequest): boolean {
+  return /^bearer(?: |$)/i.test(incoming.headers.authorization ?? '')
 }
 
 /** @returns the token, or an empty text where the scheme is another; nearly everybody writes it in the first way */

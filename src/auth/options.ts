@@ -13,6 +13,11 @@ export type Rotation = 'half-life' | 'always' | 'never'
 export interface AuthOptions {
   /** Takes the token of a write from the body's `formToken` where no Authorization came. Default false. */
   readonly formToken?: boolean
+  /**
+   * Takes the token also from a cookie and hands it out there too: for browsers that can send no header. A write by
+   * cookie must come from a page of ours. Default false.
+   */
+  readonly cookie?: boolean
   /** Default `'half-life'`. */
   readonly rotate?: Rotation
   /**
@@ -51,6 +56,7 @@ export interface ResolvedAuthOptions {
   /** Without surrounding blanks; undefined where none lets in. */
   readonly apiKey: string | undefined
   readonly formToken: boolean
+  readonly cookie: boolean
   readonly rotate: Rotation
   readonly renew: Renew | undefined
   readonly issuer: string | undefined
@@ -63,6 +69,7 @@ export interface ResolvedAuthOptions {
 const rotations: readonly Rotation[] = ['half-life', 'always', 'never']
 const names: Readonly<Record<keyof AuthOptions, true>> = {
   audience: true,
+  cookie: true,
   expiresIn: true,
   formToken: true,
   issuer: true,
@@ -87,6 +94,7 @@ export function resolveAuthOptions(
   return Object.freeze({
     apiKey: readApiKey(environment.APP_API_KEY, problems),
     formToken: given.formToken === true,
+    cookie: given.cookie === true,
     rotate: given.rotate ?? 'half-life',
     renew: given.renew,
     issuer,
@@ -101,9 +109,10 @@ function checkOptions(options: AuthOptions, problems: Problem[]): void {
     problems.push({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
   }
   refuseUnknownNames('bootstrap auth', options, names, problems)
-  const { formToken, rotate, issuer, audience, expiresIn } = options
-  if (formToken !== undefined && typeof formToken !== 'boolean') {
-    refuse('formToken is neither true nor false.', 'Write auth: { formToken: true }.')
+  const { rotate, issuer, audience, expiresIn } = options
+  for (const name of ['formToken', 'cookie'] as const) {
+    if (options[name] === undefined || typeof options[name] === 'boolean') continue
+    refuse(`${name} is neither true nor false.`, `Write auth: { ${name}: true }.`)
   }
   if (rotate !== undefined && !rotations.includes(rotate)) {
     const hint = didYouMean(rotate, rotations)

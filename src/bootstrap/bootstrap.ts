@@ -95,7 +95,7 @@ async function start(
     ...fillTable(plan, createContext(plan, storage, auth, options)),
     responder: createResponder({ cors, log }),
     cors,
-    settings,
+    settings: { ...settings, tokenCookie: plan.authOptions.cookie },
     mostUrl: settings.limits.url,
     shortestTime: shortestTime(plan),
   })
@@ -121,9 +121,9 @@ function createContext(
   options: BootstrapOptions,
 ): ServeContext {
   const idle = options.sessions?.idle
-  const { apiKey, formToken } = authOptions
+  const { apiKey, formToken, cookie } = authOptions
   return {
-    gate: createGate({ apiKey, auth, formToken, log }),
+    gate: createGate({ apiKey, auth, formToken, cookie, log }),
     formToken,
     sessions: createSessionKeeper({ store, ...(idle === undefined ? {} : { idle }), log }),
     times: settings.times,

@@ -247,7 +247,7 @@ function cacheableReply(text: string, status: number, type: string, cacheable: C
   const answer: Reply = isKnown ? reply(null, 304) : reply(text, status)
   if (!isKnown) answer.mediaType = type
   // What a cache may keep depends on both; an answer to POST is not kept anyway.
-  answer.headers.push('Vary', 'Accept, Authorization', 'ETag', etag)
+  answer.headers.push('Vary', 'Accept', 'ETag', etag)
   answer.headers.push('Cache-Control', maxAge > 0 ? `public, max-age=${maxAge}` : 'no-cache')
   return answer
 }

@@ -45,6 +45,7 @@ export function graphqlPages(
       ),
     )
   const readPost = (request: ServerRequest): Promise<void> | undefined => {
+    options.gate.refuseForeignWrite(request)
     refuseOtherTypes(request)
     return readBody(request)?.catch((error: unknown) => {
       // A body that is no JSON is answered as GraphQL clients read it; too long and too slow ones as everywhere.

@@ -76,6 +76,12 @@ export function removeHeader(list: string[], name: string): void {
   for (let at = findHeader(list, name); at !== -1; at = findHeader(list, name)) list.splice(at, 2)
 }
 
+/** @param list names and values in turn, names in any case */
+export function findValue(list: readonly string[], name: string): string | undefined {
+  const index = findHeader(list, name)
+  return index === -1 ? undefined : list[index + 1]
+}
+
 /** The index of a header's name, whatever its case, or -1. */
 function findHeader(list: readonly string[], name: string): number {
   const wanted = name.toLowerCase()

@@ -11,6 +11,7 @@ import { endWith } from './end-with.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
 import { addMissing } from './header-list.js'
+import { pushPrivacy, setPrivacy } from './private-answers.js'
 import {
   isBodyless,
   noSniff,
@@ -135,9 +136,11 @@ class NodeResponder implements Responder {
     } else {
       head = this.#jsonHead.slice()
       head[lengthIndex] = String(length)
-      if (request.responseHeaders !== undefined) {
+      if (request.responseHeaders === undefined) pushPrivacy(head, request)
+      else {
         addMissing(head, request.responseHeaders)
         prefixLocation(head, request.basePath)
+        setPrivacy(head, request)
       }
     }
     request.outgoing.writeHead(status, head)

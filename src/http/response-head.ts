@@ -1,8 +1,10 @@
 /** The head of a response, put together. Source: RFC 9110 §6.4.1 and §8.6. */
 import type { AnswerParts } from './answer.js'
 import type { Cors } from './cors.js'
-import { addMissing, hasHeader } from './header-list.js'
+import { addMissing, findValue, hasHeader } from './header-list.js'
+import { setPrivacy } from './private-answers.js'
 import type { ServerRequest } from './server-request.js'
+import { toTokenCookie } from './token-cookie.js'
 
 export interface Head {
   readonly status: number
@@ -29,8 +31,10 @@ export function toHead(cors: Cors, request: ServerRequest, parts: Head): string[
   }
   if (own === undefined || !hasHeader(own, noSniff[0])) head.push(...noSniff)
   head.push(...cors.headersFor(request))
+  addTokenCookie(head, request)
   if (request.responseHeaders !== undefined) addMissing(head, request.responseHeaders)
   prefixLocation(head, request.basePath)
+  setPrivacy(head, request)
   return head
 }
 
@@ -39,8 +43,10 @@ export function toOwnHead(request: ServerRequest, { status, own, type }: Head): 
   const head = own === undefined ? [] : [...own]
   if (type !== undefined && !isBodyless(status)) head.push('Content-Type', type)
   if (!hasHeader(head, noSniff[0])) head.push(...noSniff)
+  addTokenCookie(head, request)
   if (request.responseHeaders !== undefined) addMissing(head, request.responseHeaders)
   prefixLocation(head, request.basePath)
+  setPrivacy(head, request)
   return head
 }
 
@@ -61,6 +67,7 @@ export function toAnswerHead(
     addMissing(head, responseHeaders.slice(known))
   }
   prefixLocation(head, request.basePath)
+  setPrivacy(head, request)
   return head
 }
 
@@ -74,6 +81,13 @@ export function prefixLocation(head: string[], basePath: string): void {
       address.startsWith(basePath) && /^(?:[/?#]|$)/.test(address.slice(basePath.length))
     if (!isBehind) head[index + 1] = basePath + address
   }
+}
+
+/** A token that the handler hands out goes into the cookie too, where the application has one. */
+function addTokenCookie(head: string[], request: ServerRequest): void {
+  if (!request.setsTokenCookie) return
+  const token = findValue(head, 'FreshToken')
+  if (token !== undefined) head.push('Set-Cookie', toTokenCookie(request, token))
 }
 
 /** Statuses whose responses end with their head. */

@@ -4,6 +4,7 @@ import type { RouteInfo } from '../routing/route-info.js'
 import { readCookies } from './cookies.js'
 import type { Incoming, Outgoing } from './exchange.js'
 import { assertHeader } from './header-list.js'
+import { onCookie } from './private-answers.js'
 import { readQuery, type TextValues } from './query.js'
 import type {
   Claims,
@@ -20,6 +21,8 @@ export interface RequestSettings {
   readonly trustProxy: boolean
   /** Before every path: `/api`, or nothing. Default nothing. */
   readonly basePath?: string
+  /** Tokens that a handler hands out go into a cookie too. Default false. */
+  readonly tokenCookie?: boolean
 }
 
 const noBytes = Buffer.alloc(0)
@@ -52,6 +55,10 @@ export class ServerRequest implements HttpRequest {
   /** Claims of the verified token; null for the static key and on routes without a gate. */
   user: Claims | null = null
   auth: RequestAuth | undefined = undefined
+  /** The token came in the cookie: the next one goes there too. */
+  byCookie = false
+  /** Which headers had a say in the answer: bits of `private-answers.ts`. */
+  dependsOn = 0
   /** Names of the route's path parameters; set by the router. */
   pathNames: readonly string[] = []
   /** Response headers collected on the way, names and values in turn; sent with whatever answers. */
@@ -79,6 +86,8 @@ export class ServerRequest implements HttpRequest {
   #params: Record<string, PathValue> | undefined
   #id: string | undefined
   #session: Session | undefined
+  #isKnownVisitor = false
+  #hasLooked = false
   #abort: AbortController | undefined
 
   constructor(incoming: Incoming, outgoing: Outgoing, settings: RequestSettings) {
@@ -164,16 +173,30 @@ export class ServerRequest implements HttpRequest {
    */
   get session(): Session {
     if (this.#session === undefined) throw new Error(noSession)
+    this.dependsOn |= onCookie
+    this.#hasLooked = true
     return this.#session
   }
 
-  /** False where nobody opened one: on routes that have no use for it, and before the gate. */
-  get hasSession(): boolean {
-    return this.#session !== undefined
+  /** The session that was opened, for those who keep it; undefined on routes that have no use for one, and before the gate. */
+  get openedSession(): Session | undefined {
+    return this.#session
   }
 
-  set session(session: Session) {
+  /** @param known the visitor had one already: an answer that looks at it is for this visitor alone */
+  openSession(session: Session, known: boolean): void {
     this.#session = session
+    this.#isKnownVisitor = known
+  }
+
+  /** True once somebody has looked at the session of a visitor who has one. */
+  get hasVisitor(): boolean {
+    return this.#isKnownVisitor && this.#hasLooked
+  }
+
+  /** Tokens that a handler hands out go into a cookie too. */
+  get setsTokenCookie(): boolean {
+    return this.#settings.tokenCookie === true
   }
 
   /** Aborted when the client goes away before the response is complete. */

@@ -2,6 +2,7 @@
  * Makes a route ready to serve: which steps its requests go through, in which order, stands here and nowhere else.
  * A step that a route has no use for is left out, so that its requests do not pay for it.
  */
+import type { AccessRule } from '../auth/access.js'
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
@@ -109,7 +110,8 @@ function wantsBody(wanted: ReadonlySet<string>): boolean {
  */
 function admission(plan: PlannedRoute, context: ServeContext): Step[] {
   const { access, route } = plan
-  if (access.open) return route.argumentNames.includes('user') ? [recognise(context.gate)] : []
+  if (access.open)
+    return route.argumentNames.includes('user') ? [recognise(context.gate, access)] : []
   const admit: Step = (request) => promiseOf(context.gate.admit(request, access))
   if (!context.formToken || route.method === 'GET') return [admit]
   return [admitByEither(bodyPlan(plan), context, admit)]
@@ -121,8 +123,8 @@ function bodyPlan({ limits, checks, route }: PlannedRoute): BodyPlan {
 }
 
 /** The answer depends on who asks: a token that comes says it, also where none is needed. */
-function recognise(gate: Gate): Step {
-  return (request) => promiseOf(gate.recognise(request))
+function recognise(gate: Gate, access: AccessRule): Step {
+  return (request) => promiseOf(gate.recognise(request, access))
 }
 
 function admitByEither(plan: BodyPlan, context: ServeContext, admit: Step): Step {

@@ -45,7 +45,8 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   let sweptAt = now()
 
   const openStored = (request: ServerRequest, hash: string, data: string | undefined): void => {
-    request.session = createSession(data === undefined ? undefined : { hash, data })
+    const known = data !== undefined
+    request.openSession(createSession(known ? { hash, data } : undefined), known)
   }
 
   const create = (request: ServerRequest, data: string): void | Promise<void> => {
@@ -68,7 +69,8 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   }
   const write = (request: ServerRequest, outcome: SessionOutcome): void | Promise<void> => {
     const { stored, data } = outcome
-    const old = stored?.hash ?? unread.get(request.session)
+    const { openedSession } = request
+    const old = stored?.hash ?? (openedSession && unread.get(openedSession))
     const isReplaced = outcome.destroyed || outcome.regenerated
     if (old !== undefined && isReplaced) return replace(request, outcome, old)
     if (stored !== undefined) {
@@ -92,7 +94,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     open: (request) => {
       const id = readId(request)
       if (id === undefined) {
-        request.session = createSession(undefined)
+        request.openSession(createSession(undefined), false)
         return undefined
       }
       const name = toHash(id)
@@ -102,15 +104,17 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
             openStored(request, name, data)
           }),
         (error) => {
-          request.session = createSession(undefined)
-          unread.set(request.session, name)
+          const session = createSession(undefined)
+          request.openSession(session, false)
+          unread.set(session, name)
           log.error({ err: error }, 'a session cannot be read; the request has an empty one')
         },
       )
     },
     save: (request) => {
-      if (!request.hasSession) return undefined
-      const outcome = readOutcome(request.session)
+      const { openedSession } = request
+      if (openedSession === undefined) return undefined
+      const outcome = readOutcome(openedSession)
       if (outcome === undefined) return undefined
       sweep()
       return attempt(

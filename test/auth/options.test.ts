@@ -55,6 +55,8 @@ describe('resolveAuthOptions', () => {
     expect(resolved).toEqual({
       apiKey: undefined,
       formToken: false,
+      cookie: false,
+      renew: undefined,
       rotate: 'half-life',
       issuer: undefined,
       audience: undefined,

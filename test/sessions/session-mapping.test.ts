@@ -61,7 +61,7 @@ describe('the mapping', () => {
   it('leaves an object alone that somebody put in its place', async () => {
     const store = countingStore()
     const { setCookie } = await visit(makeKeeper(store), {}, (request) => {
-      request.session = { user: 1, regenerate: () => undefined, destroy: () => undefined }
+      request.openSession({ user: 1, regenerate: () => undefined, destroy: () => undefined }, false)
     })
     expect(setCookie).toBeUndefined()
     expect(store.calls).toEqual([])

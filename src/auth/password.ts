@@ -1,0 +1,90 @@
+/** Passwords as text that can be kept: scrypt with its parameters in the text. Source: RFC 7914; OWASP, Password Storage. */
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+
+/** What one hash costs: memory is 128 · N · r bytes, time grows with N · r · p. */
+interface Cost {
+  /** The binary logarithm of N. */
+  readonly ln: number
+  readonly r: number
+  readonly p: number
+}
+
+/** 16 MiB and about a quarter of a second: one of the settings that OWASP holds for equal. */
+const cost: Cost = Object.freeze({ ln: 14, r: 8, p: 5 })
+const saltBytes = 16
+const hashBytes = 32
+
+/** Costlier texts are taken for none: a table that somebody wrote into must not hold up the process. */
+const most: Cost = Object.freeze({ ln: 18, r: 16, p: 16 })
+
+/** PHC string format: `$scrypt$ln=14,r=8,p=5$salt$hash`, base64 without padding. */
+const form =
+  /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{16,64})\$([A-Za-z0-9+/]{22,86})$/
+
+/** Stands in where there is no hash, so that this takes as long as a wrong password. */
+const nobody = { ...cost, salt: Buffer.alloc(saltBytes), hash: Buffer.alloc(hashBytes) }
+
+/**
+ * Makes the text to keep in place of a password, off the main thread. Its parameters are in it, so that they may become
+ * dearer while older texts stay good.
+ *
+ * @returns `$scrypt$ln=14,r=8,p=5$…`, 88 characters; another one each time
+ * @throws {TypeError} when the password is no text, or empty
+ */
+export async function hashPassword(password: string): Promise<string> {
+  if (typeof password !== 'string' || password === '') {
+    throw new TypeError('hashPassword: the password is no text, or an empty one. Check it before.')
+  }
+  const salt = randomBytes(saltBytes)
+  const hash = await derive(password, salt, hashBytes, cost)
+  const { ln, r, p } = cost
+  return `$scrypt$ln=${ln},r=${r},p=${p}$${toText(salt)}$${toText(hash)}`
+}
+
+/**
+ * Answers whether the password is the one that was kept, off the main thread and in time that tells nothing.
+ *
+ * @param kept what `hashPassword` gave; any other text, null and undefined are false, and take as long as a wrong password,
+ * so that nobody learns who has an account
+ */
+export async function verifyPassword(
+  password: string,
+  kept: string | null | undefined,
+): Promise<boolean> {
+  const known = readHash(kept)
+  const { salt, hash, ...parameters } = known ?? nobody
+  const isText = typeof password === 'string'
+  const given = await derive(isText ? password : '', salt, hash.length, parameters)
+  return timingSafeEqual(given, hash) && known !== undefined && isText
+}
+
+function readHash(kept: unknown): typeof nobody | undefined {
+  const match = typeof kept === 'string' ? form.exec(kept) : null
+  if (match === null) return undefined
+  const [ln = 0, r = 0, p = 0] = match.slice(1, 4).map(Number)
+  if (ln < 1 || r < 1 || p < 1 || ln > most.ln || r > most.r || p > most.p) return undefined
+  const [salt, hash] = [match[4] ?? '', match[5] ?? ''].map((text) => Buffer.from(text, 'base64'))
+  if (salt === undefined || hash === undefined) return undefined
+  return { ln, r, p, salt, hash }
+}
+
+/** The same password is the same text on every keyboard: composed (RFC 8265 §4.2). */
+function derive(
+  password: string,
+  salt: Buffer,
+  bytes: number,
+  { ln, r, p }: Cost,
+): Promise<Buffer> {
+  const N = 2 ** ln
+  return new Promise((resolve, reject) => {
+    const maxmem = 128 * r * (N + p) + 1024 * 1024
+    scrypt(password.normalize('NFC'), salt, bytes, { N, r, p, maxmem }, (error, hash) => {
+      if (error === null) resolve(hash)
+      else reject(error)
+    })
+  })
+}
+
+function toText(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '')
+}

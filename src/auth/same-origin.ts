@@ -1,0 +1,11 @@
+/** Whether a page of ours sent a request: a write that a cookie lets in must come from one. Source: decisions, "Sign-in". */
+import type { ServerRequest } from '../http/server-request.js'
+
+/** By `Sec-Fetch-Site`, which no page can set (Fetch Metadata §2.4); where no browser sent it, by `Origin` to the letter. */
+export function isSameOrigin(request: ServerRequest): boolean {
+  const { origin, host = '', 'sec-fetch-site': site } = request.incoming.headers
+  if (site !== undefined) return site === 'same-origin'
+  if (origin === undefined) return false
+  const own = `${request.secure ? 'https' : 'http'}://${host}`
+  return URL.canParse(own) && new URL(own).origin === origin
+}

@@ -1,0 +1,61 @@
+/**
+ * What caches may keep of an answer that was made for one caller: nothing, unless the handler says another rule that
+ * binds it to that caller. Source: RFC 9111 §3 and §5.2.2; RFC 9110 §12.5.5 (`Vary`); decisions, "Caches".
+ */
+import type { ServerRequest } from './server-request.js'
+
+/** Bits of `ServerRequest.dependsOn`: which headers of the request had a say in the answer. */
+export const onAuthorization = 1
+export const onCookie = 2
+
+const varied = ['', 'Authorization', 'Cookie', 'Authorization, Cookie'] as const
+const noStore = 'private, no-store'
+
+/** For an answer that says nothing about caches yet and brings no cookie: the shortest way. */
+export function pushPrivacy(head: string[], request: ServerRequest): void {
+  if (request.dependsOn === 0) return
+  head.push('Vary', varied[request.dependsOn & 3] ?? '')
+  if (isForOne(request)) head.push('Cache-Control', noStore)
+}
+
+/** Completes a whole head, in place: `Vary`, and `Cache-Control` where the answer is for one caller alone. */
+export function setPrivacy(head: string[], request: ServerRequest): void {
+  let personal = isForOne(request)
+  let rule = -1
+  let missing = request.dependsOn
+  for (let index = 0; index + 1 < head.length; index += 2) {
+    switch (head[index]?.toLowerCase()) {
+      case 'set-cookie':
+      case 'freshtoken':
+        personal = true
+        break
+      case 'cache-control':
+        rule = index
+        break
+      case 'vary':
+        missing &= ~namedIn(head[index + 1] ?? '')
+    }
+  }
+  if (missing !== 0) head.push('Vary', varied[missing & 3] ?? '')
+  if (!personal) return
+  if (rule === -1) head.push('Cache-Control', noStore)
+  else if (!isPrivate(head[rule + 1] ?? '')) head[rule + 1] = noStore
+}
+
+function isForOne(request: ServerRequest): boolean {
+  return request.auth !== undefined || request.hasVisitor
+}
+
+/** The whole answer is for this caller, and nothing in the rule says otherwise. */
+function isPrivate(rule: string): boolean {
+  const directives = rule.split(',').map((directive) => directive.trim().toLowerCase())
+  const opens = directives.some((name) => name === 'public' || name.startsWith('s-maxage'))
+  return directives.includes('private') && !opens
+}
+
+function namedIn(vary: string): number {
+  const names = vary.split(',').map((name) => name.trim().toLowerCase())
+  if (names.includes('*')) return onAuthorization | onCookie
+  const authorization = names.includes('authorization') ? onAuthorization : 0
+  return authorization | (names.includes('cookie') ? onCookie : 0)
+}

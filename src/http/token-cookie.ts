@@ -1,0 +1,55 @@
+/**
+ * The cookie that carries a token for browsers that can send no header: `<img>`, EventSource, pages made by the server.
+ * Source: decisions, "Sign-in"; RFC 6265bis §4.1.3.2 (`__Host-`).
+ */
+import { toSetCookie } from './cookies.js'
+import type { ServerRequest } from './server-request.js'
+
+const name = 'app_token'
+
+/** Browsers drop a cookie that is longer, name and value together. */
+export const mostCookieBytes = 4096
+
+/** Over https no other host and no http page can set it: the browser holds the prefix to Secure, Path=/ and no Domain. */
+function nameFor({ secure }: ServerRequest): string {
+  return secure ? `__Host-${name}` : name
+}
+
+/** @returns the token; undefined where there is none, or two that differ, of which nobody knows who set which */
+export function readTokenCookie(request: ServerRequest): string | undefined {
+  const header = request.incoming.headers.cookie
+  if (header?.includes(name) !== true) return undefined
+  const start = `${nameFor(request)}=`
+  let found: string | undefined
+  for (const part of header.split(';')) {
+    const pair = part.trim()
+    if (!pair.startsWith(start)) continue
+    const token = pair.slice(start.length)
+    if (found !== undefined && found !== token) return undefined
+    found = token
+  }
+  return found === '' ? undefined : found
+}
+
+/**
+ * The value of `Set-Cookie`; the browser forgets the cookie when the token ends.
+ *
+ * @param token `undefined` clears the cookie
+ */
+export function toTokenCookie(request: ServerRequest, token: string | undefined): string {
+  const { secure } = request
+  const options = token === undefined ? { secure, maxAge: 0 } : { secure, ...lifeOf(token) }
+  return toSetCookie(nameFor(request), token ?? '', options)
+}
+
+/** Whoever made the token is trusted here: only the answer's own cookie depends on what it says. */
+function lifeOf(token: string): { maxAge?: number } {
+  try {
+    const text = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')
+    const { exp } = JSON.parse(text) as { exp?: unknown }
+    if (typeof exp !== 'number' || !Number.isFinite(exp)) return {}
+    return { maxAge: Math.max(0, Math.floor(exp - Date.now() / 1000)) }
+  } catch {
+    return {}
+  }
+}

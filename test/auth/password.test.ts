@@ -1,0 +1,86 @@
+import { scryptSync } from 'node:crypto'
+import { describe, expect, it } from '@jest/globals'
+import { hashPassword, verifyPassword } from 'filigree'
+
+describe('hashPassword', () => {
+  it('writes scrypt, its parameters, a salt of 128 and a hash of 256 bits', async () => {
+    const kept = await hashPassword('analytical')
+    const [, name, parameters, salt = '', hash = ''] = kept.split('$')
+    expect([name, parameters]).toEqual(['scrypt', 'ln=14,r=8,p=5'])
+    expect([salt.length, hash.length, kept.length]).toEqual([22, 43, 88])
+    const options = { N: 2 ** 14, r: 8, p: 5, maxmem: 64 * 1024 * 1024 }
+    const wanted = scryptSync('analytical', Buffer.from(salt, 'base64'), 32, options)
+    expect(Buffer.from(hash, 'base64').equals(wanted)).toBe(true)
+  })
+
+  it('is another text each time, and both are good', async () => {
+    const [one, two] = await Promise.all([hashPassword('analytical'), hashPassword('analytical')])
+    expect(one).not.toBe(two)
+    expect(await verifyPassword('analytical', one)).toBe(true)
+    expect(await verifyPassword('analytical', two)).toBe(true)
+  })
+
+  it('leaves the main thread free meanwhile', async () => {
+    const order: string[] = []
+    const hashing = hashPassword('analytical').then(() => order.push('hashed'))
+    await new Promise((resolve) => setImmediate(resolve))
+    order.push('free')
+    await hashing
+    expect(order).toEqual(['free', 'hashed'])
+  })
+
+  it.each(['', undefined, null, 7, ['a']])('refuses %j', async (password) => {
+    await expect(hashPassword(password as string)).rejects.toThrow(
+      'hashPassword: the password is no text, or an empty one. Check it before.',
+    )
+  })
+})
+
+describe('verifyPassword', () => {
+  /** Cheap parameters, for the rows that need a hash of their own. */
+  const make = (password: string, { ln = 4, r = 1, p = 1, bytes = 32 } = {}): string => {
+    const salt = Buffer.alloc(16, 7)
+    const text = (value: Buffer): string => value.toString('base64').replaceAll('=', '')
+    const hash = scryptSync(password, salt, bytes, { N: 2 ** ln, r, p })
+    return `$scrypt$ln=${ln},r=${r},p=${p}$${text(salt)}$${text(hash)}`
+  }
+
+  it('takes the parameters from the text', async () => {
+    const kept = [make('a'), make('a', { ln: 10, r: 8, p: 2 }), make('a', { bytes: 64 })]
+    for (const text of kept) {
+      expect(await verifyPassword('a', text)).toBe(true)
+      expect(await verifyPassword('b', text)).toBe(false)
+    }
+  })
+
+  it('takes a password however its letters were composed, and no other', async () => {
+    const kept = await hashPassword('Caf\u00e9 🏺')
+    expect(await verifyPassword('Cafe\u0301 🏺', kept)).toBe(true)
+    expect(await verifyPassword('Cafe 🏺', kept)).toBe(false)
+    expect(await verifyPassword('café 🏺', kept)).toBe(false)
+  })
+
+  it.each([
+    '',
+    'analytical',
+    'scrypt$a$b',
+    '$scrypt$ln=14,r=8,p=5$$',
+    '$scrypt$ln=0,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+    '$scrypt$ln=31,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+    '$scrypt$ln=15,r=99,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+    '$scrypt$ln=15,r=8,p=0$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+    '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy',
+    `${make('analytical')}\n`,
+    ` ${make('analytical')}`,
+    null,
+    undefined,
+    7,
+    { kept: true },
+  ])('is false for %j, which is no hash', async (kept) => {
+    expect(await verifyPassword('analytical', kept as string)).toBe(false)
+  })
+
+  it.each([undefined, null, 7, {}])('is false for the password %j', async (password) => {
+    expect(await verifyPassword(password as string, make(''))).toBe(false)
+  })
+})

@@ -1,0 +1,289 @@
+/** `auth: { cookie: true }`. Source: decisions, "Sign-in". */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Get,
+  GraphQL,
+  Module,
+  NoAuth,
+  Post,
+  reply,
+  Secured,
+  type Application,
+  type Claims,
+  type HttpRequest,
+} from 'filigree'
+import { exchange, statusOf } from '../bootstrap/raw-client.js'
+import { apiKey, env, now, startGated, token } from './gated-application.js'
+
+const graphql = new GraphQL()
+graphql.schema.addQuery('me', {
+  type: 'String',
+  resolve: (_root, _args, context) => (context as { user: Claims | null }).user?.sub ?? null,
+})
+graphql.schema.addMutation('sign', {
+  type: 'String',
+  resolve: (_root, _args, context) => (context as { user: Claims | null }).user?.sub ?? null,
+})
+graphql.registerRoute('/graphql')
+
+@Controller('/')
+class Accounts {
+  static inject = [Auth]
+  constructor(private readonly auth: Auth) {}
+
+  @Post('/login') @NoAuth async login(): Promise<unknown> {
+    return reply({}).freshToken(await this.auth.getToken({ sub: 'ada' }))
+  }
+  @Post('/logout') async logout(user: Claims): Promise<object> {
+    await this.auth.revoke(user.jti ?? '')
+    return {}
+  }
+  @Get('/me') @Secured me(user: Claims | null, request: HttpRequest): object {
+    return { sub: user?.sub ?? null, by: request.auth?.by }
+  }
+  @Post('/notes') note(body: unknown, user: Claims): object {
+    return { body, sub: user.sub }
+  }
+  @Post('/hook') @NoAuth hook(request: HttpRequest): object {
+    return { user: request.user }
+  }
+}
+
+@Module({ controllers: [Accounts], graphql: [graphql] })
+class AppModule {}
+
+let app: Application
+const origin = 'https://shop.example'
+
+beforeAll(async () => {
+  app = await bootstrap(AppModule, { listen: false, logger: false, env, auth: { cookie: true } })
+})
+afterAll(() => app.close())
+
+interface Asked {
+  readonly method?: string
+  readonly base?: string
+  readonly headers?: Record<string, string>
+  readonly json?: unknown
+}
+
+function ask(path: string, { method = 'GET', base = origin, headers, json }: Asked = {}) {
+  const body = json === undefined ? {} : { body: JSON.stringify(json) }
+  const type: Record<string, string> =
+    json === undefined ? {} : { 'content-type': 'application/json' }
+  return app.handle(new Request(base + path, { method, headers: { ...type, ...headers }, ...body }))
+}
+
+const secure = (value: string): string => `__Host-app_token=${value}`
+const page = { 'sec-fetch-site': 'same-origin' }
+const old = (): string => token({ iat: now() - 590, exp: now() + 10, jti: 'old' })
+
+describe('the cookie of a sign-in', () => {
+  it('is HttpOnly, Lax, for this host alone and, over https, Secure', async () => {
+    const { headers } = await ask('/login', { method: 'POST' })
+    const token = headers.get('freshtoken') ?? ''
+    expect(headers.get('set-cookie')).toMatch(
+      /^__Host-app_token=[\w.-]+; Max-Age=3\d{3}; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    )
+    expect(headers.get('set-cookie')).toContain(`=${token};`)
+    expect(headers.get('cache-control')).toBe('private, no-store')
+  })
+
+  it('has neither prefix nor Secure over http', async () => {
+    const { headers } = await ask('/login', { method: 'POST', base: 'http://shop.example' })
+    expect(headers.get('set-cookie')).toMatch(
+      /^app_token=[\w.-]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/,
+    )
+  })
+
+  it('is off by default', async () => {
+    await using plain = await startGated()
+    const { headers } = await plain.inject({ url: '/login', json: { password: 'lovelace' } })
+    expect(headers['set-cookie']).toBeUndefined()
+    const cookie = `app_token=${token()}`
+    const answer = await plain.inject({ url: '/items/private', headers: { cookie } })
+    expect(answer.status).toBe(401)
+    expect(answer.headers['set-cookie']).toBeUndefined()
+  })
+})
+
+describe('a read by cookie', () => {
+  it('is let in, its answer private and dependent on the cookie', async () => {
+    const answer = await ask('/me', { headers: { cookie: secure(token()) } })
+    expect(await answer.json()).toEqual({ sub: 'ada', by: 'token' })
+    expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    expect(answer.headers.get('vary')).toBe('Authorization, Cookie')
+  })
+
+  it('needs no page of ours: links lead here too', async () => {
+    const headers = { cookie: secure(token()), 'sec-fetch-site': 'cross-site' }
+    expect((await ask('/me', { headers })).status).toBe(200)
+  })
+
+  it.each([
+    { cookie: 'the name without prefix over https', text: () => `app_token=${token()}` },
+    {
+      cookie: 'two that differ',
+      text: () => `${secure(token())}; ${secure(token({ sub: 'eve' }))}`,
+    },
+    { cookie: 'the static key', text: () => secure(apiKey) },
+    { cookie: 'nonsense', text: () => secure('nonsense') },
+    { cookie: 'an empty one', text: () => secure('') },
+    { cookie: 'another name that ends alike', text: () => `x${secure(token())}` },
+  ])('is 401 with $cookie', async ({ text }) => {
+    expect((await ask('/me', { headers: { cookie: text() } })).status).toBe(401)
+  })
+
+  it('does not take the name with prefix over http', async () => {
+    const headers = { cookie: secure(token()) }
+    expect((await ask('/me', { base: 'http://shop.example', headers })).status).toBe(401)
+  })
+
+  it('clears a cookie that is no good any more', async () => {
+    const expired = token({ exp: now() - 60 })
+    const { headers, status } = await ask('/me', { headers: { cookie: secure(expired) } })
+    expect(status).toBe(401)
+    expect(headers.get('set-cookie')).toMatch(/^__Host-app_token=; Max-Age=0; Path=\/;/)
+  })
+
+  it('counts for nothing beside Authorization', async () => {
+    const headers = { cookie: secure(token()), authorization: 'Bearer nonsense' }
+    const answer = await ask('/me', { headers })
+    expect(answer.status).toBe(401)
+    expect(answer.headers.get('set-cookie')).toBeNull()
+    const other = { cookie: secure(token()), authorization: `Bearer ${token({ sub: 'bob' })}` }
+    expect(await (await ask('/me', { headers: other })).json()).toMatchObject({ sub: 'bob' })
+  })
+})
+
+describe('rotation', () => {
+  it('goes on in the cookie for who came by cookie', async () => {
+    const { headers } = await ask('/me', { headers: { cookie: secure(old()) } })
+    expect(headers.get('freshtoken')).toBeNull()
+    const fresh = /^__Host-app_token=([\w.-]+);/.exec(headers.get('set-cookie') ?? '')?.[1]
+    expect((await ask('/me', { headers: { cookie: secure(fresh ?? '') } })).status).toBe(200)
+  })
+
+  it('goes on in FreshToken for who came by header', async () => {
+    const headers = { cookie: secure(token()), authorization: `Bearer ${old()}` }
+    const answer = await ask('/me', { headers })
+    expect(answer.headers.get('freshtoken')).toEqual(expect.any(String))
+    expect(answer.headers.get('set-cookie')).toBeNull()
+  })
+})
+
+describe('a write by cookie', () => {
+  const write = (headers: Record<string, string>, cookie = secure(token())) =>
+    ask('/notes', { method: 'POST', json: { n: 1 }, headers: { ...headers, cookie } })
+
+  it.each([
+    { from: 'a page of ours', headers: page },
+    { from: 'our origin, where no browser says more', headers: { origin } },
+    {
+      from: 'a page of ours, whatever the origin says',
+      headers: { ...page, origin: 'https://x.example' },
+    },
+  ])('is let in from $from', async ({ headers }) => {
+    expect(await (await write(headers)).json()).toEqual({ body: { n: 1 }, sub: 'ada' })
+  })
+
+  const foreign: Record<string, string>[] = [
+    {},
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site', origin },
+    { 'sec-fetch-site': 'none', origin },
+    { 'sec-fetch-site': 'same-origin, cross-site' },
+    { 'sec-fetch-site': '' },
+    { origin: 'null' },
+    { origin: 'http://shop.example' },
+    { origin: 'https://shop.example:8443' },
+    { origin: 'https://shop.example.evil.example' },
+    { origin: 'https://shop.example/' },
+    { referer: 'https://shop.example/page' },
+  ]
+  it.each(foreign)('is 403 with %j', async (headers) => {
+    const answer = await write(headers)
+    expect(answer.status).toBe(403)
+    expect(await answer.json()).toEqual({ error: 'Forbidden' })
+  })
+
+  it('is refused before its body', async () => {
+    await using listening = await startGated({
+      listen: true,
+      port: 0,
+      host: '127.0.0.1',
+      auth: { cookie: true },
+    })
+    const answer = await exchange(
+      listening.url,
+      `POST /items HTTP/1.1\r\nHost: x\r\nCookie: app_token=${token()}\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n{`,
+      (text) => text.includes('}'),
+    )
+    expect(statusOf(answer)).toBe(403)
+  })
+
+  it('is asked for nothing where Authorization lets it in, or nobody has to be', async () => {
+    const headers = { authorization: `Bearer ${token()}`, cookie: secure(token()) }
+    expect((await ask('/notes', { method: 'POST', json: {}, headers })).status).toBe(200)
+    const hook = await ask('/hook', { method: 'POST', headers: { cookie: secure(token()) } })
+    expect(await hook.json()).toEqual({ user: null })
+  })
+
+  it('that ends its token clears the cookie', async () => {
+    const cookie = secure(token({ jti: 'signed-out' }))
+    const answer = await ask('/logout', { method: 'POST', headers: { ...page, cookie } })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('set-cookie')).toMatch(/^__Host-app_token=; Max-Age=0;/)
+    expect((await ask('/me', { headers: { cookie } })).status).toBe(401)
+  })
+
+  it('is heeded behind a proxy that ends TLS', async () => {
+    await using behind = await startGated({ trustProxy: true, auth: { cookie: true } })
+    const headers = {
+      host: 'shop.example',
+      origin,
+      'x-forwarded-proto': 'https',
+      cookie: secure(token()),
+    }
+    expect((await behind.inject({ url: '/items', json: {}, headers })).status).toBe(200)
+  })
+})
+
+describe('GraphQL by cookie', () => {
+  const post = (query: string, headers: Record<string, string>) =>
+    ask('/graphql', { method: 'POST', json: { query }, headers })
+
+  it('reads by GET and by POST from a page of ours', async () => {
+    const headers = { cookie: secure(token()) }
+    expect(await (await ask('/graphql?query={me}', { headers })).json()).toEqual({
+      data: { me: 'ada' },
+    })
+    expect(await (await post('{ me }', { ...headers, ...page })).json()).toEqual({
+      data: { me: 'ada' },
+    })
+  })
+
+  it('writes from a page of ours alone', async () => {
+    const headers = { cookie: secure(token()) }
+    const good = await post('mutation { sign }', { ...headers, ...page })
+    expect(await good.json()).toEqual({ data: { sign: 'ada' } })
+    expect((await post('mutation { sign }', headers)).status).toBe(403)
+    const foreign = { ...headers, 'sec-fetch-site': 'same-site' }
+    expect((await post('mutation { sign }', foreign)).status).toBe(403)
+  })
+})
+
+describe('beside formToken', () => {
+  it('a write with both is judged by the cookie', async () => {
+    await using both = await startGated({ auth: { cookie: true, formToken: true } })
+    const form = { formToken: token({ sub: 'bob' }) }
+    const ask = (headers: Record<string, string>) => both.inject({ url: '/items', form, headers })
+    const cookie = `app_token=${token()}`
+    expect((await ask({ cookie })).status).toBe(403)
+    expect((await ask({ cookie, ...page })).status).toBe(200)
+    expect((await ask({})).status).toBe(200)
+  })
+})
