@@ -42,10 +42,20 @@ async function writeLicences(inputs) {
   await writeFile(path('../dist/server/LICENCES.txt'), (await Promise.all(texts)).join('\n---\n\n'))
 }
 
+/** `src/modules/throttle/throttle.ts` is `filigree/throttle`. */
+async function moduleEntries() {
+  const names = await readdir(path('./modules')).catch(() => [])
+  return Object.fromEntries(names.map((name) => [name, path(`./modules/${name}/${name}.ts`)]))
+}
+
 // Pieces are named by what is in them: those of earlier builds would stay.
 await rm(path('../dist/server'), { recursive: true, force: true })
 const { metafile } = await build({
-  entryPoints: { index: path('./index.ts'), cli: path('./cli/main.ts') },
+  entryPoints: {
+    ...(await moduleEntries()),
+    index: path('./index.ts'),
+    cli: path('./cli/main.ts'),
+  },
   outdir: path('../dist/server'),
   bundle: true,
   splitting: true,

@@ -37,6 +37,7 @@ describe('the house', () => {
   it('has no room without a floor', () => {
     const folders = new Set(sources.map(({ path }) => folderOf(path)))
     folders.delete('index.ts')
+    folders.delete('modules')
     expect([...folders].filter((folder) => !(folder in floors))).toEqual([])
   })
 
@@ -44,6 +45,7 @@ describe('the house', () => {
     const upward = sources.flatMap((file) => {
       if (file.path === 'src/index.ts') return []
       const from = folderOf(file.path)
+      if (from === 'modules') return []
       return file.imports
         .filter((imported) => isOwn(imported.from))
         .map((imported) => folderOf(resolveImport(file, imported.from)))
@@ -51,6 +53,23 @@ describe('the house', () => {
         .map((to) => `${file.path} imports ${to}`)
     })
     expect(upward).toEqual([])
+  })
+
+  it('lets modules import the face and themselves, and nobody import them', () => {
+    const moduleOf = (path: string): string | undefined =>
+      /^src\/modules\/([^/]+)\//.exec(path)?.[1]
+    const odd = sources.flatMap((file) =>
+      file.imports
+        .filter((imported) => isOwn(imported.from))
+        .map((imported) => resolveImport(file, imported.from))
+        .filter((to) => {
+          const from = moduleOf(file.path)
+          if (from === undefined) return moduleOf(to) !== undefined
+          return to !== 'src/index.ts' && moduleOf(to) !== from
+        })
+        .map((to) => `${file.path} imports ${to}`),
+    )
+    expect(odd).toEqual([])
   })
 
   it('keeps the client free of the server', () => {
