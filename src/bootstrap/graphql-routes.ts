@@ -1,6 +1,6 @@
 /** GraphQL's place in the application: which instances there are, their problems at bootstrap, their pages as routes. */
 import type { Problem } from '../errors/declaration-error.js'
-import { GraphQL } from '../graphql/graphql.js'
+import { GraphQL, type GraphQLHost } from '../graphql/graphql.js'
 import { graphqlPages, type GraphqlPage } from '../graphql/graphql-pages.js'
 import type { Limits } from '../http/limits.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
@@ -45,6 +45,25 @@ export function planGraphql(
   const instances = [main, ...declared]
   refuseTwins(instances, problems)
   return { main, instances }
+}
+
+/** Lets each instance find its faults. One without a route nobody could ask: a forgotten line more often than a wish. */
+export function prepareGraphql(
+  { instances }: PlannedGraphql,
+  host: GraphQLHost,
+  problems: Problem[],
+): void {
+  for (const [index, instance] of instances.entries()) {
+    const before = problems.length
+    instance.bind(host)
+    instance.prepare(problems)
+    if (instance.routes.length > 0 || problems.length > before) continue
+    problems.push({
+      code: 'GRAPHQL_ROUTE_MISSING',
+      message: `The GraphQL at position ${index + 1} of the modules' graphql has no route.`,
+      remedy: "Call registerRoute('/graphql') of it, or take it out of the module.",
+    })
+  }
 }
 
 function refuseTwins(instances: readonly GraphQL[], problems: Problem[]): void {

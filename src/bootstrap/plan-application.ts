@@ -6,6 +6,7 @@ import { Auth } from '../auth/auth.js'
 import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Log } from '../core/log.js'
+import { resolveClass } from '../metadata/class-reference.js'
 import type { Class } from '../metadata/note.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import { extendWithCrud, type CrudOperation } from '../records/rest/crud.js'
@@ -17,7 +18,7 @@ import { forOwnRoutes, planApplicationUse } from './application-use.js'
 import { createContainer, type Container } from './container.js'
 import { documentReader, findDocumentationProblems } from './docs-routes.js'
 import { readEnvironment, type Environment } from './environment.js'
-import { planGraphql, type PlannedGraphql } from './graphql-routes.js'
+import { planGraphql, prepareGraphql, type PlannedGraphql } from './graphql-routes.js'
 import { createLog } from './logger.js'
 import { collectParts, type Parts } from './module.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
@@ -73,10 +74,7 @@ export async function planApplication(
   )
   findDocumentationProblems(routes, settings.docs, problems)
   const graphql = planGraphql(parts, options.graphql, cost, problems)
-  for (const instance of graphql.instances) {
-    instance.bind({ log, production: environment.production })
-    instance.prepare(problems)
-  }
+  prepareGraphql(graphql, { log, production: environment.production }, problems)
   const folders = [
     ...staticRoutes(settings, problems),
     ...scriptRoutes(settings.client, settings.times.handler, problems, settings.basePath),
@@ -144,8 +142,23 @@ function withCrudRoutes(
   return parts.controllers.map((origin) => {
     const { crud, only } = readController(origin) ?? {}
     if (crud === undefined) return { controller: origin, origin }
+    refuseUnlisted(origin, resolveClass(crud), parts, problems)
     const wanted = only as readonly CrudOperation[] | undefined
     const options = wanted === undefined ? { crud } : { crud, only: wanted }
     return { controller: extendWithCrud(origin, options, database, problems, most), origin }
+  })
+}
+
+function refuseUnlisted(
+  controller: Class,
+  record: Class | undefined,
+  { name, records }: Parts,
+  problems: Problem[],
+): void {
+  if (record === undefined || records.includes(record)) return
+  problems.push({
+    code: 'CRUD_RECORD',
+    message: `${controller.name}: crud names ${record.name}, which no module lists among its records.`,
+    remedy: `Add ${record.name} to ${name}.records.`,
   })
 }

@@ -244,7 +244,8 @@ class SchemaBuilder {
     const name = type === undefined ? readTypeNotation(text)?.name : undefined
     if (name !== undefined) {
       const hint = didYouMean(name, this.#named.keys())
-      const remedy = `${hint} Declare it with schema.addType.`.trim()
+      const remedy =
+        `${hint} Declare it with schema.addType; of a record, schema.fromOrm(${name}).`.trim()
       this.#report('UNKNOWN_TYPE', `GraphQL ${where}: unknown type "${name}".`, remedy)
     }
     return type

@@ -39,7 +39,7 @@ export function serveRoute(
   const { route, access, checks, ownArguments } = plan
   const secured = !access.open
   const wanted = new Set(route.argumentNames)
-  const hasSession = usesSession(plan, wanted, stands)
+  const hasSession = usesSession(plan, wanted)
   const hasBody = route.method !== 'GET' && (wantsBody(wanted) || checks.body !== undefined)
   const inside = (invoke: InvokeWith): InvokeWith => inTransaction(invoke, route, context.database)
   const invoke = compileInvoker({ route, controller, own: ownArguments, inside })
@@ -72,14 +72,12 @@ export function serveRoute(
   })
 }
 
-/** Whoever gets the request may read its session: handlers, guards, interceptors, and arguments of the application's own. */
+/** Handlers that get it or the request, guards, and arguments of the application's own may read the session. */
 function usesSession(
   { route, access, ownArguments }: PlannedRoute,
   wanted: ReadonlySet<string>,
-  { body, handler }: Stands,
 ): boolean {
   if (wanted.has('session') || wanted.has('request') || access.guard !== undefined) return true
-  if (body.length > 0 || handler.length > 0) return true
   return route.argumentNames.some((name) => ownArguments.has(name))
 }
 
