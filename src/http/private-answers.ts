@@ -1,6 +1,6 @@
 /**
  * What caches may keep of an answer that was made for one caller: nothing, unless the handler says another rule that
- * binds it to that caller. Source: RFC 9111 §3 and §5.2.2; RFC 9110 §12.5.5 (`Vary`); decisions, "Caches".
+ * binds it to that caller. Source: RFC 9111 §3 and §5.2.2; RFC 9110 §12.5.5 (`Vary`).
  */
 import type { ServerRequest } from './server-request.js'
 
