@@ -13,7 +13,7 @@ export interface OpenOptions {
   readonly log: Log
   /** The same database around a pooler, for engines whose sessions a pooler can take away. */
   readonly direct?: string | undefined
-  /** Milliseconds after which a server ends a statement; 0 is never. Default 30,000. */
+  /** Milliseconds after which a server ends a statement, and SQLite the long reads of a request; 0 is never. Default 30,000. */
   readonly statementTimeout?: number | undefined
 }
 
@@ -41,7 +41,7 @@ const engines: Readonly<Record<string, Open>> = {
   postgresql: openPostgresUrl,
 }
 
-async function openSqliteUrl(url: string): Promise<Engine> {
+async function openSqliteUrl(url: string, { statementTimeout }: OpenOptions): Promise<Engine> {
   const [path = '', query = ''] = url.slice('sqlite:'.length).split(/\?(.*)/s)
   const file = path.replace(/^\/\/(?=\/)/, '')
   const parameters = new URLSearchParams(query)
@@ -52,6 +52,7 @@ async function openSqliteUrl(url: string): Promise<Engine> {
     busyTimeout: readCount(parameters, 'busyTimeout') ?? 5000,
     readOnly: parameters.get('mode') === 'ro',
     driver: parameters.get('driver') ?? undefined,
+    readTime: statementTimeout,
   })
 }
 

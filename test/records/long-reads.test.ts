@@ -1,0 +1,85 @@
+/** What clients ask of a large table in a SQLite file, by `crud` and by GraphQL: others are answered meanwhile. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { connect, Controller, Field, Get, Module, Record, bootstrap, type Database } from 'filigree'
+
+@Record
+class Item {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@Controller('/items', { crud: Item })
+class ItemController {}
+
+@Controller('/plain')
+class PlainController {
+  @Get('/') show() {
+    return { plain: true }
+  }
+}
+
+@Module({ controllers: [ItemController, PlainController], records: [Item] })
+class LargeModule {}
+
+describe('long reads of clients', () => {
+  let folder: string
+  const open = (statementTimeout?: number): Promise<Database> =>
+    connect(`sqlite:${join(folder, 'large.db')}`, {
+      records: [Item],
+      ...(statementTimeout === undefined ? {} : { statementTimeout }),
+    })
+  const start = (database: Database) =>
+    bootstrap(LargeModule, { listen: false, logger: false, env: {}, database })
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'filigree-long-'))
+    const database = await open()
+    await database.sync()
+    await database
+      .records(Item)
+      .insertMany(Array.from({ length: 12_000 }, (_, index) => ({ name: `Item ${index}` })))
+    await database.close()
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  it.each([
+    ['crud', { url: '/items?name.ilike=item%2011%25' }],
+    [
+      'GraphQL',
+      {
+        method: 'POST',
+        url: '/graphql',
+        json: { query: '{ items(where: { name: { ilike: "item 11%" } }) { name } }' },
+      },
+    ],
+  ])('do not hold up others, by %s', async (_name, request) => {
+    const database = await open()
+    const app = await start(database)
+    const order: string[] = []
+    const long = app.inject(request).then((answer) => {
+      order.push('long')
+      return answer
+    })
+    await app.inject({ url: '/plain' }).then(() => order.push('plain'))
+    const answer = await long
+    expect(answer.status).toBe(200)
+    expect(answer.body).toContain('Item 11')
+    expect(order).toEqual(['plain', 'long'])
+    await app.close()
+    await database.close()
+  })
+
+  it('are 503 once their time is over', async () => {
+    const database = await open(1)
+    const app = await start(database)
+    const answer = await app.inject({ url: '/items?name.ilike=item%2011%25' })
+    expect(answer.status).toBe(503)
+    expect(answer.headers['retry-after']).toMatch(/^\d+$/)
+    expect((await app.inject({ url: '/items/7' })).status).toBe(200)
+    await app.close()
+    await database.close()
+  })
+})
