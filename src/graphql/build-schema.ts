@@ -161,6 +161,8 @@ class SchemaBuilder {
       for (const [key, value] of Object.entries(declared.values)) values[key] = { value }
       return new this.#library.GraphQLEnumType({ name, description, values })
     }
+    if (declared.kind === 'scalar')
+      return new this.#library.GraphQLScalarType({ name, description })
     const { extensions } = declared
     if (declared.kind === 'input') {
       const fields = () => this.#toArguments(name, declared.fields)

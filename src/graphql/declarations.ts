@@ -67,6 +67,11 @@ export type TypeDeclaration =
       readonly extensions?: Readonly<Record<string, unknown>>
     }
   | {
+      /** Any value, as it is. */
+      readonly kind: 'scalar'
+      readonly description?: string
+    }
+  | {
       readonly kind: 'enum'
       /** Names as clients write them, and the values that resolvers see. */
       readonly values: Readonly<Record<string, unknown>>

@@ -20,7 +20,7 @@ const words: Readonly<Record<ColumnComparison, string>> = {
 function columnsOf(name: Operator): string {
   const { fits } = operatorOf(name)
   if (fits.length === Object.keys(words).length) return 'all'
-  if (fits.includes('equality')) return 'all but lists and JSON'
+  if (fits.includes('equality')) return 'all but lists'
   return fits.map((one) => words[one]).join(', ')
 }
 

@@ -1,6 +1,6 @@
 /** Writes the statement of a page: its rows and one more, to know whether there is a next page. */
 import { Slot } from '../../records/statements/builder.js'
-import type { Condition } from '../../records/filters/filter.js'
+import type { Condition } from '../../records/filters/condition.js'
 import { writeOrder, type Order, type OrderTerm } from '../../records/filters/order.js'
 import type { RecordModel } from '../records/model.js'
 import { cursorSignature } from '../records/cursor.js'

@@ -1,6 +1,6 @@
 /** The plan of a generated mutation: what is answered is settled before anything is written. */
 import { arrange } from '../../records/statements/builder.js'
-import type { Condition } from '../../records/filters/filter.js'
+import type { Condition } from '../../records/filters/condition.js'
 import { type Later, after } from '../../core/later.js'
 import { callerOf } from '../caller.js'
 import type { RootPlan } from '../planner-contract.js'

@@ -3,7 +3,7 @@
  * anything is gathered.
  */
 import { Slot, type Plan } from '../../records/statements/builder.js'
-import type { Condition } from '../../records/filters/filter.js'
+import type { Condition } from '../../records/filters/condition.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'
 import type { RecordsContext } from '../../records/statements/source.js'

@@ -2,7 +2,8 @@
  * Cursors of pages: the values by which a row is sorted, its key last, as base64 of a JSON list. A page goes on behind
  * them whether or not the row is still there. Source: GraphQL Cursor Connections Specification, §4 and §5.
  */
-import { invalid, type Condition } from '../../records/filters/filter.js'
+import type { Condition } from '../../records/filters/condition.js'
+import { invalid } from '../../records/filters/invalid.js'
 import type { ColumnCodec, TableCodec } from '../../records/model/codec.js'
 import type { Operator } from '../../records/filters/operators.js'
 import type { Order, OrderTerm } from '../../records/filters/order.js'

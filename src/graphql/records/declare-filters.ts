@@ -9,14 +9,20 @@ import type { EnumModel, RecordModel } from './model.js'
 type Inputs = Record<string, string | ArgumentDeclaration>
 
 /** The filters of kinds, and the directions of orders. */
-export function declareScalarFilters(): [string, TypeDeclaration][] {
+export function declareScalarFilters(records: readonly RecordModel[]): [string, TypeDeclaration][] {
   const filters = new Map<string, TypeDeclaration>()
   for (const { graphql, compares } of Object.values<Kind>(kinds)) {
     const name = `${graphql.filter}Filter`
     if (!filters.has(name)) filters.set(name, filter(graphql.type, compares))
+    filters.set(`${graphql.filter}ListFilter`, filter(graphql.type, 'list'))
   }
+  filters.set('JsonFilter', jsonFilter)
+  const used = new Set(
+    records.flatMap(({ fields }) => [...fields.values()].map((field) => field.filter)),
+  )
   return [
-    ...filters,
+    ...[...filters].filter(([name]) => used.has(name)),
+    ...(used.has('JsonFilter') ? [jsonValue] : []),
     [
       'SortDirection',
       {
@@ -37,6 +43,7 @@ export function declareEnum(model: EnumModel): [string, TypeDeclaration][] {
   return [
     [model.name, { kind: 'enum', values: Object.fromEntries(model.values) }],
     [`${model.name}Filter`, filter(model.name, 'equality')],
+    [`${model.name}ListFilter`, filter(model.name, 'list')],
   ]
 }
 
@@ -69,8 +76,23 @@ function filter(type: string, compares: ColumnComparison): TypeDeclaration {
 
 const operandTypes: Readonly<Record<OperandKind, (type: string) => string>> = {
   value: (type) => type,
+  item: (type) => type,
   list: (type) => `[${type}]`,
   pattern: () => 'String',
   part: () => 'String',
   flag: () => 'Boolean',
 }
+
+const jsonFilter: TypeDeclaration = {
+  kind: 'input',
+  description: 'Compares a value within JSON, at a path of keys and places in lists.',
+  fields: {
+    path: '[String!]',
+    ...(filter('JsonValue', 'json') as { fields: Inputs }).fields,
+  },
+}
+
+const jsonValue: [string, TypeDeclaration] = [
+  'JsonValue',
+  { kind: 'scalar', description: 'A number, a text, true or false, as JSON has them.' },
+]

@@ -81,7 +81,7 @@ function declareTypes(
     for (const [name, type] of declareEnum(one)) types.add(name, type, `the enum ${one.name}`)
   const [first] = records
   if (first === undefined) return
-  for (const [name, type] of declareScalarFilters()) types.add(name, type, 'the filters')
+  for (const [name, type] of declareScalarFilters(records)) types.add(name, type, 'the filters')
   types.add('PageInfo', declarePageInfo(first), 'the pages')
 }
 

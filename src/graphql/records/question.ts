@@ -4,12 +4,9 @@
  * Source: decisions, Small print: GraphQL.
  */
 import { HttpError } from '../../errors/http-error.js'
-import {
-  FilterReader,
-  invalid,
-  isPlainObject,
-  type Condition,
-} from '../../records/filters/filter.js'
+import type { Condition } from '../../records/filters/condition.js'
+import { FilterReader, isPlainObject } from '../../records/filters/filter.js'
+import { invalid } from '../../records/filters/invalid.js'
 import { readOrder, type Order } from '../../records/filters/order.js'
 import type { Database } from '../../records/database.js'
 import type { Table } from '../../records/model/table.js'

@@ -1,6 +1,7 @@
 /** Takes an `XInput` apart: the record's own values, records to be made with it, and ties. Source: decisions, GraphQL, Input. */
 import { HttpError } from '../../errors/http-error.js'
-import { invalid, isPlainObject } from '../../records/filters/filter.js'
+import { isPlainObject } from '../../records/filters/filter.js'
+import { invalid } from '../../records/filters/invalid.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Tie, WriteTree } from '../../records/policy/write-tree.js'
 import type { FieldModel, RecordModel, RelationModel } from './model.js'

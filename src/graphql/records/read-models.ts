@@ -182,7 +182,9 @@ const textForms: Readonly<Partial<Record<StorageClass, FieldForm>>> = {
 
 /** The input types of filters are declared in `declare-filters.ts`. */
 function filterOf(column: Column, enumeration: EnumModel | undefined): string {
-  if (column.storage === 'json') return 'JsonFilter'
+  if (column.compares === 'json') return 'JsonFilter'
+  const name = enumeration?.name ?? column.field.entry.graphql.filter
+  if (column.compares === 'list') return `${name}ListFilter`
   if (enumeration !== undefined && !column.isKey) return `${enumeration.name}Filter`
   return `${column.field.entry.graphql.filter}Filter`
 }

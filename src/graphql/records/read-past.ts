@@ -2,7 +2,7 @@
 import { arrange, Slot } from '../../records/statements/builder.js'
 import type { PastRow } from '../../records/changes/changes.js'
 import { type Later, after } from '../../core/later.js'
-import { leavesOf, type Condition } from '../../records/filters/filter.js'
+import { leavesOf, type Condition } from '../../records/filters/condition.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Column } from '../../records/model/table.js'

@@ -9,7 +9,7 @@ import {
 import type { ColumnCodec } from '../../records/model/codec.js'
 import { type Later, after, attempt } from '../../core/later.js'
 import type { Row } from '../../records/engines/engine.js'
-import type { Condition } from '../../records/filters/filter.js'
+import type { Condition } from '../../records/filters/condition.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
 import { Kept } from '../../core/kept.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'

@@ -4,7 +4,7 @@
  */
 import { HttpError } from '../../errors/http-error.js'
 import { type Later, after } from '../../core/later.js'
-import { invalid } from '../../records/filters/filter.js'
+import { invalid } from '../../records/filters/invalid.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/policy/caller.js'
 import { ClientWriter } from '../../records/policy/client-writer.js'

@@ -156,6 +156,14 @@ export interface Dialect {
    * does so by itself. Both names are quoted.
    */
   readonly passKeys?: (table: string, key: string) => string
+  /** SQL around a column of a list, between it and the placeholder of an item's JSON text, and behind that. */
+  readonly listHas: readonly [before: string, between: string, behind: string]
+  /** A path within JSON as the engine takes it; more than one where a name could be a key or a place in a list. */
+  jsonPaths(names: readonly string[]): readonly unknown[]
+  /** SQL of the value at a path `{p}` within the column `{c}`, null where it is of another type. */
+  readonly jsonAt: Readonly<Record<'number' | 'text' | 'boolean' | 'any', string>>
+  /** What a value within JSON is held against. */
+  jsonOperand(value: unknown): unknown
   /** SQL around the placeholder of such a list: what stands behind the column's name. */
   readonly listTest: readonly [before: string, after: string]
   /** SQL around a subquery of one JSON value that keeps it JSON for what stands around. */

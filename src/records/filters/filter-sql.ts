@@ -1,11 +1,13 @@
 /** Turns a read filter into SQL. Everything in it is a name of the table's or a placeholder. */
 import { Slot, type RawBuilder, type Sql } from '../statements/builder.js'
 import type { Dialect } from '../engines/engine.js'
-import type { Condition } from './filter.js'
+import type { Condition } from './condition.js'
+import { writePlace } from './json-place.js'
 import { operatorOf } from './operators.js'
 import type { Column, Relation } from '../model/table.js'
 
 type Fragment = RawBuilder<unknown>
+type Placed = Extract<Condition, { kind: 'compare' | 'null' }>
 
 /** Writes conditions on a table that the statement knows by an alias, and how many rows of it are wanted. */
 export class FilterWriter {
@@ -33,8 +35,8 @@ export class FilterWriter {
         return sql`(${this.write(condition.part, alias, isBelow)}) is not true`
       case 'null':
         return condition.isNull
-          ? sql`${this.ref(alias, condition.codec.column)} is null`
-          : sql`${this.ref(alias, condition.codec.column)} is not null`
+          ? sql`${this.#place(condition, alias)} is null`
+          : sql`${this.#place(condition, alias)} is not null`
       case 'list':
         return this.#writeList(condition, alias)
       case 'compare':
@@ -74,11 +76,11 @@ export class FilterWriter {
   }
 
   #writeCompare(
-    { codec, operator, slot }: Extract<Condition, { kind: 'compare' }>,
+    { codec, operator, slot, at }: Extract<Condition, { kind: 'compare' }>,
     alias: string,
   ): Fragment {
     const { sql } = this
-    const column = this.ref(alias, codec.column)
+    const column = this.#place({ codec, at }, alias)
     const value = sql.val(new Slot(slot))
     const write = operatorOf(operator).sql
     if (write === undefined) throw new TypeError(`${operator} compares with no single value.`)
@@ -86,9 +88,15 @@ export class FilterWriter {
       sql,
       dialect: this.#dialect,
       column,
-      isNullable: codec.column.nullable,
+      isNullable: codec.column.nullable || at !== undefined,
       value,
     })
+  }
+
+  #place({ codec, at }: Pick<Placed, 'codec' | 'at'>, alias: string): Fragment {
+    const column = this.ref(alias, codec.column)
+    if (at === undefined) return column
+    return writePlace(at, column, { sql: this.sql, dialect: this.#dialect })
   }
 
   #writeList(

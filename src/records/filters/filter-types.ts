@@ -22,12 +22,12 @@ export type Where<T> = {
 
 type WhereValue<V> = V extends readonly (infer Item)[]
   ? Item extends object
-    ? Where<Item> | Pick<Operators<V>, 'isNull'>
-    : Pick<Operators<V>, 'isNull'>
+    ? Where<Item> | Pick<Operators<V>, 'isNull'> | JsonTest
+    : Pick<Operators<V>, 'isNull'> & { has?: Item }
   : V extends Uint8Array
     ? V | null | Operators<V>
     : V extends object
-      ? Where<V> | Pick<Operators<V>, 'isNull'>
+      ? Where<V> | Pick<Operators<V>, 'isNull'> | JsonTest
       : V | null | Operators<V>
 
 export interface Operators<V> {
@@ -50,6 +50,12 @@ export interface Operators<V> {
   endsWith?: string
   contains?: string
   isNull?: boolean
+}
+
+/** Compares a value within JSON: `{ path: ['a', 'b'], gte: 1 }`. Values of another type are as none. */
+export type JsonTest = Omit<Operators<string | number | boolean>, 'has'> & {
+  /** Keys, and places in lists. */
+  path: readonly (string | number)[]
 }
 
 export type Direction = 'asc' | 'desc'

@@ -3,39 +3,17 @@
  * placeholder or as 400. Answers a plain tree, and a key under which the statement made of it is kept.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { HttpError } from '../../errors/http-error.js'
+import type { HttpError } from '../../errors/http-error.js'
 import { clip } from '../../fields/faults.js'
+import { isOfKind } from '../../fields/kinds/table.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
 import type { Dialect } from '../engines/engine.js'
+import { toJson } from '../model/stored-json.js'
+import type { Condition } from './condition.js'
+import { invalid } from './invalid.js'
+import { mostItems, placeKey, readPath, typeOfJson, type JsonPlace } from './json-place.js'
 import { operatorOf, operators, readOperator, type Operator } from './operators.js'
 import type { Relation, Table } from '../model/table.js'
-
-export type Condition =
-  | {
-      readonly kind: 'compare'
-      readonly codec: ColumnCodec
-      readonly operator: Operator
-      readonly slot: number
-    }
-  | {
-      readonly kind: 'list'
-      readonly codec: ColumnCodec
-      readonly slots: readonly number[]
-      readonly packed: boolean
-      readonly orNull: boolean
-    }
-  | { readonly kind: 'null'; readonly codec: ColumnCodec; readonly isNull: boolean }
-  | { readonly kind: 'all' | 'any'; readonly parts: readonly Condition[] }
-  | { readonly kind: 'not'; readonly part: Condition }
-  | { readonly kind: 'related'; readonly relation: Relation; readonly part: Condition }
-
-/** The conditions of a tree that are made of no others of its own table. */
-export function leavesOf(
-  condition: Condition,
-): Exclude<Condition, { readonly kind: 'all' | 'any' | 'not' }>[] {
-  if ('parts' in condition) return condition.parts.flatMap(leavesOf)
-  return condition.kind === 'not' ? leavesOf(condition.part) : [condition]
-}
 
 /** What a table of another relation is read with. */
 export interface FilterContext {
@@ -114,6 +92,8 @@ export class FilterReader {
 
   #readColumn(codec: ColumnCodec, value: unknown, path: string): Condition {
     if (!isPlainObject(value)) return this.#readEqual(codec, value, path, 'eq')
+    if (codec.column.compares === 'json' && (value.path ?? undefined) !== undefined)
+      return this.#readWithin(codec, value, path)
     const parts: Condition[] = []
     for (const name of Object.keys(value)) {
       const operand = value[name]
@@ -124,14 +104,9 @@ export class FilterReader {
   }
 
   #readOperator(codec: ColumnCodec, name: string, operand: unknown, path: string): Condition {
-    const operator = readOperator(name)
-    if (operator === undefined) {
-      const meant = didYouMean(clip(name), Object.keys(operators))
-      throw invalid(path, 'unknown', `is no comparison. ${meant}`.trim())
-    }
-    if (!operatorOf(operator).fits.includes(codec.column.compares)) {
-      throw invalid(path, 'type', `means nothing for kind "${codec.column.field.kind}"`)
-    }
+    const operator = this.#operator(codec, name, path)
+    if (codec.column.compares === 'json' && operator !== 'isNull')
+      throw invalid(path, 'type', 'means nothing for kind "json" without a path beside it')
     switch (operatorOf(operator).operand) {
       case 'flag':
         if (typeof operand !== 'boolean') throw invalid(path, 'type', 'must be true or false')
@@ -141,21 +116,102 @@ export class FilterReader {
       case 'pattern':
       case 'part':
         return this.#readPattern(codec, operand, path, operator)
+      case 'item':
+        return this.#readItem(codec, operand, path, operator)
       case 'value':
         return this.#readEqual(codec, operand, path, operator)
     }
   }
 
+  #operator({ column }: ColumnCodec, name: string, path: string): Operator {
+    const operator = readOperator(name)
+    if (operator === undefined) {
+      const meant = didYouMean(clip(name), Object.keys(operators))
+      throw invalid(path, 'unknown', `is no comparison. ${meant}`.trim())
+    }
+    if (operatorOf(operator).fits.includes(column.compares)) return operator
+    throw invalid(path, 'type', `means nothing for kind "${column.field.kind}"`)
+  }
+
+  /** `{ path: ['a', 'b'], gte: 1 }` */
+  #readWithin(codec: ColumnCodec, value: Record<string, unknown>, path: string): Condition {
+    const names = readPath(value.path, `${path}.path`)
+    const slots = this.#context.dialect.jsonPaths(names).map((one) => this.values.push(one) - 1)
+    const parts = Object.keys(value)
+      .filter((name) => name !== 'path' && value[name] !== undefined)
+      .map((name) => this.#readPlaced(codec, slots, name, value[name], `${path}.${name}`))
+    if (parts.length === 0) throw invalid(path, 'required', 'needs a comparison beside path')
+    return parts.length === 1 ? (parts[0] as Condition) : { kind: 'all', parts }
+  }
+
+  #readPlaced(
+    codec: ColumnCodec,
+    slots: readonly number[],
+    name: string,
+    operand: unknown,
+    path: string,
+  ): Condition {
+    const operator = this.#operator(codec, name, path)
+    const kind = operatorOf(operator).operand
+    if (kind === 'flag' || operand === null) {
+      if (kind === 'flag' && typeof operand !== 'boolean')
+        throw invalid(path, 'type', 'must be true or false')
+      if (kind !== 'flag' && operator !== 'eq' && operator !== 'ne')
+        throw invalid(path, 'type', 'must not be null')
+      const isNull = kind === 'flag' ? operand === true : operator === 'eq'
+      return this.#nullTest(codec, isNull, { type: 'any', slots })
+    }
+    if (kind === 'pattern' || kind === 'part')
+      return this.#readPattern(codec, operand, path, operator, { type: 'text', slots })
+    if (kind === 'list') return this.#readPlacedList(codec, slots, operand, path)
+    const type = typeOfJson(operand)
+    if (type === undefined || (type === 'boolean' && operator !== 'eq' && operator !== 'ne'))
+      throw invalid(path, 'type', 'must be a number or a text, or be held equal to true or false')
+    const value = this.#context.dialect.jsonOperand(operand)
+    return this.#compare(codec, operator, value, { type, slots })
+  }
+
+  #readPlacedList(
+    codec: ColumnCodec,
+    slots: readonly number[],
+    operand: unknown,
+    path: string,
+  ): Condition {
+    if (!Array.isArray(operand)) throw invalid(path, 'type', 'must be a list')
+    if (operand.length > mostItems)
+      throw invalid(path, 'maxItems', `must have at most ${mostItems} items`)
+    this.key += '|['
+    const parts = operand.map((item, index) =>
+      this.#readPlaced(codec, slots, 'eq', item, `${path}.${index}`),
+    )
+    this.key += ']'
+    return { kind: 'any', parts }
+  }
+
+  #readItem(codec: ColumnCodec, value: unknown, path: string, operator: Operator): Condition {
+    const { entry } = codec.column.field
+    if (value === null || !isOfKind(value, entry))
+      throw invalid(path, 'type', `must be ${entry.noun}`)
+    return this.#compare(codec, operator, JSON.stringify(toJson(value, entry)))
+  }
+
   #readEqual(codec: ColumnCodec, value: unknown, path: string, operator: Operator): Condition {
     if (value === null && operator === 'eq') return this.#nullTest(codec, true)
     if (value === null && operator === 'ne') return this.#nullTest(codec, false)
-    if (!operatorOf(operator).fits.includes(codec.column.compares)) {
+    const { compares } = codec.column
+    if (compares === 'json' || !operatorOf(operator).fits.includes(compares)) {
       throw invalid(path, 'type', `cannot be compared: it is of kind "${codec.column.field.kind}"`)
     }
     return this.#compare(codec, operator, this.#encode(codec, value, path))
   }
 
-  #readPattern(codec: ColumnCodec, value: unknown, path: string, operator: Operator): Condition {
+  #readPattern(
+    codec: ColumnCodec,
+    value: unknown,
+    path: string,
+    operator: Operator,
+    at?: JsonPlace,
+  ): Condition {
     const { operand, pattern } = operatorOf(operator)
     if (typeof value !== 'string' || /[\0\p{Surrogate}]/u.test(value))
       throw invalid(path, 'type', 'must be a string')
@@ -166,7 +222,7 @@ export class FilterReader {
     if (this.#isClient && ++this.#patterns > mostPatterns)
       throw invalid(path, 'maxItems', `is one pattern too many: there may be ${mostPatterns}`)
     const written = pattern === undefined ? value : pattern(value, this.#context.dialect)
-    return this.#compare(codec, operator, written)
+    return this.#compare(codec, operator, written, at)
   }
 
   #readList(codec: ColumnCodec, operand: unknown, path: string): Condition {
@@ -189,14 +245,14 @@ export class FilterReader {
     return codec.encode(value)
   }
 
-  #compare(codec: ColumnCodec, operator: Operator, value: unknown): Condition {
-    this.key += `${codec.index}${operator};`
-    return { kind: 'compare', codec, operator, slot: this.values.push(value) - 1 }
+  #compare(codec: ColumnCodec, operator: Operator, value: unknown, at?: JsonPlace): Condition {
+    this.key += `${codec.index}${operator}${placeKey(at)};`
+    return { kind: 'compare', codec, operator, slot: this.values.push(value) - 1, at }
   }
 
-  #nullTest(codec: ColumnCodec, isNull: boolean): Condition {
-    this.key += `${codec.index}${isNull ? 'null' : 'some'};`
-    return { kind: 'null', codec, isNull }
+  #nullTest(codec: ColumnCodec, isNull: boolean, at?: JsonPlace): Condition {
+    this.key += `${codec.index}${isNull ? 'null' : 'some'}${placeKey(at)};`
+    return { kind: 'null', codec, isNull, at }
   }
 
   #unknown(table: Table, name: string, path: string): HttpError {
@@ -221,13 +277,6 @@ interface Entry {
   readonly value: unknown
   readonly path: string
   readonly depth: number
-}
-
-/** The error of a faulty question: one fault, named by its path. */
-export function invalid(path: string, code: string, text: string): HttpError {
-  const at = clip(path)
-  const message = `${at === '' ? 'the filter' : at} ${text}`
-  return new HttpError(400, message, { code: 'VALIDATION', errors: [{ path: at, code, message }] })
 }
 
 export function isPlainObject(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,5 @@
 /** What `find` and `list` of a repository may be asked. Source: public face, Records. */
-import { invalid } from './filter.js'
+import { invalid } from './invalid.js'
 import type { OrderBy, Where } from './filter-types.js'
 import type { RowsView } from '../statements/rows-view.js'
 

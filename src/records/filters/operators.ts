@@ -13,6 +13,8 @@ type Fragment = RawBuilder<unknown>
 export type OperandKind =
   /** A value of the column's kind. */
   | 'value'
+  /** A value of a list's kind. */
+  | 'item'
   /** A list of them, null among them perhaps. */
   | 'list'
   /** `%` is any text, `_` any character, a backslash takes the next as it is. */
@@ -47,8 +49,10 @@ export interface Parts {
 }
 
 const all: readonly ColumnComparison[] = ['nothing', 'equality', 'order', 'text', 'list', 'json']
-const comparable: readonly ColumnComparison[] = ['equality', 'order', 'text']
-const ordered: readonly ColumnComparison[] = ['order', 'text']
+// Of JSON: values within it, beside `path`.
+const comparable: readonly ColumnComparison[] = ['equality', 'order', 'text', 'json']
+const ordered: readonly ColumnComparison[] = ['order', 'text', 'json']
+const textual: readonly ColumnComparison[] = ['text', 'json']
 
 const like = ({ sql, column, value }: Parts): Fragment => sql`${column} like ${value} escape '\\'`
 
@@ -103,14 +107,14 @@ export const operators = {
     cost: 1,
   },
   like: {
-    fits: ['text'],
+    fits: textual,
     operand: 'pattern',
     meaning: '`%` is any text, `_` any character, a backslash takes the next as it is. Heeds case.',
     cost: 5,
     sql: like,
   },
   ilike: {
-    fits: ['text'],
+    fits: textual,
     operand: 'pattern',
     meaning: '`like` without regard to case.',
     cost: 8,
@@ -121,7 +125,7 @@ export const operators = {
     },
   },
   startsWith: {
-    fits: ['text'],
+    fits: textual,
     operand: 'part',
     meaning: 'Begins with this text, character for character.',
     cost: 3,
@@ -129,7 +133,7 @@ export const operators = {
     sql: like,
   },
   endsWith: {
-    fits: ['text'],
+    fits: textual,
     operand: 'part',
     meaning: 'Ends with this text.',
     cost: 5,
@@ -137,12 +141,22 @@ export const operators = {
     sql: like,
   },
   contains: {
-    fits: ['text'],
+    fits: textual,
     operand: 'part',
     meaning: 'Has this text somewhere.',
     cost: 5,
     pattern: (text) => `%${escapePattern(text)}%`,
     sql: like,
+  },
+  has: {
+    fits: ['list'],
+    operand: 'item',
+    meaning: 'The list has this value.',
+    cost: 4,
+    sql: ({ sql, column, value, dialect }) => {
+      const [before, between, behind] = dialect.listHas
+      return sql`${sql.raw(before)}${column}${sql.raw(between)}${value}${sql.raw(behind)}`
+    },
   },
   isNull: {
     fits: all,

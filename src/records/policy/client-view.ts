@@ -4,7 +4,8 @@
  */
 import type { AccessRule } from '../../auth/access.js'
 import type { Log } from '../../core/log.js'
-import { FilterReader, type Condition, type FilterContext } from '../filters/filter.js'
+import type { Condition } from '../filters/condition.js'
+import { FilterReader, type FilterContext } from '../filters/filter.js'
 import type { Order } from '../filters/order.js'
 import type { Column, Relation, Table } from '../model/table.js'
 import type { RowsView, Slots } from '../statements/rows-view.js'

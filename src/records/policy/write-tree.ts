@@ -1,5 +1,5 @@
 /** What a client wants written: a row, with rows to be made with it and ties, as a door has read it. */
-import { invalid } from '../filters/filter.js'
+import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import type { Relation, Table } from '../model/table.js'
 

@@ -5,8 +5,10 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import type { TextValues } from '../../http/query.js'
-import { invalid, isHidden } from '../filters/filter.js'
+import { isHidden } from '../filters/filter.js'
+import { invalid } from '../filters/invalid.js'
 import { operatorOf, operators, readOperator, type OperandKind } from '../filters/operators.js'
+import { readJsonTest } from './json-query.js'
 import type { Column, Table } from '../model/table.js'
 
 export interface CrudQuery {
@@ -25,7 +27,8 @@ export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
   const conditions: Record<string, unknown>[] = []
   for (const name of Object.keys(query)) {
     if (pageNames.has(name)) continue
-    conditions.push(readCondition(table, name, query[name] ?? ''))
+    const condition = readCondition(table, name, query)
+    if (condition !== undefined) conditions.push(condition)
   }
   return {
     where: conditions.length === 0 ? {} : { and: conditions },
@@ -61,8 +64,9 @@ function readOrderBy(text: string | string[] | undefined): Record<string, 'asc' 
 function readCondition(
   table: Table,
   name: string,
-  text: string | string[],
-): Record<string, unknown> {
+  query: TextValues,
+): Record<string, unknown> | undefined {
+  const text = query[name] ?? ''
   const names = name.split('.')
   let current = table
   for (const [index, part] of names.entries()) {
@@ -74,7 +78,10 @@ function readCondition(
     const column = current.byProperty.get(part)
     if (column === undefined || column.field.hidden) throw unknown(current, name, part)
     const rest = names.slice(index + 1)
-    return nest(names.slice(0, index + 1), readTest(column, name, rest, text))
+    const place = names.slice(0, index + 1)
+    if (column.compares !== 'json') return nest(place, readTest(column, name, rest, text))
+    const test = readJsonTest({ name, field: place.join('.'), rest, text }, query)
+    return test && nest(place, test)
   }
   throw invalid(name, 'unknown', 'names a relation: add a field of it')
 }
@@ -101,6 +108,7 @@ type OperandReader = (column: Column, name: string, text: string | string[]) => 
 /** Each operand as a query's text gives it. */
 const readOperand: Readonly<Record<OperandKind, OperandReader>> = {
   value: (column, name, text) => readValue(column, name, once(name, text)),
+  item: (column, name, text) => readValue(column, name, once(name, text)),
   list: (column, name, text) => {
     const items = Array.isArray(text) ? text : text.split(',')
     return items.map((item) => readValue(column, name, item))

@@ -2,7 +2,7 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
 import { arrange } from './builder.js'
-import { invalid } from '../filters/filter.js'
+import { invalid } from '../filters/invalid.js'
 import { toKey } from '../model/key.js'
 import type { Id } from '../filters/list-options.js'
 import type { Source } from './source.js'

@@ -1,5 +1,5 @@
 /** Binds what is asked of a repository on behalf of somebody. The policy of records has the one that does. */
-import type { Condition } from '../filters/filter.js'
+import type { Condition } from '../filters/condition.js'
 import type { Order } from '../filters/order.js'
 import type { Table } from '../model/table.js'
 

@@ -3,7 +3,7 @@
  * too, where nothing is written that the filter looks at: then one statement does what else takes a transaction that
  * looks, writes and looks again.
  */
-import { leavesOf, type Condition } from '../filters/filter.js'
+import { leavesOf, type Condition } from '../filters/condition.js'
 import type { Column } from '../model/table.js'
 
 export interface RowsWithin {

@@ -28,6 +28,10 @@ export function createPostgresDialect(hasIcu: boolean): Dialect {
     fold: ['lower(', `${collation})`],
     foldValue: (text) => text.toLowerCase(),
     encodeList: (_column, values) => values,
+    listHas: ['cast(', ' as jsonb) @> cast(', ' as jsonb)'],
+    jsonPaths: (names) => [names],
+    jsonAt,
+    jsonOperand: (value) => value,
     listTest: ['= any(', ')'],
     jsonOfSubquery: ['', ''],
     passKeys,
@@ -50,6 +54,17 @@ function passKeys(table: string, key: string): string {
         (select pg_get_serial_sequence(${name}, ${column})::regclass as counter) s
       where has_sequence_privilege(counter, 'update')
     ) g where gap > 0`
+}
+
+const within = (type: string, value: string): string =>
+  `case when jsonb_typeof(cast({c} as jsonb) #> cast({p} as text[])) = '${type}' then ${value} end`
+const found = '(cast({c} as jsonb) #>> cast({p} as text[]))'
+
+const jsonAt: Dialect['jsonAt'] = {
+  number: within('number', `cast(${found} as numeric)`),
+  text: `${within('string', found)} collate "C"`,
+  boolean: within('boolean', `cast(${found} as boolean)`),
+  any: "nullif(jsonb_typeof(cast({c} as jsonb) #> cast({p} as text[])), 'null')",
 }
 
 type Decoder = (column: Column) => Code<unknown>

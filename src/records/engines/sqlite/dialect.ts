@@ -35,6 +35,20 @@ export const sqliteDialect: Dialect = {
   // Numbers with fractions would have to survive two conversions, and bytes have no JSON.
   encodeList: ({ storage }: Column, values) =>
     unlisted.has(storage) ? undefined : JSON.stringify(values),
+  listHas: ['exists (select 1 from json_each(', ') where value = json_extract(', ", '$'))"],
+  jsonPaths: (names) => {
+    const write = (one: (name: string) => string): string => `$${names.map(one).join('')}`
+    const keys = write((name) => `."${name}"`)
+    const places = write((name) => (/^\d+$/.test(name) ? `[${name}]` : `."${name}"`))
+    return keys === places ? [keys] : [keys, places]
+  },
+  jsonAt: {
+    number: "case when json_type({c}, {p}) in ('integer', 'real') then json_extract({c}, {p}) end",
+    text: "case when json_type({c}, {p}) = 'text' then json_extract({c}, {p}) end",
+    boolean: "case when json_type({c}, {p}) in ('true', 'false') then json_extract({c}, {p}) end",
+    any: "nullif(json_type({c}, {p}), 'null')",
+  },
+  jsonOperand: (value) => (typeof value === 'boolean' ? Number(value) : value),
   listTest: ['in (select value from json_each(', '))'],
   // From 3.54 on it is a text for what stands around the subquery; `json` makes JSON of it on every version.
   jsonOfSubquery: ['json(', ')'],

@@ -1,0 +1,87 @@
+/**
+ * Reads a query's conditions on a column of JSON, in any of three spellings: `meta.path=a,b&meta.gte=1`,
+ * `meta.path.a.b.gte=1`, and `meta={"path":["a","b"],"gte":1}` for names with dots or commas in them.
+ */
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { clip } from '../../fields/faults.js'
+import type { TextValues } from '../../http/query.js'
+import { invalid } from '../filters/invalid.js'
+import { operatorOf, operatorsFor, readOperator, type Operator } from '../filters/operators.js'
+
+export interface JsonParameter {
+  /** `meta.path.a.gte` */
+  readonly name: string
+  /** `meta` */
+  readonly field: string
+  /** What stands behind the field. */
+  readonly rest: readonly string[]
+  readonly text: string | string[]
+}
+
+type Test = Record<string, unknown>
+
+/** @returns `undefined` for a path that other parameters compare at */
+export function readJsonTest(parameter: JsonParameter, query: TextValues): Test | undefined {
+  const { name, field, rest, text } = parameter
+  const [first, ...more] = rest
+  if (first === undefined) return readWhole(name, text)
+  if (first !== 'path') return readBeside(parameter, query)
+  if (more.length === 0) {
+    const isUsed = Object.keys(query).some(
+      (other) => other.startsWith(`${field}.`) && !other.startsWith(`${field}.path`),
+    )
+    return isUsed ? undefined : { path: toPath(text) }
+  }
+  const last = more.length > 1 ? readOperator(more.at(-1) ?? '') : undefined
+  const operator = last ?? 'eq'
+  const path = last === undefined ? more : more.slice(0, -1)
+  return { path, [operator]: readOperand(operator, name, text) }
+}
+
+function readWhole(name: string, text: string | string[]): Test {
+  try {
+    const value: unknown = JSON.parse(String(text))
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Test
+  } catch {
+    // Told below.
+  }
+  throw invalid(name, 'type', 'must be JSON such as {"path":["a","b"],"eq":1}')
+}
+
+function readBeside({ name, field, rest, text }: JsonParameter, query: TextValues): Test {
+  const [named = '', ...more] = rest
+  const operator = readOperator(named)
+  if (operator === undefined || more.length > 0) {
+    const meant = didYouMean(clip(named), operatorsFor('json'))
+    throw invalid(name, 'unknown', `is no comparison. ${meant}`.trim())
+  }
+  const path = query[`${field}.path`]
+  const operand = readOperand(operator, name, text)
+  if (path !== undefined) return { path: toPath(path), [operator]: operand }
+  if (operator === 'isNull') return { isNull: operand }
+  throw invalid(name, 'required', `needs ${field}.path beside it`)
+}
+
+function toPath(text: string | string[]): readonly string[] {
+  return Array.isArray(text) ? text : text.split(',')
+}
+
+function readOperand(operator: Operator, name: string, text: string | string[]): unknown {
+  const { operand } = operatorOf(operator)
+  if (operand === 'list') return (Array.isArray(text) ? text : text.split(',')).map(toScalar)
+  if (Array.isArray(text)) throw invalid(name, 'type', 'must be given once')
+  if (operand === 'value') return toScalar(text)
+  if (operand !== 'flag') return text
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw invalid(name, 'type', 'must be true or false')
+}
+
+/** `1` is a number, `true` a truth value, `"1"` and all else text. */
+function toScalar(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? text : value
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,115 @@
+/** Filters on lists and within JSON: by programs, queries and GraphQL, on both engines. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Application } from '../../src/bootstrap/application.js'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import { Field } from '../../src/fields/field.js'
+import { NoAuth } from '../../src/auth/decorators.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { Record } from '../../src/records/model/record.js'
+import { Controller } from '../../src/routing/controller.js'
+import { startBothEngines } from '../records/both-engines.js'
+
+@Record
+class Part {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('json', { optional: true }) meta?: unknown
+  @Field('string', { list: true, optional: true }) tags?: string[]
+  @Field('boolean', { list: true, optional: true }) flags?: boolean[]
+  @Field('decimal', { list: true, optional: true, scale: 2 }) prices?: string[]
+}
+
+@Controller('/parts', { crud: Part })
+@NoAuth
+class Parts {}
+
+@Module({ controllers: [Parts], records: [Part] })
+class Shop {}
+
+const rows = [
+  { name: 'one', meta: { a: { b: 1 }, list: ['x', 'y'] }, tags: ['red', "o'clock"] },
+  { name: 'half', meta: { a: { b: 1.5 }, on: true }, tags: ['blue'], flags: [true] },
+  { name: 'text', meta: { a: { b: '1' } }, tags: [], flags: [false] },
+  { name: 'null', meta: { a: { b: null } }, prices: ['9.5'] },
+  { name: 'none', meta: ['x'] },
+  { name: 'nothing' },
+]
+
+const path = ['a', 'b']
+const cases: [object, string, string[]][] = [
+  [{ meta: { path, eq: 1 } }, 'meta.path=a,b&meta.eq=1', ['one']],
+  [{ meta: { path, gte: 1 } }, 'meta.path.a.b.gte=1', ['one', 'half']],
+  [{ meta: { path, eq: '1' } }, 'meta.path.a.b=%221%22', ['text']],
+  [{ meta: { path, in: [1, '1'] } }, 'meta.path.a.b.in=1,%221%22', ['one', 'text']],
+  [{ meta: { path, isNull: true } }, 'meta.path.a.b.isNull=true', ['null', 'none', 'nothing']],
+  [
+    { meta: { path, ne: 1 } },
+    'meta.path=a,b&meta.ne=1',
+    ['half', 'text', 'null', 'none', 'nothing'],
+  ],
+  [{ meta: { path, gt: 1, lt: 2 } }, 'meta.path=a,b&meta.gt=1&meta.lt=2', ['half']],
+  [{ meta: { path: ['on'], eq: true } }, 'meta.path.on=true', ['half']],
+  [{ meta: { path: ['list', '1'], startsWith: 'y' } }, 'meta.path.list.1.startsWith=y', ['one']],
+  [{ meta: { path: ['0'], eq: 'x' } }, 'meta={"path":["0"],"eq":"x"}', ['none']],
+  [{ not: { meta: { path, eq: 1 } } }, '', ['half', 'text', 'null', 'none', 'nothing']],
+  [{ meta: { isNull: true } }, 'meta.isNull=true', ['nothing']],
+  [{ tags: { has: "o'clock" } }, "tags.has=o'clock", ['one']],
+  [{ tags: { has: 're' } }, 'tags.has=re', []],
+  [{ flags: { has: false } }, 'flags.has=false', ['text']],
+  [{ prices: { has: '9.50' } }, 'prices.has=9.5', ['null']],
+]
+
+const engines = await startBothEngines()
+
+describe.each(engines)('%s: filters within values', (_name, open) => {
+  let app: Application
+  let database: Database
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Part] })
+    await database.sync()
+    for (const row of rows) await database.records(Part).create(row)
+    const env = { APP_API_KEY: 'key' }
+    app = await bootstrap(Shop, { database, listen: false, logger: false, env })
+  })
+  afterAll(async () => {
+    await app.close()
+    await database.close()
+  })
+
+  it.each(cases)('%j finds the same everywhere', async (where, query, names) => {
+    const listed = await database.records(Part).list({ where })
+    expect(listed.map(({ name }) => name)).toEqual(names)
+    const parts = names.map((name) => ({ name }))
+    const document = 'query ($where: PartWhere) { parts(where: $where) { name } }'
+    expect(await app.graphql.execute(document, { where })).toEqual({ data: { parts } })
+    if (query === '') return
+    const answer = await app.inject({ url: `/parts?${query}` })
+    expect({ status: answer.status, body: answer.json() }).toMatchObject({
+      status: 200,
+      body: parts,
+    })
+  })
+
+  it('takes numbers of a document as they are', async () => {
+    const document = '{ parts(where: { meta: { path: ["a", "b"], eq: 1.5 } }) { name } }'
+    expect(await app.graphql.execute(document)).toEqual({ data: { parts: [{ name: 'half' }] } })
+  })
+
+  it.each([
+    ['meta=1', 'meta'],
+    ['meta.eq=1', 'meta.eq'],
+    ['meta.path=a', 'and.0.meta'],
+    ['meta.path.a.gt=true', 'and.0.meta.gt'],
+    ['meta={"path":["a\\""],"eq":1}', 'and.0.meta.path'],
+    ['tags.has.x=1', 'tags.has.x'],
+    ['tags=red', 'tags'],
+    ['name.has=x', 'name.has'],
+  ])('refuses %s', async (query, at) => {
+    const answer = await app.inject({ url: `/parts?${query}` })
+    expect({ status: answer.status, ...(answer.json() as object) }).toMatchObject({
+      status: 400,
+      errors: [{ path: at }],
+    })
+  })
+})
