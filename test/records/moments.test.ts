@@ -1,0 +1,31 @@
+import { afterAll, describe, expect, it } from '@jest/globals'
+import { connect } from '../../src/records/database.js'
+import { startPostgres } from './postgres-server.js'
+import { thing } from './thing.js'
+
+const server = await startPostgres()
+afterAll(() => server.close(), 30_000)
+
+describe('moments that PostgreSQL keeps as text', () => {
+  it('are read as they are, and made moments by sync', async () => {
+    const Thing = thing({ at: ['datetime'] })
+    const database = await connect(await server.createDatabase(), { records: [Thing] })
+    await database.sync()
+    const things = database.records<{ id: number; at: string }>(Thing as never)
+    const moment = '2026-11-20T10:00:00.120Z'
+    await things.create({ at: moment })
+    const { engine } = database.context
+    const using = `to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+    await engine.script(`alter table thing alter column at type text collate "C" using ${using}`)
+    expect((await things.list({ where: { at: { gte: moment } } })).map(({ at }) => at)).toEqual([
+      moment,
+    ])
+    const differences = await database.differences()
+    expect(differences).toMatchObject([{ blocks: false, upgrades: true }])
+    expect(differences[0]?.sql.join()).toContain('type timestamptz(3) using')
+    await database.sync()
+    expect(await database.differences()).toEqual([])
+    expect(await things.list({ where: { at: moment } })).toMatchObject([{ at: moment }])
+    await database.close()
+  })
+})
