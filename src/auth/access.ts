@@ -45,13 +45,15 @@ export interface AccessInput {
   readonly onClass?: AccessNote | undefined
   /** `@Doc({ secure: true })`; `false` says nothing. */
   readonly docSecure?: boolean | undefined
+  /** Reads need a token too. */
+  readonly closed?: boolean | undefined
 }
 
 /** The rule of a route: its method's decorator, else its class's, else `@Doc({ secure: true })`, else its verb's default. */
 export function accessRule(input: AccessInput): AccessRule {
   const noted = input.onMethod ?? input.onClass
   if (noted !== undefined) return noted
-  if (input.docSecure === true) return tokenAccess
+  if (input.docSecure === true || input.closed === true) return tokenAccess
   return input.method === 'GET' || input.method === 'HEAD' ? openAccess : tokenAccess
 }
 

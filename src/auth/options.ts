@@ -11,6 +11,8 @@ export type Rotation = 'half-life' | 'always' | 'never'
 
 /** `bootstrap(AppModule, { auth: { … } })`. */
 export interface AuthOptions {
+  /** Closes GET routes and queries too, for all but `@NoAuth`. Default false: reads are open. */
+  readonly closed?: boolean
   /** Takes the token of a write from the body's `formToken` where no Authorization came. Default false. */
   readonly formToken?: boolean
   /**
@@ -55,6 +57,7 @@ export interface AuthEnvironment {
 export interface ResolvedAuthOptions {
   /** Without surrounding blanks; undefined where none lets in. */
   readonly apiKey: string | undefined
+  readonly closed: boolean
   readonly formToken: boolean
   readonly cookie: boolean
   readonly rotate: Rotation
@@ -69,6 +72,7 @@ export interface ResolvedAuthOptions {
 const rotations: readonly Rotation[] = ['half-life', 'always', 'never']
 const names: Readonly<Record<keyof AuthOptions, true>> = {
   audience: true,
+  closed: true,
   cookie: true,
   expiresIn: true,
   formToken: true,
@@ -93,6 +97,7 @@ export function resolveAuthOptions(
   const { issuer, audience } = given
   return Object.freeze({
     apiKey: readApiKey(environment.APP_API_KEY, problems),
+    closed: given.closed === true,
     formToken: given.formToken === true,
     cookie: given.cookie === true,
     rotate: given.rotate ?? 'half-life',
@@ -110,7 +115,7 @@ function checkOptions(options: AuthOptions, problems: Problem[]): void {
   }
   refuseUnknownNames('bootstrap auth', options, names, problems)
   const { rotate, issuer, audience, expiresIn } = options
-  for (const name of ['formToken', 'cookie'] as const) {
+  for (const name of ['closed', 'formToken', 'cookie'] as const) {
     if (options[name] === undefined || typeof options[name] === 'boolean') continue
     refuse(`${name} is neither true nor false.`, `Write auth: { ${name}: true }.`)
   }

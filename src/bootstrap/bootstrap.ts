@@ -22,6 +22,7 @@ import { planApplication, type ApplicationPlan } from './plan-application.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { closeOnSignal } from './signals.js'
+import { logOpenRecords } from './open-records.js'
 import { logStartWarnings } from './start-warnings.js'
 import { openStorage, type Storage } from './storage.js'
 import { reportToPrimary } from './workers.js'
@@ -41,6 +42,7 @@ export async function bootstrap(
   const began = performance.now()
   const plan = await planApplication(module, options)
   logStartWarnings(plan.routes, plan.log)
+  logOpenRecords(plan, plan.log)
   const storage = await openStorage({ ...plan, ...storageOptions(plan, options) })
   try {
     const application = await start(plan, storage, options)
@@ -85,7 +87,8 @@ async function start(
   if (storage.database !== undefined) container.provide(Database, storage.database)
   for (const instance of plan.graphql.instances) {
     const { production } = plan.environment
-    instance.bind({ database: storage.database, log, production })
+    const { closed } = plan.authOptions
+    instance.bind({ database: storage.database, log, production, closed })
   }
   if (options.requestContext ?? namesCurrentRequest(container.classes())) followRequests()
   await container.makeAll()

@@ -95,7 +95,10 @@ export function graphqlRoutes(
     readWithin({ limits: { ...limits, body }, declared: false }, context.times)
   return instances.flatMap((instance) =>
     instance.routes
-      .map(({ path, access }) => ({ path: joinPaths(basePath, path), access }))
+      .map(({ path, access }) => ({
+        path: joinPaths(basePath, path),
+        access: instance.accessFor(access),
+      }))
       .flatMap((route) => graphqlPages(instance, route, { gate: context.gate, bodyReader }))
       .flatMap((page) => serve(page, context)),
   )

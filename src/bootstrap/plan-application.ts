@@ -68,13 +68,14 @@ export async function planApplication(
       controller,
       use: [...around.outside, ...forOwnRoutes(parts.use.get(origin) ?? [])],
     })),
-    settings,
+    { ...settings, closed: authOptions.closed },
     parts.arguments,
     problems,
   )
   findDocumentationProblems(routes, settings.docs, problems)
   const graphql = planGraphql(parts, options.graphql, cost, problems)
-  prepareGraphql(graphql, { log, production: environment.production }, problems)
+  const { closed } = authOptions
+  prepareGraphql(graphql, { log, production: environment.production, closed }, problems)
   const folders = [
     ...staticRoutes(settings, problems),
     ...scriptRoutes(settings.client, settings.times.handler, problems, settings.basePath),

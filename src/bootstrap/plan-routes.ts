@@ -28,7 +28,7 @@ export interface PlannedController {
 /** Every route of the controllers, in the order of declaration. */
 export function planRoutes(
   controllers: readonly PlannedController[],
-  settings: Settings,
+  settings: Settings & { readonly closed: boolean },
   ownArguments: OwnArguments,
   problems: Problem[],
 ): PlannedRoute[] {
@@ -39,7 +39,7 @@ export function planRoutes(
   for (const { controller, use } of controllers) {
     for (const route of collectRoutes(controller, context, problems)) {
       refuseDuplicate(route, table, problems)
-      const access = readAccess(route, reported, problems)
+      const access = readAccess(route, settings.closed, reported, problems)
       const limits = readLimits(route, settings.limits, problems)
       const classes = declaredClasses(route, whereIs(route), problems)
       const unknownKeys = route.options.unknownKeys ?? settings.unknownKeys
@@ -80,7 +80,12 @@ function refuseDuplicate(route: Route, table: RouteTable<Route>, problems: Probl
   })
 }
 
-function readAccess(route: Route, reported: Set<string>, problems: Problem[]): AccessRule {
+function readAccess(
+  route: Route,
+  closed: boolean,
+  reported: Set<string>,
+  problems: Problem[],
+): AccessRule {
   const notes = accessNotes(route.controller, route.member)
   for (const problem of notes.problems) {
     // A class's own problems come with each of its handlers.
@@ -90,7 +95,7 @@ function readAccess(route: Route, reported: Set<string>, problems: Problem[]): A
   }
   const { onMethod, onClass } = notes
   const docSecure = docNote(route.controller, route.member).secure
-  return accessRule({ method: route.method, onMethod, onClass, docSecure })
+  return accessRule({ method: route.method, onMethod, onClass, docSecure, closed })
 }
 
 function readLimits(route: Route, limits: Limits, problems: Problem[]): Limits {

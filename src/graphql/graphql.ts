@@ -60,8 +60,11 @@ export interface GraphQLHost {
   readonly database?: Database | undefined
   readonly log: Log
   readonly production: boolean
+  /** Queries need a token too, where nothing else is said. Default false. */
+  readonly closed?: boolean
 }
 
+const closedAccess: DefaultAccess = Object.freeze({ ...defaultAccess, read: tokenAccess })
 const keptBytes = 33_554_432
 
 /** A GraphQL endpoint with a schema of its own: declared by `schema`, listed in `@Module({ graphql: [it] })`. */
@@ -138,7 +141,12 @@ export class GraphQL {
     const executor = this.executor()
     const operation = executor.find(query, operationName)
     if (operation instanceof Refusal) return toResult(notRun(operation.errors), this.entryOptions)
-    const opened = await executor.subscribe(operation, variables ?? {}, context, defaultAccess)
+    const opened = await executor.subscribe(
+      operation,
+      variables ?? {},
+      context,
+      this.accessFor(defaultAccess),
+    )
     return Symbol.asyncIterator in opened
       ? mapIterator(opened, (outcome) => toResult(outcome, this.entryOptions))
       : toResult(opened, this.entryOptions)
@@ -178,6 +186,12 @@ export class GraphQL {
     const read = secured === false ? openAccess : token
     this.routes.push({ path, access: { read, write: noAuth ? openAccess : token } })
     return this
+  }
+
+  /** Who may call where a root field says nothing: as a route says, and queries too by token alone where all is closed. */
+  accessFor(access: DefaultAccess): DefaultAccess {
+    if (this.#host?.closed !== true || access.write.open || !access.read.open) return access
+    return access === defaultAccess ? closedAccess : { ...access, read: tokenAccess }
   }
 
   /** True where its records need the application's database. */
@@ -245,7 +259,7 @@ export class GraphQL {
     if (found.node.operation === OperationTypeNode.SUBSCRIPTION) {
       return notRun([new GraphQLError('A subscription is opened with subscribe.')])
     }
-    return this.executor().run(found, variables, context, defaultAccess)
+    return this.executor().run(found, variables, context, this.accessFor(defaultAccess))
   }
 
   readonly #database = (): Database => {

@@ -6,6 +6,7 @@ import { HttpError } from '../../errors/http-error.js'
 import type { Watcher } from '../../records/changes/change-feed.js'
 import type { ChangeEvent, PastRow, RowChanges } from '../../records/changes/changes.js'
 import type { Later } from '../../core/later.js'
+import type { Condition } from '../../records/filters/filter.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Column } from '../../records/model/table.js'
 import type { Caller } from '../../records/policy/caller.js'
@@ -14,7 +15,7 @@ import { callerOf } from '../caller.js'
 import { graphqlCodes } from '../error-codes.js'
 import type { RecordModel } from './model.js'
 import { QuestionReader } from './question.js'
-import { columnsOf, hadMatched } from './read-past.js'
+import { columnsOf, hadMatched, ownPart } from './read-past.js'
 import type { Instance } from './read-rows.js'
 import { resolveOne, type RecordServices } from './resolve-records.js'
 
@@ -65,7 +66,7 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
     this.#services = services
     this.#context = context
     this.#caller = callerOf(context)
-    this.columns = columnsOf(this.#reader().rows(model.table))
+    this.columns = columnsOf(this.#ownRows(this.#reader()))
   }
 
   async open(): Promise<void> {
@@ -168,15 +169,19 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
   }
 
   async #readDeleted(id: Id, past: PastRow | undefined): Promise<TellingOrFailure | undefined> {
-    const { table } = this.#model
     const reader = this.#reader()
-    const condition = reader.rows(table)
+    const condition = this.#ownRows(reader)
     const told: Told = { event: 'deleted', id, record: null }
     if (condition === undefined) return { told }
-    if (condition.kind === 'any' && condition.parts.length === 0) return undefined
     const matched = await hadMatched(past, condition, reader, this.#services.database())
     if (matched === undefined) return { failure: lost() }
     return matched ? { told } : undefined
+  }
+
+  /** The caller's rows as far as columns of the record itself say them. */
+  #ownRows(reader: QuestionReader): Condition | undefined {
+    const rows = reader.rows(this.#model.table)
+    return rows && ownPart(rows)
   }
 
   #reader(): QuestionReader {

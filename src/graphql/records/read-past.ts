@@ -11,10 +11,38 @@ import type { QuestionReader } from './question.js'
 /** The columns of its own table that a condition reads. */
 export function columnsOf(condition: Condition | undefined): readonly Column[] {
   const leaves = condition === undefined ? [] : leavesOf(condition)
-  const columns = leaves.map((leaf) =>
-    leaf.kind === 'related' ? leaf.relation.local : leaf.codec.column,
-  )
-  return [...new Set(columns)]
+  return [
+    ...new Set(leaves.flatMap((leaf) => (leaf.kind === 'related' ? [] : [leaf.codec.column]))),
+  ]
+}
+
+/**
+ * What a condition says by columns of its own table alone: rows that it finds, the whole condition finds too. What stands
+ * in other tables may have changed since, or be gone with the row.
+ *
+ * @param isDenied below a `not`
+ */
+export function ownPart(condition: Condition, isDenied = false): Condition {
+  switch (condition.kind) {
+    case 'all':
+    case 'any': {
+      const parts = condition.parts.map((part) => ownPart(part, isDenied))
+      return { ...condition, parts }
+    }
+    case 'not':
+      return { ...condition, part: ownPart(condition.part, !isDenied) }
+    case 'related':
+      return { kind: isDenied ? 'all' : 'any', parts: [] }
+    default:
+      return condition
+  }
+}
+
+/** Of a condition that reads no column. */
+function isAlwaysTrue(condition: Condition): boolean {
+  if (condition.kind === 'all') return condition.parts.every(isAlwaysTrue)
+  if (condition.kind === 'any') return condition.parts.some(isAlwaysTrue)
+  return condition.kind === 'not' && !isAlwaysTrue(condition.part)
 }
 
 /**
@@ -28,6 +56,7 @@ export function hadMatched(
   source: Source,
 ): Later<boolean | undefined> {
   const columns = columnsOf(condition)
+  if (columns.length === 0) return isAlwaysTrue(condition)
   const isKnown = columns.every(
     ({ name, storage }) => past?.[name] !== undefined && storage !== 'bytes' && storage !== 'json',
   )

@@ -1,0 +1,42 @@
+/** Says at the start which records nobody has closed. Source: decisions, Second storey: rights; issue 12, "What is open is said". */
+import type { Log } from '../core/log.js'
+import { resolveClass } from '../metadata/class-reference.js'
+import type { Class } from '../metadata/note.js'
+import { readTables } from '../records/model/read-table.js'
+import { policyOf } from '../records/policy/record-policy.js'
+import { readController } from '../routing/controller.js'
+import type { ApplicationPlan } from './plan-application.js'
+
+type Plan = Pick<ApplicationPlan, 'routes' | 'graphql' | 'authOptions'>
+
+/** One line for all that everybody can read and any token can write, unless a decorator says that it is meant so. */
+export function logOpenRecords(plan: Plan, log: Log): void {
+  const names = openRecords(plan)
+  if (names.length === 0) return
+  log.info(
+    { records: names },
+    `Everybody can read and any token can write: ${names.join(', ')}. @NoAuth, @Secured, rows or mutations of a record say who may.`,
+  )
+}
+
+function openRecords({ routes, graphql, authOptions }: Plan): string[] {
+  if (authOptions.closed) return []
+  const queried = graphql.instances
+    .filter((one) => one.routes.some(({ access }) => access.read.open))
+    .flatMap(({ schema }) => schema.records)
+  // What a filter or a selection reaches is read as well.
+  const reached = readTables(queried, []).filter((table) => policyOf(table).isSilent)
+  const served = routes
+    .filter(({ route, access }) => route.method === 'GET' && access.open)
+    .flatMap(({ route }) => recordOf(route.controller))
+  const silent = readTables(served, []).filter(
+    (table) => policyOf(table).isSilent && served.includes(table.type),
+  )
+  return [...new Set([...reached, ...silent].map(({ type }) => type.name))].sort()
+}
+
+function recordOf(controller: Class): Class[] {
+  const { crud } = readController(controller) ?? {}
+  const record = crud === undefined ? undefined : resolveClass(crud)
+  return record === undefined ? [] : [record]
+}

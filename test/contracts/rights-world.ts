@@ -1,0 +1,235 @@
+/** The records of the rights suite, one for each rule, and who asks for them. */
+import { Auth } from '../../src/auth/auth.js'
+import { NoAuth, Secured } from '../../src/auth/decorators.js'
+import type { Application } from '../../src/bootstrap/application.js'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import { Field } from '../../src/fields/field.js'
+import type { Claims } from '../../src/http/request.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { Record, type RowsCaller } from '../../src/records/model/record.js'
+import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
+import { Controller } from '../../src/routing/controller.js'
+
+/** Everybody's own; all of them for administrators and the operator. */
+const own = (field: string) => (user: Claims | null, caller: RowsCaller) => {
+  if (caller.by === 'key' || user?.roles?.includes('admin') === true) return true
+  return user !== null && { or: [{ [field]: user.sub }, { [field]: 'everybody' }] }
+}
+
+/** `rows` */
+@Record({ rows: own('owner') })
+export class Account {
+  @Field('id') id!: number
+  @Field('string') iban!: string
+  @Field('string') owner!: string
+  @HasMany(() => Post) posts!: Rel<Post[]>
+}
+
+/** Everybody's, with keys into records of all kinds. */
+@Record
+export class Post {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('integer', { optional: true, nullable: true }) accountId?: number | null
+  @BelongsTo(() => Account) account?: Rel<Account>
+  @Field('integer', { optional: true, nullable: true }) vaultId?: number | null
+  @BelongsTo(() => Vault) vault?: Rel<Vault>
+  @Field('integer', { optional: true, nullable: true }) staffId?: number | null
+  @BelongsTo(() => Staff) staff?: Rel<Staff>
+  @Field('integer', { optional: true, nullable: true }) draftId?: number | null
+  @BelongsTo(() => Draft) draft?: Rel<Draft>
+  @Field('integer', { optional: true, nullable: true }) shiftId?: number | null
+  @BelongsTo(() => Shift) shift?: Rel<Shift>
+}
+
+/** `@Secured` with a role. */
+@Record
+@Secured('admin')
+export class Vault {
+  @Field('id') id!: number
+  @Field('string') word!: string
+}
+
+/** `@Secured` with a guard, which answers at once. */
+@Record
+@Secured((claims) => claims === null || claims.sub === 'ann')
+export class Shift {
+  @Field('id') id!: number
+  @Field('string') word!: string
+}
+
+/** Fields: `@Secured`, `hidden`, `readOnly`. */
+@Record
+export class Staff {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Secured('admin')
+  @Field('integer', { default: 1000 })
+  salary!: number
+  @Field('string', { hidden: true, default: 'shh' }) secret!: string
+  @Field('string', { readOnly: true, default: 'house' }) source!: string
+}
+
+/** `mutations` of a role, and of nobody. */
+@Record({ mutations: 'admin' })
+export class Notice {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+@Record({ mutations: false })
+export class Entry {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+
+/** `@NoAuth` */
+@Record
+@NoAuth
+export class Wish {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+
+/** `softDelete` */
+@Record({ softDelete: true })
+export class Draft {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+
+/** Rows by ties, and rows by the rows of another. */
+@Record({
+  rows: (user, { by }) => by === 'key' || (user !== null && { members: { login: user.sub } }),
+})
+export class Project {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @ManyToMany(() => Member) members!: Rel<Member[]>
+  @HasMany(() => Task) tasks!: Rel<Task[]>
+}
+@Record
+export class Member {
+  @Field('id') id!: number
+  @Field('string') login!: string
+  @ManyToMany(() => Project) projects!: Rel<Project[]>
+}
+@Record({
+  rows: (user, { by }) =>
+    by === 'key' || (user !== null && { project: { members: { login: user.sub } } }),
+})
+export class Task {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('integer') projectId!: number
+  @BelongsTo(() => Project) project!: Rel<Project>
+}
+
+export const records = {
+  Account,
+  Draft,
+  Entry,
+  Member,
+  Notice,
+  Post,
+  Project,
+  Shift,
+  Staff,
+  Task,
+  Vault,
+  Wish,
+}
+export type RecordName = keyof typeof records
+
+function controllerOf(name: RecordName) {
+  class Crud {}
+  Controller(`/${name.toLowerCase()}`, { crud: records[name] })(Crud)
+  return Crud
+}
+
+@Module({
+  records: Object.values(records),
+  controllers: (Object.keys(records) as RecordName[]).map(controllerOf),
+})
+class World {}
+
+export const callers = ['anonymous', 'ann', 'bob', 'guest', 'admin', 'key', 'revoked'] as const
+export type CallerName = (typeof callers)[number]
+
+const operatorKey = 'a-key-of-sixteen-letters'
+
+export class Ground {
+  app!: Application
+  database!: Database
+  readonly tokens = new Map<CallerName, string>([['key', operatorKey]])
+
+  async open(url: string): Promise<void> {
+    this.database = await connect(url, { records: Object.values(records) })
+    await this.database.sync()
+    this.app = await bootstrap(World, {
+      database: this.database,
+      listen: false,
+      logger: false,
+      env: { APP_API_KEY: operatorKey },
+    })
+    const { schema } = this.app.graphql
+    for (const name of Object.keys(records))
+      schema.addField(name, 'slow', { type: 'String', resolve: () => 'slow' })
+    const auth = this.app.get(Auth)
+    const roles: Partial<Record<CallerName, string[]>> = { admin: ['admin'], guest: ['guest'] }
+    for (const name of ['ann', 'bob', 'guest', 'admin'] as const)
+      this.tokens.set(name, await auth.getToken({ sub: name, roles: roles[name] ?? [] }))
+    const revoked = await auth.getToken({ sub: 'ann', roles: ['admin'], jti: 'gone' })
+    await auth.revoke('gone')
+    this.tokens.set('revoked', revoked)
+  }
+
+  async close(): Promise<void> {
+    await this.app.close()
+    await this.database.close()
+  }
+
+  async clear(): Promise<void> {
+    const tables = ['post', 'task', 'member_project', 'member', 'project', 'account', 'vault']
+    for (const table of [...tables, 'shift', 'staff', 'notice', 'entry', 'wish', 'draft'])
+      await this.database.kysely.deleteFrom(table).execute()
+    const { database } = this
+    await database.records(Account).insertMany([
+      { id: 1, iban: 'DE-A', owner: 'ann' },
+      { id: 2, iban: 'DE-B', owner: 'bob' },
+    ])
+    await database.records(Vault).create({ id: 1, word: 'gold' })
+    await database.records(Shift).create({ id: 1, word: 'night' })
+    await database.records(Staff).insertMany([
+      { id: 1, name: 'Ada', salary: 5000 },
+      { id: 2, name: 'Bea', salary: 7000 },
+    ])
+    await database.records(Notice).create({ id: 1, text: 'n' })
+    await database.records(Entry).create({ id: 1, text: 'e' })
+    await database.records(Wish).create({ id: 1, text: 'w' })
+    await database.records(Draft).insertMany([
+      { id: 1, text: 'd' },
+      { id: 2, text: 'gone' },
+    ])
+    await database.records(Draft).delete(2)
+    const keys = { vaultId: 1, staffId: 2, draftId: 1, shiftId: 1 }
+    await database.records(Post).insertMany([
+      { id: 1, title: 'a', accountId: 1, ...keys },
+      { id: 2, title: 'b', accountId: 2, ...keys },
+    ])
+    await database.records(Project).insertMany([
+      { id: 1, name: 'p1' },
+      { id: 2, name: 'p2' },
+    ])
+    await database.records(Member).insertMany([
+      { id: 1, login: 'ann' },
+      { id: 2, login: 'bob' },
+    ])
+    await database.records(Member).link(1, 'projects', [1])
+    await database.records(Member).link(2, 'projects', [2])
+    await database.records(Task).insertMany([
+      { id: 1, text: 't1', projectId: 1 },
+      { id: 2, text: 't2', projectId: 2 },
+    ])
+  }
+}

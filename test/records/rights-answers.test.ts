@@ -1,0 +1,271 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { Auth } from '../../src/auth/auth.js'
+import { NoAuth, Secured } from '../../src/auth/decorators.js'
+import type { Application } from '../../src/bootstrap/application.js'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import type { BootstrapOptions } from '../../src/bootstrap/options.js'
+import { Field } from '../../src/fields/field.js'
+import type { Claims } from '../../src/http/request.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { Record, type RowsCaller } from '../../src/records/model/record.js'
+import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
+import { Controller } from '../../src/routing/controller.js'
+import { Get } from '../../src/routing/verbs.js'
+
+let rows: (user: Claims | null, caller: RowsCaller) => unknown
+
+@Record({ rows: (user, caller) => rows(user, caller) as boolean })
+class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('string') owner!: string
+  @Field('integer', { optional: true, nullable: true }) parentId?: number | null
+  @BelongsTo(() => Note) parent?: Rel<Note>
+  @HasMany(() => Note) children!: Rel<Note[]>
+  @ManyToMany(() => Label) labels!: Rel<Label[]>
+}
+
+@Record({ rows: (user) => user !== null && { owner: user.sub } })
+class Label {
+  @Field('id') id!: number
+  @Field('string') owner!: string
+}
+
+@Record
+class Plain {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+
+@Record
+@NoAuth
+class Meant {
+  @Field('id') id!: number
+}
+
+@Controller('/notes', { crud: Note })
+class Notes {}
+@Controller('/plain', { crud: Plain })
+class Plains {
+  @Get('/open') @NoAuth hello(): string {
+    return 'hello'
+  }
+}
+@Controller('/meant', { crud: Meant })
+class Meants {}
+@Controller('/shut', { crud: Plain })
+@Secured('admin')
+class Shut {}
+
+@Module({ records: [Note, Plain, Meant], controllers: [Notes, Plains, Meants, Shut] })
+class World {}
+
+describe('the rights of records', () => {
+  let database: Database
+  let app: Application
+  const lines: string[] = []
+  const log = (level: string) => (_details: object, message: string) => {
+    lines.push(`${level} ${message}`)
+  }
+  const logger = {
+    error: log('error'),
+    warn: log('warn'),
+    info: log('info'),
+    debug: () => undefined,
+  }
+  const start = async (options: BootstrapOptions = {}): Promise<void> => {
+    database = await connect('sqlite::memory:', { records: [Note, Plain, Meant], log: logger })
+    await database.sync()
+    const env = { APP_API_KEY: 'a-key-of-sixteen-letters' }
+    app = await bootstrap(World, { database, listen: false, logger, env, ...options })
+  }
+  const tokenOf = (claims: Claims): Promise<string> => app.get(Auth).getToken(claims)
+
+  beforeEach(async () => {
+    lines.length = 0
+    rows = (user) => user !== null && { owner: user.sub }
+    await start()
+    await database.records(Note).insertMany([
+      { text: 'a', owner: 'ann' },
+      { text: 'b', owner: 'bob' },
+    ])
+    await database.records(Label).insertMany([{ owner: 'ann' }, { owner: 'bob' }, { owner: 'ann' }])
+  })
+  afterEach(async () => {
+    await app.close()
+    await database.close()
+  })
+
+  class Filter {
+    owner = 'ann'
+  }
+  const answers: [string, () => unknown, string][] = [
+    ['a promise', () => Promise.resolve(true), 'answered a promise'],
+    ['a rejection', () => Promise.reject(new Error('lost')), 'answered a promise'],
+    ['a thenable', () => ({ then: 1, owner: 'ann' }), 'is no filter'],
+    ['a Map', () => new Map([['owner', 'ann']]), 'answered a Map'],
+    ['an empty object', () => ({}), 'without a condition'],
+    ['an object of a class', () => new Filter(), 'answered a Filter'],
+    ['a list', () => [{ owner: 'ann' }], 'answered a Array'],
+    ['null', () => null, 'answered null'],
+    ['nothing', () => undefined, 'answered undefined'],
+    ['a text', () => 'owner', 'answered a string'],
+    ['an unknown field', () => ({ ownr: 'ann' }), 'is no filter'],
+    ['an empty test', () => ({ owner: {} }), 'without a condition'],
+    ['an empty and', () => ({ and: [] }), 'without a condition'],
+    ['a Map for a value', () => ({ owner: new Map() }), 'with a Map in it'],
+    ['a wrong value', () => ({ owner: 7 }), 'is no filter'],
+    [
+      'a throw',
+      () => {
+        throw new Error('broken')
+      },
+      'threw',
+    ],
+  ]
+
+  it.each(answers)(
+    'show and write nothing where rows answers %s, and say so',
+    async (_what, answer, told) => {
+      rows = answer
+      const token = await tokenOf({ sub: 'ann' })
+      expect((await app.inject({ url: '/notes' })).json()).toEqual([])
+      expect((await app.inject({ url: '/notes/1', token })).status).toBe(404)
+      const json = { text: 'x', owner: 'ann' }
+      expect((await app.inject({ method: 'POST', url: '/notes', json, token })).status).toBe(403)
+      expect((await app.inject({ method: 'PATCH', url: '/notes/1', json, token })).status).toBe(404)
+      expect((await app.inject({ method: 'DELETE', url: '/notes/1', token })).status).toBe(404)
+      const query = '{ notes { id } noteCount }'
+      const shown = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+      expect(shown.json()).toEqual({ data: { notes: [], noteCount: 0 } })
+      expect(await database.records(Note).count()).toBe(2)
+      expect(lines.filter((line) => line.startsWith('error Note: rows ')).join()).toContain(told)
+    },
+  )
+
+  it.each<[string, Claims, (user: Claims) => unknown]>([
+    ['an object for a value', { sub: 'x', team: { ne: 'x' } }, ({ team }) => ({ owner: team })],
+    ['a list for a value', { sub: 'x', team: ['ann'] }, ({ team }) => ({ owner: team })],
+    ['a list for and', { sub: 'x', team: [{ owner: 'ann' }] }, ({ team }) => ({ and: team })],
+    [
+      'a part of a list',
+      { sub: 'x', team: [{ ne: 'x' }] },
+      ({ team }) => ({ owner: (team as unknown[])[0] }),
+    ],
+    ['the claims themselves', { sub: 'x', owner: 'ann' }, (user) => user],
+  ])('take %s out of a token for no condition', async (_what, claims, answer) => {
+    rows = (user) => user !== null && answer(user)
+    const token = await tokenOf(claims)
+    expect((await app.inject({ url: '/notes', token })).json()).toEqual([])
+  })
+
+  it('take a list of names out of a token for the values that it is', async () => {
+    rows = (user) => user !== null && { owner: { in: user.teams } }
+    const token = await tokenOf({ sub: 'x', teams: ['ann', 'zoe'] })
+    expect((await app.inject({ url: '/notes', token })).json()).toMatchObject([{ id: 1 }])
+  })
+
+  it('ask rows how the caller came', async () => {
+    const asked: unknown[] = []
+    rows = (user, caller) => {
+      asked.push([user?.sub ?? null, caller])
+      return true
+    }
+    await app.inject({ url: '/notes/1' })
+    await app.inject({ url: '/notes/1', token: 'a-key-of-sixteen-letters' })
+    await app.inject({ url: '/notes/1', token: await tokenOf({ sub: 'ann' }) })
+    expect(asked).toEqual([
+      [null, {}],
+      [null, { by: 'key' }],
+      ['ann', { by: 'token' }],
+    ])
+  })
+
+  it('keep ties to rows that the caller does not see, and refuse new ones', async () => {
+    await database.records(Note).link(1, 'labels', [1, 2])
+    const context = { user: { sub: 'ann' } }
+    const tie = async (ids: number[]) => {
+      const text = `mutation ($ids: [ID!]) { updateNote(id: 1, input: { labelIds: $ids }) { id } }`
+      const { errors } = await app.graphql.execute(text, { ids: ids.map(String) }, context)
+      return errors?.[0]?.extensions?.code ?? 'tied'
+    }
+    const tied = async () => {
+      const note = await database.records(Note).find(1, { with: ['labels'] })
+      return note?.labels.map(({ id }) => id).sort()
+    }
+    expect([await tie([3]), await tied()]).toEqual(['tied', [2, 3]])
+    for (const hidden of [2, 99])
+      expect([await tie([hidden]), await tied()]).toEqual(['CONFLICT', [2, 3]])
+    expect([await tie([]), await tied()]).toEqual(['tied', [2]])
+  })
+
+  it('judge a write with all that is nested in it', async () => {
+    rows = (user) => user !== null && { or: [{ owner: user.sub }, { parent: { owner: user.sub } }] }
+    const create = (child: string) =>
+      `mutation { createNote(input: { text: "p", owner: "ann", children: [{ text: "c", owner: "${child}" }] }) { id } }`
+    const context = { user: { sub: 'ann' } }
+    expect((await app.graphql.execute(create('bob'), {}, context)).errors).toBeUndefined()
+    rows = (user) => user !== null && { owner: user.sub }
+    const { errors } = await app.graphql.execute(create('bob'), {}, context)
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'FORBIDDEN' })
+    expect(await database.records(Note).count()).toBe(4)
+  })
+
+  it('do not say which hidden rows keep one from being deleted', async () => {
+    await database.records(Note).create({ text: 'c', owner: 'bob', parentId: 1 })
+    const token = await tokenOf({ sub: 'ann' })
+    const answer = await app.inject({ method: 'DELETE', url: '/notes/1', token })
+    expect([answer.status, answer.json()]).toEqual([
+      409,
+      { error: 'This Note is still referred to by other records.' },
+    ])
+  })
+
+  it('say at the start what nobody has closed', async () => {
+    const said = () => lines.filter((line) => line.includes('Everybody can read'))
+    expect(said()).toEqual([
+      'info Everybody can read and any token can write: Plain. @NoAuth, @Secured, rows or mutations of a record say who may.',
+    ])
+    await app.close()
+    await database.close()
+    lines.length = 0
+    await start({ auth: { closed: true } })
+    expect(said()).toEqual([])
+  })
+
+  it('are closed for reading with auth.closed, save for @NoAuth', async () => {
+    await app.close()
+    await database.close()
+    await start({ auth: { closed: true } })
+    const status = async (url: string, token?: string) => (await app.inject({ url, token })).status
+    expect([await status('/plain'), await status('/plain', await tokenOf({ sub: 'x' }))]).toEqual([
+      401, 200,
+    ])
+    expect([await status('/plain/open'), await status('/meant')]).toEqual([200, 200])
+    const ask = async (query: string) =>
+      (await app.inject({ method: 'POST', url: '/graphql', json: { query } })).status
+    expect([await ask('{ plains { id } }'), await ask('{ meants { id } }')]).toEqual([401, 200])
+  })
+
+  it('give way to the decorator of a controller, which counts whole', async () => {
+    expect((await app.inject({ url: '/shut' })).status).toBe(401)
+    expect((await app.inject({ url: '/shut', token: await tokenOf({ sub: 'x' }) })).status).toBe(
+      403,
+    )
+  })
+})
+
+/** Compiles, or does not: a promise is no answer of `rows`, and the filter's fields can be checked. */
+export const typed = [
+  Record({ rows: (user) => user !== null && { owner: user.sub } }),
+  Record<Note>({ rows: (user) => user !== null && { owner: user.sub ?? null } }),
+  // @ts-expect-error -- a promise
+  Record({ rows: () => Promise.resolve(true) }),
+  // @ts-expect-error -- a promise of a filter
+  Record({ rows: () => Promise.resolve({ owner: 'x' }) }),
+  // @ts-expect-error -- a map
+  Record({ rows: () => new Map([['owner', 'x']]) }),
+  // @ts-expect-error -- no field of the record
+  Record<Note>({ rows: () => ({ ownr: 'x' }) }),
+]
