@@ -10,7 +10,7 @@ import type {
 } from 'openapi3-ts/oas31'
 import { docNote, type DocNote } from './doc.js'
 import { placeRoutes } from './document-paths.js'
-import type { DocumentedRoute } from './documented-route.js'
+import { asksWho, type DocumentedRoute } from './documented-route.js'
 import {
   bearerAuth,
   errorResponses,
@@ -128,8 +128,9 @@ function toSummary(member: string): string {
 }
 
 /** What the gate asks for: one of several roles is one of several requirements, all of them are one requirement. */
-function security({ access }: DocumentedRoute): SecurityRequirementObject[] {
-  if (access.open) return []
+function security(documented: DocumentedRoute): SecurityRequirementObject[] {
+  const { access } = documented
+  if (access.open) return asksWho(documented) ? [{}, { bearerAuth: [] }] : []
   if (access.all || access.roles.length === 0) return [{ bearerAuth: [...access.roles] }]
   return access.roles.map((role) => ({ bearerAuth: [role] }))
 }
@@ -158,7 +159,7 @@ function toComponents(
   schemas: Schemas,
   paths: Record<string, PathItemObject>,
 ): ComponentsObject {
-  const secured = routes.some(({ access }) => !access.open)
+  const secured = routes.some((route) => !route.access.open || asksWho(route))
   const text = JSON.stringify(paths)
   const used = (Object.keys(errorResponses) as ErrorResponse[]).filter((name) =>
     text.includes(`"#/components/responses/${name}"`),

@@ -5,6 +5,11 @@ import type { DeclaredType } from '../fields/type-of.js'
 import type { Route } from '../routing/route.js'
 
 /** Stands for every status from 200 to 299 where classes are given by status. */
+/** The answer depends on who asks: a token that comes is read, though none is needed. */
+export function asksWho({ access, route }: DocumentedRoute): boolean {
+  return access.open && route.argumentNames.includes('user')
+}
+
 export const anySuccess = 0
 
 /** Makes another operation of an operation. */

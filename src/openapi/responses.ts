@@ -12,12 +12,12 @@ import type {
 import { resolveType, type DeclaredType } from '../fields/type-of.js'
 import { plainType, restType } from '../routing/path-types.js'
 import type { DocNote, DocResponse } from './doc.js'
-import { anySuccess, type DocumentedRoute } from './documented-route.js'
+import { anySuccess, asksWho, type DocumentedRoute } from './documented-route.js'
 import { errorContent, errorReference } from './error-components.js'
 import { inferSchema } from './infer-schema.js'
 import { toPlainJson } from './plain-json.js'
 import { takesFiles } from './request-body.js'
-import type { Schemas } from './schemas.js'
+import { securedMembers, type Schemas } from './schemas.js'
 
 /** By status in rising order, `default` last. */
 export function responses(
@@ -119,7 +119,7 @@ function ownAnswers(documented: DocumentedRoute, note: DocNote): [number, Refere
   const reads = readsBody(documented, note)
   const answers: (readonly [boolean, number, ReferenceObject])[] = [
     [reads || query !== undefined, 400, errorReference('BadRequest')],
-    [!access.open, 401, errorReference('Unauthorized')],
+    [!access.open || asksWho(documented), 401, errorReference('Unauthorized')],
     [asksForMore(documented), 403, errorReference('Forbidden')],
     [misses(route, returns), 404, errorReference('NotFound')],
     [reads, 413, errorReference('TooLarge')],
@@ -152,8 +152,13 @@ function misses(
   return one && (method === 'GET' || types.length > 0)
 }
 
-function asksForMore({ access }: DocumentedRoute): boolean {
-  return !access.open && (access.roles.length > 0 || access.guard !== undefined)
+function asksForMore({ access, classes, route }: DocumentedRoute): boolean {
+  if (!access.open && (access.roles.length > 0 || access.guard !== undefined)) return true
+  // Of a record's own routes: what one may not read one may not ask by either.
+  return (
+    route.argumentNames.includes('user') &&
+    [...classes.returns.values()].some(({ type }) => securedMembers(type).size > 0)
+  )
 }
 
 interface Documented {

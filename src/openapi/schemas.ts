@@ -1,5 +1,6 @@
 /** The classes of an application as components of one document, each once. Source: decisions, Documentation. */
 import type { SchemaObject } from 'openapi3-ts/oas31'
+import { accessNotes } from '../auth/decorators.js'
 import { readShape, type ShapeField } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/note.js'
@@ -58,8 +59,10 @@ export function classSchema(
   const closed = view === 'input' ? { additionalProperties: false } : {}
   if (fields.length === 0) return { type: 'object', ...closed }
   const isRecord = readShape(type, []).key !== undefined
+  // Left out for those without the role.
+  const secured = securedMembers(type)
   const present = fields.filter((field) =>
-    view === 'output' ? isSent(field, isRecord) : mustBeSent(field),
+    view === 'output' ? isSent(field, isRecord) && !secured.has(field.name) : mustBeSent(field),
   )
   const properties = fields.map((field) => [
     field.name,
@@ -83,6 +86,14 @@ function isSent(field: ShapeField, isRecord: boolean): boolean {
   const { optional, readOnly, rules } = field
   if (!optional) return isRecord || mustBeSent(field)
   return rules.optional !== true && (readOnly || (isRecord && rules.default !== undefined))
+}
+
+/** The fields of a record that carry `@Secured`. */
+export function securedMembers(type: Class): ReadonlySet<string> {
+  const { key, fields } = readShape(type, [])
+  if (key === undefined) return new Set()
+  const names = fields.map(({ name }) => name)
+  return new Set(names.filter((name) => accessNotes(type, name).onMethod?.open === false))
 }
 
 /** A field of a record, whose moments the store has brought into one form. */

@@ -188,7 +188,7 @@ describe('the rights of records', () => {
     const tie = async (ids: number[]) => {
       const text = `mutation ($ids: [ID!]) { updateNote(id: 1, input: { labelIds: $ids }) { id } }`
       const { errors } = await app.graphql.execute(text, { ids: ids.map(String) }, context)
-      return errors?.[0]?.extensions?.code ?? 'tied'
+      return errors?.[0]?.extensions.code ?? 'tied'
     }
     const tied = async () => {
       const note = await database.records(Note).find(1, { with: ['labels'] })
@@ -260,11 +260,11 @@ describe('the rights of records', () => {
 export const typed = [
   Record({ rows: (user) => user !== null && { owner: user.sub } }),
   Record<Note>({ rows: (user) => user !== null && { owner: user.sub ?? null } }),
-  // @ts-expect-error -- a promise
+  // @ts-expect-error -- a promise of true
   Record({ rows: () => Promise.resolve(true) }),
   // @ts-expect-error -- a promise of a filter
   Record({ rows: () => Promise.resolve({ owner: 'x' }) }),
-  // @ts-expect-error -- a map
+  // @ts-expect-error -- a map is no filter
   Record({ rows: () => new Map([['owner', 'x']]) }),
   // @ts-expect-error -- no field of the record
   Record<Note>({ rows: () => ({ ownr: 'x' }) }),
