@@ -54,6 +54,7 @@ describe('resolveAuthOptions', () => {
     expect(problems).toEqual([])
     expect(resolved).toEqual({
       apiKey: undefined,
+      closed: false,
       formToken: false,
       cookie: false,
       renew: undefined,
