@@ -7,7 +7,9 @@ import { createGate } from '../auth/gate.js'
 import { createKeys } from '../auth/keys.js'
 import { createCors } from '../http/cors.js'
 import type { Log } from '../core/log.js'
+import { Ending } from '../http/ending.js'
 import { createResponder } from '../http/responder.js'
+import { StreamRegister } from '../http/stream-register.js'
 import type { Class } from '../metadata/note.js'
 import { Database } from '../records/database.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
@@ -21,7 +23,7 @@ import type { BootstrapOptions } from './options.js'
 import { planApplication, type ApplicationPlan } from './plan-application.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { ServeContext } from '../serving/serve-route.js'
-import { closeOnSignal } from './signals.js'
+import { closeWithProcess } from './signals.js'
 import { logOpenRecords } from './open-records.js'
 import { logStartWarnings } from './start-warnings.js'
 import { openStorage, type Storage } from './storage.js'
@@ -41,7 +43,7 @@ export async function bootstrap(
   if (isCaptured({ module, options })) return new Promise(() => undefined)
   const began = performance.now()
   const plan = await planApplication(module, options)
-  logStartWarnings(plan.routes, plan.log)
+  logStartWarnings(plan.routes, plan.settings, plan.log)
   logOpenRecords(plan, plan.log)
   const storage = await openStorage({ ...plan, ...storageOptions(plan, options) })
   try {
@@ -94,16 +96,21 @@ async function start(
   await container.makeAll()
   await container.start()
   const cors = createCors(options.cors)
+  const ending = new Ending()
   const dispatcher = new Dispatcher({
     ...fillTable(plan, createContext(plan, storage, auth, options)),
-    responder: createResponder({ cors, log }),
+    responder: createResponder({
+      cors,
+      log,
+      streams: new StreamRegister({ ...settings.bounds, ending }),
+    }),
     cors,
-    settings: { ...settings, tokenCookie: plan.authOptions.cookie },
+    settings: { ...settings, tokenCookie: plan.authOptions.cookie, ending },
     mostUrl: settings.limits.url,
     shortestTime: shortestTime(plan),
   })
   const listener = await listen({ settings, dispatcher, faultHeaders: cors.fixed ?? [], log })
-  const application = createApplication(plan, storage, dispatcher, listener)
+  const application = createApplication(plan, storage, { dispatcher, ending, listener })
   if (listener !== undefined) reportToPrimary(listener.url, () => application.close())
   return application
 }
@@ -146,11 +153,19 @@ function logFailure(log: Log): (error: unknown) => void {
   }
 }
 
+/** Milliseconds for providers and the database to end, in a process that failed. */
+const closingTime = 5_000
+
+interface Running {
+  readonly dispatcher: Dispatcher
+  readonly ending: Ending
+  readonly listener: Listener | undefined
+}
+
 function createApplication(
-  { container, routes, document, graphql, log }: ApplicationPlan,
+  { container, routes, document, graphql, log, settings }: ApplicationPlan,
   storage: Storage,
-  dispatcher: Dispatcher,
-  listener: Listener | undefined,
+  { dispatcher, ending, listener }: Running,
 ): Application {
   let forgetSignals: () => void = () => undefined
   const application = new Application({
@@ -164,13 +179,17 @@ function createApplication(
       dispatcher.draining = true
       // They would never end by themselves, and the port waits for them.
       for (const { streams } of graphql.instances) streams.close()
+      ending.begin(listener === undefined ? 0 : settings.times.linger)
       await listener?.close()
       await container.stop(logFailure(log))
       await storage.close()
       forgetSignals()
     },
   })
-  if (listener !== undefined) forgetSignals = closeOnSignal(application)
+  if (listener !== undefined) {
+    const patience = settings.times.drain + closingTime
+    forgetSignals = closeWithProcess(application, { log, patience })
+  }
   return application
 }
 

@@ -1,6 +1,6 @@
 /** Opens the port: a server of this process, or workers with one each. */
+import cluster from 'node:cluster'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import { HttpError } from '../errors/http-error.js'
 import type { Log } from '../core/log.js'
 import { createNodeServer } from '../http/server.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
@@ -31,12 +31,12 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
   const server = createNodeServer({
     times: settings.times,
     faultHeaders,
+    takesNew: !cluster.isWorker,
     serve: (incoming, outgoing) => {
       dispatcher.serve(incoming, outgoing)
     },
-    refuseExpectation: (incoming, outgoing) => {
-      const refusal = new HttpError(417, 'Only 100-continue can be expected.')
-      dispatcher.refuse(incoming, outgoing, refusal)
+    refuse: (incoming, outgoing, error) => {
+      dispatcher.refuse(incoming, outgoing, error)
     },
   })
   try {

@@ -3,6 +3,7 @@ import type { AuthOptions } from '../auth/options.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { GraphQLOptions, GraphQLRouteOptions } from '../graphql/graphql.js'
+import { defaultBounds, resolveBounds, type Bounds } from '../http/bounds.js'
 import { findCorsProblems, type CorsOptions } from '../http/cors.js'
 import { defaultLimits, multipartAround, readSize, type Limits } from '../http/limits.js'
 import { silentLog, type Log } from '../core/log.js'
@@ -52,8 +53,8 @@ export interface BootstrapOptions {
    * records or providers ask for one, an embedded file in `./data`.
    */
   database?: string | Database
-  /** Sizes, in bytes or as `'10mb'`. Defaults: `Limits`. */
-  limits?: Partial<Record<keyof Limits, number | string>>
+  /** Sizes, in bytes or as `'10mb'`, and counts. Defaults: `Limits` and `Bounds`. */
+  limits?: Partial<Record<keyof Limits, number | string> & Record<keyof Bounds, number>>
   /** Milliseconds. Defaults: `Times`. */
   times?: Partial<Times>
   /** Folders that are served as they are, by the path before them: `{ '/assets': './public' }`. */
@@ -62,8 +63,11 @@ export interface BootstrapOptions {
   client?: boolean
   /** Where the log goes: a pino logger or anything with its methods; false keeps none. Default: pino on standard output. */
   logger?: Log | boolean
-  /** Believe `X-Forwarded-For` and `X-Forwarded-Proto`. Default false. */
-  trustProxy?: boolean
+  /**
+   * Believe `X-Forwarded-For` and `X-Forwarded-Proto`: how many proxies stand in front, each of which adds its client at
+   * the right. True believes the left entry, which a client can write unless the proxy replaces it. Default false.
+   */
+  trustProxy?: boolean | number
   /** What happens to keys of a body or query that its class does not declare. Default `'refuse'`, with 400. */
   unknownKeys?: 'refuse' | 'drop'
   /** Before every path of the application: `'/api'`. All else is 404. Default: nothing. */
@@ -91,10 +95,11 @@ export interface Settings {
   /** `undefined` where it is off. */
   readonly docs: ResolvedDocs | undefined
   readonly limits: Limits
+  readonly bounds: Bounds
   readonly times: Times
   readonly static: Readonly<Record<string, string>>
   readonly client: boolean
-  readonly trustProxy: boolean
+  readonly trustProxy: boolean | number
   /** `''` where there is none, else without a slash at its end. */
   readonly basePath: string
   readonly use: readonly ClassReference<Interceptor>[]
@@ -102,6 +107,8 @@ export interface Settings {
   readonly workers: number
   readonly override: readonly (readonly [Token, unknown])[]
 }
+
+const mostProxies = 32
 
 const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   auth: true,
@@ -139,6 +146,7 @@ export function resolveOptions(
   checkSessions(options.sessions ?? {}, problems)
   checkFlags(options, problems)
   checkHost(options.host, problems)
+  checkProxies(options.trustProxy, problems)
   checkLogger(options.logger, problems)
   checkUnknownKeys('bootstrap', options.unknownKeys, problems)
   return Object.freeze({
@@ -147,6 +155,7 @@ export function resolveOptions(
     host: options.host ?? environment.host ?? '::',
     docs: resolveDocsOptions(options.docs, problems),
     limits: resolveLimits(options.limits ?? {}, problems),
+    bounds: resolveBounds(options.limits ?? {}, problems),
     times: resolveTimes(options.times ?? {}, problems),
     static: Object.freeze({ ...options.static }),
     client: options.client ?? false,
@@ -168,7 +177,7 @@ function checkSessions(sessions: SessionOptions, problems: Problem[]): void {
 
 /** `trustProxy: process.env.TRUST_PROXY` would be true for 'false' too. */
 function checkFlags(options: BootstrapOptions, problems: Problem[]): void {
-  for (const name of ['listen', 'client', 'trustProxy', 'requestContext'] as const) {
+  for (const name of ['listen', 'client', 'requestContext'] as const) {
     const given: unknown = options[name]
     if (given === undefined || typeof given === 'boolean') continue
     problems.push(invalid(name, JSON.stringify(given), 'Write true or false.'))
@@ -190,6 +199,16 @@ function readBasePath(given: unknown, problems: Problem[]): string {
   return ''
 }
 
+function checkProxies(given: unknown, problems: Problem[]): void {
+  if (given === undefined || typeof given === 'boolean') return
+  if (Number.isInteger(given) && Number(given) >= 0 && Number(given) <= mostProxies) return
+  const isNumber = typeof given === 'number'
+  const remedy = isNumber
+    ? `Give the proxies in front, 0 to ${mostProxies}.`
+    : 'Write true or false.'
+  problems.push(invalid('trustProxy', JSON.stringify(given), remedy))
+}
+
 function checkHost(host: unknown, problems: Problem[]): void {
   if (host === undefined || typeof host === 'string') return
   problems.push(invalid('host', host, "Give a name or an address, such as '127.0.0.1'."))
@@ -208,9 +227,11 @@ function resolveLimits(
   given: NonNullable<BootstrapOptions['limits']>,
   problems: Problem[],
 ): Limits {
-  refuseUnknownNames('bootstrap limits', given, namesOf(defaultLimits), problems)
+  const names = namesOf({ ...defaultLimits, ...defaultBounds })
+  refuseUnknownNames('bootstrap limits', given, names, problems)
   const sizes: Partial<Record<keyof Limits, number>> = {}
   for (const [name, value] of Object.entries(givenOf(given))) {
+    if (name in defaultBounds) continue
     const size = name === 'cost' && value === Infinity ? Infinity : readSize(value)
     if (size !== undefined) sizes[name as keyof Limits] = size
     else problems.push(invalid(`limits.${name}`, value, `Give bytes, or a size such as '10mb'.`))

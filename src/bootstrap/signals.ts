@@ -1,4 +1,5 @@
-/** Closes every open application when the process is asked to end. */
+/** Closes every open application when the process is asked to end, and when nobody caught an error. */
+import type { Log } from '../core/log.js'
 
 const signals = ['SIGTERM', 'SIGINT'] as const
 const open = new Set<Closable>()
@@ -7,28 +8,68 @@ interface Closable {
   close(): Promise<void>
 }
 
+export interface ClosableOptions {
+  readonly log: Log
+  /** Milliseconds after which a process that failed ends, whatever is still in the way. */
+  readonly patience: number
+}
+
+const optionsOf = new WeakMap<Closable, ClosableOptions>()
+
 /**
  * On SIGTERM or SIGINT the applications that are open close, then the process ends; a second signal ends it at once.
+ * An error that nobody caught is logged, and ends the process in the same way with code 1, unless the program listens
+ * for such errors itself.
  *
  * @returns takes the application out again
  */
-export function closeOnSignal(application: Closable): () => void {
-  if (open.size === 0) for (const signal of signals) process.on(signal, closeAll)
+export function closeWithProcess(application: Closable, options: ClosableOptions): () => void {
+  if (open.size === 0) {
+    for (const signal of signals) process.on(signal, closeOnSignal)
+    // Node brings rejections that nobody handles here too, unless the program listens for those.
+    process.on('uncaughtException', closeOnFailure)
+  }
   open.add(application)
+  optionsOf.set(application, options)
   return () => {
     open.delete(application)
-    if (open.size === 0) for (const signal of signals) process.off(signal, closeAll)
+    if (open.size > 0) return
+    for (const signal of signals) process.off(signal, closeOnSignal)
+    process.off('uncaughtException', closeOnFailure)
   }
 }
 
 let closing = false
 
-function closeAll(signal: NodeJS.Signals): void {
-  const code = signal === 'SIGINT' ? 130 : 143
-  if (closing) process.exit(code)
+function closeOnSignal(signal: NodeJS.Signals): void {
+  if (closing) process.exit(signal === 'SIGINT' ? 130 : 143)
   closing = true
+  closeAll(0)
+}
+
+function closeOnFailure(error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void {
+  if (process.listenerCount('uncaughtException') > 1) return
+  const options = [...open].map((application) => optionsOf.get(application))
+  const message =
+    origin === 'unhandledRejection'
+      ? 'a promise was rejected and nobody handled it; the process ends'
+      : 'nobody caught an error; the process ends'
+  options[0]?.log.error({ err: error, origin }, message)
+  if (failed) return
+  failed = true
+  closing = true
+  const patience = Math.max(0, ...options.map((each) => each?.patience ?? 0))
+  setTimeout(() => process.exit(1), patience).unref()
+  closeAll(1)
+}
+
+let failed = false
+
+function closeAll(code: 0 | 1): void {
   Promise.allSettled([...open].map((application) => application.close())).then(
-    (results) => process.exit(results.every(({ status }) => status === 'fulfilled') ? 0 : 1),
+    (results) => {
+      process.exit(results.every(({ status }) => status === 'fulfilled') ? code : 1)
+    },
     () => process.exit(1),
   )
 }

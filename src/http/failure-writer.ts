@@ -7,6 +7,7 @@ import { toErrorAnswer, type ErrorAnswer } from './error-answer.js'
 import { setHeader } from './header-list.js'
 import type { Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
+import { isRefusal } from './refusals.js'
 import { isBodyless, toHead } from './response-head.js'
 
 /** Statuses after which the connection is not kept: the client is too slow, or sends too much. */
@@ -102,7 +103,7 @@ export class FailureWriter {
   /** What the client is told already needs no log; what it is not told does. */
   #report(request: ServerRequest, error: unknown): void {
     const { method, path } = request
-    if (error instanceof HttpError && error.status < 500) {
+    if (error instanceof HttpError && (error.status < 500 || isRefusal(error))) {
       if (error.cause === undefined) return
       this.#log.debug({ err: error, method, path }, 'request refused')
       return

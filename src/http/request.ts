@@ -74,13 +74,16 @@ export interface HttpRequest {
    * @throws {Error} on routes whose handler names neither `session` nor `request`: there it was not opened
    */
   readonly session: Session
-  /** The client's address, IPv4 in its own form; the first of `X-Forwarded-For` where the application trusts its proxy. */
+  /** The client's address, IPv4 in its own form; out of `X-Forwarded-For` where the application trusts its proxies. */
   readonly ip: string
   /** True over https, also behind a trusted proxy that says so. */
   readonly secure: boolean
   /** Names the request in logs: a sane incoming `X-Request-Id`, else a new UUID. Sent back once it was read. */
   readonly id: string
-  /** Aborted when the client goes away before the response is complete. */
+  /**
+   * Aborted when the client goes away before the response is complete, and when the application closes: at once where
+   * the answer has begun, else after `times.linger`, with an HttpError of status 503 as its reason.
+   */
   readonly signal: AbortSignal
   /** Node's request, or its stand-in. */
   readonly incoming: Incoming

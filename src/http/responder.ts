@@ -22,11 +22,14 @@ import {
 } from './response-head.js'
 import { isPlainData, toContent, toJson, type Content, type ResultRule } from './result.js'
 import type { ServerRequest } from './server-request.js'
+import type { StreamRegister } from './stream-register.js'
 import { streamBody } from './stream-body.js'
 
 export interface ResponderOptions {
   readonly cors: Cors
   readonly log: Log
+  /** Bounds and ends streams. Default: nothing does. */
+  readonly streams?: StreamRegister
 }
 
 export interface Responder {
@@ -54,11 +57,13 @@ const lengthIndex = 3
 class NodeResponder implements Responder {
   readonly #cors: Cors
   readonly #failures: FailureWriter
+  readonly #streams: StreamRegister | undefined
   /** The head of a JSON answer, but for its length; undefined where CORS depends on the request. */
   readonly #jsonHead: string[] | undefined
 
-  constructor({ cors, log }: ResponderOptions) {
+  constructor({ cors, log, streams }: ResponderOptions) {
     this.#cors = cors
+    this.#streams = streams
     this.#failures = new FailureWriter(cors, log)
     if (cors.fixed !== undefined) {
       this.#jsonHead = ['Content-Type', jsonType, 'Content-Length', '0', ...noSniff, ...cors.fixed]
@@ -203,7 +208,11 @@ class NodeResponder implements Responder {
         outgoing.writeHead(status, head())
       }
       const heartbeat = body instanceof EventStream ? eventHeartbeat : undefined
-      streamBody(outgoing, source, { writeHead, length, heartbeat }).catch((error: unknown) => {
+      const counted =
+        length === undefined && this.#streams !== undefined
+          ? this.#streams.admit(request.ip, source, heartbeat !== undefined)
+          : source
+      streamBody(outgoing, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
         this.fail(request, error)
       })
     }

@@ -1,11 +1,14 @@
 /** The request with all that the walk keeps in it on the way. Source: specification, Request object. */
 import { randomUUID } from 'node:crypto'
+import { isIP } from 'node:net'
 import type { RouteInfo } from '../routing/route-info.js'
 import { readCookies } from './cookies.js'
+import type { End, Ending } from './ending.js'
 import type { Incoming, Outgoing } from './exchange.js'
 import { assertHeader } from './header-list.js'
 import { onCookie } from './private-answers.js'
 import { readQuery, type TextValues } from './query.js'
+import { closingRefusal } from './refusals.js'
 import type {
   Claims,
   HttpRequest,
@@ -18,11 +21,13 @@ import type {
 /** What the application decides for all its requests. */
 export interface RequestSettings {
   /** Believe `X-Forwarded-For` and `X-Forwarded-Proto`. Default false. */
-  readonly trustProxy: boolean
+  readonly trustProxy: boolean | number
   /** Before every path: `/api`, or nothing. Default nothing. */
   readonly basePath?: string
   /** Tokens that a handler hands out go into a cookie too. Default false. */
   readonly tokenCookie?: boolean
+  /** Aborts the signals of requests when the application closes. Default: nothing does. */
+  readonly ending?: Ending
 }
 
 const noBytes = Buffer.alloc(0)
@@ -144,9 +149,8 @@ export class ServerRequest implements HttpRequest {
   /** The client's address, IPv4 in its own form; the first of `X-Forwarded-For` where the application trusts its proxy. */
   get ip(): string {
     const forwarded = this.#forwarded('x-forwarded-for')
-    return (
-      forwarded ?? (this.incoming.socket.remoteAddress ?? '').replace(/^::ffff:(?=[\d.]+$)/, '')
-    )
+    const isAddress = forwarded !== undefined && isIP(forwarded) !== 0
+    return toPlainAddress(isAddress ? forwarded : (this.incoming.socket.remoteAddress ?? ''))
   }
 
   /** True over https, also behind a trusted proxy that says so. */
@@ -201,13 +205,7 @@ export class ServerRequest implements HttpRequest {
 
   /** Aborted when the client goes away before the response is complete. */
   get signal(): AbortSignal {
-    if (this.#abort === undefined) {
-      const abort = new AbortController()
-      this.#abort = abort
-      this.outgoing.once('close', () => {
-        if (!this.outgoing.writableFinished) abort.abort()
-      })
-    }
+    this.#abort ??= this.#createAbort()
     return this.#abort.signal
   }
 
@@ -234,11 +232,36 @@ export class ServerRequest implements HttpRequest {
   }
 
   #forwarded(header: 'x-forwarded-for' | 'x-forwarded-proto'): string | undefined {
-    if (!this.#settings.trustProxy) return undefined
+    const { trustProxy } = this.#settings
+    if (trustProxy === false || trustProxy === 0) return undefined
     const value = this.incoming.headers[header]
-    const first = (Array.isArray(value) ? value[0] : value)?.split(',', 1)[0]?.trim()
-    return first === '' ? undefined : first
+    if (value === undefined) return undefined
+    const entries = String(value).split(',')
+    // Each proxy adds at the right whom it was asked by. Where there are fewer, the leftmost is all that is known.
+    const place = trustProxy === true ? 0 : Math.max(0, entries.length - trustProxy)
+    return entries[place]?.trim()
   }
+
+  #createAbort(): AbortController {
+    const abort = new AbortController()
+    const { ending } = this.#settings
+    const end: End = (all) => {
+      if (!all && !this.outgoing.headersSent) return
+      ending?.delete(end)
+      abort.abort(closingRefusal())
+    }
+    this.outgoing.once('close', () => {
+      ending?.delete(end)
+      if (!this.outgoing.writableFinished) abort.abort()
+    })
+    ending?.add(end)
+    return abort
+  }
+}
+
+/** An IPv4 address that comes by an IPv6 socket. */
+function toPlainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=[\d.]+$)/i, '')
 }
 
 /** A target sent in absolute form (`http://host/path`, RFC 9112 §3.2.2) without its scheme and authority. */

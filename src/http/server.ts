@@ -5,9 +5,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { HttpError } from '../errors/http-error.js'
+import { closeServer } from './closing.js'
 import type { Incoming, Outgoing } from './exchange.js'
 import { headBytes, mostHeaders } from './limits.js'
 import { noSniff } from './response-head.js'
+import { closingRefusal } from './refusals.js'
 import { WaitingAnswers } from './waiting-answers.js'
 
 /** All in milliseconds. */
@@ -22,6 +25,8 @@ export interface Times {
   readonly keepAlive: number
   /** Until a handler's promise settles; then 503. Default 30,000. */
   readonly handler: number
+  /** While it closes, those who are connected are still answered for this long. Default 500. */
+  readonly linger: number
   /** Until `close()` cuts requests that are still in flight. Default 10,000. */
   readonly drain: number
 }
@@ -32,6 +37,7 @@ export const defaultTimes: Times = Object.freeze({
   upload: 120_000,
   keepAlive: 5_000,
   handler: 30_000,
+  linger: 500,
   drain: 10_000,
 })
 
@@ -39,8 +45,10 @@ export interface NodeServerOptions {
   readonly times: Times
   /** Takes every request that could be parsed. Must not throw. */
   readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
-  /** Takes a request whose `Expect` header asks for something unknown. Must answer it. */
-  readonly refuseExpectation: (incoming: Incoming, outgoing: Outgoing) => void
+  /** Answers a request that no route is asked about. Must not throw. */
+  readonly refuse: (incoming: Incoming, outgoing: Outgoing, error: HttpError) => void
+  /** While it closes it refuses new connections in words. Default true; false where neighbours take them. */
+  readonly takesNew?: boolean
   /** Headers of the answers to what cannot be parsed, names and values in turn. */
   readonly faultHeaders: readonly string[]
 }
@@ -48,7 +56,10 @@ export interface NodeServerOptions {
 export interface NodeServer {
   /** @returns the address in use, e.g. `http://127.0.0.1:3000`; rejects when the port is taken */
   listen(port: number, host: string): Promise<string>
-  /** Stops accepting, lets requests in flight end, cuts them after `times.drain`. */
+  /**
+   * Answers those who are connected with `Connection: close` and refuses new connections with 503 for `times.linger`,
+   * then stops accepting, lets requests in flight end, and cuts them after `times.drain`.
+   */
   close(): Promise<void>
 }
 
@@ -68,24 +79,33 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   // Node drops further headers without a word, by itself from the 1,001st on. `headFault` refuses a head with so many.
   server.maxHeadersCount = mostHeaders
   const waiting = new WaitingAnswers()
+  const connections = new Set<Socket>()
+  /** Those that came while the server closes; undefined until then. */
+  let late: WeakSet<Socket> | undefined
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     waiting.watch(incoming, outgoing)
-    options.serve(incoming, outgoing)
+    if (late?.has(incoming.socket) === true) options.refuse(incoming, outgoing, closingRefusal())
+    else options.serve(incoming, outgoing)
   }
   server.on('request', serve)
   server.on('checkContinue', serve)
-  server.on('checkExpectation', options.refuseExpectation)
+  server.on('checkExpectation', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    options.refuse(incoming, outgoing, new HttpError(417, 'Only 100-continue can be expected.'))
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     answerClientError(error, socket, options.faultHeaders)
   })
-  const connections = new Set<Socket>()
   server.on('connection', (socket) => {
     connections.add(socket)
+    late?.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
   return {
     listen: (port, host) => listen(server, port, host),
-    close: () => close(server, connections, times.drain),
+    close: () => {
+      late ??= new WeakSet()
+      return closeServer(server, connections, { ...times, takesNew: options.takesNew ?? true })
+    },
   }
 }
 
@@ -104,28 +124,6 @@ function toUrl({ address, family, port }: AddressInfo): string {
   const everywhere = address === '::' || address === '0.0.0.0'
   const host = everywhere ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
   return `http://${host}:${port}`
-}
-
-/** Between two looks at connections that have become idle while the server closes. */
-const closingInterval = 20
-
-function close(server: Server, connections: Iterable<Socket>, drain: number): Promise<void> {
-  if (!server.listening) return Promise.resolve()
-  return new Promise((resolve) => {
-    const idle = setInterval(() => {
-      server.closeIdleConnections()
-      // Node counts one that never sent a byte as busy: clients open such connections ahead of their next request.
-      for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
-    }, closingInterval)
-    const last = setTimeout(() => {
-      server.closeAllConnections()
-    }, drain)
-    server.close(() => {
-      clearInterval(idle)
-      clearTimeout(last)
-      resolve()
-    })
-  })
 }
 
 /** Answers bytes that are no HTTP request: too large a head, too slow a client, or nonsense. */

@@ -53,6 +53,73 @@ describe('a process', () => {
   })
 })
 
+/** On a connection of its own, however long it takes. */
+async function askSlowly(url: string): Promise<unknown> {
+  try {
+    return await (await fetch(url, { headers: { connection: 'close' } })).json()
+  } catch {
+    return undefined
+  }
+}
+
+/** The lines that a process has logged at level `error`. */
+function errorsIn(output: string): Record<string, unknown>[] {
+  return output
+    .split('\n')
+    .filter((one) => one.startsWith('{'))
+    .map((one) => JSON.parse(one) as Record<string, unknown>)
+    .filter(({ level }) => level === 50)
+}
+
+describe('an error that nobody caught', () => {
+  it.each([
+    ['throw', 'uncaughtException', 'nobody catches this'],
+    ['reject', 'unhandledRejection', 'nobody waits for this'],
+  ])(
+    'by %s is one line of the log; what is in flight is answered; the code is 1',
+    async (path, origin, message) => {
+      const child = start('failing')
+      let output = ''
+      child.stdout.on('data', (chunk: string) => (output += chunk))
+      child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
+      while (!/^http.*$/m.test(output)) await once(child.stdout, 'data')
+      const url = /^http.*$/m.exec(output)?.[0] ?? ''
+      const inFlight = fetch(`${url}/wait`)
+      while (!output.includes('waiting')) await once(child.stdout, 'data')
+      expect((await fetch(`${url}/${path}`)).status).toBe(200)
+      expect(await (await inFlight).json()).toEqual({ done: true })
+      expect(await exitCode(child)).toBe(1)
+      expect(errorsIn(output)).toEqual([
+        expect.objectContaining({ origin, err: expect.objectContaining({ message }) }),
+      ])
+      expect(output).not.toContain('Node.js v')
+    },
+  )
+
+  it.each([
+    ['throw', '1'],
+    ['reject', '1'],
+    ['reject', '2'],
+  ])('by %s is left to a listener of the program (%s)', async (path, own) => {
+    const child = start('failing', { OWN: own, LOG_LEVEL: 'silent' })
+    const url = await line(child)
+    expect((await fetch(`${url}/${path}`)).status).toBe(200)
+    expect((await fetch(`${url}/reject`)).status).toBe(200)
+    child.kill('SIGTERM')
+    expect(await exitCode(child)).toBe(0)
+  })
+
+  it('ends one worker; the others go on', async () => {
+    const child = start('failing', { WORKERS: '2', LOG_LEVEL: 'silent' })
+    const url = await line(child)
+    await fetch(`${url}/throw`)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => askSlowly(`${url}/wait`)))
+    expect(answers).toContainEqual({ done: true })
+    child.kill('SIGTERM')
+    expect(await exitCode(child)).toBe(0)
+  })
+})
+
 /**
  * Asks on a connection of its own, so that any worker may answer. A connection that was handed to a worker in the moment
  * it ended gets no answer at all.

@@ -181,7 +181,7 @@ describe('the server', () => {
 })
 
 describe('close', () => {
-  it('lets a request in flight end and takes no new one', async () => {
+  it('lets a request in flight end and refuses new ones', async () => {
     const app = await bootstrap(TestModule, options)
     const started = new Promise<void>((resolve) => {
       entered = resolve
@@ -189,7 +189,7 @@ describe('close', () => {
     const inFlight = fetch(`${app.url}/slow`)
     await started
     const closing = app.close()
-    await expect(fetch(`${app.url}/fast`)).rejects.toThrow()
+    expect((await fetch(`${app.url}/fast`)).status).toBe(503)
     release()
     const answer = await inFlight
     expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close'])
@@ -197,7 +197,7 @@ describe('close', () => {
     await app.close()
   })
 
-  it('ends idle connections at once', async () => {
+  it('ends idle connections', async () => {
     const app = await bootstrap(TestModule, options)
     const socket = open(app.url)
     await once(socket, 'connect')
@@ -208,7 +208,7 @@ describe('close', () => {
     await closed
   })
 
-  it('ends connections that never asked anything at once, while others are served', async () => {
+  it('ends connections that never asked anything, while others are served', async () => {
     const app = await bootstrap(TestModule, options)
     const socket = open(app.url)
     await once(socket, 'connect')

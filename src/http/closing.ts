@@ -1,0 +1,79 @@
+/**
+ * Closes a server without losing a request: who is connected is told by `Connection: close` to go before connections
+ * are closed. Source: RFC 9112 §9.6; docs/configuration.md, "The end".
+ */
+import type { Server } from 'node:http'
+import { Server as NetServer, type Socket } from 'node:net'
+
+export interface ClosingTimes {
+  /** Milliseconds for which those who are connected are still answered. */
+  readonly linger: number
+  /** Milliseconds until what is still in flight is cut. */
+  readonly drain: number
+  /** New connections are taken meanwhile, and refused in words. False where others take them. */
+  readonly takesNew: boolean
+}
+
+/** Between two looks at the connections, in milliseconds. */
+const lookEvery = 20
+
+/** @returns once every connection is closed */
+export function closeServer(
+  server: Server,
+  connections: ReadonlySet<Socket>,
+  { linger, drain, takesNew }: ClosingTimes,
+): Promise<void> {
+  if (!server.listening) return Promise.resolve()
+  return new Promise((resolve) => {
+    const began = performance.now()
+    const silence = new Silence()
+    const closed = (): void => {
+      clearInterval(looks)
+      clearTimeout(last)
+      resolve()
+    }
+    const look = (): void => {
+      const passed = performance.now() - began
+      const isOver = !takesNew || passed >= linger || connections.size === 0
+      if (server.listening && isOver) stopListening(server, closed)
+      for (const socket of connections) {
+        const most = passed >= 2 * linger ? 0 : linger
+        if (!isAsking(socket) && silence.of(socket) >= most) socket.destroy()
+      }
+    }
+    const looks = setInterval(look, lookEvery)
+    const last = setTimeout(() => {
+      if (server.listening) stopListening(server, closed)
+      for (const socket of connections) socket.destroy()
+    }, drain)
+    look()
+  })
+}
+
+/** Not by `close` of an HTTP server, which closes idle connections in the same breath. */
+function stopListening(server: Server, closed: () => void): void {
+  NetServer.prototype.close.call(server, closed)
+}
+
+/**
+ * True while a request of this connection is being answered. Node has the answer at hand from the end of the head on;
+ * a head that is not finished yet, and a connection that never sent a byte, count for nothing.
+ */
+function isAsking(socket: Socket): boolean {
+  const { _httpMessage: message } = socket as { _httpMessage?: object | null }
+  return message !== undefined && message !== null
+}
+
+/** How long connections have sent nothing. */
+class Silence {
+  readonly #since = new WeakMap<Socket, { readonly bytes: number; readonly at: number }>()
+
+  /** @returns milliseconds, counted from the first time that somebody asks */
+  of(socket: Socket): number {
+    const now = performance.now()
+    const known = this.#since.get(socket)
+    if (known?.bytes === socket.bytesRead) return now - known.at
+    this.#since.set(socket, { bytes: socket.bytesRead, at: now })
+    return 0
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * What the application answers to more than it takes on. Its operator sees these in its measures, not as a line in the
+ * log for each: whoever sends too much would fill the disk too. Source: docs/configuration.md, "Bounds".
+ */
+import { HttpError } from '../errors/http-error.js'
+
+/** For what comes, or would go on, while the application closes. */
+export function closingRefusal(): HttpError {
+  return refusal(503, 'APPLICATION_CLOSING', 'The application is closing.', 1)
+}
+
+/** For what comes while other work keeps the process from answering in time. */
+export function overloadRefusal(): HttpError {
+  return refusal(503, 'OVERLOADED', 'The application has too much to do.', 1)
+}
+
+/** @param whose of the address, or of the whole application */
+export function streamRefusal(whose: 'address' | 'application'): HttpError {
+  return whose === 'address'
+    ? refusal(429, 'TOO_MANY_STREAMS', 'Too many streams are open from this address.', 5)
+    : refusal(503, 'TOO_MANY_STREAMS', 'Too many streams are open.', 5)
+}
+
+/** @param wait seconds until the address may begin sessions again */
+export function sessionRefusal(wait: number): HttpError {
+  return refusal(429, 'TOO_MANY_SESSIONS', 'Too many sessions are begun from this address.', wait)
+}
+
+/** True for the errors that are made here. */
+export function isRefusal(error: HttpError): boolean {
+  return refusals.has(error)
+}
+
+const refusals = new WeakSet<HttpError>()
+
+function refusal(status: number, code: string, message: string, wait: number): HttpError {
+  const error = new HttpError(status, message, { code, headers: { 'Retry-After': String(wait) } })
+  refusals.add(error)
+  return error
+}

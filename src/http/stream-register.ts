@@ -1,0 +1,98 @@
+/** The event streams and other answers without an end that are open: so many at most, and ended when the application closes. */
+import { AddressCounts, addressKey } from '../core/address-counts.js'
+import type { ChunkSource } from './chunk-source.js'
+import type { Ending } from './ending.js'
+import { streamRefusal } from './refusals.js'
+
+export interface StreamRegisterOptions {
+  /** Most streams at a time. */
+  readonly streams: number
+  /** Most of them for one address. */
+  readonly streamsByAddress: number
+  readonly ending: Ending
+}
+
+export class StreamRegister {
+  readonly #options: StreamRegisterOptions
+  readonly #byAddress = new AddressCounts()
+  #open = 0
+
+  constructor(options: StreamRegisterOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Counts a stream until it has ended, failed or been let go.
+   *
+   * @param endless the application's end ends it; of others only new ones are refused
+   * @throws {HttpError} 429 where its address has too many, 503 where there are too many; the source is let go
+   */
+  admit(address: string, source: ChunkSource, endless: boolean): ChunkSource {
+    const { streams, streamsByAddress, ending } = this.#options
+    const key = addressKey(address)
+    const isOver = this.#byAddress.of(key) >= streamsByAddress
+    if (isOver || this.#open >= streams) {
+      source.cancel()
+      throw streamRefusal(isOver ? 'address' : 'application')
+    }
+    this.#open++
+    this.#byAddress.add(key)
+    const counted = new CountedSource(source, () => {
+      this.#open--
+      this.#byAddress.remove(key)
+      ending.delete(counted.end)
+    })
+    if (endless) ending.add(counted.end)
+    return counted
+  }
+}
+
+/** A source that can be ended while somebody waits for its next chunk. */
+class CountedSource implements ChunkSource {
+  readonly #source: ChunkSource
+  readonly #leave: () => void
+  #waiting: ((result: IteratorResult<unknown>) => void) | undefined
+  #left = false
+
+  constructor(source: ChunkSource, leave: () => void) {
+    this.#source = source
+    this.#leave = leave
+  }
+
+  next(): Promise<IteratorResult<unknown>> {
+    if (this.#left) return Promise.resolve({ value: undefined, done: true })
+    return new Promise((resolve, reject) => {
+      this.#waiting = resolve
+      this.#pull().then(resolve, reject)
+    })
+  }
+
+  cancel(): void {
+    this.#forget()
+    this.#source.cancel()
+  }
+
+  /** Its reader sees an end like any other. */
+  readonly end = (): void => {
+    if (this.#left) return
+    this.cancel()
+    this.#waiting?.({ value: undefined, done: true })
+  }
+
+  async #pull(): Promise<IteratorResult<unknown>> {
+    try {
+      const result = await this.#source.next()
+      if (result.done === true) this.#forget()
+      return result
+    } catch (error) {
+      this.#forget()
+      throw error
+    }
+  }
+
+  #forget(): void {
+    if (this.#left) return
+    this.#left = true
+    this.#leave()
+  }
+}
