@@ -25,11 +25,13 @@ export interface KeySetOptions {
   readonly log: Log
   /** Milliseconds since 1970. */
   readonly now: () => number
+  /** Bytes of the largest set that is read. */
+  readonly mostBytes: number
   /** Called when a fetched set differs from the one before. */
   readonly onChange: () => void
 }
 
-export function createKeySet({ url, log, now, onChange }: KeySetOptions): KeySet {
+export function createKeySet({ url, log, now, mostBytes, onChange }: KeySetOptions): KeySet {
   let keys: readonly PublicKey[] = []
   let names = ''
   let askedAt = -Infinity
@@ -39,7 +41,7 @@ export function createKeySet({ url, log, now, onChange }: KeySetOptions): KeySet
   const ask = async (): Promise<void> => {
     askedAt = now()
     try {
-      keys = await fetchKeys(url, log)
+      keys = await fetchKeys(url, mostBytes, log)
       answeredAt = askedAt
       const before = names
       names = keys.map(({ kid, key }) => `${kid} ${thumbprint(key)}`).join('\n')
@@ -71,18 +73,30 @@ export function createKeySet({ url, log, now, onChange }: KeySetOptions): KeySet
   }
 }
 
-async function fetchKeys(url: string, log: Log): Promise<readonly PublicKey[]> {
+async function fetchKeys(url: string, mostBytes: number, log: Log): Promise<readonly PublicKey[]> {
   const response = await fetch(url, {
     headers: { accept: 'application/json' },
     redirect: 'error',
     signal: AbortSignal.timeout(patience),
   })
   if (!response.ok) throw new Error(`${url} answered ${response.status}`)
-  const set = (await response.json()) as { keys?: unknown } | null
+  const set = JSON.parse(await readText(response, mostBytes)) as { keys?: unknown } | null
   if (!Array.isArray(set?.keys)) throw new Error(`${url} answered no key set: "keys" is missing`)
   const keys = set.keys.slice(0, mostKeys).flatMap((jwk: unknown) => readKey(jwk, log))
   if (keys.length === 0) throw new Error(`${url} has no RSA key for RS256 signatures`)
   return keys
+}
+
+/** Nobody knows how much an address sends that was taken over. */
+async function readText(response: Response, mostBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.length
+    if (size > mostBytes) throw new Error(`${response.url} answered more than ${mostBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** Keys for other uses are left out (RFC 7517 §4: `use`, `key_ops`, `alg`), and those that RS256 cannot use. */

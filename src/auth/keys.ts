@@ -1,6 +1,6 @@
 /** The keys in use, whatever their source; nothing is read, made or fetched before the first token needs it. */
 import type { Log } from '../core/log.js'
-import { createKeySet, keySetLife } from './jwks.js'
+import { createKeySet, keySetLife, type KeySetOptions } from './jwks.js'
 import { openKeyFolder } from './key-folder.js'
 import type { KeySource } from './key-source.js'
 import { toPublicKey, type PrivateKey, type PublicKey } from './pem.js'
@@ -27,19 +27,22 @@ export interface KeysOptions {
   readonly log: Log
   /** Milliseconds since 1970. Default the system's clock. */
   readonly now?: () => number
+  /** Bytes of the largest key set that is read. Default 262,144. */
+  readonly mostBytes?: number
 }
 
 /** A `kid` that an issuer may have chosen for a key that was given to us without a name. */
 const plainName = /^[\w.:~=+-]{1,200}$/
 
-export function createKeys({ source, log, now = Date.now }: KeysOptions): Keys {
+export function createKeys(options: KeysOptions): Keys {
+  const { source, log, now = Date.now, mostBytes = 256 * 1024 } = options
   switch (source.from) {
     case 'given':
       return createGivenKeys(source.private, source.public)
     case 'folder':
       return createFolderKeys(source.folder, log)
     case 'jwks':
-      return createRemoteKeys(source.url, log, now)
+      return createRemoteKeys({ url: source.url, log, now, mostBytes })
     case 'none':
       return createGivenKeys(undefined, [])
   }
@@ -73,12 +76,10 @@ function createFolderKeys(folder: string, log: Log): Keys {
   }
 }
 
-function createRemoteKeys(url: string, log: Log, now: () => number): Keys {
+function createRemoteKeys(options: Omit<KeySetOptions, 'onChange'>): Keys {
   const listeners: (() => void)[] = []
   const set = createKeySet({
-    url,
-    log,
-    now,
+    ...options,
     onChange: () => {
       for (const forget of listeners) forget()
     },

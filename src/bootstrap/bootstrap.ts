@@ -115,10 +115,13 @@ async function start(
   return application
 }
 
-function createAuth({ authOptions, log }: ApplicationPlan, { revocations }: Storage): Auth {
+function createAuth(
+  { authOptions, log, settings }: ApplicationPlan,
+  { revocations }: Storage,
+): Auth {
   return new Auth({
     ...authOptions,
-    keys: createKeys({ source: authOptions.keys, log }),
+    keys: createKeys({ source: authOptions.keys, log, mostBytes: settings.bounds.jwks }),
     log,
     ...(revocations === undefined ? {} : { revocations }),
   })
@@ -135,7 +138,12 @@ function createContext(
   return {
     gate: createGate({ apiKey, auth, formToken, cookie, log }),
     formToken,
-    sessions: createSessionKeeper({ store, ...(idle === undefined ? {} : { idle }), log }),
+    sessions: createSessionKeeper({
+      store,
+      ...(idle === undefined ? {} : { idle }),
+      log,
+      mostByAddress: settings.bounds.sessionsByAddress,
+    }),
     times: settings.times,
     database,
   }

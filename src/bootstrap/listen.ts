@@ -2,6 +2,7 @@
 import cluster from 'node:cluster'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Log } from '../core/log.js'
+import type { Bounds } from '../http/bounds.js'
 import { createNodeServer } from '../http/server.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
 import type { Settings } from './options.js'
@@ -30,6 +31,7 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
   if (startsWorkers(settings.workers)) return startWorkers(settings.workers, log)
   const server = createNodeServer({
     times: settings.times,
+    bounds: countable(settings),
     faultHeaders,
     takesNew: !cluster.isWorker,
     serve: (incoming, outgoing) => {
@@ -46,6 +48,12 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
     const problem = toProblem((cause as NodeJS.ErrnoException).code, settings)
     throw problem === undefined ? cause : new DeclarationError([problem], { cause })
   }
+}
+
+/** Behind a proxy all connections come from its address. */
+function countable({ bounds, trustProxy }: Settings): Bounds {
+  const isDirect = trustProxy === false || trustProxy === 0
+  return isDirect ? bounds : { ...bounds, connectionsByAddress: Infinity }
 }
 
 function toProblem(code: string | undefined, { port, host }: Settings): Problem | undefined {

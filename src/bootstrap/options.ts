@@ -245,6 +245,7 @@ function resolveTimes(given: Partial<Times>, problems: Problem[]): Times {
   refuseUnknownNames('bootstrap times', given, namesOf(defaultTimes), problems)
   const times = givenOf(given)
   for (const [name, value] of Object.entries(times)) {
+    if (value === Infinity && (name === 'delay' || name === 'stall')) continue
     readCount(`times.${name}`, value, [1, 2 ** 31 - 1], problems)
   }
   return Object.freeze({ ...defaultTimes, ...times })

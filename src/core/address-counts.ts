@@ -26,6 +26,41 @@ function groupsOf(text: string): string[] {
     )
 }
 
+/** What happens in a minute. */
+export class AddressRates {
+  readonly #most: number
+  readonly #now: () => number
+  #counts = new AddressCounts()
+  #began = -Infinity
+
+  /** @param now milliseconds */
+  constructor(most: number, now: () => number) {
+    this.#most = most
+    this.#now = now
+  }
+
+  /**
+   * Counts one more.
+   *
+   * @returns 0, or where the address has had its number the seconds until it may again; then nothing is counted
+   */
+  take(address: string): number {
+    const now = this.#now()
+    if (now - this.#began >= minute) {
+      this.#began = now
+      this.#counts = new AddressCounts()
+    }
+    const key = addressKey(address)
+    if (this.#counts.of(key) >= this.#most) {
+      return Math.max(1, Math.ceil((this.#began + minute - now) / 1000))
+    }
+    this.#counts.add(key)
+    return 0
+  }
+}
+
+const minute = 60_000
+
 /** What is there now: streams, connections. */
 export class AddressCounts {
   readonly #counts = new Map<string, number>()

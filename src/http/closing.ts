@@ -20,7 +20,7 @@ const lookEvery = 20
 /** @returns once every connection is closed */
 export function closeServer(
   server: Server,
-  connections: ReadonlySet<Socket>,
+  connections: Iterable<Socket> & { readonly size: number },
   { linger, drain, takesNew }: ClosingTimes,
 ): Promise<void> {
   if (!server.listening) return Promise.resolve()

@@ -11,7 +11,12 @@ export function closingRefusal(): HttpError {
 
 /** For what comes while other work keeps the process from answering in time. */
 export function overloadRefusal(): HttpError {
-  return refusal(503, 'OVERLOADED', 'The application has too much to do.', 1)
+  return refusal(503, 'TOO_BUSY', 'The application has too much to do.', 1)
+}
+
+/** For a connection more than there may be. */
+export function connectionRefusal(): HttpError {
+  return refusal(503, 'TOO_MANY_CONNECTIONS', 'Too many connections are open.', 5)
 }
 
 /** @param whose of the address, or of the whole application */

@@ -3,14 +3,17 @@
  * Source: decisions, Requests, "Times"; RFC 9112.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { HttpError } from '../errors/http-error.js'
+import type { Bounds } from './bounds.js'
 import { closeServer } from './closing.js'
+import { Connections } from './connections.js'
 import type { Incoming, Outgoing } from './exchange.js'
 import { headBytes, mostHeaders } from './limits.js'
 import { noSniff } from './response-head.js'
-import { closingRefusal } from './refusals.js'
+import { Pressure } from './pressure.js'
+import { overloadRefusal } from './refusals.js'
 import { WaitingAnswers } from './waiting-answers.js'
 
 /** All in milliseconds. */
@@ -27,6 +30,10 @@ export interface Times {
   readonly handler: number
   /** While it closes, those who are connected are still answered for this long. Default 500. */
   readonly linger: number
+  /** A client that takes nothing of its answer for this long is dropped. Default 30,000. */
+  readonly stall: number
+  /** Where turns of the event loop come later than this, requests get 503. Default 1,000. */
+  readonly delay: number
   /** Until `close()` cuts requests that are still in flight. Default 10,000. */
   readonly drain: number
 }
@@ -37,12 +44,15 @@ export const defaultTimes: Times = Object.freeze({
   upload: 120_000,
   keepAlive: 5_000,
   handler: 30_000,
+  stall: 30_000,
+  delay: 1_000,
   linger: 500,
   drain: 10_000,
 })
 
 export interface NodeServerOptions {
   readonly times: Times
+  readonly bounds: Pick<Bounds, 'connections' | 'connectionsByAddress' | 'requests'>
   /** Takes every request that could be parsed. Must not throw. */
   readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
   /** Answers a request that no route is asked about. Must not throw. */
@@ -64,7 +74,7 @@ export interface NodeServer {
 }
 
 export function createNodeServer(options: NodeServerOptions): NodeServer {
-  const { times } = options
+  const { times, bounds } = options
   const server = createServer({
     maxHeaderSize: headBytes,
     headersTimeout: times.headers,
@@ -78,14 +88,21 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   })
   // Node drops further headers without a word, by itself from the 1,001st on. `headFault` refuses a head with so many.
   server.maxHeadersCount = mostHeaders
+  server.maxRequestsPerSocket = finite(bounds.requests)
+  // Beyond those that are told why: a connection costs something even then.
+  server.maxConnections = finite(Math.ceil(bounds.connections * 1.1))
   const waiting = new WaitingAnswers()
-  const connections = new Set<Socket>()
-  /** Those that came while the server closes; undefined until then. */
-  let late: WeakSet<Socket> | undefined
+  const connections = new Connections({ ...bounds, stall: times.stall })
+  const pressure = new Pressure(times.delay)
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     waiting.watch(incoming, outgoing)
-    if (late?.has(incoming.socket) === true) options.refuse(incoming, outgoing, closingRefusal())
-    else options.serve(incoming, outgoing)
+    const refusal = pressure.isOver ? overloadRefusal() : connections.refusalFor(incoming.socket)
+    if (refusal === undefined) options.serve(incoming, outgoing)
+    else {
+      // Who was refused shall not stay: the connection is what there is too much of.
+      outgoing.shouldKeepAlive = false
+      options.refuse(incoming, outgoing, refusal)
+    }
   }
   server.on('request', serve)
   server.on('checkContinue', serve)
@@ -97,16 +114,23 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   })
   server.on('connection', (socket) => {
     connections.add(socket)
-    late?.add(socket)
-    socket.once('close', () => connections.delete(socket))
   })
   return {
-    listen: (port, host) => listen(server, port, host),
+    listen: (port, host) => {
+      pressure.start()
+      return listen(server, port, host)
+    },
     close: () => {
-      late ??= new WeakSet()
+      pressure.stop()
+      connections.close()
       return closeServer(server, connections, { ...times, takesNew: options.takesNew ?? true })
     },
   }
+}
+
+/** Node's word for no limit is 0. */
+function finite(count: number): number {
+  return Number.isFinite(count) ? count : 0
 }
 
 function listen(server: Server, port: number, host: string): Promise<string> {

@@ -3,9 +3,12 @@
  * cookie; an id that the store does not know is never adopted. Source: decisions, Sessions.
  */
 import { hash, randomBytes } from 'node:crypto'
+import { AddressRates } from '../core/address-counts.js'
+import { HttpError } from '../errors/http-error.js'
 import { toSetCookie } from '../http/cookies.js'
 import type { Log } from '../core/log.js'
 import type { Session } from '../http/request.js'
+import { isRefusal, sessionRefusal } from '../http/refusals.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { isThenable } from '../core/later.js'
 import type { SessionStore } from './session-store.js'
@@ -18,6 +21,7 @@ export interface SessionKeeper {
    * Stores what the handler changed, and sets or clears the cookie. After the handler, before the response.
    *
    * @throws {TypeError} when the data has no JSON
+   * @throws {HttpError} 429 where an address begins too many
    */
   save(request: ServerRequest): void | Promise<void>
 }
@@ -27,6 +31,8 @@ export interface SessionKeeperOptions {
   /** Seconds after the last change until a session is forgotten. Default 7,200. */
   readonly idle?: number
   readonly log: Log
+  /** Sessions that one address may begin in a minute; over it 429. Default `Infinity`. */
+  readonly mostByAddress?: number
   /** Milliseconds since 1970. Default the system's clock. */
   readonly now?: () => number
 }
@@ -39,7 +45,8 @@ const idForm = /^[\w-]{43}$/
 const sweepEvery = 300_000
 
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
-  const { store, idle = 7200, log, now = Date.now } = options
+  const { store, idle = 7200, log, now = Date.now, mostByAddress = Infinity } = options
+  const begun = new AddressRates(mostByAddress, now)
   /** Sessions that could not be read, by their hash: what is written to them must not take the place of what is stored. */
   const unread = new WeakMap<Session, string>()
   let sweptAt = now()
@@ -54,6 +61,12 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     return after(store.write(toHash(id), data, now() + idle * 1000, false), () => {
       setCookie(request, id)
     })
+  }
+  /** @throws {HttpError} 429 where the address has begun too many */
+  const begin = (request: ServerRequest, data: string): void | Promise<void> => {
+    const wait = begun.take(request.ip)
+    if (wait > 0) throw sessionRefusal(wait)
+    return create(request, data)
   }
   const replace = (
     request: ServerRequest,
@@ -77,7 +90,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       if (data === stored.data) return undefined
       return store.write(stored.hash, data, now() + idle * 1000, true)
     }
-    return data === emptyData || old !== undefined ? undefined : create(request, data)
+    return data === emptyData || old !== undefined ? undefined : begin(request, data)
   }
   const sweep = (): void => {
     if (store.sweep === undefined || now() - sweptAt < sweepEvery) return
@@ -120,6 +133,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       return attempt(
         () => write(request, outcome),
         (error) => {
+          if (error instanceof HttpError && isRefusal(error)) throw error
           log.error({ err: error }, 'a session cannot be saved')
         },
       )

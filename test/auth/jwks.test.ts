@@ -71,6 +71,15 @@ describe('a key set', () => {
     expect(await auth.verify(token(undefined))).toMatchObject({ sub: 'nameless' })
   })
 
+  it('is not read where it is too large', async () => {
+    answer = {
+      status: 200,
+      body: JSON.stringify({ keys: [{ ...jwk(pair), kid: 'a' }], pad: 'x'.repeat(300_000) }),
+    }
+    expect(await auth.verify(token('a'))).toBeNull()
+    expect(JSON.stringify(log.lines)).toContain('the key set cannot be read')
+  })
+
   it('is asked again for an unknown name, at most once in 30 s', async () => {
     await auth.verify(token('a'))
     serveKeys({ ...jwk(pair), kid: 'a' }, { ...jwk(other), kid: 'b' })

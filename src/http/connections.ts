@@ -1,0 +1,116 @@
+/**
+ * The connections of a server: so many at most, of all peers and of one, and none whose client takes nothing of its
+ * answer for long. Source: docs/configuration.md, "Bounds".
+ */
+import type { Socket } from 'node:net'
+import type { HttpError } from '../errors/http-error.js'
+import { AddressCounts, addressKey } from '../core/address-counts.js'
+import { closingRefusal, connectionRefusal } from './refusals.js'
+
+export interface ConnectionBounds {
+  readonly connections: number
+  readonly connectionsByAddress: number
+  /** Milliseconds in which a client has to take something of what waits for it. */
+  readonly stall: number
+}
+
+/** How far a connection has come with what waits to be sent. */
+interface Progress {
+  /** Bytes that the connection was given and has passed on. */
+  readonly passed: number
+  /** Bytes that the system has not taken yet. */
+  readonly queued: number
+  readonly at: number
+}
+
+/** The longest time between two looks at the connections, in milliseconds. */
+const longestLook = 5_000
+
+export class Connections implements Iterable<Socket> {
+  readonly #bounds: ConnectionBounds
+  readonly #open = new Set<Socket>()
+  readonly #byAddress = new AddressCounts()
+  readonly #refused = new WeakMap<Socket, () => HttpError>()
+  readonly #progress = new WeakMap<Socket, Progress>()
+  #refuses = false
+  #closing = false
+  #looks: NodeJS.Timeout | undefined
+
+  constructor(bounds: ConnectionBounds) {
+    this.#bounds = bounds
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  [Symbol.iterator](): IterableIterator<Socket> {
+    return this.#open.values()
+  }
+
+  /** Takes a connection in; one too many is told so with its first request. */
+  add(socket: Socket): void {
+    const { connections, connectionsByAddress } = this.#bounds
+    const key = addressKey(socket.remoteAddress ?? '')
+    if (this.#closing) this.#refuse(socket, closingRefusal)
+    else if (this.#open.size >= connections || this.#byAddress.of(key) >= connectionsByAddress) {
+      this.#refuse(socket, connectionRefusal)
+    }
+    this.#open.add(socket)
+    this.#byAddress.add(key)
+    this.#looks ??= this.#watch()
+    socket.once('close', () => {
+      this.#open.delete(socket)
+      this.#byAddress.remove(key)
+    })
+  }
+
+  /** @returns what requests of this connection are answered with; nearly always nothing */
+  refusalFor(socket: Socket): HttpError | undefined {
+    return this.#refuses ? this.#refused.get(socket)?.() : undefined
+  }
+
+  /** From now on new ones are refused. */
+  close(): void {
+    this.#closing = true
+  }
+
+  #refuse(socket: Socket, reason: () => HttpError): void {
+    this.#refuses = true
+    this.#refused.set(socket, reason)
+  }
+
+  /** One clock for all: a timer for each connection would be set anew with every request. */
+  #watch(): NodeJS.Timeout {
+    const every = Math.max(10, Math.min(longestLook, this.#bounds.stall / 4))
+    const looks = setInterval(() => {
+      if (this.#open.size === 0) {
+        clearInterval(looks)
+        this.#looks = undefined
+        return
+      }
+      for (const socket of this.#open) this.#dropStalled(socket)
+    }, every)
+    return looks.unref()
+  }
+
+  #dropStalled(socket: Socket): void {
+    const queued = queuedBytes(socket)
+    if (socket.writableLength === 0 && queued === 0) {
+      this.#progress.delete(socket)
+      return
+    }
+    const passed = socket.bytesWritten - socket.writableLength
+    const before = this.#progress.get(socket)
+    const now = performance.now()
+    if (before === undefined || before.passed !== passed || before.queued !== queued) {
+      this.#progress.set(socket, { passed, queued, at: now })
+    } else if (now - before.at >= this.#bounds.stall) socket.destroy()
+  }
+}
+
+/** What Node has handed on and the system has not taken: it shrinks while a large answer flows slowly. */
+function queuedBytes(socket: Socket): number {
+  const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null }
+  return handle?.writeQueueSize ?? 0
+}

@@ -1,0 +1,38 @@
+/**
+ * Notices that other work keeps the event loop from answering in time. One long turn is no pressure: what waits is
+ * answered behind it sooner than it could be asked again. Two in a row are.
+ */
+
+/** Milliseconds between two looks. */
+const longestLook = 250
+
+export class Pressure {
+  /** True while answers come later than the limit. */
+  isOver = false
+  readonly #limit: number
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param limit milliseconds that a turn may be late; `Infinity` for never */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  start(): void {
+    if (this.#timer !== undefined || this.#limit === Infinity) return
+    const every = Math.max(10, Math.min(longestLook, this.#limit))
+    let due = performance.now() + every
+    let wasLate = false
+    this.#timer = setInterval(() => {
+      const now = performance.now()
+      const isLate = now - due > this.#limit
+      this.isOver = isLate && wasLate
+      wasLate = isLate
+      due = now + every
+    }, every).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.isOver = false
+  }
+}

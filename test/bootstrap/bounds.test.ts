@@ -1,0 +1,217 @@
+/** Source: issue 13, 4; docs/configuration.md, "Bounds". */
+import { once } from 'node:events'
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  Get,
+  Module,
+  type Application,
+  type BootstrapOptions,
+  type Session,
+} from '../../src/index.js'
+import { exchange, open } from './raw-client.js'
+
+let begun: () => void = () => undefined
+
+@Controller
+class BoundsController {
+  @Get('/fast')
+  fast() {
+    return { fast: true }
+  }
+
+  @Get('/large')
+  large() {
+    begun()
+    return 'x'.repeat(50_000_000)
+  }
+
+  @Get('/pieces')
+  async *pieces() {
+    begun()
+    for (;;) {
+      yield 'x'.repeat(100_000)
+      await Promise.resolve()
+    }
+  }
+
+  @Get('/visit')
+  visit(session: Session) {
+    session['seen'] = true
+    return { seen: true }
+  }
+
+  @Get('/busy')
+  busy() {
+    const until = performance.now() + 60
+    while (performance.now() < until);
+    return { busy: true }
+  }
+}
+
+@Module({ controllers: [BoundsController] })
+class BoundsModule {}
+
+let app: Application
+
+async function start(options: BootstrapOptions): Promise<void> {
+  app = await bootstrap(BoundsModule, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    env: {},
+    ...options,
+    times: { linger: 20, ...options.times },
+  })
+}
+
+afterEach(() => app.close())
+
+async function ask(path: string, agent: Agent | false = false): Promise<IncomingMessage> {
+  const [answer] = (await once(get(app.url + path, { agent }), 'response')) as [IncomingMessage]
+  return answer
+}
+
+describe('a client that takes nothing', () => {
+  it.each(['/large', '/pieces'])('of %s is dropped after times.stall', async (path) => {
+    await start({ times: { stall: 200, drain: 600_000 } })
+    const entered = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    const socket = open(app.url)
+    socket.pause()
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    await entered
+    // It waits for the request in flight, which ends with the connection alone.
+    await app.close()
+    socket.destroy()
+  })
+
+  it('is not one that takes a little now and then', async () => {
+    await start({ times: { stall: 200 } })
+    const answer = await ask('/large')
+    let size = 0
+    answer.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size % 20 !== 0) return
+      answer.pause()
+      setTimeout(() => answer.resume(), 10)
+    })
+    await once(answer, 'end')
+    expect(size).toBe(50_000_000)
+  })
+})
+
+describe('connections', () => {
+  it('more than there may be are told so, and closed', async () => {
+    await start({ limits: { connections: 2 } })
+    const held = [open(app.url), open(app.url)]
+    await Promise.all(held.map((socket) => once(socket, 'connect')))
+    const answer = await ask('/fast')
+    expect([answer.statusCode, answer.headers.connection, answer.headers['retry-after']]).toEqual([
+      503,
+      'close',
+      '5',
+    ])
+    expect(JSON.parse(await text(answer))).toEqual({ error: 'Too many connections are open.' })
+    await Promise.all(held.map((socket) => once(socket.destroy(), 'close')))
+  })
+
+  it('of one peer are not counted behind a proxy', async () => {
+    await start({ limits: { connectionsByAddress: 1 }, trustProxy: 1 })
+    const held = open(app.url)
+    await once(held, 'connect')
+    expect((await ask('/fast')).statusCode).toBe(200)
+    held.destroy()
+  })
+
+  it('of one peer have a bound of their own', async () => {
+    await start({ limits: { connectionsByAddress: 1 } })
+    const held = open(app.url)
+    await once(held, 'connect')
+    expect((await ask('/fast')).statusCode).toBe(503)
+    held.destroy()
+  })
+
+  it('are closed behind as many requests as one may have', async () => {
+    await start({ limits: { requests: 2 } })
+    const request = 'GET /fast HTTP/1.1\r\nHost: x\r\n\r\n'
+    const answer = await exchange(app.url, request + request)
+    expect(answer.match(/connection: [-a-z]+/gi)).toEqual([
+      'Connection: keep-alive',
+      'Connection: close',
+    ])
+  })
+})
+
+describe('sessions', () => {
+  it('that an address begins in a minute are bounded: 429 with a body', async () => {
+    await start({ limits: { sessionsByAddress: 2 }, listen: false, trustProxy: 1 })
+    const visit = (address: string, cookie = '') =>
+      app.inject({ url: '/visit', headers: { 'x-forwarded-for': address, cookie } })
+    const first = await visit('192.0.2.1')
+    expect([first.status, (await visit('192.0.2.1')).status]).toEqual([200, 200])
+    const refused = await visit('192.0.2.1')
+    expect([refused.status, refused.json(), refused.headers['set-cookie']]).toEqual([
+      429,
+      { error: 'Too many sessions are begun from this address.' },
+      undefined,
+    ])
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    const cookie = first.headers['set-cookie']?.split(';')[0]
+    expect((await visit('192.0.2.1', cookie)).status).toBe(200)
+    expect((await visit('192.0.2.2')).status).toBe(200)
+  })
+
+  it('are far fewer than a thousand by default', async () => {
+    await start({ listen: false })
+    const statuses = new Map<number, number>()
+    for (let count = 0; count < 1000; count++) {
+      const { status } = await app.inject('/visit')
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+    expect([...statuses]).toEqual([
+      [200, 300],
+      [429, 700],
+    ])
+  })
+})
+
+describe('a process that is late', () => {
+  it('answers 503 with Retry-After, and serves again when it is not', async () => {
+    await start({ times: { delay: 50 } })
+    const agent = new Agent({ keepAlive: true, maxSockets: 40 })
+    const seen = new Map<number | undefined, IncomingMessage>()
+    while (!seen.has(503)) {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => ask('/busy', agent)))
+      for (const answer of answers) {
+        seen.set(answer.statusCode, answer)
+        if (answer.statusCode !== 503) answer.resume()
+      }
+    }
+    expect(seen.get(503)?.headers['retry-after']).toBe('1')
+    seen.get(503)?.resume()
+    agent.destroy()
+    for (let status = 0; status !== 200;) {
+      await new Promise(setImmediate)
+      const answer = (await ask('/fast')).resume()
+      status = answer.statusCode ?? 0
+    }
+  })
+
+  it.each([
+    ['limits', { streams: 0 }],
+    ['limits', { connections: 1.5 }],
+    ['limits', { sessionsByAddress: 'many' }],
+    ['times', { delay: 0 }],
+  ])('refuses %s %j', async (name, value) => {
+    const options = { listen: false, logger: false, env: {}, [name]: value }
+    await expect(bootstrap(BoundsModule, options)).rejects.toMatchObject({
+      problems: [{ code: 'INVALID_OPTION' }],
+    })
+    await start({ listen: false, limits: { streams: Infinity }, times: { delay: Infinity } })
+  })
+})
