@@ -17,7 +17,12 @@ import { City } from './records.js'
 import { World } from './world.js'
 
 export class CityView extends pick(City, 'id', 'name', 'lat', 'lng') {
-  @Field('string', { pattern: /^[A-Z]{2}$/, description: 'ISO 3166-1 alpha-2', example: 'IS' })
+  @Field('string', {
+    maxLength: 2,
+    pattern: /^[A-Z]{2}$/,
+    description: 'ISO 3166-1 alpha-2',
+    example: 'IS',
+  })
   country!: string
 }
 
@@ -34,7 +39,7 @@ class CityQuery extends PageQuery {
   })
   q!: string
 
-  @Field('string', { optional: true, pattern: /^[A-Za-z]{2}$/ })
+  @Field('string', { optional: true, maxLength: 2, pattern: /^[A-Za-z]{2}$/ })
   country?: string
 }
 

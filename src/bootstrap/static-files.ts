@@ -1,7 +1,9 @@
 /** Serves folders as they are: `static: { '/assets': './public' }`. */
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Problem } from '../errors/declaration-error.js'
-import { file } from '../http/file-reply.js'
+import { file, isPlainPath } from '../http/file-reply.js'
+import { redirect } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Settings } from './options.js'
@@ -26,12 +28,22 @@ export function staticRoutes(
     const rest = parsePattern(joinPaths(path, '/<path:path>'), where, problems)
     if (index === undefined || rest === undefined) return []
     const common = { name: 'static', timeout: times.handler, notFoundWhenEmpty: true }
-    const named = ({ pathValues }: ServerRequest): unknown => file(String(pathValues[0]), { root })
+    const named = (request: ServerRequest): unknown => serveBelow(request, root)
     return [
       pageRoute({ ...common, pattern: index, invoke: () => file('index.html', { root }) }),
       pageRoute({ ...common, pattern: rest, invoke: named }),
     ]
   })
+}
+
+/** A folder's page is at its path with a slash, by which the page's own links are meant; a file has none. */
+function serveBelow({ pathValues, path, url }: ServerRequest, root: string): unknown {
+  const below = String(pathValues[0])
+  if (path.endsWith('/')) return file(`${below}/index.html`, { root })
+  if (isPlainPath(below) && existsSync(join(root, below, 'index.html'))) {
+    return redirect(`${path}/${url.slice(path.length)}`, 301)
+  }
+  return file(below, { root })
 }
 
 function isFolder(path: string): boolean {

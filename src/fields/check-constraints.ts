@@ -5,7 +5,7 @@ import { checkNested } from './check-runtime.js'
 import { isSent, type Constraint } from './class-validator.js'
 import { writeConstraint } from './constraint-code.js'
 import { addBroken, itemsOf, toRules, type ConstraintRule } from './constraint-rule.js'
-import { prefixPaths } from './faults.js'
+import { addFault, prefixPaths } from './faults.js'
 import type { LateProperty } from './late-constraints.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
 
@@ -54,7 +54,7 @@ export function writeClassValidator(
   }
   const written = rules.map((rule) => ({
     rule,
-    code: conditional ? undefined : writeRule(rule, writer.source),
+    code: conditional ? undefined : withinLength(rule, field, writeRule(rule, writer.source)),
   }))
   const asked = new Set(
     written.filter(({ code }) => code === undefined).map(({ rule }) => rule.code),
@@ -72,11 +72,27 @@ export function writeClassValidator(
     code:
       waiting === '' && straight.length === 0
         ? ''
-        : `${gate} { ${straight.join('\n')} ${waiting} }`,
+        : `${gate} { if (${writer.source.constant(isUnstorable)}(v)) { ${refuseText(field, writer.source)} } else { ${straight.join('\n')} ${waiting} } }`,
     build: (type) =>
       nesting === undefined ? '' : writeNesting({ type, nesting, writer, gate, held, field }),
     wait: (code) => wait(missing, code),
   }
+}
+
+/** Whatever its rules say: text that no store takes and no rule expects. */
+function refuseText({ name }: ShapeField, source: CheckSource): string {
+  const fault = `${quote(name)}, 'type', 'must be text without NUL and halves of characters'`
+  return `${source.constant(addFault)}(faults, ${fault})`
+}
+
+const unstorable = /[\0\p{Surrogate}]/u
+
+/** True for such a text, and a list with one. */
+function isUnstorable(value: unknown): boolean {
+  if (typeof value === 'string') return unstorable.test(value)
+  return (
+    Array.isArray(value) && value.some((item) => typeof item === 'string' && isUnstorable(item))
+  )
 }
 
 function isChecked({ note }: Constraint): boolean {
@@ -96,6 +112,16 @@ function writeGate(conditions: readonly Constraint[]): string {
   if (conditions.length === 0) return ''
   const optional = conditions.some(({ name }) => name === 'isOptional')
   return optional ? 'if (v !== undefined && v !== null)' : 'if (v !== undefined)'
+}
+
+/** A pattern looks at no text that is too long already, and has its fault. A character may be of two units. */
+function withinLength(
+  { code }: ConstraintRule,
+  { rules: { maxLength } }: ShapeField,
+  written: string | undefined,
+): string | undefined {
+  if (written === undefined || code !== 'matches' || maxLength === undefined) return written
+  return `if (typeof v !== 'string' || v.length <= ${2 * maxLength}) { ${written} }`
 }
 
 function writeRule(rule: ConstraintRule, source: CheckSource): string | undefined {

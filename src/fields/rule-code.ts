@@ -23,7 +23,7 @@ export function writeRules(field: ShapeField, source: CheckSource): RuleCode[] {
   const measure = field.entry.measure === 'bytes' ? bytes : characters
   if (rules.minLength !== undefined) codes.push(measure.min(rules.minLength, source))
   if (rules.maxLength !== undefined) codes.push(measure.max(rules.maxLength, source))
-  if (rules.pattern !== undefined) codes.push(writePattern(rules.pattern, source))
+  if (rules.pattern !== undefined) codes.push(writePattern(rules.pattern, rules.maxLength, source))
   if (rules.format !== undefined) {
     const { noun, test } = formats[rules.format]
     codes.push({ code: 'format', text: `must be ${noun}`, breaks: `!${source.constant(test)}(v)` })
@@ -87,14 +87,19 @@ const bytes = {
   }),
 }
 
-function writePattern(pattern: RegExp | string, source: CheckSource): RuleCode {
+function writePattern(
+  pattern: RegExp | string,
+  maxLength: number | undefined,
+  source: CheckSource,
+): RuleCode {
   // Without `g` and `y`, whose memory between calls would make every second answer wrong.
   const flags = pattern instanceof RegExp ? pattern.flags.replace(/[gy]/g, '') : ''
   const expression = new RegExp(pattern, flags)
   return {
     code: 'pattern',
     text: `must match ${expression.source}`,
-    breaks: `!${source.constant(expression)}.test(v)`,
+    // What is too long has its fault already, and shall not keep the pattern busy. A character may be of two units.
+    breaks: `${maxLength === undefined ? '' : `v.length <= ${2 * maxLength} && `}!${source.constant(expression)}.test(v)`,
   }
 }
 

@@ -1,11 +1,20 @@
 /** Warns of regular expressions that a client could make take for ever. Source: OWASP, Regular expression Denial of Service. */
-import { createRequire } from 'node:module'
 import type { Problem } from '../errors/declaration-error.js'
+import { patternCost, type PatternCost } from './pattern-cost.js'
 import { readShape, type Shape } from './shape.js'
 
+/** Characters up to which a power of the length is still no time. */
+const shortText = 300
+
+const remedies: Readonly<Record<Exclude<PatternCost, 'linear'>, string>> = {
+  exponential: 'Do not repeat what already repeats, and set a maxLength.',
+  polynomial: `Write it so that one repetition cannot take what the next one takes, or set a maxLength up to ${shortText}.`,
+  unknown: 'It is too large to tell. Write it in parts, or check the value in the handler.',
+}
+
 /**
- * The patterns in which repetitions are nested (`(a+)+$`), `@Matches` included, of the fields of shapes and of the
- * classes nested in them. Warnings, to be logged at bootstrap: the rule of thumb also catches some that are harmless.
+ * The patterns that hostile text can keep busy, and those that no `maxLength` bounds, `@Matches` included, of the fields
+ * of shapes and of the classes nested in them. Warnings, to be logged at bootstrap.
  */
 export function findSlowPatterns(shapes: Iterable<Shape>): Problem[] {
   const warnings: Problem[] = []
@@ -14,23 +23,23 @@ export function findSlowPatterns(shapes: Iterable<Shape>): Problem[] {
   for (const shape of seen) {
     for (const { name, rules, nested } of shape.fields) {
       if (nested !== undefined) seen.add(readShape(nested(), []))
-      if (rules.pattern === undefined || isSafe(rules.pattern)) continue
-      warnings.push({
-        code: 'FIELD_PATTERN_SLOW',
-        message: `${shape.name}.${name}: pattern ${String(rules.pattern)} can take very long on hostile text.`,
-        remedy: 'Do not repeat what already repeats, and set a maxLength.',
-      })
+      if (rules.pattern === undefined) continue
+      const pattern = new RegExp(rules.pattern)
+      const warning = judge(`${shape.name}.${name}`, pattern, rules.maxLength)
+      if (warning !== undefined) warnings.push(warning)
     }
   }
   return warnings
 }
 
-type Judge = (pattern: RegExp | string) => boolean
-
-let judge: Judge | undefined
-
-/** Loads the package with the first pattern there is. */
-function isSafe(pattern: RegExp | string): boolean {
-  judge ??= createRequire(import.meta.url)('safe-regex2') as Judge
-  return judge(pattern)
+function judge(where: string, pattern: RegExp, maxLength = Infinity): Problem | undefined {
+  const cost = patternCost(pattern)
+  const isHarmless = cost === 'linear' || (cost === 'polynomial' && maxLength <= shortText)
+  if (!isHarmless) {
+    const message = `${where}: pattern ${String(pattern)} can take very long on hostile text.`
+    return { code: 'FIELD_PATTERN_SLOW', message, remedy: remedies[cost] }
+  }
+  if (maxLength !== Infinity) return undefined
+  const message = `${where}: pattern ${String(pattern)} is matched against text of any length.`
+  return { code: 'FIELD_PATTERN_UNBOUNDED', message, remedy: 'Set a maxLength beside it.' }
 }

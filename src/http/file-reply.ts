@@ -73,6 +73,12 @@ export async function openFile(
 function conditionsOf({ method, incoming }: ServerRequest, size: number): Readable {
   const isRead = method === 'GET' || method === 'HEAD'
   const headers = isRead ? { ...incoming.headers } : {}
+  // Ranges are defined for GET alone (RFC 9110 §14.2). Our ETags are weak, which is not enough to go on from (§13.1.5).
+  if (method === 'HEAD' || headers['if-range']?.toString().includes('"') === true)
+    delete headers.range
+  // Nor do they meet If-Match (§13.1.1), though the package lets them.
+  const { 'if-match': wanted } = headers
+  if (wanted !== undefined && wanted.trim() !== '*') headers['if-match'] = '"none"'
   // "The last 99 bytes" of a file of 10 are all 10 (RFC 9110 §14.1.2); the package would refuse.
   const suffix = /^ *bytes=-(\d+)$/.exec(headers.range ?? '')?.[1]
   if (suffix !== undefined && Number(suffix) > size && size > 0) headers.range = 'bytes=0-'
@@ -109,7 +115,7 @@ async function findFile(path: string, root: string): Promise<FoundFile | undefin
 }
 
 /** Parts with a name each, none of them hidden, nothing that any file system or decoder takes for a separator. */
-function isPlainPath(path: string): boolean {
+export function isPlainPath(path: string): boolean {
   if (/[\\\0]|%(?:00|2e|2f|5c)/i.test(path)) return false
   return path.split('/').every((part) => part !== '' && !part.startsWith('.'))
 }

@@ -239,6 +239,9 @@ describe('static', () => {
     await writeFile(join(root, 'index.html'), '<p>Home')
     await writeFile(join(root, 'css', 'a b.css'), 'p {}')
     await writeFile(join(root, '.env'), 'SECRET')
+    await mkdir(join(root, 'guide'))
+    await writeFile(join(root, 'guide', 'index.html'), '<p>Guide')
+    await writeFile(join(root, 't.txt'), 'text')
     app = await bootstrap(ShopModule, { ...quiet, static: { '/assets': root, '/shop': root } })
   })
   afterAll(async () => {
@@ -252,6 +255,8 @@ describe('static', () => {
     ['GET', '/assets/css/a%20b.css', 200, 'text/css; charset=utf-8', 'p {}'],
     ['HEAD', '/assets/css/a%20b.css', 200, 'text/css; charset=utf-8', ''],
     ['GET', '/shop', 200, 'text/html; charset=utf-8', '<p>Home'],
+    ['GET', '/assets/guide/', 200, 'text/html; charset=utf-8', '<p>Guide'],
+    ['GET', '/assets/t.txt', 200, 'text/plain; charset=utf-8', 'text'],
     ['GET', '/shop/now', 200, 'application/json; charset=utf-8', '{"now":7}'],
   ])('static: %s %s is %d', async (method, url, status, type, body) => {
     const answer = await app.inject({ method, url })
@@ -265,6 +270,9 @@ describe('static', () => {
   it.each([
     ['GET', '/assets/none.css', 404],
     ['GET', '/assets/css', 404],
+    ['GET', '/assets/css/', 404],
+    ['GET', '/assets/t.txt/', 404],
+    ['GET', '/assets/guide/index.html/', 404],
     ['GET', '/assets/.env', 404],
     ['GET', '/assets/..%2f..%2fetc/passwd', 404],
     ['GET', '/assets/../../etc/passwd', 404],
@@ -274,6 +282,11 @@ describe('static', () => {
   ])('static: %s %s is %d', async (method, url, status) => {
     const answer = await app.inject({ method, url })
     expect([answer.status, answer.json()]).toEqual([status, { error: expect.any(String) }])
+  })
+
+  it('static: a folder with a page leads to its path with a slash', async () => {
+    const answer = await app.inject('/assets/guide?x=1')
+    expect([answer.status, answer.headers['location']]).toEqual([301, '/assets/guide/?x=1'])
   })
 
   it('static: a path that is none is refused at bootstrap', async () => {

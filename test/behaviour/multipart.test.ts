@@ -103,6 +103,8 @@ describe('Requests, multipart', () => {
   it.each([
     'multipart/form-data',
     'multipart/form-data; boundary=""',
+    'multipart/form-data; boundary=',
+    'multipart/form-data; boundary',
     'multipart/form-data; boundary="a\u00e4"',
   ])('Requests, multipart: %s has no valid boundary and is 400', async (contentType) => {
     expectError(await post(app, photo, '/form', contentType), 400, /no valid boundary/)

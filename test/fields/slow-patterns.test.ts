@@ -1,24 +1,38 @@
 import { describe, expect, it } from '@jest/globals'
-import { Matches } from 'class-validator'
+import { Matches, MaxLength } from 'class-validator'
+import { compileInput } from '../../src/fields/compile-input.js'
 import { Field } from '../../src/fields/field.js'
+import { patternCost } from '../../src/fields/pattern-cost.js'
 import { readShape } from '../../src/fields/shape.js'
 import { findSlowPatterns } from '../../src/fields/slow-patterns.js'
 
 class Patterned {
-  @Field('string', { pattern: /^(a+)+$/ }) slow!: string
-  @Field('string', { pattern: '^[a-z]+$' }) quick!: string
-  @Matches(/(x*)*y/) matched!: string
+  @Field('string', { maxLength: 10, pattern: /^(a+)+$/ }) slow!: string
+  @Field('string', { maxLength: 10, pattern: '^[a-z]+$' }) quick!: string
+  @Matches(/(x*)*y/) @MaxLength(5) matched!: string
   @Field('string') none!: string
+  @Field('string', { pattern: /^[a-z]+$/ }) unbounded!: string
+  @Field('string', { pattern: /^[a-z]+[a-z]+$/, maxLength: 300 }) short!: string
+  @Field('string', { pattern: /^[a-z]+[a-z]+$/, maxLength: 301 }) long!: string
 }
 
 describe('findSlowPatterns', () => {
-  it('warns of nested repetition, naming class, field and remedy', () => {
+  it('warns of patterns that can be slow and of those without an end, naming class, field and remedy', () => {
     expect(findSlowPatterns([readShape(Patterned)])).toEqual([
       {
         code: 'FIELD_PATTERN_SLOW',
         message: 'Patterned.slow: pattern /^(a+)+$/ can take very long on hostile text.',
         remedy: 'Do not repeat what already repeats, and set a maxLength.',
       },
+      {
+        code: 'FIELD_PATTERN_UNBOUNDED',
+        message: 'Patterned.unbounded: pattern /^[a-z]+$/ is matched against text of any length.',
+        remedy: 'Set a maxLength beside it.',
+      },
+      expect.objectContaining({
+        code: 'FIELD_PATTERN_SLOW',
+        message: expect.stringContaining('Patterned.long'),
+      }),
       expect.objectContaining({ message: expect.stringContaining('Patterned.matched') }),
     ])
   })
@@ -28,10 +42,87 @@ describe('findSlowPatterns', () => {
       @Field(() => Patterned) inner!: Patterned
       @Field(() => Outer, { list: true }) outer!: Outer[]
     }
-    expect(findSlowPatterns([readShape(Outer), readShape(Patterned)])).toHaveLength(2)
+    expect(findSlowPatterns([readShape(Outer), readShape(Patterned)])).toHaveLength(4)
   })
 
   it('has nothing to say of a class without patterns', () => {
     expect(findSlowPatterns([readShape(class None {})])).toEqual([])
+  })
+
+  it('is no matter of text that is too long: the pattern is not asked', () => {
+    const check = compileInput(readShape(Patterned))
+    const value = { quick: 'a', none: '', unbounded: 'a', short: 'ab', long: 'ab' }
+    const hostile = `${'a'.repeat(50)}!`
+    const fails = (input: object): unknown => {
+      try {
+        return check(input)
+      } catch (error) {
+        return (error as { errors: { code: string }[] }).errors.map(({ code }) => code)
+      }
+    }
+    expect(fails({ ...value, slow: hostile, matched: 'x'.repeat(50) })).toEqual([
+      'maxLength',
+      'maxLength',
+    ])
+  })
+})
+
+describe('patternCost', () => {
+  it.each<[string, RegExp[]]>([
+    [
+      'exponential',
+      [
+        /^(a|a)*$/,
+        /^(a+)+$/,
+        /(x*)*y/,
+        /^(\w+\s?)*$/,
+        /^(a|ab|b)*$/,
+        /^(a|A)*$/i,
+        /^(a?b?)*$/,
+        /^([a-z]{1,50}){1,50}$/,
+        /^(?=(a+)+$)a/,
+        /^(x|y|[xy])+z/,
+        /^([中]|中)+$/,
+        /^(\p{L}|ä)*$/u,
+      ],
+    ],
+    [
+      'polynomial',
+      [
+        /^\s*a?\s*b?\s*$/,
+        /^[^@\s]+@[^@\s]+\.[^@\s]+$/,
+        /a*a*$/,
+        /^.*foo.*bar$/,
+        /\d+$/,
+        /^\s+|\s+$/,
+        /^(.*)\1$/,
+      ],
+    ],
+    [
+      'linear',
+      [
+        /^[a-z]+$/,
+        /^[a-z0-9]+(-[a-z0-9]+)*$/,
+        /^\d{4}-\d{2}-\d{2}$/,
+        /^(?:[a-z]+\.)+[a-z]{2,}$/,
+        /^[\w.+-]+@[\w-]+\.[\w.-]+$/,
+        /foo/,
+        /^(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{8,}$/,
+        /^\P{Cc}*$/u,
+        /^(?<year>\d+)-\k<year>$/,
+        /^[a-z]{1,50}[a-z0-9]{1,50}$/,
+        /^(a+)+/,
+        /^\d{1,3}(,\d{3})*(\.\d+)?$/,
+        new RegExp('^[\\p{L}--[a-z]]+$', 'v'),
+      ],
+    ],
+  ])('is %s', (cost, patterns) => {
+    expect(patterns.map((pattern) => [pattern, patternCost(pattern)])).toEqual(
+      patterns.map((pattern) => [pattern, cost]),
+    )
+  })
+
+  it('is unknown of a pattern with very many places', () => {
+    expect(patternCost(new RegExp(`^(${'[ab]c'.repeat(300)})*$`))).toBe('unknown')
   })
 })

@@ -23,9 +23,13 @@ import { UploadFolder } from './upload-folder.js'
 export function readBoundary({ parameters }: MediaType): string {
   const { boundary } = parameters
   if (boundary === undefined || !/^[0-9A-Za-z'()+_,\-./:=? ]{1,200}$/.test(boundary)) {
-    throw malformed('The Content-Type has no valid boundary.')
+    throw noBoundary()
   }
   return boundary
+}
+
+export function noBoundary(): HttpError {
+  return malformed('The Content-Type has no valid boundary.')
 }
 
 /** @throws {HttpError} 400, 413, 431, whatever `plan.beforeFirstFile` throws; no file is left then */

@@ -6,7 +6,7 @@ import { announcedLength, collect } from './collect.js'
 import { takeFormToken } from './form-token.js'
 import { readJson } from './json.js'
 import { readMediaType, type MediaType } from './media-type.js'
-import { readBoundary, readMultipart } from './multipart.js'
+import { noBoundary, readBoundary, readMultipart } from './multipart.js'
 import { readRaw } from './raw.js'
 import { readText } from './text.js'
 import { readUrlencoded } from './urlencoded.js'
@@ -52,7 +52,10 @@ export function readBody(request: ServerRequest, plan: BodyPlan): Promise<void> 
 async function readByType(request: ServerRequest, plan: BodyPlan): Promise<void> {
   const { headers } = request.incoming
   refuseEncoded(headers['content-encoding'])
-  const type = readMediaType(headers['content-type'] ?? '')
+  const named = headers['content-type'] ?? ''
+  const type = readMediaType(named)
+  // `boundary=` with nothing behind it is no media type at all, and no reason to hand the body on as bytes.
+  if (type === undefined && /^[\t ]*multipart\/form-data\b/i.test(named)) throw noBoundary()
   const reader = type && readerOf(type)
   if (type !== undefined && reader !== undefined) {
     refuseOtherCharset(type)

@@ -1,0 +1,148 @@
+/**
+ * How long a text can keep a regular expression busy. It backtracks over every way in which it can read the text: where a
+ * loop can be gone through in two ways that is exponential, where two loops can share a text it is a power of its length.
+ * Source: Weideman and others, "Turning evil regexes harmless"; OWASP, Regular expression Denial of Service.
+ */
+import { toAutomata, type Automaton } from './pattern-positions.js'
+
+/** `unknown`: too large to tell. */
+export type PatternCost = 'linear' | 'polynomial' | 'exponential' | 'unknown'
+
+/** Steps of the search before it gives up. */
+const patience = 300_000
+
+/** @throws {SyntaxError} when it is no pattern */
+export function patternCost(pattern: RegExp): PatternCost {
+  try {
+    const search = new Search()
+    if (toAutomata(pattern, true).some((automaton) => search.isExponential(automaton)))
+      return 'exponential'
+    const isPolynomial = toAutomata(pattern, false).some((one) => search.isPolynomial(one))
+    return isPolynomial ? 'polynomial' : 'linear'
+  } catch (error) {
+    if (error instanceof RangeError) return 'unknown'
+    throw error
+  }
+}
+
+class Search {
+  #left = patience
+
+  /** A loop with two ways from a place to itself on one text, out of which the match may still fail. */
+  isExponential(automaton: Automaton): boolean {
+    return loopsOf(automaton).some((loop) => {
+      if (canEnd(automaton, loop)) return false
+      const [start] = loop
+      if (start === undefined) return false
+      for (const from of loop) {
+        for (const [to, ways] of automaton.follow[from] ?? []) {
+          if (ways > 1 && loop.has(to)) return true
+        }
+      }
+      return [...loop].some((place) => this.#splits(automaton, loop, place))
+    })
+  }
+
+  /** From (p, p) over two different places back to (p, p), both on one text. */
+  #splits(automaton: Automaton, loop: ReadonlySet<number>, start: number): boolean {
+    const size = automaton.takes.length
+    const steps = (pair: number): number[] => {
+      const [a, b] = [Math.floor(pair / size), pair % size]
+      const next: number[] = []
+      for (const x of within(automaton, a, loop)) {
+        for (const y of within(automaton, b, loop)) {
+          if (this.#agree(automaton, x, y)) next.push(x * size + y)
+        }
+      }
+      return next
+    }
+    const first = start * size + start
+    const reached = reach(first, steps)
+    for (const pair of reached) {
+      const isSplit = Math.floor(pair / size) !== pair % size
+      if (isSplit && reach(pair, steps).has(first)) return true
+    }
+    return false
+  }
+
+  /** Loops p and q with one text that leads from p to p, from p to q and from q to q. */
+  isPolynomial(automaton: Automaton): boolean {
+    const loops = loopsOf(automaton)
+    return loops.some((first) =>
+      loops.some((second) => {
+        if (canEnd(automaton, second)) return false
+        return [...first].some((p) =>
+          [...second].some((q) => p !== q && this.#shares(automaton, { first, second, p, q })),
+        )
+      }),
+    )
+  }
+
+  #shares(automaton: Automaton, { first, second, p, q }: Shared): boolean {
+    const size = automaton.takes.length
+    const steps = (triple: number): number[] => {
+      const a = Math.floor(triple / size / size)
+      const b = Math.floor(triple / size) % size
+      const next: number[] = []
+      for (const x of within(automaton, a, first)) {
+        for (const z of within(automaton, triple % size, second)) {
+          if (!this.#agree(automaton, x, z)) continue
+          for (const y of automaton.follow[b]?.keys() ?? []) {
+            const common = (automaton.takes[x] ?? 0n) & (automaton.takes[y] ?? 0n)
+            if (((automaton.takes[z] ?? 0n) & common) !== 0n) next.push((x * size + y) * size + z)
+          }
+        }
+      }
+      return next
+    }
+    return reach((p * size + p) * size + q, steps).has((p * size + q) * size + q)
+  }
+
+  #agree({ takes }: Automaton, x: number, y: number): boolean {
+    if (this.#left-- <= 0) throw new RangeError('The pattern is too large to tell.')
+    return ((takes[x] ?? 0n) & (takes[y] ?? 0n)) !== 0n
+  }
+}
+
+interface Shared {
+  readonly first: ReadonlySet<number>
+  readonly second: ReadonlySet<number>
+  readonly p: number
+  readonly q: number
+}
+
+/** A match that may end in the loop takes the first way it finds, and looks at no other. */
+function canEnd({ last }: Automaton, loop: ReadonlySet<number>): boolean {
+  return [...loop].some((place) => last.has(place))
+}
+
+function within({ follow }: Automaton, place: number, loop: ReadonlySet<number>): number[] {
+  return [...(follow[place]?.keys() ?? [])].filter((next) => loop.has(next))
+}
+
+function reach(start: number, steps: (from: number) => readonly number[]): Set<number> {
+  const reached = new Set<number>()
+  const waiting = [start]
+  for (let from = waiting.pop(); from !== undefined; from = waiting.pop()) {
+    for (const next of steps(from)) {
+      if (reached.has(next)) continue
+      reached.add(next)
+      waiting.push(next)
+    }
+  }
+  return reached
+}
+
+/** The sets of places that lead to each other, those without a way back left out. */
+function loopsOf({ follow }: Automaton): ReadonlySet<number>[] {
+  const behind = follow.map((_, place) => reach(place, (from) => [...(follow[from]?.keys() ?? [])]))
+  const loops: Set<number>[] = []
+  const seen = new Set<number>()
+  for (const [place, ahead] of behind.entries()) {
+    if (seen.has(place) || !ahead.has(place)) continue
+    const loop = new Set([...ahead].filter((other) => behind[other]?.has(place)))
+    for (const other of loop) seen.add(other)
+    loops.push(loop)
+  }
+  return loops
+}

@@ -1,0 +1,186 @@
+/**
+ * A regular expression as an automaton: its places for a character, and which of them may follow which, in how many ways.
+ * Source: Glushkov, "The abstract theory of automata"; Weideman and others, "Turning evil regexes harmless".
+ */
+import { createRequire } from 'node:module'
+import type { AST } from '@eslint-community/regexpp'
+
+/** Characters that stand for all: those of ASCII, some beyond that classes tell apart, and those of the pattern itself. */
+function samplesOf(source: string): readonly string[] {
+  const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
+  return [...new Set([...ascii, ...Array.from('Äß٣中😀\u00a0\u2028'), ...Array.from(source)])]
+}
+
+export interface Automaton {
+  /** For each place the samples that it takes, a bit each. */
+  readonly takes: readonly bigint[]
+  /** For each place those behind it, with the number of ways that lead there: 1, or 2 for more. */
+  readonly follow: readonly ReadonlyMap<number, number>[]
+  /** Places at which the whole may end. */
+  readonly last: ReadonlySet<number>
+}
+
+/** How much of a pattern is looked at; beyond, nobody can tell. */
+export const mostPlaces = 400
+
+/** What a repetition with an upper end stands for: so many copies, or from `most` on what `asLoops` says. */
+const most = 10
+
+interface Part {
+  readonly nullable: boolean
+  readonly first: readonly number[]
+  readonly last: readonly number[]
+}
+
+const nothing: Part = { nullable: true, first: [], last: [] }
+
+/** @throws {SyntaxError} when it is no pattern, {RangeError} when it has too many places */
+export function toAutomata(pattern: RegExp, asLoops: boolean): Automaton[] {
+  const { RegExpParser } = createRequire(import.meta.url)(
+    '@eslint-community/regexpp',
+  ) as typeof import('@eslint-community/regexpp')
+  const { source, flags, unicode } = pattern
+  const unicodeSets = flags.includes('v')
+  const tree = new RegExpParser().parsePattern(source, 0, source.length, { unicode, unicodeSets })
+  const automata: Automaton[] = []
+  const waiting: { alternatives: readonly AST.Alternative[]; floats: boolean }[] = [
+    { alternatives: tree.alternatives, floats: !isAnchored(tree.alternatives, pattern) },
+  ]
+  for (const { alternatives, floats } of waiting) {
+    const builder = new Builder(pattern, asLoops, (inner) => {
+      waiting.push({ alternatives: inner, floats: false })
+    })
+    automata.push(builder.build(alternatives, floats))
+  }
+  return automata
+}
+
+function isAnchored(alternatives: readonly AST.Alternative[], { multiline }: RegExp): boolean {
+  if (multiline) return false
+  return alternatives.every(({ elements: [first] }) => {
+    return first?.type === 'Assertion' && first.kind === 'start'
+  })
+}
+
+class Builder {
+  readonly #flags: string
+  readonly #asLoops: boolean
+  readonly #look: (alternatives: readonly AST.Alternative[]) => void
+  readonly #takes: bigint[] = []
+  readonly #follow: Map<number, number>[] = []
+  readonly #known = new Map<string, bigint>()
+  readonly #samples: readonly string[]
+  readonly #everything: bigint
+  /** The end of the text, which no other place takes. */
+  readonly #end: bigint
+
+  constructor(
+    { flags, source }: RegExp,
+    asLoops: boolean,
+    look: (alternatives: readonly AST.Alternative[]) => void,
+  ) {
+    this.#flags = flags.replace(/[gydm]/g, '')
+    this.#samples = samplesOf(source)
+    this.#end = 1n << BigInt(this.#samples.length)
+    this.#everything = this.#end - 1n
+    this.#asLoops = asLoops
+    this.#look = look
+  }
+
+  /** @param floats a match may begin anywhere, as if there was `[^]*` before */
+  build(alternatives: readonly AST.Alternative[], floats: boolean): Automaton {
+    const rest = this.#either(alternatives)
+    const whole = floats ? this.#join(this.#repeat(this.#place(this.#everything)), rest) : rest
+    return { takes: this.#takes, follow: this.#follow, last: new Set(whole.last) }
+  }
+
+  #either(alternatives: readonly AST.Alternative[]): Part {
+    const parts = alternatives.map(({ elements }) =>
+      elements.reduce<Part>((before, element) => this.#join(before, this.#part(element)), nothing),
+    )
+    return {
+      nullable: parts.some(({ nullable }) => nullable),
+      first: parts.flatMap(({ first }) => first),
+      last: parts.flatMap(({ last }) => last),
+    }
+  }
+
+  #part(element: AST.Element): Part {
+    switch (element.type) {
+      case 'Character':
+      case 'CharacterClass':
+      case 'CharacterSet':
+      case 'ExpressionCharacterClass':
+        return this.#place(this.#taken(element.raw))
+      case 'Group':
+      case 'CapturingGroup':
+        return this.#either(element.alternatives)
+      case 'Quantifier':
+        return this.#quantified(element)
+      case 'Backreference':
+        return this.#repeat(this.#place(this.#everything))
+      case 'Assertion':
+        if (element.kind === 'end') return this.#place(this.#end)
+        if ('alternatives' in element) this.#look(element.alternatives)
+        return nothing
+    }
+  }
+
+  #quantified({ min, max, element }: AST.Quantifier): Part {
+    const isEndless = max === Infinity || (max >= most && this.#asLoops)
+    const copy = (): Part => this.#part(element)
+    let whole = nothing
+    for (let count = 0; count < Math.min(min, isEndless ? 1 : most); count++) {
+      whole = this.#join(whole, isEndless ? this.#repeat(copy(), false) : copy())
+    }
+    if (isEndless) return min === 0 ? this.#repeat(copy()) : whole
+    for (let count = min; count < Math.min(max, most); count++) {
+      whole = this.#join(whole, { ...copy(), nullable: true })
+    }
+    return whole
+  }
+
+  #place(takes: bigint): Part {
+    const place = this.#takes.push(takes) - 1
+    if (place >= mostPlaces) throw new RangeError('The pattern has too many places.')
+    this.#follow.push(new Map())
+    return { nullable: false, first: [place], last: [place] }
+  }
+
+  #join(before: Part, after: Part): Part {
+    this.#connect(before, after)
+    return {
+      nullable: before.nullable && after.nullable,
+      first: before.nullable ? [...before.first, ...after.first] : before.first,
+      last: after.nullable ? [...before.last, ...after.last] : after.last,
+    }
+  }
+
+  #repeat(part: Part, nullable = true): Part {
+    this.#connect(part, part)
+    return { ...part, nullable: nullable || part.nullable }
+  }
+
+  #connect({ last }: Part, { first }: Part): void {
+    for (const from of last) {
+      const follow = this.#follow[from]
+      for (const to of first) follow?.set(to, Math.min(2, (follow.get(to) ?? 0) + 1))
+    }
+  }
+
+  /** By asking the engine itself, so that flags and properties mean what they do there. */
+  #taken(raw: string): bigint {
+    let taken = this.#known.get(raw)
+    if (taken === undefined) {
+      const one = new RegExp(`^(?:${raw})$`, this.#flags)
+      taken = 0n
+      for (const [index, sample] of this.#samples.entries()) {
+        if (one.test(sample)) taken |= 1n << BigInt(index)
+      }
+      // A character that is no sample is taken by itself alone, as far as samples can tell.
+      if (taken === 0n) taken = 1n << BigInt(this.#samples.length + 1 + this.#known.size)
+      this.#known.set(raw, taken)
+    }
+    return taken
+  }
+}
