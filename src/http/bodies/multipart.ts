@@ -193,8 +193,17 @@ function tooMany(what: string, limit: number): HttpError {
 
 /** formidable's own errors are about the body, with statuses that blame the server (501); ours and the system's stay. */
 function toClientError(failure: unknown): unknown {
+  if (isDiskFull(failure)) {
+    const headers = { 'Retry-After': '10' }
+    return new HttpError(503, 'There is no room for the files.', { headers, cause: failure })
+  }
   const isFormidable = failure instanceof Error && 'httpCode' in failure
   return isFormidable ? malformed('The multipart body is malformed.', failure) : failure
+}
+
+function isDiskFull(failure: unknown): boolean {
+  const { code } = (failure ?? {}) as { readonly code?: unknown }
+  return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
 function toFiles(received: readonly Received[]): UploadedFiles {

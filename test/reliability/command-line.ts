@@ -1,0 +1,24 @@
+/** Reads `--seconds 60`, `--requests 1000000` and `--seed 7`, and says what a run has done. */
+
+/** @returns the number behind `--name`, or what is taken without it */
+export function numberOf(name: string, otherwise: number): number {
+  const place = process.argv.indexOf(`--${name}`)
+  const given = place === -1 ? otherwise : Number(process.argv[place + 1])
+  if (!Number.isFinite(given) || given < 0) throw new Error(`--${name} needs a number.`)
+  return given
+}
+
+/** The same numbers for the same seed (mulberry32), from 0 up to 1. */
+export function createRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export function say(facts: Readonly<Record<string, unknown>>): void {
+  console.log(JSON.stringify(facts))
+}
