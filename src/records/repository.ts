@@ -4,9 +4,8 @@ import type { TableCodec } from './model/codec.js'
 import { type Later, after, attempt, promise } from '../core/later.js'
 import type { Row } from './engines/engine.js'
 import { deleteRow } from './statements/delete-row.js'
-import { FilterReader } from './filters/filter.js'
 import { invalid } from './filters/invalid.js'
-import type { Where } from './filters/filter-types.js'
+import type { OrderBy, Where } from './filters/filter-types.js'
 import { insertMany, type InsertManyOptions } from './statements/insert-many.js'
 import { toKey } from './model/key.js'
 import { link } from './statements/link.js'
@@ -18,8 +17,11 @@ import {
   type ListOptions,
 } from './filters/list-options.js'
 import { readOrder } from './filters/order.js'
+import { writeCursor } from './filters/cursor.js'
 import { createRelationLoader } from './statements/load-relations.js'
-import type { Selection, TablePlans } from './statements/plans.js'
+import type { TablePlans } from './statements/plans.js'
+import { RowCounts } from './statements/row-counts.js'
+import { selectRows } from './statements/select-rows.js'
 import { findReferrer } from './statements/find-referrer.js'
 import type { Source } from './statements/source.js'
 import { staysWithin, type RowsWithin } from './statements/rows-within.js'
@@ -66,9 +68,9 @@ export class Repository<T extends object = object> {
     return promise(() => {
       const { limit, offset, view } = options
       checkOptions(options)
-      const { selection, values } = this.#select(options)
       const order = readOrder(this.table, options.orderBy, view !== undefined)
       view?.order(this.table, order)
+      const { selection, values } = selectRows(this.table, this.#source.context, options, order)
       if (limit !== undefined) values.push(readCount('limit', limit))
       if (offset !== undefined) values.push(readCount('offset', offset))
       const plan = this.#plans.list(selection, order, limit !== undefined, offset !== undefined)
@@ -81,13 +83,29 @@ export class Repository<T extends object = object> {
     })
   }
 
+  /**
+   * The place of a row in an order, for `list({ after })` and for pages of GraphQL and `crud`: they go on behind it whether
+   * or not the row is still there.
+   */
+  cursorOf(row: T, orderBy?: OrderBy<T>): string {
+    return writeCursor(readOrder(this.table, orderBy, false), row as Record<string, unknown>)
+  }
+
+  /** Counts that do not look at every row. */
+  get counts(): RowCounts<T> {
+    return new RowCounts(this.table, this.#source)
+  }
+
   /** The number of rows that a filter finds. Default: of all living ones. */
   count(
     where?: Where<T>,
     options: Pick<ListOptions<T>, 'withDeleted' | 'view'> = {},
   ): Promise<number> {
     return promise(() => {
-      const { selection, values } = this.#select({ ...options, where })
+      const { selection, values } = selectRows(this.table, this.#source.context, {
+        ...options,
+        where,
+      })
       const plan = this.#plans.count(selection)
       return after(this.#rows(plan, values, 'read'), ([row]) => Number(row?.[0]))
     })
@@ -204,19 +222,6 @@ export class Repository<T extends object = object> {
     return link(this.table, this.#source, { id, relation, ids, removes: true })
   }
 
-  #select(options: ListOptions<T>): { selection: Selection; values: unknown[] } {
-    const { where, withDeleted = false, view } = options
-    if (where === undefined && view === undefined) {
-      return { selection: withDeleted ? deletedToo : all, values: [] }
-    }
-    const values: unknown[] = []
-    const reader = new FilterReader(this.#source.context, view !== undefined, values)
-    const asked = where === undefined ? undefined : reader.read(this.table, where)
-    const condition = view === undefined ? asked : view.bind(this.table, asked, reader)
-    const selection = { condition, key: reader.key, count: values.length, withDeleted }
-    return { selection, values }
-  }
-
   #rows(
     plan: Plan,
     values: readonly unknown[],
@@ -280,6 +285,3 @@ export class Repository<T extends object = object> {
     return record
   }
 }
-
-const all: Selection = { condition: undefined, key: '', count: 0, withDeleted: false }
-const deletedToo: Selection = { ...all, withDeleted: true }

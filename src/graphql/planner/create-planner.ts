@@ -4,7 +4,7 @@
  */
 import { toKey } from '../../records/model/key.js'
 import type { Planner, PlanRequest, RootPlan } from '../planner-contract.js'
-import { behindCursor } from '../records/cursor.js'
+import { behindCursor } from '../../records/filters/cursor.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
 import { joined } from '../../records/policy/client-view.js'
 import { keyCondition } from '../records/read-rows.js'

@@ -85,7 +85,7 @@ export class StatementWriter {
   count(table: Table, condition: Condition | undefined): Fragment {
     const { sql } = this.filters
     const alias = this.alias()
-    return sql`select count(*) from ${this.#table(table, alias)}${this.#tests('where', table, condition, alias)}`
+    return sql`select count(*) from ${this.#table(table, alias)}${this.#tests('where', table, condition, alias, true)}`
   }
 
   /**
@@ -193,10 +193,15 @@ export class StatementWriter {
     { deletedAt }: Table,
     condition: Condition | undefined,
     alias: string,
+    looksAtAll = false,
   ): Fragment {
-    const { sql } = this.filters
+    const { filters } = this
+    const { sql } = filters
+    const written =
+      condition &&
+      (looksAtAll ? filters.writeForAll(condition, alias) : filters.write(condition, alias))
     const tests = [
-      ...(condition === undefined ? [] : [this.filters.write(condition, alias)]),
+      ...(written === undefined ? [] : [written]),
       ...(deletedAt === undefined ? [] : [sql`${this.filters.ref(alias, deletedAt)} is null`]),
     ]
     return tests.length === 0 ? sql`` : sql` ${sql.raw(word)} ${sql.join(tests, sql` and `)}`

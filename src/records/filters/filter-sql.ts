@@ -14,6 +14,7 @@ export class FilterWriter {
   readonly #sql: Sql
   readonly #dialect: Dialect
   #aliases = 0
+  #looksAtAll = false
 
   constructor(sql: Sql, dialect: Dialect) {
     this.#sql = sql
@@ -31,6 +32,9 @@ export class FilterWriter {
       case 'any':
         return this.#writeGroup(condition, alias, isBelow)
       case 'not':
+        // An anti join; what is there or not is never unknown.
+        if (condition.part.kind === 'related')
+          return sql`not ${this.#writeThrough(condition.part, alias, isBelow)}`
         // Not `not (…)`: that is null where a comparison with null was, and finds neither side.
         return sql`(${this.write(condition.part, alias, isBelow)}) is not true`
       case 'null':
@@ -42,10 +46,32 @@ export class FilterWriter {
       case 'compare':
         return this.#writeCompare(condition, alias)
       case 'related':
-        return isBelow && condition.relation.kind !== 'belongsTo'
-          ? this.#writeAmong(condition.relation, condition.part, alias)
-          : this.#writeRelated(condition.relation, condition.part, alias)
+        return this.#writeThrough(condition, alias, isBelow)
     }
+  }
+
+  /**
+   * The same for a statement that looks at every row: SQLite finds each by a list of keys that it makes once, where it
+   * would begin to look anew for each row. PostgreSQL plans both alike.
+   */
+  writeForAll(condition: Condition, alias: string): Fragment {
+    const before = this.#looksAtAll
+    this.#looksAtAll = this.#dialect.name === 'sqlite'
+    const written = this.write(condition, alias)
+    this.#looksAtAll = before
+    return written
+  }
+
+  #writeThrough(
+    { relation, part }: Extract<Condition, { kind: 'related' }>,
+    alias: string,
+    isBelow: boolean,
+  ): Fragment {
+    if (relation.kind === 'belongsTo') return this.#writeRelated(relation, part, alias)
+    // Keys are never null: neither form is ever unknown.
+    return isBelow || this.#looksAtAll
+      ? this.#writeAmong(relation, part, alias)
+      : this.#writeRelated(relation, part, alias)
   }
 
   get sql(): Sql {
@@ -132,7 +158,7 @@ export class FilterWriter {
     const inner = this.write(part, other)
     const { tables, theirs } = this.#reach(relation, other)
     const living = this.#living(relation, other)
-    return sql`${this.ref(alias, relation.local)} in (select ${theirs} from ${tables} where ${inner}${living})`
+    return sql`${this.ref(alias, relation.local)} in (select ${theirs} from ${tables} where ${theirs} is not null and ${inner}${living})`
   }
 
   #newAlias(): string {

@@ -19,6 +19,8 @@ export interface ListOptions<T> extends FindOptions {
   limit?: number
   /** Rows to leave out first. Default 0. */
   offset?: number
+  /** Only rows behind this one in the order: what `cursorOf` gave for the last row of a page, with the same `orderBy`. */
+  after?: string
   /** Rows that were softly deleted too. Default false. */
   withDeleted?: boolean
   /** On whose behalf: what they may see and ask by. Default: the program's own, which sees everything. */
@@ -30,6 +32,7 @@ const listOptions: ReadonlySet<string> = new Set([
   'orderBy',
   'limit',
   'offset',
+  'after',
   'with',
   'withDeleted',
   'view',

@@ -5,7 +5,7 @@
  */
 import { type Later, after } from '../../core/later.js'
 import type { Database } from '../database.js'
-import type { Where } from '../filters/filter-types.js'
+import type { OrderBy, Where } from '../filters/filter-types.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import type { Repository } from '../repository.js'
@@ -46,6 +46,21 @@ export class ClientRecords<T extends object> {
   /** @throws {HttpError} as `list` */
   count(where?: Where<T>): Promise<number> {
     return this.#records.count(where, { view: this.#writer.view })
+  }
+
+  /** Counted no further than `most`; undefined where there are more. */
+  countUpTo(most: number, where?: Where<T>): Promise<number | undefined> {
+    return this.#records.counts.upTo(most, { where, view: this.#writer.view })
+  }
+
+  /** Roughly. */
+  estimate(where?: Where<T>): Promise<number> {
+    return this.#records.counts.roughly({ where, view: this.#writer.view })
+  }
+
+  /** The place of a row in the order of a list. */
+  cursorOf(row: T, orderBy?: OrderBy<T>): string {
+    return this.#records.cursorOf(row, orderBy)
   }
 
   /** @throws {HttpError} 403 where the new row would not be theirs; nothing is written then */

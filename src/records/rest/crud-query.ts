@@ -16,6 +16,10 @@ export interface CrudQuery {
   readonly orderBy: Record<string, 'asc' | 'desc'>[]
   readonly limit: number
   readonly offset: number
+  /** The cursor behind which the list begins. */
+  readonly after: string | undefined
+  /** How the total is told; undefined: exactly up to a number, roughly beyond it. */
+  readonly count: 'exact' | 'estimate' | 'none' | undefined
 }
 
 /** Rows of a list when nothing is said, and at most. */
@@ -26,7 +30,7 @@ export const largestLimit = 1000
 export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
   const conditions: Record<string, unknown>[] = []
   for (const name of Object.keys(query)) {
-    if (pageNames.has(name)) continue
+    if (pageNames.has(name) && !isShadowed(table, name)) continue
     const condition = readCondition(table, name, query)
     if (condition !== undefined) conditions.push(condition)
   }
@@ -35,10 +39,27 @@ export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
     orderBy: readOrderBy(query.orderBy),
     limit: readCount('limit', query.limit, defaultLimit, largestLimit),
     offset: readCount('offset', query.offset, 0, Number.MAX_SAFE_INTEGER),
+    after: isShadowed(table, 'after') ? undefined : readOnce('after', query.after),
+    count: isShadowed(table, 'count') ? undefined : readCounting(query.count),
   }
 }
 
-const pageNames: ReadonlySet<string> = new Set(['limit', 'offset', 'orderBy'])
+const pageNames: ReadonlySet<string> = new Set(['limit', 'offset', 'orderBy', 'after', 'count'])
+
+/** Fields of these names are filtered by, as ever. */
+function isShadowed(table: Table, name: string): boolean {
+  return (name === 'after' || name === 'count') && table.byProperty.has(name)
+}
+
+function readOnce(name: string, text: string | string[] | undefined): string | undefined {
+  if (text === undefined || typeof text === 'string') return text
+  throw invalid(name, 'type', 'must be given once')
+}
+
+function readCounting(text: string | string[] | undefined): CrudQuery['count'] {
+  if (text === undefined || text === 'exact' || text === 'estimate' || text === 'none') return text
+  throw invalid('count', 'oneOf', 'must be one of exact, estimate, none')
+}
 
 function readCount(
   name: string,

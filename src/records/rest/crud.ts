@@ -25,7 +25,8 @@ import { docNote } from '../../openapi/doc.js'
 import { anonymous, requestCaller } from '../policy/caller.js'
 import { ClientRecords } from '../policy/client-records.js'
 import { policyOf, reportPolicy } from '../policy/record-policy.js'
-import { readCrudQuery, type CrudQuery } from './crud-query.js'
+import { readCrudQuery } from './crud-query.js'
+import { listRows } from './crud-list.js'
 import { checkCost, defaultCost } from '../budget/check-cost.js'
 import type { Database } from '../database.js'
 import { type Later, after } from '../../core/later.js'
@@ -57,7 +58,7 @@ export interface CrudOptions {
  * declares itself stay: the same method and path is not made again.
  *
  * ```
- * GET    /items?limit&offset&orderBy=-price,name&price.gte=5     list, the total in X-Total-Count
+ * GET    /items?limit&offset&orderBy=-price,name&price.gte=5     list, the total in X-Total-Count, the next page in Link
  * GET    /items/<id:int>                                         find, or 404
  * POST   /items                                                  create, 201
  * PATCH  /items/<id:int>, PUT /items/<id:int>                    update, or 404
@@ -169,8 +170,8 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       options: { args: ['query', ...reads], returns: [type] },
       run: (query: TextValues, request: HttpRequest) => {
         const asked = readCrudQuery(table, query)
-        checkCost(table, asked, database().sizes, most)
-        return list(records(request), asked)
+        checkCost(table, { ...asked, counts: asked.count === 'exact' }, database().sizes, most)
+        return listRows(records(request), asked, request)
       },
     },
     {
@@ -223,19 +224,6 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
   ]
 }
 
-async function list(
-  records: ClientRecords<object>,
-  { where, orderBy, limit, offset }: CrudQuery,
-): Promise<Reply> {
-  const order = orderBy.length === 0 ? undefined : orderBy
-  const found = await records.list({ where, orderBy: order, limit, offset })
-  const answer = reply(found).header('X-Total-Count', await records.count(where))
-  // Pages of other origins may read it: a line beside the one of the application.
-  answer.headers.push('Access-Control-Expose-Headers', 'X-Total-Count')
-  return answer
-}
-
-/** @returns the method's name */
 function addRoute(controller: Class, route: CrudRoute): string {
   const prototype = controller.prototype as Record<string, unknown>
   const name = route.method === 'PUT' ? 'replace' : route.operation

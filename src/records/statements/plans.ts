@@ -64,8 +64,33 @@ export class TablePlans {
   count(selection: Selection): Plan {
     return this.#kept.get(`c${selectionKey(selection)}`, () => {
       const { sql } = this.#builder
-      const where = this.#where(selection, this.#writer())
+      const where = this.#where(selection, this.#writer(), true)
       return this.#builder.compile(sql`select count(*) from ${this.#aliased('t')}${where}`, false)
+    })
+  }
+
+  /** Counts no further than a number of rows. Values: the selection's, then that number. */
+  countUpTo(selection: Selection): Plan {
+    return this.#kept.get(`m${selectionKey(selection)}`, () => {
+      const { sql } = this.#builder
+      const writer = this.#writer()
+      const where = this.#where(selection, writer, true)
+      const rows = sql`select 1 from ${this.#aliased('t')}${where}${writer.limit(selection.count)}`
+      return this.#builder.compile(sql`select count(*) from (${rows}) as c`, false)
+    })
+  }
+
+  /** Counts among the first and the last rows. Values: the selection's, then the number of each. */
+  sample(selection: Selection): Plan {
+    return this.#kept.get(`s${selectionKey(selection)}`, () => {
+      const { sql } = this.#builder
+      const writer = this.#writer()
+      const { name, key } = this.table
+      const end = (direction: string): Fragment =>
+        sql`select * from (select * from ${sql.table(name)} order by ${sql.ref(key.name)} ${sql.raw(direction)}${writer.limit(selection.count)}) as ${sql.id(direction)}`
+      const rows = sql`(${end('asc')} union all ${end('desc')}) as ${sql.id('t')}`
+      const where = this.#where(selection, writer)
+      return this.#builder.compile(sql`select count(*) from ${rows}${where}`, false)
     })
   }
 
@@ -213,11 +238,14 @@ export class TablePlans {
     return sql`${sql.ref(key.name)} = ${new Slot(slot)}${alive}`
   }
 
-  #where(selection: Selection, writer: FilterWriter): Fragment {
+  /** @param looksAtAll the statement stops at no limit */
+  #where(selection: Selection, writer: FilterWriter, looksAtAll = false): Fragment {
     const { sql } = this.#builder
     const { deletedAt } = this.table
     const parts: Fragment[] = []
-    if (selection.condition !== undefined) parts.push(writer.write(selection.condition, 't'))
+    const { condition } = selection
+    if (condition !== undefined)
+      parts.push(looksAtAll ? writer.writeForAll(condition, 't') : writer.write(condition, 't'))
     if (deletedAt !== undefined && !selection.withDeleted) {
       parts.push(sql`${sql.ref(`t.${deletedAt.name}`)} is null`)
     }

@@ -2,11 +2,11 @@
  * Cursors of pages: the values by which a row is sorted, its key last, as base64 of a JSON list. A page goes on behind
  * them whether or not the row is still there. Source: GraphQL Cursor Connections Specification, §4 and §5.
  */
-import type { Condition } from '../../records/filters/condition.js'
-import { invalid } from '../../records/filters/invalid.js'
-import type { ColumnCodec, TableCodec } from '../../records/model/codec.js'
-import type { Operator } from '../../records/filters/operators.js'
-import type { Order, OrderTerm } from '../../records/filters/order.js'
+import type { Condition } from './condition.js'
+import { invalid } from './invalid.js'
+import type { ColumnCodec, TableCodec } from '../model/codec.js'
+import type { Operator } from './operators.js'
+import type { Order, OrderTerm } from './order.js'
 
 /** A cursor belongs to an order: this is its first item. */
 export function cursorSignature(order: Order): string {
@@ -47,10 +47,16 @@ export function behindCursor(
     if (step.behind === undefined) return []
     return [{ kind: 'all', parts: [...steps.slice(0, index).map(({ same }) => same), step.behind] }]
   })
-  return { kind: 'any', parts }
+  const behind: Condition = { kind: 'any', parts }
+  const bound = steps[0]?.bound
+  return bound === undefined || steps.length === 1
+    ? behind
+    : { kind: 'all', parts: [bound, behind] }
 }
 
 interface Step {
+  /** No row behind lacks this: by it an index leads to the page, and the rows before it are not gone through. */
+  readonly bound: Condition | undefined
   readonly same: Condition
   /** `undefined` where nothing comes behind. */
   readonly behind: Condition | undefined
@@ -62,22 +68,24 @@ function toStep(term: OrderTerm, value: unknown, tableCodec: TableCodec, slots: 
   if (value === null) {
     if (!term.column.nullable) throw noCursor()
     const some: Condition = { kind: 'null', codec, isNull: false }
-    return {
-      same: { kind: 'null', codec, isNull: true },
-      behind: term.nullsFirst ? some : undefined,
-      isNull: true,
-    }
+    const same: Condition = { kind: 'null', codec, isNull: true }
+    return term.nullsFirst
+      ? { bound: undefined, same, behind: some, isNull: true }
+      : { bound: same, same, behind: undefined, isNull: true }
   }
   if (!codec.accepts(value)) throw noCursor()
   const slot = slots.values.push(codec.encode(value)) - 1
   const compare = (operator: Operator): Condition => ({ kind: 'compare', codec, operator, slot })
   const beyond = compare(term.descending ? 'lt' : 'gt')
   const nullsBehind = term.column.nullable && !term.nullsFirst
+  const orNull = (condition: Condition): Condition =>
+    nullsBehind
+      ? { kind: 'any', parts: [condition, { kind: 'null', codec, isNull: true }] }
+      : condition
   return {
+    bound: orNull(compare(term.descending ? 'lte' : 'gte')),
     same: compare('eq'),
-    behind: nullsBehind
-      ? { kind: 'any', parts: [beyond, { kind: 'null', codec, isNull: true }] }
-      : beyond,
+    behind: orNull(beyond),
     isNull: false,
   }
 }

@@ -1,0 +1,62 @@
+/** A page of a record's rows, with its total and the way to the next page. Source: decisions, Totals; RFC 8288. */
+import type { HttpRequest } from '../../http/request.js'
+import { reply, type Reply } from '../../http/reply.js'
+import type { ClientRecords } from '../policy/client-records.js'
+import type { CrudQuery } from './crud-query.js'
+
+/** Rows that are counted where nothing is said; the total of more is told roughly. */
+export const countedRows = 10_000
+
+/** Pages of other origins may read them: a line beside the one of the application. */
+const exposed = 'X-Total-Count, X-Total-Count-Estimate, Link'
+
+export async function listRows(
+  records: ClientRecords<object>,
+  asked: CrudQuery,
+  request: HttpRequest,
+): Promise<Reply> {
+  const { where, limit, offset, after } = asked
+  const orderBy = asked.orderBy.length === 0 ? undefined : asked.orderBy
+  const found = await records.list({
+    where,
+    orderBy,
+    // One more tells whether there is a next page.
+    limit: limit === 0 ? 0 : limit + 1,
+    offset,
+    ...(after === undefined ? {} : { after }),
+  })
+  const hasNext = found.length > limit
+  const rows = hasNext ? found.slice(0, limit) : found
+  const answer = reply(rows)
+  const total = await totalOf(records, asked)
+  if (total !== undefined) answer.header(...total)
+  const last = rows.at(-1)
+  if (hasNext && last !== undefined) {
+    const next = nextPage(request, records.cursorOf(last, orderBy))
+    answer.header('Link', `<${next}>; rel="next"`)
+  }
+  answer.headers.push('Access-Control-Expose-Headers', exposed)
+  return answer
+}
+
+async function totalOf(
+  records: ClientRecords<object>,
+  { where, count }: CrudQuery,
+): Promise<[name: string, value: number] | undefined> {
+  if (count === 'none') return undefined
+  if (count === 'exact') return ['X-Total-Count', await records.count(where)]
+  if (count === 'estimate') return ['X-Total-Count-Estimate', await records.estimate(where)]
+  const total = await records.countUpTo(countedRows, where)
+  if (total !== undefined) return ['X-Total-Count', total]
+  const estimate = await records.estimate(where)
+  return ['X-Total-Count-Estimate', Math.max(estimate, countedRows + 1)]
+}
+
+/** The same question, behind the last row of this page. */
+function nextPage({ url }: HttpRequest, cursor: string): string {
+  const [path = '', query = ''] = url.split(/\?(.*)/s)
+  const parameters = new URLSearchParams(query)
+  parameters.delete('offset')
+  parameters.set('after', cursor)
+  return `${path}?${parameters.toString()}`
+}

@@ -1,0 +1,59 @@
+/** Counts rows without looking at all of them: up to a number, or roughly. */
+import { type Later, after } from '../../core/later.js'
+import type { Row } from '../engines/engine.js'
+import type { ListOptions } from '../filters/list-options.js'
+import type { Table } from '../model/table.js'
+import { arrange, type Plan } from './builder.js'
+import { selectRows } from './select-rows.js'
+import type { Source } from './source.js'
+import { toClientError } from './write-faults.js'
+
+/** Rows at either end of a table by which its others are judged. */
+const sampled = 500
+
+type Counted<T> = Pick<ListOptions<T>, 'where' | 'withDeleted' | 'view'>
+
+export class RowCounts<T extends object> {
+  readonly #table: Table<T>
+  readonly #source: Source
+
+  constructor(table: Table<T>, source: Source) {
+    this.#table = table
+    this.#source = source
+  }
+
+  /** @returns `undefined` where there are more than `most` */
+  async upTo(most: number, options: Counted<T>): Promise<number | undefined> {
+    const { context } = this.#source
+    const { selection, values } = selectRows(this.#table, context, options)
+    const plan = context.plansOf(this.#table).countUpTo(selection)
+    const count = await this.#count(plan, [...values, most + 1])
+    return count > most ? undefined : count
+  }
+
+  /** Judged by a thousand rows, whatever there are, and by the database's own idea of the table's size. */
+  async roughly(options: Counted<T>): Promise<number> {
+    const { context } = this.#source
+    const { name, deletedAt } = this.#table
+    const rows = (await context.engine.tableSizes([name])).get(name) ?? 0
+    const { selection, values } = selectRows(this.#table, context, options)
+    if (rows <= 2 * sampled) {
+      return this.#count(context.plansOf(this.#table).count(selection), values)
+    }
+    if (selection.condition === undefined && deletedAt === undefined) return rows
+    const plan = context.plansOf(this.#table).sample(selection)
+    const found = await this.#count(plan, [...values, sampled])
+    return Math.round((found / (2 * sampled)) * rows)
+  }
+
+  async #count(plan: Plan, values: readonly unknown[]): Promise<number> {
+    try {
+      const counted: Later<readonly Row[]> = this.#source
+        .runner()
+        .rows(plan.statement, arrange(plan, values))
+      return await after(counted, ([row]) => Number(row?.[0]))
+    } catch (error) {
+      throw toClientError(error, this.#table, 'read')
+    }
+  }
+}
