@@ -68,8 +68,9 @@ export class FilterWriter {
     isBelow: boolean,
   ): Fragment {
     if (relation.kind === 'belongsTo') return this.#writeRelated(relation, part, alias)
-    // Keys are never null: neither form is ever unknown.
-    return isBelow || this.#looksAtAll
+    // Any row at all is found by one look into the index. Keys are never null: neither form is ever unknown.
+    const isAny = part.kind === 'all' && part.parts.length === 0
+    return isBelow || (this.#looksAtAll && !isAny)
       ? this.#writeAmong(relation, part, alias)
       : this.#writeRelated(relation, part, alias)
   }
