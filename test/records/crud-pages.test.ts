@@ -47,7 +47,7 @@ describe.each(engines)('pages of crud on %s', (_name, open) => {
   const get = async (url: string) => {
     const { status, headers, body } = await app.inject({ url })
     const rows = JSON.parse(body) as { id: number }[]
-    const link = headers.link as string | undefined
+    const link = headers.link
     return { status, headers, rows, next: /^<(.*)>; rel="next"$/.exec(link ?? '')?.[1] }
   }
 

@@ -9,7 +9,7 @@ import { HttpError } from '../../errors/http-error.js'
 import { loosen, partial } from '../../fields/derive.js'
 import type { TextValues } from '../../http/query.js'
 import type { HttpRequest } from '../../http/request.js'
-import { reply, type Reply } from '../../http/reply.js'
+import { reply } from '../../http/reply.js'
 import { resolveClass, type ClassReference } from '../../metadata/class-reference.js'
 import type { Class } from '../../metadata/note.js'
 import {
