@@ -105,7 +105,7 @@ describe.each(engines)('pages of crud on %s', (_name, open) => {
       expect(Number(roughly)).toBeGreaterThan(3_000)
       expect(Number(roughly)).toBeLessThan(40_000)
     }
-    const { headers } = await get('/products')
+    const { headers } = await get('/categories')
     expect(headers['access-control-expose-headers']).toContain('X-Total-Count-Estimate')
   })
 

@@ -7,9 +7,6 @@ import type { CrudQuery } from './crud-query.js'
 /** Rows that are counted where nothing is said; the total of more is told roughly. */
 export const countedRows = 10_000
 
-/** Pages of other origins may read them: a line beside the one of the application. */
-const exposed = 'X-Total-Count, X-Total-Count-Estimate, Link'
-
 export async function listRows(
   records: ClientRecords<object>,
   asked: CrudQuery,
@@ -29,13 +26,19 @@ export async function listRows(
   const rows = hasNext ? found.slice(0, limit) : found
   const answer = reply(rows)
   const total = await totalOf(records, asked)
-  if (total !== undefined) answer.header(...total)
+  const exposed: string[] = []
+  if (total !== undefined) {
+    answer.header(...total)
+    exposed.push(total[0])
+  }
   const last = rows.at(-1)
   if (hasNext && last !== undefined) {
     const next = nextPage(request, records.cursorOf(last, orderBy))
+    exposed.push('Link')
     answer.header('Link', `<${next}>; rel="next"`)
   }
-  answer.headers.push('Access-Control-Expose-Headers', exposed)
+  // Pages of other origins may read them: a line beside the one of the application.
+  if (exposed.length > 0) answer.headers.push('Access-Control-Expose-Headers', exposed.join(', '))
   return answer
 }
 

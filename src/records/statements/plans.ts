@@ -74,13 +74,12 @@ export class TablePlans {
     return this.#kept.get(`m${selectionKey(selection)}`, () => {
       const { sql } = this.#builder
       const writer = this.#writer()
-      const where = this.#where(selection, writer, true)
-      const rows = sql`select 1 from ${this.#aliased('t')}${where}${writer.limit(selection.count)}`
+      const rows = sql`select 1 from ${this.#aliased('t')}${this.#where(selection, writer, true)}${writer.limit(selection.count)}`
       return this.#builder.compile(sql`select count(*) from (${rows}) as c`, false)
     })
   }
 
-  /** Counts among the first and the last rows. Values: the selection's, then the number of each. */
+  /** Counts among the first and the last rows. Values: the selection's, then their number. */
   sample(selection: Selection): Plan {
     return this.#kept.get(`s${selectionKey(selection)}`, () => {
       const { sql } = this.#builder
@@ -89,8 +88,8 @@ export class TablePlans {
       const end = (direction: string): Fragment =>
         sql`select * from (select * from ${sql.table(name)} order by ${sql.ref(key.name)} ${sql.raw(direction)}${writer.limit(selection.count)}) as ${sql.id(direction)}`
       const rows = sql`(${end('asc')} union all ${end('desc')}) as ${sql.id('t')}`
-      const where = this.#where(selection, writer)
-      return this.#builder.compile(sql`select count(*) from ${rows}${where}`, false)
+      const found = sql`select count(*) from ${rows}${this.#where(selection, writer)}`
+      return this.#builder.compile(found, false)
     })
   }
 
