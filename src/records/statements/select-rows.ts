@@ -1,6 +1,7 @@
 /** Reads which rows a repository is asked for: a filter, what a view shows of them, and the place where a page begins. */
 import { behindCursor } from '../filters/cursor.js'
-import { FilterReader, type Condition } from '../filters/filter.js'
+import { FilterReader } from '../filters/filter.js'
+import type { Condition } from '../filters/condition.js'
 import type { ListOptions } from '../filters/list-options.js'
 import type { Order } from '../filters/order.js'
 import type { Table } from '../model/table.js'
