@@ -204,6 +204,7 @@ class NodeResponder implements Responder {
       outgoing.writeHead(status, head())
       outgoing.end()
     } else {
+      request.streams = true
       const writeHead = (): void => {
         outgoing.writeHead(status, head())
       }

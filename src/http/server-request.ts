@@ -70,6 +70,8 @@ export class ServerRequest implements HttpRequest {
   responseHeaders: string[] | undefined = undefined
   /** True once something has answered: whatever comes later is dropped. */
   answered = false
+  /** True once its answer is a stream, which may go on reading for it. */
+  streams = false
   /** True once the walk took too long for its route: what comes later must not be there. */
   late = false
   /** True once the steps behind the handler have begun: they run once, whoever comes second. */
@@ -109,6 +111,11 @@ export class ServerRequest implements HttpRequest {
   /** What is before every path of the application; `''` where nothing is. */
   get basePath(): string {
     return this.#settings.basePath ?? ''
+  }
+
+  /** Nobody waits for what is still read for it. */
+  get isOver(): boolean {
+    return this.answered && !this.streams
   }
 
   /** Path parameters by name, converted. */

@@ -56,8 +56,8 @@ export interface SchemaChangeOptions {
 
 /** A client's request, as far as its reads have to know it. */
 export interface ClientReading {
-  /** It has its answer: nobody waits any more. */
-  readonly answered?: boolean
+  /** Nobody waits any more: it has its whole answer. A stream goes on reading after its first byte. */
+  readonly isOver?: boolean
   /** Calls back once, when it was answered or its client has gone. */
   onFinished(end: () => void): void
 }

@@ -280,8 +280,8 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
 
   it('read a row once for all who see the same of it', async () => {
     const query = 'subscription { folderChanged { folder { name } } }'
-    const clients = await Promise.all([follow(query), follow(query), follow(query, 'ann')])
     const { statements } = await countStatements(database, async () => {
+      const clients = await Promise.all([follow(query), follow(query), follow(query, 'ann')])
       await database.records(Folder).create({ name: 'F' })
       for (const client of clients)
         expect(await client.next()).toEqual({ data: { folderChanged: { folder: { name: 'F' } } } })

@@ -86,7 +86,7 @@ export class ClientReads implements Runner {
 
   constructor(reading: ClientReading, parts: ReadParts) {
     this.#parts = parts
-    this.isOver = reading.answered === true
+    this.isOver = reading.isOver === true
     if (!this.isOver) {
       reading.onFinished(() => {
         this.#end()

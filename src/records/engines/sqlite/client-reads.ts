@@ -63,7 +63,7 @@ export class SqliteClientReads implements Runner {
 
   async #read(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     const { engine, readers, time } = this.#parts
-    if (this.#request.answered === true) throw leftAlone()
+    if (this.#request.isOver === true) throw leftAlone()
     const now = performance.now()
     if (this.#end === undefined) {
       this.#end = time > 0 ? now + time : Infinity
