@@ -20,6 +20,7 @@ import { notRun, type Outcome } from './outcome.js'
 import type { GraphQL } from './graphql.js'
 import { graphqlLibrary } from './library.js'
 import type { Operation } from './operation.js'
+import { findOutage } from './outage.js'
 import { Refusal } from './operations.js'
 import { readRequestParts, toRequestParams, type RequestParts } from './request-parts.js'
 import { hasRun, toResultText } from './result.js'
@@ -170,11 +171,27 @@ function answerOperation(
       .then((opened) =>
         Symbol.asyncIterator in opened
           ? events(toEventItems(opened, graphql.entryOptions))
-          : write(graphql, exchange, opened),
+          : writeRun(graphql, exchange, opened, operation),
       )
   }
   return after(executor.run(operation, variables, context, access), (outcome) =>
-    write(graphql, exchange, outcome, isGet ? operation : undefined),
+    writeRun(graphql, exchange, outcome, operation),
+  )
+}
+
+function writeRun(
+  graphql: GraphQL,
+  exchange: Exchange,
+  outcome: Outcome,
+  operation: Operation,
+): Reply {
+  const outage = outcome.errors && findOutage(outcome, operation)
+  if (outage !== undefined) return outageReply(graphql, exchange, outcome, outage)
+  return write(
+    graphql,
+    exchange,
+    outcome,
+    exchange.request.method === 'POST' ? undefined : operation,
   )
 }
 
@@ -199,6 +216,20 @@ function textReply(text: string, status: number, type: string): Reply {
   const answer = reply(text, status)
   answer.mediaType = type
   answer.headers.push('Vary', 'Accept')
+  return answer
+}
+
+/** As by every other door: the same may work in a moment. */
+function outageReply(
+  graphql: GraphQL,
+  { media }: Exchange,
+  outcome: Outcome,
+  { status, message, headers = {} }: HttpError,
+): Reply {
+  const result = toResultText(outcome, graphql.entryOptions, true)
+  const text = `{"error":${JSON.stringify(message)},${result.slice(1)}`
+  const answer = textReply(text, status, resultTypes[media.result ?? 'json'])
+  for (const [name, value] of Object.entries(headers)) answer.headers.push(name, value)
   return answer
 }
 

@@ -37,7 +37,7 @@ function describe(
   { mask, log }: EntryOptions,
 ): Pick<ErrorEntry, 'message' | 'extensions'> {
   const { GraphQLError } = graphqlLibrary()
-  const thrown = innermost(error)
+  const thrown = thrownIn(error)
   if (thrown instanceof HttpError) {
     const { message, status, errors } = thrown
     if (status >= 500) log.error({ err: thrown }, 'a GraphQL resolver failed')
@@ -54,7 +54,7 @@ function describe(
 }
 
 /** What was thrown underneath the errors that only say where. */
-function innermost(error: GraphQLError): Error | undefined {
+export function thrownIn(error: GraphQLError): Error | undefined {
   const { GraphQLError } = graphqlLibrary()
   let inner: Error | undefined = error.originalError
   while (inner instanceof GraphQLError && inner.originalError !== undefined) {

@@ -2,8 +2,9 @@
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Database } from './database.js'
 import type { Statement } from './engines/engine.js'
-import { after } from '../core/later.js'
+import { after, attempt, type Later } from '../core/later.js'
 import { ensureTable } from './own-tables.js'
+import { toUnavailable } from './statements/write-faults.js'
 
 /** @returns once its table is there */
 export async function createDatabaseSessionStore(database: Database): Promise<SessionStore> {
@@ -11,20 +12,29 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
   // Beside whatever transaction a handler may have open: a session is kept even if that is taken back.
   const { engine } = database.context
   const statements = writeStatements(engine.dialect.name)
+  const change = (statement: Statement, values: readonly unknown[]): Later<void> =>
+    after(
+      attempt(() => engine.change(statement, values), refuse),
+      () => undefined,
+    )
   return {
     read: (hash, now) =>
-      after(engine.first(statements.read, [hash, now]), (row) =>
-        row === undefined ? undefined : String(row[0]),
+      after(
+        attempt(() => engine.first(statements.read, [hash, now]), refuse),
+        (row) => (row === undefined ? undefined : String(row[0])),
       ),
     write: (hash, data, expiresAt, known) => {
-      const written = known
-        ? engine.change(statements.replace, [data, expiresAt, hash])
-        : engine.change(statements.write, [hash, data, expiresAt])
-      return after(written, () => undefined)
+      return known
+        ? change(statements.replace, [data, expiresAt, hash])
+        : change(statements.write, [hash, data, expiresAt])
     },
-    remove: (hash) => after(engine.change(statements.remove, [hash]), () => undefined),
-    sweep: (now) => after(engine.change(statements.sweep, [now]), () => undefined),
+    remove: (hash) => change(statements.remove, [hash]),
+    sweep: (now) => change(statements.sweep, [now]),
   }
+}
+
+function refuse(error: unknown): never {
+  throw toUnavailable(error)
 }
 
 const createTable = `create table if not exists filigree_session (

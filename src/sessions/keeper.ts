@@ -8,20 +8,25 @@ import { HttpError } from '../errors/http-error.js'
 import { toSetCookie } from '../http/cookies.js'
 import type { Log } from '../core/log.js'
 import type { Session } from '../http/request.js'
-import { isRefusal, sessionRefusal } from '../http/refusals.js'
+import { sessionRefusal } from '../http/refusals.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { isThenable } from '../core/later.js'
 import type { SessionStore } from './session-store.js'
 import { createSession, emptyData, readOutcome, type SessionOutcome } from './session.js'
 
 export interface SessionKeeper {
-  /** Sets `request.session`. Asynchronous only when a cookie came and the store answers later. */
+  /**
+   * Sets `request.session`. Asynchronous only when a cookie came and the store answers later.
+   *
+   * @throws {HttpError} 503 where the store cannot be asked: an empty session would sign the visitor out
+   */
   open(request: ServerRequest): void | Promise<void>
   /**
    * Stores what the handler changed, and sets or clears the cookie. After the handler, before the response.
    *
    * @throws {TypeError} when the data has no JSON
    * @throws {HttpError} 429 where an address begins too many
+   * @throws {HttpError} 503 where the store does not keep it: else a sign-in or a sign-out would be told that is none
    */
   save(request: ServerRequest): void | Promise<void>
 }
@@ -47,13 +52,21 @@ const sweepEvery = 300_000
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
   const { store, idle = 7200, log, now = Date.now, mostByAddress = Infinity } = options
   const begun = new AddressRates(mostByAddress, now)
-  /** Sessions that could not be read, by their hash: what is written to them must not take the place of what is stored. */
+  /** Sessions whose text could not be read, by their hash: what is written to them must not take the place of what is stored. */
   const unread = new WeakMap<Session, string>()
   let sweptAt = now()
 
   const openStored = (request: ServerRequest, hash: string, data: string | undefined): void => {
     const known = data !== undefined
-    request.openSession(createSession(known ? { hash, data } : undefined), known)
+    try {
+      request.openSession(createSession(known ? { hash, data } : undefined), known)
+    } catch (error) {
+      // Asking again would not help; what is stored is left as it is.
+      const session = createSession(undefined)
+      request.openSession(session, false)
+      unread.set(session, hash)
+      log.error({ err: error }, 'a stored session is no JSON; the request has an empty one')
+    }
   }
 
   const create = (request: ServerRequest, data: string): void | Promise<void> => {
@@ -116,12 +129,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
           after(store.read(name, now()), (data) => {
             openStored(request, name, data)
           }),
-        (error) => {
-          const session = createSession(undefined)
-          request.openSession(session, false)
-          unread.set(session, name)
-          log.error({ err: error }, 'a session cannot be read; the request has an empty one')
-        },
+        refuse,
       )
     },
     save: (request) => {
@@ -130,13 +138,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       const outcome = readOutcome(openedSession)
       if (outcome === undefined) return undefined
       sweep()
-      return attempt(
-        () => write(request, outcome),
-        (error) => {
-          if (error instanceof HttpError && isRefusal(error)) throw error
-          log.error({ err: error }, 'a session cannot be saved')
-        },
-      )
+      return attempt(() => write(request, outcome), refuse)
     },
   }
 }
@@ -165,6 +167,16 @@ function toHash(id: string): string {
 /** Goes on at once where the value is there, else when it comes. */
 function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
   return isThenable(value) ? Promise.resolve(value).then(next) : next(value)
+}
+
+/** What the store could not do may work in a moment; the log gets the cause. */
+function refuse(error: unknown): never {
+  if (error instanceof HttpError) throw error
+  throw new HttpError(503, 'Sessions are not available at the moment.', {
+    code: 'SESSIONS_UNAVAILABLE',
+    headers: { 'retry-after': '1' },
+    cause: error,
+  })
 }
 
 /** Runs something that may fail at once or later; both failures end in `failed`. */

@@ -131,7 +131,7 @@ describe('Sessions', () => {
     expect(answer.status).toBe(401)
   })
 
-  it('session: a failing store still serves the request, and logs', async () => {
+  it('session: a failing store is 503 with Retry-After, and logged', async () => {
     const errors: string[] = []
     const fail = (): never => {
       throw new Error('the disk is gone')
@@ -142,21 +142,25 @@ describe('Sessions', () => {
       env,
       sessions: { store: { read: fail, write: fail, remove: fail } },
       logger: {
-        error: (_details, message) => errors.push(message),
+        error: (details, message) => {
+          const { cause } = (details as { err: Error }).err
+          errors.push(`${message}: ${(cause as Error).message}`)
+        },
         warn: quiet,
         info: quiet,
         debug: quiet,
       },
     })
-    const headers = { cookie: `app_session=${'A'.repeat(43)}` }
-    expect((await failing.inject({ url: '/count', headers })).json()).toEqual({ views: 1 })
-    const fresh = await failing.inject({ url: '/count' })
-    expect(fresh.json()).toEqual({ views: 1 })
-    expect(fresh.headers['set-cookie']).toBeUndefined()
-    expect(errors).toEqual([
-      'a session cannot be read; the request has an empty one',
-      'a session cannot be saved',
-    ])
+    const known = { cookie: `app_session=${'A'.repeat(43)}` }
+    for (const headers of [known, {}]) {
+      const answer = await failing.inject({ url: '/count', headers })
+      expect(answer.status).toBe(503)
+      expect(answer.json()).toEqual({ error: 'Sessions are not available at the moment.' })
+      expect(answer.headers['retry-after']).toBe('1')
+      expect(answer.headers['set-cookie']).toBeUndefined()
+    }
+    expect(errors).toEqual(Array(2).fill('request failed: the disk is gone'))
+    expect((await failing.inject({ url: '/plain', headers: known })).status).toBe(200)
     await failing.close()
   })
 })

@@ -1,5 +1,7 @@
-/** Source: decisions, Sessions: a store that fails still lets the request be served. */
+/** Source: decisions, Sessions: a store that fails is told, never passed over. */
 import { describe, expect, it } from '@jest/globals'
+import { HttpError } from '../../src/errors/http-error.js'
+import type { ServerRequest } from '../../src/http/server-request.js'
 import { createMemoryStore } from '../../src/sessions/memory-store.js'
 import { errorLog, makeKeeper, setUser, visit } from './visits.js'
 
@@ -10,33 +12,47 @@ describe('a failing store', () => {
   const failLater = () => Promise.reject(new Error('the disk is gone'))
   const working = createMemoryStore()
 
+  const unavailable = { status: 503, code: 'SESSIONS_UNAVAILABLE', headers: { 'retry-after': '1' } }
+
   it.each([
     { when: 'at once', read: fail },
     { when: 'later', read: failLater },
-    { when: 'with text that is no JSON', read: () => '{"user":' },
-  ])(
-    'that cannot read, failing $when, gives an empty session and leaves the stored one',
-    async ({ read }) => {
-      const inner = createMemoryStore()
-      const { cookie } = await visit(makeKeeper(inner), {}, setUser)
-      const log = errorLog()
-      const visitor = await visit(
-        makeKeeper({ ...inner, read }, { log }),
-        { cookie },
-        ({ session }) => {
-          session.views = 1
-        },
-      )
-      expect(visitor).toMatchObject({ before: {}, setCookie: undefined })
-      expect(log.errors).toEqual(['a session cannot be read; the request has an empty one'])
-      expect((await visit(makeKeeper(inner), { cookie })).before).toMatchObject({ user: { id: 7 } })
-    },
-  )
-
-  it('that cannot read lets a login and a logout take effect', async () => {
+  ])('that cannot read, failing $when, is 503 and no empty session', async ({ read }) => {
     const inner = createMemoryStore()
     const { cookie } = await visit(makeKeeper(inner), {}, setUser)
-    const flaky = makeKeeper({ ...inner, read: fail })
+    const visitor = visit(makeKeeper({ ...inner, read }), { cookie })
+    await expect(visitor).rejects.toMatchObject(unavailable)
+    expect((await visit(makeKeeper(inner), { cookie })).before).toMatchObject({ user: { id: 7 } })
+  })
+
+  it('may say with an HttpError what a visitor is told', async () => {
+    const inner = createMemoryStore()
+    const { cookie } = await visit(makeKeeper(inner), {}, setUser)
+    const read = () => Promise.reject(new HttpError(507, 'Full'))
+    await expect(visit(makeKeeper({ ...inner, read }), { cookie })).rejects.toMatchObject({
+      status: 507,
+    })
+  })
+
+  const broken = { read: () => '{"user":' }
+
+  it('with text that is no JSON gives an empty session and leaves the stored one', async () => {
+    const inner = createMemoryStore()
+    const { cookie } = await visit(makeKeeper(inner), {}, setUser)
+    const log = errorLog()
+    const keeper = makeKeeper({ ...inner, ...broken }, { log })
+    const visitor = await visit(keeper, { cookie }, ({ session }) => {
+      session.views = 1
+    })
+    expect(visitor).toMatchObject({ before: {}, setCookie: undefined })
+    expect(log.errors).toEqual(['a stored session is no JSON; the request has an empty one'])
+    expect((await visit(makeKeeper(inner), { cookie })).before).toMatchObject({ user: { id: 7 } })
+  })
+
+  it('with such a text lets a login and a logout take effect', async () => {
+    const inner = createMemoryStore()
+    const { cookie } = await visit(makeKeeper(inner), {}, setUser)
+    const flaky = makeKeeper({ ...inner, ...broken })
     const login = await visit(flaky, { cookie }, (request) => {
       setUser(request)
       request.session.regenerate()
@@ -52,25 +68,31 @@ describe('a failing store', () => {
   it.each([
     { when: 'at once', write: fail },
     { when: 'later', write: failLater },
-  ])('that cannot write, failing $when, sets no cookie', async ({ write }) => {
-    const log = errorLog()
-    const keeper = makeKeeper({ ...working, write }, { log })
-    expect((await visit(keeper, {}, setUser)).setCookie).toBeUndefined()
-    expect(log.errors).toEqual(['a session cannot be saved'])
+  ])('that cannot write, failing $when, is 503 and sets no cookie', async ({ write }) => {
+    const seen: ServerRequest[] = []
+    const visitor = visit(makeKeeper({ ...working, write }), {}, (request) => {
+      seen.push(request)
+      setUser(request)
+    })
+    await expect(visitor).rejects.toMatchObject(unavailable)
+    expect(seen[0]?.responseHeaders).toBeUndefined()
   })
 
   it.each([
     { when: 'at once', remove: fail },
     { when: 'later', remove: failLater },
-  ])('that cannot remove, failing $when, still clears the cookie', async ({ remove }) => {
-    const inner = createMemoryStore()
-    const { cookie } = await visit(makeKeeper(inner), {}, setUser)
-    const log = errorLog()
-    const keeper = makeKeeper({ ...inner, remove }, { log })
-    const { setCookie } = await visit(keeper, { cookie }, ({ session }) => {
-      session.destroy()
-    })
-    expect(setCookie).toContain('Max-Age=0')
-    expect(log.errors).toEqual(['a session cannot be saved'])
-  })
+  ])(
+    'that cannot remove, failing $when, is 503 and still clears the cookie',
+    async ({ remove }) => {
+      const inner = createMemoryStore()
+      const { cookie } = await visit(makeKeeper(inner), {}, setUser)
+      const seen: ServerRequest[] = []
+      const visitor = visit(makeKeeper({ ...inner, remove }), { cookie }, (request) => {
+        seen.push(request)
+        request.session.destroy()
+      })
+      await expect(visitor).rejects.toMatchObject(unavailable)
+      expect(seen[0]?.responseHeaders?.[1]).toContain('Max-Age=0')
+    },
+  )
 })

@@ -9,6 +9,7 @@ import type {
   Sql,
   TransactionSettings,
 } from 'kysely'
+import { attempt } from '../../core/later.js'
 import type {
   Engine,
   QueryResult,
@@ -16,6 +17,7 @@ import type {
   Statement,
   TransactionRunner,
 } from '../engines/engine.js'
+import { toUnavailable } from './write-faults.js'
 
 export type { RawBuilder, Sql } from 'kysely'
 
@@ -139,27 +141,32 @@ class EngineConnection implements DatabaseConnection {
   }
 
   async begin(isolation: 'read committed' | 'repeatable read' | 'serializable' | undefined) {
-    this.#transaction = await this.#engine.begin({ isolation })
+    this.#transaction = await attempt(() => this.#engine.begin({ isolation }), refuse)
   }
 
   async end(last: (transaction: TransactionRunner) => Promise<void>): Promise<void> {
     const transaction = this.#transaction
     this.#transaction = undefined
-    if (transaction !== undefined) await last(transaction)
+    if (transaction !== undefined) await last(transaction).catch(refuse)
   }
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<KyselyResult<R>> {
     const writes = query.kind !== 'SelectQueryNode'
     const statement = { sql, writes }
     const values = parameters.map((value) => toDriverValue(value, this.#engine))
-    const result = await (this.#transaction ?? this.#runner).query(statement, values)
-    return toKyselyResult<R>(result)
+    const runner = this.#transaction ?? this.#runner
+    return toKyselyResult<R>(await attempt(() => runner.query(statement, values), refuse))
   }
 
   /** No engine here has a cursor. */
   async *streamQuery<R>(): AsyncIterableIterator<KyselyResult<R>> {
     await Promise.reject(new Error('database.kysely does not stream. Use limit and offset.'))
   }
+}
+
+/** The application's own statements fail as those of repositories do: 503 where the same may work later. */
+function refuse(error: unknown): never {
+  throw toUnavailable(error)
 }
 
 /** What the embedded database has no type for. */

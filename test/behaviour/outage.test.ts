@@ -1,0 +1,324 @@
+/** The database is gone, and comes back. Source: decisions, Second storey: rulings, "The database is gone". */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Database,
+  Field,
+  Get,
+  HttpError,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+  reply,
+  Secured,
+  verifyPassword,
+  hashPassword,
+  type Application,
+  type Claims,
+  type InjectResponse,
+  type Session,
+} from 'filigree'
+import { makePair } from '../auth/key-pair.js'
+import { startOwnPostgres, type PostgresServer } from '../records/postgres-server.js'
+
+@Record
+class Book {
+  @Field('id') id!: number
+  @Field('string') title!: string
+}
+
+@Record({ rows: (claims: Claims | null) => ({ owner: claims?.sub ?? '' }) })
+class Letter {
+  @Field('id') id!: number
+  @Field('string') owner!: string
+}
+
+@Record({ mutations: false })
+@Secured('admin')
+class Person {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) name!: string
+  @Field('string', { hidden: true }) password!: string
+}
+
+@Controller('/books', { crud: Book })
+class Books {}
+
+@Controller('/letters', { crud: Letter })
+class Letters {}
+
+@Controller('/')
+class Doors {
+  static inject = [Auth, Database]
+  constructor(
+    private readonly auth: Auth,
+    private readonly database: Database,
+  ) {}
+
+  @Post('/sign-in') @NoAuth async signIn(body: unknown): Promise<unknown> {
+    const { name, password } = body as { name: string; password: string }
+    const [person] = await this.database.records(Person).list({ where: { name } })
+    if (person === undefined || !(await verifyPassword(password, person.password)))
+      throw new HttpError(401)
+    return reply({ ok: true }).freshToken(await this.auth.getToken({ sub: name }))
+  }
+  @Post('/sign-out') async signOut(user: Claims): Promise<object> {
+    return { first: await this.auth.revoke(user.jti ?? '') }
+  }
+  @Post('/sign-out-everywhere') async signOutAll(body: unknown): Promise<object> {
+    await this.auth.revokeAll((body as { sub: string }).sub)
+    return {}
+  }
+  @Get('/me') @Secured me(user: Claims | null): object {
+    return { sub: user?.sub ?? null }
+  }
+  @Get('/perhaps') perhaps(user: Claims | null): object {
+    return { sub: user?.sub ?? null }
+  }
+  @Get('/visits') visits(session: Session): object {
+    session.visits = Number(session.visits ?? 0) + 1
+    return { visits: session.visits }
+  }
+  @Get('/visited') visited(session: Session): object {
+    if (session.visits === undefined) throw new HttpError(401)
+    return { visits: session.visits }
+  }
+  @Post('/leave') @NoAuth leave(session: Session): object {
+    session.destroy()
+    return {}
+  }
+  @Get('/raw') async raw(): Promise<object> {
+    return { rows: await this.database.kysely.selectFrom('book').selectAll().execute() }
+  }
+  @Get('/raw-transaction') async rawTransaction(): Promise<object> {
+    const rows = await this.database.kysely
+      .transaction()
+      .execute((trx) => trx.selectFrom('book').selectAll().execute())
+    return { rows }
+  }
+  @Get('/transaction') async transaction(): Promise<object> {
+    return this.database.transaction(async (tx) => ({ count: await tx.records(Book).count() }))
+  }
+  @Post('/whole', { transaction: true }) @NoAuth whole(): object {
+    return {}
+  }
+  @Get('/plain') @Secured plain(): object {
+    return { ok: true }
+  }
+}
+
+@Module({ controllers: [Books, Letters, Doors], records: [Book, Letter, Person] })
+class AppModule {}
+
+const apiKey = 'operator-0123456789abcdef'
+const { privatePem } = makePair()
+const text = 'The database is not available at the moment.'
+
+let server: PostgresServer
+let app: Application
+let auth: Auth
+/** Verified and remembered before the database goes. */
+let known: string
+let cookie: string
+
+beforeAll(async () => {
+  server = await startOwnPostgres()
+  app = await bootstrap(AppModule, {
+    database: await server.createDatabase(),
+    listen: false,
+    logger: false,
+    env: { APP_API_KEY: apiKey, APP_PRIVATE_KEY: privatePem },
+  })
+  auth = app.get(Auth)
+  const database = app.get(Database)
+  await database.records(Book).create({ title: 'One' })
+  await database
+    .records(Person)
+    .create({ name: 'ada', password: await hashPassword('correct horse') })
+}, 120_000)
+
+afterAll(async () => {
+  await app.close()
+  await server.close()
+}, 60_000)
+
+interface Asked {
+  readonly method?: string
+  readonly token?: string
+  readonly cookie?: string
+  readonly json?: unknown
+  readonly accept?: string
+}
+
+const ask = (url: string, asked: Asked = {}): Promise<InjectResponse> => {
+  const headers: { [name: string]: string } = {}
+  if (asked.token !== undefined) headers.authorization = `Bearer ${asked.token}`
+  if (asked.cookie !== undefined) headers.cookie = asked.cookie
+  if (asked.accept !== undefined) headers.accept = asked.accept
+  const { method = asked.json === undefined ? 'GET' : 'POST', json } = asked
+  return app.inject({ method, url, headers, ...(json === undefined ? {} : { json }) })
+}
+
+const graphql = (query: string, asked: Asked = {}): Promise<InjectResponse> =>
+  ask('/graphql', { ...asked, json: { query } })
+
+const freshToken = (): Promise<string> => auth.getToken({ sub: 'ada', roles: ['admin'] })
+
+/** Every door, and what it answers while the database is there. */
+const doors: readonly (readonly [name: string, well: number, go: () => Promise<InjectResponse>])[] =
+  [
+    ['a list', 200, () => ask('/books')],
+    ['one row', 200, () => ask('/books/1')],
+    ['a list of rows that depend on the caller', 200, () => ask('/letters', { token: known })],
+    ['a create', 201, () => ask('/books', { token: known, json: { title: 'Two' } })],
+    [
+      'an update',
+      200,
+      () => ask('/books/1', { method: 'PATCH', token: known, json: { title: '1' } }),
+    ],
+    ['a delete', 404, () => ask('/books/999', { method: 'DELETE', token: known })],
+    ['a sign-in', 200, () => ask('/sign-in', { json: { name: 'ada', password: 'correct horse' } })],
+    [
+      'a sign-out everywhere',
+      200,
+      () => ask('/sign-out-everywhere', { token: apiKey, json: { sub: 'nobody' } }),
+    ],
+    ['a sign-out', 200, async () => ask('/sign-out', { token: await freshToken(), json: {} })],
+    ['a token that is not remembered', 200, async () => ask('/me', { token: await freshToken() })],
+    [
+      'such a token on an open route',
+      200,
+      async () => ask('/perhaps', { token: await freshToken() }),
+    ],
+    [
+      'such a token in GraphQL',
+      200,
+      async () => graphql('{ __typename }', { token: await freshToken() }),
+    ],
+    ['a session that is there', 200, () => ask('/visited', { cookie })],
+    ['a session that begins', 200, () => ask('/visits')],
+    ['a statement of the application', 200, () => ask('/raw')],
+    ['a transaction of the query builder', 200, () => ask('/raw-transaction')],
+    ['a transaction', 200, () => ask('/transaction')],
+    ['a route in a transaction', 200, () => ask('/whole', { json: {} })],
+    ['a query', 200, () => graphql('{ books { title } }')],
+    ['a query of two fields', 200, () => graphql('{ a: books { title } book(id: 1) { id } }')],
+    [
+      'a query whose document is read anew',
+      200,
+      () => graphql(`{ books(limit: ${Math.ceil(Math.random() * 90)}) { id title } }`),
+    ],
+    ['a query by GET', 200, () => ask('/graphql?query={books{title}}')],
+    [
+      'a query in the new media type',
+      200,
+      () => graphql('{ books { title } }', { accept: 'application/graphql-response+json' }),
+    ],
+    [
+      'a query over an event stream',
+      200,
+      () => graphql('{ books { title } }', { accept: 'text/event-stream' }),
+    ],
+    [
+      'a mutation',
+      200,
+      () => graphql('mutation { createBook(input: { title: "B" }) { id } }', { token: known }),
+    ],
+    [
+      'two mutations',
+      200,
+      () =>
+        graphql(
+          'mutation { a: createBook(input: { title: "B" }) { id } b: createBook(input: { title: "C" }) { id } }',
+          { token: known },
+        ),
+    ],
+  ]
+
+describe('a database that is gone', () => {
+  beforeEach(async () => {
+    known = await freshToken()
+    expect((await ask('/me', { token: known })).status).toBe(200)
+    const visit = await ask('/visits')
+    cookie = visit.headers['set-cookie']?.split(';')[0] ?? ''
+  })
+
+  it('is 503 with Retry-After by every door, and comes back by itself', async () => {
+    const statuses = async (): Promise<unknown> => {
+      const seen: { [name: string]: number } = {}
+      for (const [name, , go] of doors) seen[name] = (await go()).status
+      return seen
+    }
+    const well = Object.fromEntries(doors.map(([name, status]) => [name, status]))
+    expect(await statuses()).toEqual(well)
+    await server.stop()
+    try {
+      for (const [name, , go] of doors) {
+        const { status, headers, body } = await go()
+        const { error } = JSON.parse(body) as { error: string }
+        const retry = headers['retry-after']
+        expect({ name, status, retry, error }).toEqual({
+          name,
+          status: 503,
+          retry: '1',
+          error: text,
+        })
+        expect(headers['www-authenticate']).toBeUndefined()
+        expect(headers['set-cookie']).toBeUndefined()
+      }
+    } finally {
+      await server.start()
+    }
+    known = await freshToken()
+    expect(await statuses()).toEqual(well)
+  }, 120_000)
+
+  it('says so in the entry too, and keeps the static key and what needs no database', async () => {
+    await server.stop()
+    try {
+      const answer = await graphql('{ books { title } }')
+      expect(answer.json()).toMatchObject({
+        error: text,
+        data: { books: null },
+        errors: [{ message: text, path: ['books'], extensions: { code: 'DATABASE_UNAVAILABLE' } }],
+      })
+      expect((await ask('/plain', { token: apiKey })).json()).toEqual({ ok: true })
+      expect((await ask('/plain', { token: known })).json()).toEqual({ ok: true })
+      expect((await ask('/plain')).status).toBe(401)
+      expect((await ask('/plain', { token: 'e30.e30.e30' })).status).toBe(401)
+      expect((await graphql('{ __typename }')).status).toBe(200)
+    } finally {
+      await server.start()
+    }
+  }, 120_000)
+
+  it('leaves a session as it was, to be ended when it is back', async () => {
+    await server.stop()
+    try {
+      // With a cookie the session has to be read first.
+      const answer = await ask('/leave', { method: 'POST', cookie })
+      expect([answer.status, answer.headers['set-cookie']]).toEqual([503, undefined])
+    } finally {
+      await server.start()
+    }
+    expect((await ask('/visited', { cookie })).json()).toEqual({ visits: 1 })
+    expect((await ask('/leave', { method: 'POST', cookie })).status).toBe(200)
+    expect((await ask('/visited', { cookie })).status).toBe(401)
+  }, 120_000)
+
+  it('is no subscription', async () => {
+    await server.stop()
+    try {
+      const answer = await graphql('subscription { bookChanged { id } }', {
+        accept: 'text/event-stream',
+      })
+      expect(answer.status).toBe(503)
+      expect(answer.headers['retry-after']).toBe('1')
+    } finally {
+      await server.start()
+    }
+  }, 120_000)
+})
