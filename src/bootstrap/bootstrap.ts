@@ -97,12 +97,13 @@ async function start(
   await container.start()
   const cors = createCors(options.cors)
   const ending = new Ending()
+  const watch = auth.watch.bind(auth)
   const dispatcher = new Dispatcher({
     ...fillTable(plan, createContext(plan, storage, auth, options)),
     responder: createResponder({
       cors,
       log,
-      streams: new StreamRegister({ ...settings.bounds, ending }),
+      streams: new StreamRegister({ ...settings.bounds, ending, watch }),
     }),
     cors,
     settings: { ...settings, tokenCookie: plan.authOptions.cookie, ending },

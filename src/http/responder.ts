@@ -211,7 +211,7 @@ class NodeResponder implements Responder {
       const heartbeat = body instanceof EventStream ? eventHeartbeat : undefined
       const counted =
         length === undefined && this.#streams !== undefined
-          ? this.#streams.admit(request.ip, source, heartbeat !== undefined)
+          ? this.#streams.admit(request, source, heartbeat !== undefined)
           : source
       streamBody(outgoing, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
         this.fail(request, error)

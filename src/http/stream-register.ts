@@ -1,8 +1,12 @@
-/** The event streams and other answers without an end that are open: so many at most, and ended when the application closes. */
+/**
+ * The event streams and other answers without an end that are open: so many at most, and ended when the application closes
+ * or the token that let them in is called back.
+ */
 import { AddressCounts, addressKey } from '../core/address-counts.js'
 import type { ChunkSource } from './chunk-source.js'
 import type { Ending } from './ending.js'
 import { streamRefusal } from './refusals.js'
+import type { Claims, HttpRequest } from './request.js'
 
 export interface StreamRegisterOptions {
   /** Most streams at a time. */
@@ -10,6 +14,12 @@ export interface StreamRegisterOptions {
   /** Most of them for one address. */
   readonly streamsByAddress: number
   readonly ending: Ending
+  /**
+   * Calls `end` once when a token with these claims is called back. Default: nobody does.
+   *
+   * @returns ends the watch
+   */
+  readonly watch?: (claims: Claims, end: () => void) => () => void
 }
 
 export class StreamRegister {
@@ -27,9 +37,13 @@ export class StreamRegister {
    * @param endless the application's end ends it; of others only new ones are refused
    * @throws {HttpError} 429 where its address has too many, 503 where there are too many; the source is let go
    */
-  admit(address: string, source: ChunkSource, endless: boolean): ChunkSource {
-    const { streams, streamsByAddress, ending } = this.#options
-    const key = addressKey(address)
+  admit(
+    { ip, auth }: Pick<HttpRequest, 'ip' | 'auth'>,
+    source: ChunkSource,
+    endless: boolean,
+  ): ChunkSource {
+    const { streams, streamsByAddress, ending, watch } = this.#options
+    const key = addressKey(ip)
     const isOver = this.#byAddress.of(key) >= streamsByAddress
     if (isOver || this.#open >= streams) {
       source.cancel()
@@ -41,7 +55,10 @@ export class StreamRegister {
       this.#open--
       this.#byAddress.remove(key)
       ending.delete(counted.end)
+      unwatch?.()
     })
+    const claims = auth?.claims
+    const unwatch = claims && watch?.(claims, counted.end)
     if (endless) ending.add(counted.end)
     return counted
   }
