@@ -90,7 +90,8 @@ async function start(
   for (const instance of plan.graphql.instances) {
     const { production } = plan.environment
     const { closed } = plan.authOptions
-    instance.bind({ database: storage.database, log, production, closed })
+    const get = (token: symbol): unknown => container.get(token)
+    instance.bind({ database: storage.database, log, production, closed, get })
   }
   if (options.requestContext ?? namesCurrentRequest(container.classes())) followRequests()
   await container.makeAll()

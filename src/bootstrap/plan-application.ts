@@ -83,7 +83,10 @@ export async function planApplication(
   const container: Container = createContainer(
     {
       moduleName: parts.name,
-      providers: parts.providers,
+      providers: [
+        ...parts.providers,
+        ...graphql.instances.flatMap(({ schema }) => schema.resolvers.providers),
+      ],
       controllers: controllers.map(({ controller }) => controller),
       interceptors: interceptorClasses([
         ...routes.flatMap(({ stands }) => stands),

@@ -31,6 +31,24 @@ export interface FactoryProvider {
 /** A class, a thunk of one, a value or a factory. */
 export type ProviderDeclaration = ClassReference | ValueProvider | FactoryProvider
 
+/**
+ * What `static inject` of a class must hold: a token for each argument of its constructor, in order. A class that makes
+ * something else than the argument asks for does not compile.
+ *
+ * ```ts
+ * class OrderController {
+ *   static readonly inject = [OrderStore, Mailer] satisfies Inject<typeof OrderController>
+ *   constructor(orders: OrderStore, mailer: Mailer) { … }
+ * }
+ * ```
+ */
+export type Inject<C extends abstract new (...values: never[]) => unknown> = TokensOf<
+  ConstructorParameters<C>
+>
+type TokensOf<Values extends readonly unknown[]> = {
+  readonly [Index in keyof Values]: ClassReference<Values[Index]> | string | symbol
+}
+
 /** A provider in the one form the container works with. */
 export interface Provider {
   readonly token: Token
@@ -85,15 +103,16 @@ export function classProvider(token: Token, owner: Class): Provider {
 
 /** @returns the token as a reader knows it: a class's name, or the text */
 export function tokenName(token: Token): string {
-  return typeof token === 'function' ? token.name : String(token)
+  if (typeof token === 'symbol') return token.description ?? String(token)
+  return typeof token === 'function' ? token.name : token
 }
 
 type Dependencies = Pick<Provider, 'dependencies' | 'fault'>
 
 function constructorDependencies(owner: Class): Dependencies {
   const { inject } = owner as { inject?: readonly Dependency[] }
-  if (inject !== undefined) return readDependencies(inject)
   const emitted = emittedConstructorTypes(owner)
+  if (inject !== undefined) return judgeInject(readDependencies(inject), emitted)
   if (emitted !== undefined) return readEmitted(emitted)
   if (owner.length === 0) return { dependencies: [], fault: undefined }
   const takes = owner.length === 1 ? '1 argument' : `${owner.length} arguments`
@@ -110,6 +129,24 @@ function readDependencies(declared: readonly (Dependency | undefined)[]): Depend
     dependencies.push(token)
   }
   return { dependencies, fault: undefined }
+}
+
+/** Holds `static inject` against the types that the compiler emitted, where it did: a swapped pair is found at the start. */
+function judgeInject(
+  declared: Dependencies,
+  emitted: readonly unknown[] | undefined,
+): Dependencies {
+  if (declared.fault !== undefined || emitted === undefined) return declared
+  for (const [index, type] of emitted.entries()) {
+    const token = declared.dependencies[index]
+    if (!isClass(type) || valueTypes.includes(type) || !isClass(token)) continue
+    // Any class of the right form may stand there; one that belongs to another argument is a slip.
+    const isSwapped = token !== type && declared.dependencies.includes(type)
+    if (!isSwapped) continue
+    const fault = `has ${token.name} at position ${index + 1} of inject, where its constructor takes ${type.name}`
+    return { dependencies: declared.dependencies, fault }
+  }
+  return declared
 }
 
 const valueTypes: readonly unknown[] = [

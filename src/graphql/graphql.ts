@@ -12,6 +12,7 @@ import type { EntryOptions } from './error-entries.js'
 import { defaultAccess, Executor, type DefaultAccess } from './executor.js'
 import { notRun, type Outcome } from './outcome.js'
 import { graphqlLibrary } from './library.js'
+import type { GetProvider } from './injected-resolvers.js'
 import { resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
 import { mapIterator } from './map-iterator.js'
 import { OpenStreams } from './open-streams.js'
@@ -62,6 +63,8 @@ export interface GraphQLHost {
   readonly production: boolean
   /** Queries need a token too, where nothing else is said. Default false. */
   readonly closed?: boolean
+  /** What the application's container made, for resolvers that need providers. */
+  readonly get?: GetProvider
 }
 
 const closedAccess: DefaultAccess = Object.freeze({ ...defaultAccess, read: tokenAccess })
@@ -202,6 +205,7 @@ export class GraphQL {
   /** Gives the instance what the application has; its own options win. */
   bind(host: GraphQLHost): void {
     this.#host = host
+    this.schema.resolvers.bind(host.get)
     this.streams.open()
     this.#entryOptions = undefined
   }

@@ -8,10 +8,24 @@ import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { Class } from '../metadata/note.js'
 import { buildSchema, type BuiltSchema, type SchemaParts } from './build-schema.js'
 import type { ArgumentDeclaration, FieldDeclaration, FieldDeclarations } from './declarations.js'
+import {
+  InjectedResolvers,
+  type Resolve,
+  type ResolverClass,
+  type ResolveWith,
+} from './injected-resolvers.js'
 import { readTypeNotation } from './type-notation.js'
 
+/** A field whose resolver may need providers of the application. */
+interface InjectableField extends Omit<FieldDeclaration, 'access' | 'resolve'> {
+  /** A function, or a class with `static inject` and a method `resolve`, of which one instance is made at the start. */
+  readonly resolve?: ResolveWith | ResolverClass
+  /** What `resolve`, a function, is called with behind `context`: providers, by their tokens. */
+  readonly inject?: readonly (Class | string | symbol)[]
+}
+
 /** A query, mutation or subscription as applications write it. */
-export interface RootDefinition extends Omit<FieldDeclaration, 'access'> {
+export interface RootDefinition extends InjectableField {
   /** A token is needed; text and lists are roles, any of which will do. */
   readonly secured?: boolean | string | readonly string[]
   /** Nobody is asked for a token: what a public mutation says. */
@@ -19,7 +33,7 @@ export interface RootDefinition extends Omit<FieldDeclaration, 'access'> {
 }
 
 /** A field that is added to a type of records, or to one declared by hand. */
-export interface AddedFieldDefinition extends Omit<FieldDeclaration, 'access'> {
+export interface AddedFieldDefinition extends InjectableField {
   /** Properties of the record that `resolve` reads from its root: they are loaded though the client did not ask. */
   readonly needs?: readonly string[]
 }
@@ -37,6 +51,8 @@ export class Schema {
     classes: new Set(),
   }
   readonly #problems: Problem[] = []
+  /** Those that need providers of the application. */
+  readonly resolvers = new InjectedResolvers()
   readonly #build: BuildSchema
   #built: BuiltSchema | undefined
 
@@ -90,7 +106,7 @@ export class Schema {
     this.#checkField(where, definition)
     const fields = this.#parts.added.get(type) ?? new Map<string, FieldDeclaration>()
     if (fields.has(name)) this.#duplicate(`Field "${where}"`)
-    const { needs, ...field } = definition
+    const { needs, ...field } = this.#withResolver(where, definition)
     const extensions = needs === undefined ? field.extensions : { ...field.extensions, needs }
     fields.set(name, extensions === undefined ? field : { ...field, extensions })
     return this.#change(() => this.#parts.added.set(type, fields))
@@ -120,6 +136,15 @@ export class Schema {
     return built
   }
 
+  /** The definition with a plain function in the place of its resolver. */
+  #withResolver<D extends InjectableField>(
+    where: string,
+    { inject, resolve, ...field }: D,
+  ): Omit<D, 'inject' | 'resolve'> & { resolve?: Resolve } {
+    if (typeof resolve !== 'function') return field
+    return { ...field, resolve: this.resolvers.take(where, resolve, inject) }
+  }
+
   #addRoot(kind: keyof typeof rootMaps, name: string, definition: RootDefinition): this {
     const what = `${rootMaps[kind].label} "${name}"`
     const target = this.#parts[rootMaps[kind].map]
@@ -134,7 +159,7 @@ export class Schema {
       )
     }
     if (target.has(name)) this.#duplicate(what)
-    const { secured, noAuth, ...field } = definition
+    const { secured, noAuth, ...field } = this.#withResolver(what, definition)
     const access = this.#readAccess(what, secured, noAuth)
     return this.#change(() => target.set(name, access === undefined ? field : { ...field, access }))
   }
@@ -231,6 +256,7 @@ const fieldNames = {
   description: true,
   deprecated: true,
   resolve: true,
+  inject: true,
   subscribe: true,
   extensions: true,
 } as const

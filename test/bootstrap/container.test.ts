@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Problem } from '../../src/errors/declaration-error.js'
 import { createContainer, type Container } from '../../src/bootstrap/container.js'
-import { Injectable, type ProviderDeclaration, type Token } from '../../src/bootstrap/provider.js'
+import {
+  Injectable,
+  type Inject,
+  type ProviderDeclaration,
+  type Token,
+} from '../../src/bootstrap/provider.js'
 import type { Class } from '../../src/metadata/note.js'
 
 class Clock {
@@ -48,7 +53,49 @@ function problemsOf(setup: Setup): [string, string, string][] {
   return create(setup).problems.map(({ code, message, remedy }) => [code, message, remedy])
 }
 
+// Types alone: what does not fit the constructor does not compile.
+class Typed {
+  static readonly inject = [Mailer, 'currency'] satisfies Inject<typeof Typed>
+  constructor(
+    readonly mailer: Mailer,
+    readonly currency: string,
+  ) {}
+}
+class Wrong {
+  // @ts-expect-error the first argument is a Mailer
+  static readonly inject = [Clock, 'currency'] satisfies Inject<typeof Wrong>
+  constructor(
+    readonly mailer: Mailer,
+    readonly currency: string,
+  ) {}
+}
+class Short {
+  // @ts-expect-error there are two arguments
+  static readonly inject = [Mailer] satisfies Inject<typeof Short>
+  constructor(
+    readonly mailer: Mailer,
+    readonly currency: string,
+  ) {}
+}
+
+@Injectable
+class Swapped {
+  static readonly inject = [Clock, Mailer]
+  constructor(
+    readonly mailer: Mailer,
+    readonly clock: Clock,
+  ) {}
+}
+
 describe('createContainer', () => {
+  it('refuses a swapped pair of inject where the compiler emitted the types', () => {
+    const [problem] = problemsOf({ providers: [Swapped, Mailer, Clock] })
+    expect(problem?.[1]).toBe(
+      'Swapped has Clock at position 1 of inject, where its constructor takes Mailer.',
+    )
+    expect([Typed.inject.length, Wrong.inject.length, Short.inject.length]).toEqual([2, 2, 1])
+  })
+
   it('makes each provider once, with what its constructor asks for', async () => {
     const { container, problems } = create({
       providers: [Shop, Mailer, Clock, { provide: 'currency', use: 'EUR' }],

@@ -64,23 +64,20 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       const values = { name: 'Lamp', price: 1, categoryId: light.id }
       const lamp = await database.records(Product).create(values)
       const ann = await database.records(Author).create({ name: 'Ann' })
-      const [first, second] = await Promise.all(
-        [1, 2].map((stars) =>
-          database.records(Review).create({ stars, productId: lamp.id, authorKey: ann.id }),
-        ),
-      )
+      const first = await database.records(Review).create({ stars: 1, ...keysOf(lamp, ann) })
+      const second = await database.records(Review).create({ stars: 2, ...keysOf(lamp, ann) })
       told.length = 0
       await database.records(Author).delete(ann.id)
       expect(told.sort()).toStrictEqual([
         `deleted author ${ann.id}`,
-        `updated review ${first?.id}`,
-        `updated review ${second?.id}`,
+        `updated review ${first.id}`,
+        `updated review ${second.id}`,
       ])
       told.length = 0
       expect(await database.records(Product).delete(lamp.id)).toBe(true)
       expect(told).toStrictEqual([
-        `deleted review ${first?.id}`,
-        `deleted review ${second?.id}`,
+        `deleted review ${first.id}`,
+        `deleted review ${second.id}`,
         `deleted product ${lamp.id}`,
       ])
     })
@@ -146,4 +143,8 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       expect(other.feed.size).toBe(0)
     })
   })
+}
+
+function keysOf(lamp: Product, ann: Author): { productId: number; authorKey: string } {
+  return { productId: lamp.id, authorKey: ann.id }
 }
