@@ -8,7 +8,7 @@ import { findCorsProblems, type CorsOptions } from '../http/cors.js'
 import { defaultLimits, multipartAround, readSize, type Limits } from '../http/limits.js'
 import { silentLog, type Log } from '../core/log.js'
 import { defaultTimes, type Times } from '../http/server.js'
-import type { Database } from '../records/database.js'
+import type { DatabaseChoice } from './storage.js'
 import { resolveDocsOptions, type DocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { ClassReference } from '../metadata/class-reference.js'
@@ -49,10 +49,10 @@ export interface BootstrapOptions {
   /** How long sessions are kept, and where. Default: two hours after the last change, in the database or in memory. */
   sessions?: SessionOptions
   /**
-   * `sqlite:./data/app.db`, `postgres://…`, or a database that is open already. Default: `DATABASE_URL`, else, where
+   * `sqlite:./data/app.db`, `postgres://…`, an engine (`pglite()`), or a database that is open already. Default: `DATABASE_URL`, else, where
    * records or providers ask for one, an embedded file in `./data`.
    */
-  database?: string | Database
+  database?: DatabaseChoice
   /** Sizes, in bytes or as `'10mb'`, and counts. Defaults: `Limits` and `Bounds`. */
   limits?: Partial<Record<keyof Limits, number | string> & Record<keyof Bounds, number>>
   /** Milliseconds. Defaults: `Times`. */

@@ -7,7 +7,8 @@ import type { SessionStore } from '../sessions/session-store.js'
 import type { Revocations } from '../auth/revocations.js'
 import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
-import { createDatabase, Database } from '../records/database.js'
+import { createDatabase, Database, type DatabaseOptions } from '../records/database.js'
+import type { EngineSource } from '../records/engines/engine.js'
 import { createDatabaseRevocations } from '../records/revocations.js'
 import { createDatabaseSessionStore } from '../records/session-store.js'
 
@@ -21,9 +22,21 @@ export interface Storage {
   close(): Promise<void>
 }
 
+/** What an application may say of its database. */
+export type DatabaseChoice = string | Database | EngineSource | { readonly engine: EngineSource }
+
+/** Of a database that is not open yet. */
+export function toDatabaseOptions(
+  choice: Exclude<DatabaseChoice, Database> | undefined,
+): Pick<DatabaseOptions, 'url' | 'engine'> {
+  if (choice === undefined) return {}
+  if (typeof choice === 'string') return { url: choice }
+  return { engine: 'engine' in choice ? choice.engine : choice }
+}
+
 export interface StorageOptions {
-  /** A URL, a database that is open already, or nothing: then `DATABASE_URL`, else the embedded file. */
-  readonly database: string | Database | undefined
+  /** A URL, an engine, a database that is open already, or nothing: then `DATABASE_URL`, else the embedded file. */
+  readonly database: DatabaseChoice | undefined
   /** `DATABASE_DIRECT_URL`, where set. */
   readonly direct: string | undefined
   readonly records: readonly Class[]
@@ -52,13 +65,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
   const isOwn = !(given instanceof Database)
   const database = isOwn
-    ? await createDatabase({
-        direct,
-        records,
-        log,
-        statementTimeout,
-        ...(given === undefined ? {} : { url: given }),
-      })
+    ? await createDatabase({ direct, records, log, statementTimeout, ...toDatabaseOptions(given) })
     : given
   const close = async (): Promise<void> => {
     if (isOwn) await database.close()

@@ -1,6 +1,7 @@
 /** `filigree migrate`: writes, runs, takes back and lists the schema changes of an application's records. */
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { toDatabaseOptions } from '../bootstrap/storage.js'
 import { planApplication } from '../bootstrap/plan-application.js'
 import { silentLog, type Log } from '../core/log.js'
 import { createDatabase, Database } from '../records/database.js'
@@ -42,7 +43,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
       ? database
       : await createDatabase({
           records,
-          ...(database === undefined ? {} : { url: database }),
+          ...toDatabaseOptions(database),
           direct: environment.databaseDirectUrl,
           log: warningsTo(terminal),
         })

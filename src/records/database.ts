@@ -7,7 +7,13 @@ import { createBuilder, type Builder, type QueryBuilder } from './statements/bui
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
 import { type Later, attempt } from '../core/later.js'
-import type { ClientReading, Engine, Runner, TransactionOptions } from './engines/engine.js'
+import type {
+  ClientReading,
+  Engine,
+  EngineSource,
+  Runner,
+  TransactionOptions,
+} from './engines/engine.js'
 import { defaultUrl, openEngine } from './engines/engine-for-url.js'
 import { ClientSource } from './statements/client-source.js'
 import { createContext } from './statements/create-context.js'
@@ -23,6 +29,8 @@ import { toUnavailable } from './statements/write-faults.js'
 export interface DatabaseOptions {
   /** Default `sqlite:./data/app.db`. */
   url?: string
+  /** Another engine than the one that the address chooses: `pglite()`. */
+  engine?: EngineSource
   /** PostgreSQL's address around a pooler, for what needs a session: events of other processes, migrations. Default `url`. */
   direct?: string | undefined
   /** The record classes, whose tables `sync` makes. Those that relations lead to belong to them. Default: those used so far. */
@@ -43,11 +51,13 @@ export interface DatabaseOptions {
  *
  * @throws {DeclarationError} an address that says nothing, no driver, no access, faulty records
  */
+export function connect(url: string, options?: Omit<DatabaseOptions, 'url'>): Promise<Database>
+export function connect(options: DatabaseOptions): Promise<Database>
 export function connect(
-  url: string,
-  options: Omit<DatabaseOptions, 'url'> = {},
+  where: string | DatabaseOptions,
+  options: DatabaseOptions = {},
 ): Promise<Database> {
-  return createDatabase({ ...options, url })
+  return createDatabase(typeof where === 'string' ? { ...options, url: where } : where)
 }
 
 /** @throws {DeclarationError} as `connect` does */
@@ -57,7 +67,8 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const problems: Problem[] = []
   const tables = readTables(records, problems)
   if (problems.length > 0) throw new DeclarationError(problems)
-  const engine = await openEngine(url, { log, direct, statementTimeout })
+  const opening = { log, direct, statementTimeout }
+  const engine = await (options.engine?.open(opening) ?? openEngine(url, opening))
   let database: Database | undefined = undefined
   const runner = (): Runner => database?.runner() ?? engine
   const builder = await createBuilder(engine, runner)
@@ -98,8 +109,8 @@ export class Database implements Source {
     this.#transactions = new Transactions(this.context, this.feed)
   }
 
-  /** `sqlite` or `postgres`. */
-  get engineName(): 'sqlite' | 'postgres' {
+  /** `sqlite` or `postgres`, or what the engine calls itself: migrations are named by it. */
+  get engineName(): string {
     return this.context.dialect.name
   }
 

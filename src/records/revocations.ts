@@ -1,7 +1,7 @@
 /** Revoked tokens in the database, known to every process that uses it. Source: decisions, Authentication, "Revocation". */
 import type { Revocations, TokenTrace } from '../auth/revocations.js'
 import type { Database } from './database.js'
-import type { Row, Statement } from './engines/engine.js'
+import type { Dialect, Row, Statement } from './engines/engine.js'
 import { after, type Later } from '../core/later.js'
 import { ensureTable } from './own-tables.js'
 
@@ -26,7 +26,7 @@ export async function createDatabaseRevocations(
   await ensureTable(database, 'filigree_revocation', createTokens)
   await ensureTable(database, 'filigree_revoked_subject', createSubjects)
   const { engine } = database.context
-  const statements = writeStatements(engine.dialect.name)
+  const statements = writeStatements(engine.dialect)
   const among = async (
     traces: readonly TokenTrace[],
     at: number,
@@ -89,10 +89,8 @@ const createSubjects = `create table if not exists filigree_revoked_subject (
 
 type Name = 'add' | 'extend' | 'addSubject' | 'has' | 'names' | 'subjects' | 'sweep'
 
-function writeStatements(engine: 'sqlite' | 'postgres'): Readonly<Record<Name, Statement>> {
-  const isLite = engine === 'sqlite'
-  const p = (place: number): string => (isLite ? '?' : `$${place}`)
-  const list = isLite ? 'select value from json_each(?)' : 'select json_array_elements_text($1)'
+function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<Name, Statement>> {
+  const list = textsOf(1)
   const statement = (sql: string, writes: boolean): Statement => Object.freeze({ sql, writes })
   return {
     add: statement(

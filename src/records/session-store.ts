@@ -1,7 +1,7 @@
 /** Sessions in the database, shared by every process that uses it. Source: decisions, Sessions. */
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Database } from './database.js'
-import type { Statement } from './engines/engine.js'
+import type { Dialect, Statement } from './engines/engine.js'
 import { after, attempt, type Later } from '../core/later.js'
 import { ensureTable } from './own-tables.js'
 import { toUnavailable } from './statements/write-faults.js'
@@ -11,7 +11,7 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
   await ensureTable(database, 'filigree_session', createTable)
   // Beside whatever transaction a handler may have open: a session is kept even if that is taken back.
   const { engine } = database.context
-  const statements = writeStatements(engine.dialect.name)
+  const statements = writeStatements(engine.dialect)
   const change = (statement: Statement, values: readonly unknown[]): Later<void> =>
     after(
       attempt(() => engine.change(statement, values), refuse),
@@ -46,8 +46,7 @@ create index if not exists filigree_session_expires_at on filigree_session (expi
 
 type Name = 'read' | 'write' | 'replace' | 'remove' | 'sweep'
 
-function writeStatements(engine: 'sqlite' | 'postgres'): Readonly<Record<Name, Statement>> {
-  const p = (place: number): string => (engine === 'sqlite' ? '?' : `$${place}`)
+function writeStatements({ placeholder: p }: Dialect): Readonly<Record<Name, Statement>> {
   const statement = (sql: string, writes: boolean): Statement => Object.freeze({ sql, writes })
   return {
     read: statement(

@@ -1,8 +1,14 @@
 /** What is told of written rows, on every engine alike. Source: public face, Records; docs/graphql.md, Subscriptions. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { connect, type Database } from '../../src/records/database.js'
+import type { EngineSource } from '../../src/records/engines/engine.js'
 import { Author, Category, Product, Review, shop, Tag } from '../records/shop.js'
 import type { DatabaseUnderTest } from './database.contract.js'
+
+function openShop(where: string | EngineSource): Promise<Database> {
+  const chosen = typeof where === 'string' ? { url: where } : { engine: where }
+  return connect({ ...chosen, records: shop })
+}
 
 export function describeChanges(name: string, open: () => Promise<DatabaseUnderTest>): void {
   describe(`${name}: what is told of changes`, () => {
@@ -13,7 +19,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
 
     beforeAll(async () => {
       server = await open()
-      database = await connect(await server.url(), { records: shop })
+      database = await openShop(await server.url())
       await database.sync()
     })
     afterAll(async () => {
@@ -135,7 +141,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
     })
 
     it('ends those who follow when it is closed', async () => {
-      const other = await connect(await server.url(), { records: shop })
+      const other = await openShop(await server.url())
       let ended = 0
       await other.watch(Category, { tell: () => undefined, end: () => ended++, columns: [] })
       await other.close()

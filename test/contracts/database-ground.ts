@@ -3,6 +3,7 @@ import type { HttpError } from '../../src/errors/http-error.js'
 import { connect, type Database } from '../../src/records/database.js'
 import type { ListOptions } from '../../src/records/filters/list-options.js'
 import type { Repository } from '../../src/records/repository.js'
+import type { EngineSource } from '../../src/records/engines/engine.js'
 import { Category, Product, shop } from '../records/shop.js'
 
 /** Has its properties once it is open; `light` is the one row of the tables when a test begins. */
@@ -14,9 +15,10 @@ export class Ground {
   /** Whether the database has one connection, so that nobody looks in from outside a transaction. */
   isSingle = false
 
-  async open(url: string): Promise<void> {
-    this.isSingle = url.startsWith('sqlite::memory:')
-    this.database = await connect(url, { records: shop })
+  async open(where: string | EngineSource): Promise<void> {
+    this.isSingle = typeof where !== 'string' || where.startsWith('sqlite::memory:')
+    const chosen = typeof where === 'string' ? { url: where } : { engine: where }
+    this.database = await connect({ ...chosen, records: shop })
     await this.database.sync()
     this.categories = this.database.records(Category)
     this.products = this.database.records(Product)

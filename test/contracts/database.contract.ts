@@ -1,4 +1,5 @@
 /** What every engine must do alike. Source: public face, Records; decisions, Small print: records. */
+import type { EngineSource } from '../../src/records/engines/engine.js'
 import { afterAll, beforeAll, beforeEach, describe } from '@jest/globals'
 import { describeCreating } from './database-create.contract.js'
 import { describeRules } from './database-rules.contract.js'
@@ -8,8 +9,8 @@ import { describeTransactions } from './database-transactions.contract.js'
 import { Ground } from './database-ground.js'
 
 export interface DatabaseUnderTest {
-  /** The address of an empty database. */
-  url(): Promise<string>
+  /** The address of an empty database, or an engine that opens one. */
+  url(): Promise<string | EngineSource>
   close?(): Promise<void>
 }
 

@@ -15,8 +15,7 @@ import type { Variables } from '../outcome.js'
 import type { ArgumentSource } from './compile-arguments.js'
 import type { SelectionCompiler } from './selection.js'
 import { StatementWriter, type Answers } from './statement-writer.js'
-import { textOfRow, type Fragment } from './json-sql.js'
-import { sqliteInfinity } from './sqlite-json.js'
+import { textOfRow, type Fragment } from '../../records/engines/json-sql.js'
 
 /** What one root field asks, read from a run's arguments. */
 export interface RootQuestion {
@@ -67,7 +66,9 @@ export class Preparation {
   /** The answer of a statement; `undefined` where it holds a number that JSON has no word for. */
   textOf(row: Row | undefined): string | undefined {
     const text = textOfRow(row)
-    return this.#compiler.hasFloats && mayBeInfinite(text) ? undefined : text
+    if (!this.#compiler.hasFloats) return text
+    const { infinity } = this.#services.database().context.dialect
+    return infinity !== undefined && mayHold(text, infinity) ? undefined : text
   }
 
   reader(database: Database, caller: Caller): QuestionReader {
@@ -164,6 +165,6 @@ export class PlannedQuery implements RootPlan {
 }
 
 /** Few texts hold the sign, which is found many times faster than the letter before it. */
-function mayBeInfinite(text: string): boolean {
-  return text.includes(sqliteInfinity.slice(1)) && text.includes(sqliteInfinity)
+function mayHold(text: string, infinity: string): boolean {
+  return text.includes(infinity.slice(1)) && text.includes(infinity)
 }

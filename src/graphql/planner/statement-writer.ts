@@ -6,13 +6,11 @@ import { Slot, type Plan } from '../../records/statements/builder.js'
 import type { Condition } from '../../records/filters/condition.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'
+import type { Fragment, JsonSql } from '../../records/engines/json-sql.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import type { Column, Relation, Table } from '../../records/model/table.js'
 import type { ListQuestion } from '../records/question.js'
-import type { Fragment, JsonSql } from './json-sql.js'
-import { PostgresJson } from './postgres-json.js'
 import type { ListEntry, ObjectSelection, OwnerEntry } from './selection.js'
-import { SqliteJson } from './sqlite-json.js'
 
 /** What a run asks of the relations, by their places. */
 export interface Answers {
@@ -31,12 +29,6 @@ export interface RowsQuestion {
   readonly offset: number | undefined
 }
 
-/**
- * An owner is found up to a tenth faster on SQLite, and in half the time on PostgreSQL, by a left join than by a subquery.
- * Joins are planned together: SQLite takes 64 tables at most, PostgreSQL plans up to 8 of them well.
- */
-const mostJoins: Readonly<Record<'sqlite' | 'postgres', number>> = { sqlite: 30, postgres: 7 }
-
 export class StatementWriter {
   readonly json: JsonSql
   readonly filters: FilterWriter
@@ -49,8 +41,7 @@ export class StatementWriter {
     this.#context = context
     this.#answers = answers
     this.filters = new FilterWriter(sql, context.dialect)
-    const Json = context.dialect.name === 'sqlite' ? SqliteJson : PostgresJson
-    this.json = new Json(sql, context.dialect)
+    this.json = context.dialect.json(sql)
   }
 
   compile(fragment: Fragment): Plan {
@@ -132,15 +123,15 @@ export class StatementWriter {
     const key = this.filters.ref(alias, foreign)
     const tests = this.#tests('and', target, this.#answers.rows[index], alias)
     const isMine = sql`${key} = ${this.filters.ref(outer, local)}${tests}`
-    const { name } = this.#context.dialect
-    if (name === 'sqlite' && joins.length < mostJoins.sqlite) {
+    const { owners } = this.#context.dialect
+    if (owners.join === 'left' && joins.length < owners.most) {
       joins.push(sql` left join ${table} on ${isMine}`)
       return sql`case when ${key} is not null then ${this.object(object, alias, joins)} end`
     }
     const inner: Fragment[] = []
     const written = this.object(object, alias, inner)
     const from = sql`from ${table}${sql.join(inner, sql``)} where ${isMine}`
-    if (joins.length >= mostJoins[name])
+    if (joins.length >= owners.most)
       return this.json.optional(this.json.nested(sql`select ${written} ${from}`))
     // The limit keeps it a row by row matter: another kind of join might lose the order of the rows.
     const owner = `${alias}o`

@@ -2,38 +2,17 @@
  * A record as GraphQL shows it: frozen data that the declarations, the resolvers and the planner all read.
  * Source: specification, GraphQL types generated from a record class; decisions, GraphQL.
  */
+import type { JsonEnum, JsonField } from '../../records/engines/json-sql.js'
 import type { AccessRule } from '../../auth/access.js'
 import type { Class } from '../../metadata/note.js'
-import type { Column, Relation, Table } from '../../records/model/table.js'
+import type { Relation, Table } from '../../records/model/table.js'
 import type { ResolveNote } from './resolve-note.js'
 
-/** How a column's value becomes JSON. */
-export type FieldForm =
-  /** A key, as text. */
-  | 'id'
-  /** A whole number, which GraphQL shows up to 32 bits. */
-  | 'int'
-  | 'float'
-  | 'boolean'
-  /** Text and moments, as they are kept. */
-  | 'text'
-  | 'enum'
-  /** Bytes, as base64. */
-  | 'bytes'
-  /** A JSON value or a nested class, as its text. */
-  | 'json'
-  /** A list of one of the others. */
-  | 'list'
-
-export interface FieldModel {
+export interface FieldModel extends JsonField {
   /** As clients write it. */
   readonly name: string
-  readonly column: Column
   /** The type in the type notation, without `!`: `String`, `[Int!]`, `Color`. */
   readonly type: string
-  readonly form: FieldForm
-  /** The form of a list's items. */
-  readonly itemForm: FieldForm | undefined
   readonly enumeration: EnumModel | undefined
   /** The input type of its filter. */
   readonly filter: string
@@ -45,12 +24,8 @@ export interface FieldModel {
   readonly access: AccessRule | undefined
 }
 
-export interface EnumModel {
+export interface EnumModel extends JsonEnum {
   readonly name: string
-  /** Names as clients write them, and the values that are kept. */
-  readonly values: ReadonlyMap<string, string | number>
-  /** Every name is its value. */
-  readonly isPlain: boolean
 }
 
 export interface RelationModel {

@@ -65,10 +65,7 @@ export function hadMatched(
   const { sql } = builder
   const row = columns.map((column) => {
     const value = sql.val(new Slot(reader.values.push(past[column.name]) - 1))
-    // What has no type is text on PostgreSQL; SQLite's values bring theirs along.
-    const typed =
-      dialect.name === 'postgres' ? sql`${value}::${sql.raw(dialect.columnType(column))}` : value
-    return sql`${typed} as ${sql.id(column.name)}`
+    return sql`${value}${sql.raw(dialect.typed(column))} as ${sql.id(column.name)}`
   })
   const test = new FilterWriter(sql, dialect).write(condition, 't')
   const plan = builder.compile(

@@ -161,11 +161,10 @@ function planRelated(
   const asked = sql`${led} ${sql.raw(before)}${new Slot(keys)}${sql.raw(behind)}`
   const parents = sql`${sql.table(table.name)} as p`
   const chosen = sql`select ${led} as filigree_led, ${answered}`
-  // SQLite has no `lateral`, and finds the rows of a list of keys at once.
-  const rows =
-    dialect.name === 'sqlite'
-      ? sql`${chosen} from ${parents} cross join ${sql.table(target.name)} as t where ${asked} and ${writer.ref('t', target.key)} in (${inner(writer.ref('i', target.key))})`
-      : sql`${chosen} from ${parents} cross join lateral (${inner(columnsOf('i'))}) as t where ${asked}`
+  // Without `lateral` the rows of a list of keys are found at once.
+  const rows = !dialect.hasLateral
+    ? sql`${chosen} from ${parents} cross join ${sql.table(target.name)} as t where ${asked} and ${writer.ref('t', target.key)} in (${inner(writer.ref('i', target.key))})`
+    : sql`${chosen} from ${parents} cross join lateral (${inner(columnsOf('i'))}) as t where ${asked}`
   return builder.compile(sql`${rows} order by ${orderOf('t')}`, false)
 }
 

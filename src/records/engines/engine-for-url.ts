@@ -1,21 +1,12 @@
 /** Chooses the engine by the database's address. A new engine is a file in `engines` and a line here. */
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import type { Log } from '../../core/log.js'
-import type { Dialect, Engine } from './engine.js'
+import type { Dialect, Engine, OpenOptions } from './engine.js'
 import { createPostgresDialect } from './postgres/dialect.js'
 import { sqliteDialect } from './sqlite/dialect.js'
 
 /** Where records are kept when nothing is said. */
 export const defaultUrl = 'sqlite:./data/app.db'
-
-export interface OpenOptions {
-  readonly log: Log
-  /** The same database around a pooler, for engines whose sessions a pooler can take away. */
-  readonly direct?: string | undefined
-  /** Milliseconds after which a server ends a statement, and SQLite the long reads of a request; 0 is never. Default 30,000. */
-  readonly statementTimeout?: number | undefined
-}
 
 /**
  * @param url `sqlite:./data/app.db`, `sqlite::memory:`, `postgres://…`. Parameters of SQLite: `synchronous=full`,

@@ -1,11 +1,22 @@
 /**
- * What a database must be able to do for records. One file an engine, behind this; what differs in SQL is its `Dialect`.
- * Answers come at once where the driver is synchronous, so that such a database costs no promise.
+ * What a database must be able to do for records. The contract, in short:
+ * - An engine lives in `engines/<name>/`: the `Engine`, which runs statements, and its `Dialect`, which is everything that
+ *   differs in SQL and values. Nobody else decides by an engine's name (test/repository/engines.test.ts).
+ * - Answers come at once where the driver is synchronous, so that such a database costs no promise.
+ * - Every error of the driver leaves as an `EngineFault` of a kind; repositories make answers of the kinds alone.
+ * - A transaction is on one connection, and seen by nobody before its commit. A fault of the kind `conflict` means that it
+ *   runs again from its beginning.
+ * - The schema is changed by `changeSchema`, by one process at a time; nothing else takes that lock.
+ * - The suites of test/contracts hold for it. docs/maintainers/engines.md says how to add one.
  */
 import type { Later } from '../../core/later.js'
-import type { Catalogue } from '../schema/catalogue.js'
 import type { Code } from '../../fields/kinds/kind.js'
+import type { Log } from '../../core/log.js'
 import type { Column } from '../model/table.js'
+import type { ActualTable, Catalogue } from '../schema/catalogue.js'
+import type { TableSchema } from '../schema/schema.js'
+import type { Sql } from '../statements/builder.js'
+import type { JsonSql } from './json-sql.js'
 
 /** SQL with placeholders. Keep the object: engines remember by it what they have prepared. */
 export interface Statement {
@@ -91,6 +102,20 @@ export interface Engine extends Runner {
   close(): Promise<void>
 }
 
+export interface OpenOptions {
+  readonly log: Log
+  /** The same database around a pooler, for engines whose sessions a pooler can take away. */
+  readonly direct?: string | undefined
+  /** Milliseconds after which a server ends a statement; 0 is never. Default 30,000. */
+  readonly statementTimeout?: number | undefined
+}
+
+/** An engine that an application brings: `connect({ engine })`, `bootstrap(AppModule, { database })`. */
+export interface EngineSource {
+  /** @throws {DeclarationError} no driver, no access */
+  open(options: OpenOptions): Promise<Engine>
+}
+
 /** Texts from process to process. Which process wants which is known by topics: 32-bit numbers, whatever they stand for. */
 export interface EngineChannel {
   /** Sends texts of less than 8,000 bytes each, when and only when the transaction is committed. */
@@ -132,7 +157,39 @@ export type Around = readonly [before: string, behind: string]
 
 /** What differs between databases in SQL and in the values that come and go. */
 export interface Dialect {
-  readonly name: 'sqlite' | 'postgres'
+  /** What its migrations are named by: `add-price.postgres.sql`. Engines of the same SQL share it. */
+  readonly name: string
+  /** For people: `PostgreSQL`. */
+  readonly title: string
+  /** The family of Kysely's compiler, for what repositories do not do. */
+  readonly kysely: 'Sqlite' | 'Postgres' | 'Mysql'
+  /** A statement costs no journey: rows are inserted one by one. */
+  readonly isLocal: boolean
+  /** What a value of the application's own queries becomes, where the driver does not know its type. */
+  readonly toDriver: (value: unknown) => unknown
+  /** The placeholder of the value at this place, from 1, in SQL that is written by hand. */
+  readonly placeholder: (place: number) => string
+  /** A query for the texts of a JSON list, the value at this place. */
+  readonly textsOf: (place: number) => string
+  /** SQL behind a value that stands alone, to give it the column's type. */
+  typed(column: Column): string
+  /** SQL around the placeholder of a limit, and what stands in its place before an offset. */
+  readonly limit: { readonly behind: string; readonly none: string }
+  /** How many tables a statement joins to show the rows that others belong to, and by what kind of join. */
+  readonly owners: { readonly most: number; readonly join: 'left' | 'lateral' }
+  /** Subqueries of a join may name the tables before them. */
+  readonly hasLateral: boolean
+  /** Where a statement looks at every row, a list of keys made once finds the related rows faster than a look for each row. */
+  readonly listsKeys: boolean
+  /** What writes JSON. */
+  json(sql: Sql): JsonSql
+  /** What an answer has in it where a number was infinite; `undefined` where the statement fails then. */
+  readonly infinity: string | undefined
+  /** SQL of true and false. */
+  readonly booleans: readonly [no: string, yes: string]
+  readonly changes: TableChanges
+  /** Where its migrations lead is found out by running them; `undefined`: it is kept in a file beside them. */
+  readonly replay: Replay | undefined
   /** The column's type in `CREATE TABLE`, collation included. */
   columnType(column: Pick<Column, 'storage' | 'isBoolean' | 'field'>): string
   /** The type of a key that the database counts up. */
@@ -168,6 +225,26 @@ export interface Dialect {
   readonly listTest: readonly [before: string, after: string]
   /** SQL around a subquery of one JSON value that keeps it JSON for what stands around. */
   readonly jsonOfSubquery: readonly [before: string, after: string]
+}
+
+/** How a table that is there is changed: in place, or by making it anew with all its rows. */
+export type TableChanges =
+  | {
+      readonly kind: 'in place'
+      changeType(table: string, column: string, type: string, bareType: string): string
+      changeNull(table: string, column: string, nullable: boolean): string
+    }
+  | {
+      readonly kind: 'anew'
+      /** Statements that keep every row, column by column of the same name. */
+      rebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[]
+    }
+
+export interface Replay {
+  /** The address of an empty database that is gone when it is closed. */
+  readonly url: string
+  /** SQL that makes the tables of a database as they are. */
+  dump(runner: Runner): Promise<string>
 }
 
 /** What went wrong, in words that hold for every database. */

@@ -51,12 +51,12 @@ export class FilterWriter {
   }
 
   /**
-   * The same for a statement that looks at every row: SQLite finds each by a list of keys that it makes once, where it
-   * would begin to look anew for each row. PostgreSQL plans both alike.
+   * The same for a statement that looks at every row: related rows are looked for by a list of keys that is made once,
+   * where the engine would begin to look anew for each row.
    */
   writeForAll(condition: Condition, alias: string): Fragment {
     const before = this.#looksAtAll
-    this.#looksAtAll = this.#dialect.name === 'sqlite'
+    this.#looksAtAll = this.#dialect.listsKeys
     const written = this.write(condition, alias)
     this.#looksAtAll = before
     return written
@@ -82,9 +82,7 @@ export class FilterWriter {
   /** ` limit …`, of the number in a slot. */
   limit(slot: number): Fragment {
     const sql = this.#sql
-    // SQLite looks at a bare placeholder's value to plan, and so plans anew at every run.
-    const opaque = this.#dialect.name === 'sqlite' ? sql` + 0` : sql``
-    return sql` limit ${new Slot(slot)}${opaque}`
+    return sql` limit ${new Slot(slot)}${sql.raw(this.#dialect.limit.behind)}`
   }
 
   ref(alias: string, column: Column): Fragment {

@@ -35,23 +35,22 @@ export async function readApplied(runner: Runner): Promise<Map<string, Applied>>
 
 /** @param now milliseconds since 1970 */
 export async function recordMigration(
-  { engineName }: Database,
+  { context: { dialect } }: Database,
   runner: Runner,
   { name, hash }: Pick<MigrationFile, 'name' | 'hash'>,
   now: number,
 ): Promise<void> {
-  const places = engineName === 'sqlite' ? '?, ?, ?' : '$1, $2, $3'
+  const places = [1, 2, 3].map(dialect.placeholder).join(', ')
   const sql = `insert into filigree_migration (name, hash, applied_at) values (${places})`
   await runner.query({ sql, writes: true }, [name, hash, new Date(now).toISOString()])
 }
 
 export async function forgetMigration(
-  { engineName }: Database,
+  { context: { dialect } }: Database,
   runner: Runner,
   name: string,
 ): Promise<void> {
-  const place = engineName === 'sqlite' ? '?' : '$1'
-  const sql = `delete from filigree_migration where name = ${place}`
+  const sql = `delete from filigree_migration where name = ${dialect.placeholder(1)}`
   await runner.query({ sql, writes: true }, [name])
 }
 

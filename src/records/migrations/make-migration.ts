@@ -16,7 +16,7 @@ import { dialects } from '../engines/engine-for-url.js'
 import { readMigrations, writeMigrationFile } from './migration-files.js'
 import { isNeeded, writeMigration } from './migration-text.js'
 import { defaultFolder, type MigrationOptions } from './migrations.js'
-import { dumpSqlite, replaySqlite } from './replay-migrations.js'
+import { replayMigrations } from './replay-migrations.js'
 import { toSchema, type TableSchema } from '../schema/schema.js'
 import { readSnapshot, toCatalogue, writeSnapshot } from './schema-snapshot.js'
 
@@ -69,17 +69,18 @@ export async function makeMigration(
   const files: string[] = []
   const applied: string[] = []
   for (const { dialect, differences, forgotten, isAdopted } of steps) {
-    if (isAdopted && dialect.name === 'sqlite') {
+    if (isAdopted && dialect.replay !== undefined) {
       const before = `${toStamp(making.now - 1000)}_as-it-was`
-      const text = await dumpSqlite(database.context.engine)
-      files.push(await writeMigrationFile(folder, before, 'sqlite', text))
+      const tables = await dialect.replay.dump(database.context.engine)
+      const text = `-- The database as it was before it had migrations.\n${tables}`
+      files.push(await writeMigrationFile(folder, before, dialect.name, text))
       applied.push(...(await takeAsApplied(making)))
     }
     const text = writeMigration(differences, forgotten)
     files.push(await writeMigrationFile(folder, made, dialect.name, text))
   }
   for (const { dialect, wanted } of steps) {
-    if (dialect.name !== 'sqlite') await writeSnapshot(folder, dialect.name, toCatalogue(wanted))
+    if (dialect.replay === undefined) await writeSnapshot(folder, dialect.name, toCatalogue(wanted))
   }
   if (!isNeeded(making.actual)) applied.push(...(await takeAsApplied(making)))
   return { files, applied }
@@ -95,30 +96,31 @@ async function findStep(making: Making, dialect: Dialect): Promise<Step> {
     return { dialect, wanted, differences: actual, forgotten: [], isAdopted: true }
   }
   const base =
-    dialect.name === 'sqlite'
-      ? await replaySqlite(files)
+    dialect.replay !== undefined
+      ? await replayMigrations(files, dialect.replay)
       : ((await readSnapshot(folder, dialect.name)) ??
-        (await withoutSnapshot(files, isConnected, database)))
+        (await withoutSnapshot(files, isConnected, dialect, database)))
   const names = new Set(wanted.map((table) => table.name))
   const forgotten = [...base.keys()].filter((table) => !names.has(table) && !own.test(table))
   const differences = findDifferences(wanted, base, dialect)
   return { dialect, wanted, differences, forgotten, isAdopted: false }
 }
 
-/** Tables of the engine and of the framework. */
-const own = /^(?:sqlite|filigree)_/
+/** Tables of the framework. */
+const own = /^filigree_/
 
 async function withoutSnapshot(
   files: readonly unknown[],
   isConnected: boolean,
+  { name, title }: Dialect,
   { context: { engine } }: Database,
 ): Promise<Catalogue> {
   if (files.length === 0) return new Map()
   if (isConnected) return engine.catalogue(engine)
   throw migrationFault(
     'MIGRATION_FAILED',
-    'There are migrations for PostgreSQL, and no schema.postgres.json beside them says where they lead.',
-    'Bring it back from version control, or make this one connected to a PostgreSQL where they have run.',
+    `There are migrations for ${title}, and no schema.${name}.json beside them says where they lead.`,
+    `Bring it back from version control, or make this one connected to a ${title} where they have run.`,
   )
 }
 
@@ -131,7 +133,7 @@ async function isPending({ database, folder }: Making): Promise<boolean> {
 
 /** Everything has run and led to what the records want, but the database is another: somebody has changed one of them. */
 function mend({ database, actual }: Making, steps: readonly Step[]): Step[] {
-  if (database.engineName === 'sqlite') {
+  if (database.context.dialect.replay !== undefined) {
     const told = actual.map(({ message }) => message).join(' ')
     throw migrationFault(
       'MIGRATION_FAILED',

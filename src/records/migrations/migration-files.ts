@@ -9,6 +9,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
+import { dialects } from '../engines/engine-for-url.js'
 import type { Dialect } from '../engines/engine.js'
 
 export type EngineName = Dialect['name']
@@ -33,7 +34,8 @@ export interface MigrationFolder {
   readonly engines: ReadonlySet<EngineName>
 }
 
-const engineNames: readonly EngineName[] = ['sqlite', 'postgres']
+/** What files may be named by. */
+const engineNames: readonly EngineName[] = dialects.map(({ name }) => name)
 
 /** @throws {DeclarationError} `MIGRATION_FAILED` for a first line that is not understood */
 export async function readMigrations(folder: string, engine: EngineName): Promise<MigrationFolder> {

@@ -135,7 +135,7 @@ async function run(
   sql: string,
 ): Promise<void> {
   if (!inTransaction && !database.context.engine.changesPiecemeal) {
-    const message = `Migration ${name} is to run without a transaction, which it always has on SQLite.`
+    const message = `Migration ${name} is to run without a transaction, which it always has on ${database.context.dialect.title}.`
     throw migrationFault('MIGRATION_FAILED', message, 'Take its first line away.')
   }
   const parts = inTransaction ? [sql] : splitStatements(sql)

@@ -22,7 +22,7 @@ export function writeCreateTable(
   const lines = schema.columns.map((column) => writeColumn(column, dialect, column.name === single))
   if (single === undefined) lines.push(`primary key (${schema.primaryKey.map(quote).join(', ')})`)
   // Elsewhere they follow when all tables are there; here they can be given with the table only.
-  if (dialect.name === 'sqlite') lines.push(...schema.foreignKeys.map(writeForeignKey))
+  if (dialect.changes.kind === 'anew') lines.push(...schema.foreignKeys.map(writeForeignKey))
   return `create table ${quote(name)} (\n  ${lines.join(',\n  ')}\n)`
 }
 

@@ -9,7 +9,6 @@ import {
 } from './ddl.js'
 import type { Dialect } from '../engines/engine.js'
 import { sameType, toBareType, wasMoment } from './column-types.js'
-import { writeRebuild } from './rebuild.js'
 import type { ColumnSchema, ForeignKeySchema, TableSchema } from './schema.js'
 
 export interface Difference {
@@ -77,7 +76,7 @@ function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
 
 /** After all tables are there, since they may refer to each other in a circle. */
 function missingKeys(schema: TableSchema, dialect: Dialect): Difference[] {
-  if (dialect.name === 'sqlite') return []
+  if (dialect.changes.kind === 'anew') return []
   return schema.foreignKeys.map((key) => ({
     kind: 'missing foreign key',
     table: schema.name,
@@ -129,7 +128,7 @@ function compareColumn(
     const wanted = toBareType(column)
     const message = `${where} is of type ${known.type} and should be ${wanted} (${column.origin}).`
     const sql = changeType(schema, column, actual, dialect)
-    const rebuilds = dialect.name === 'sqlite'
+    const rebuilds = dialect.changes.kind === 'anew'
     const other = { ...base, kind: 'other type', message, sql, rebuilds } as const
     differences.push(
       wasMoment(column, known)
@@ -161,19 +160,17 @@ function compareNull(
   const message = looser
     ? `${where} takes no null and should (${column.origin}).`
     : `${where} takes null and should not (${column.origin}).`
-  const rebuilds = dialect.name === 'sqlite'
+  const { changes } = dialect
+  const rebuilds = changes.kind === 'anew'
   const fill =
     looser || column.fill === undefined
       ? []
       : [
           `update ${quote(schema.name)} set ${quote(column.name)} = ${column.fill} where ${quote(column.name)} is null`,
         ]
-  const change =
-    dialect.name === 'sqlite'
-      ? writeRebuild(schema, actual, dialect)
-      : [
-          `alter table ${quote(schema.name)} alter column ${quote(column.name)} ${looser ? 'drop' : 'set'} not null`,
-        ]
+  const change = rebuilds
+    ? changes.rebuild(schema, actual, dialect)
+    : [changes.changeNull(schema.name, column.name, looser)]
   const kind = looser ? 'looser column' : 'stricter column'
   return {
     ...base,
@@ -193,8 +190,9 @@ function missingColumn(
 ): Difference {
   const fits = column.nullable || column.fill !== undefined
   const refers = schema.foreignKeys.some((key) => key.column === column.name)
-  // SQLite adds no column that is required without a default, and none that refers elsewhere with one.
-  const rebuilds = dialect.name === 'sqlite' && (!fits || refers)
+  // No column is added that is required without a default, and none that refers elsewhere with one, where tables are made anew.
+  const { changes } = dialect
+  const rebuilds = changes.kind === 'anew' && (!fits || refers)
   return {
     kind: 'missing column',
     table: schema.name,
@@ -203,7 +201,7 @@ function missingColumn(
     remedy: fits ? 'safe' : 'may fail',
     rebuilds,
     sql: rebuilds
-      ? writeRebuild(schema, actual, dialect)
+      ? changes.rebuild(schema, actual, dialect)
       : [writeAddColumn(schema.name, column, dialect)],
     undo: rebuilds
       ? undefined
@@ -217,12 +215,9 @@ function changeType(
   actual: ActualTable,
   dialect: Dialect,
 ): string[] {
-  if (dialect.name === 'sqlite') return writeRebuild(schema, actual, dialect)
-  const name = quote(column.name)
-  const type = toBareType(column)
-  return [
-    `alter table ${quote(schema.name)} alter column ${name} type ${column.type} using ${name}::text::${type}`,
-  ]
+  const { changes } = dialect
+  if (changes.kind === 'anew') return changes.rebuild(schema, actual, dialect)
+  return [changes.changeType(schema.name, column.name, column.type, toBareType(column))]
 }
 
 function compareForeignKeys(
@@ -230,6 +225,8 @@ function compareForeignKeys(
   actual: ActualTable,
   dialect: Dialect,
 ): Difference[] {
+  const { changes } = dialect
+  const rebuilds = changes.kind === 'anew'
   return (
     schema.foreignKeys
       .filter(
@@ -239,19 +236,18 @@ function compareForeignKeys(
           ),
       )
       // With the column itself it is made there.
-      .filter((key) => dialect.name !== 'sqlite' || actual.columns.has(key.column))
+      .filter((key) => !rebuilds || actual.columns.has(key.column))
       .map((key) => ({
         kind: 'missing foreign key',
         table: schema.name,
         message: `${schema.name}.${key.column} does not refer to ${key.table}.`,
         blocks: true,
         remedy: 'may fail',
-        rebuilds: dialect.name === 'sqlite',
-        sql:
-          dialect.name === 'sqlite'
-            ? writeRebuild(schema, actual, dialect)
-            : [writeAddForeignKey(schema.name, key)],
-        undo: dialect.name === 'sqlite' ? undefined : [dropForeignKey(schema, key)],
+        rebuilds,
+        sql: rebuilds
+          ? changes.rebuild(schema, actual, dialect)
+          : [writeAddForeignKey(schema.name, key)],
+        undo: rebuilds ? undefined : [dropForeignKey(schema, key)],
       }))
   )
 }
@@ -276,10 +272,11 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
       sql: [`${alter} drop column ${quote(name)}`],
     }
     if (optional) return [left]
-    const rebuilds = dialect.name === 'sqlite'
+    const { changes } = dialect
+    const rebuilds = changes.kind === 'anew'
     const sql = rebuilds
-      ? writeRebuild(schema, actual, dialect)
-      : [`${alter} alter column ${quote(name)} drop not null`]
+      ? changes.rebuild(schema, actual, dialect)
+      : [changes.changeNull(table, name, true)]
     const message = `${where} and must be filled.`
     return [{ ...left, kind: 'unfilled column', message, blocks: true, rebuilds, sql }, left]
   })

@@ -60,15 +60,13 @@ export function arrange(plan: Plan, values: readonly unknown[]): readonly unknow
  */
 export async function createBuilder(engine: Engine, runner: () => Runner): Promise<Builder> {
   const kysely = await import('kysely')
-  const isSqlite = engine.dialect.name === 'sqlite'
+  const family = engine.dialect.kysely
   const builder: QueryBuilder = new kysely.Kysely({
     dialect: {
-      createAdapter: () => (isSqlite ? new kysely.SqliteAdapter() : new kysely.PostgresAdapter()),
+      createAdapter: () => new kysely[`${family}Adapter`](),
       createDriver: () => new EngineDriver(engine, runner),
-      createIntrospector: (db) =>
-        isSqlite ? new kysely.SqliteIntrospector(db) : new kysely.PostgresIntrospector(db),
-      createQueryCompiler: () =>
-        isSqlite ? new kysely.SqliteQueryCompiler() : new kysely.PostgresQueryCompiler(),
+      createIntrospector: (db) => new kysely[`${family}Introspector`](db),
+      createQueryCompiler: () => new kysely[`${family}QueryCompiler`](),
     },
   })
   return {
@@ -153,7 +151,7 @@ class EngineConnection implements DatabaseConnection {
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<KyselyResult<R>> {
     const writes = query.kind !== 'SelectQueryNode'
     const statement = { sql, writes }
-    const values = parameters.map((value) => toDriverValue(value, this.#engine))
+    const values = parameters.map(this.#engine.dialect.toDriver)
     const runner = this.#transaction ?? this.#runner
     return toKyselyResult<R>(await attempt(() => runner.query(statement, values), refuse))
   }
@@ -167,14 +165,6 @@ class EngineConnection implements DatabaseConnection {
 /** The application's own statements fail as those of repositories do: 503 where the same may work later. */
 function refuse(error: unknown): never {
   throw toUnavailable(error)
-}
-
-/** What the embedded database has no type for. */
-function toDriverValue(value: unknown, { dialect }: Engine): unknown {
-  if (dialect.name === 'postgres') return value
-  if (typeof value === 'boolean') return value ? 1 : 0
-  if (value instanceof Date) return value.toISOString()
-  return value === undefined ? null : value
 }
 
 function toKyselyResult<R>({ names, rows, changes }: QueryResult): KyselyResult<R> {

@@ -108,7 +108,7 @@ async function insertAlike(
       ? table.columns
       : table.columns.filter((column) => column !== table.key)
   // One by one where a statement costs no journey.
-  const isLocal = context.dialect.name === 'sqlite'
+  const { isLocal } = context.dialect
   const most = Math.max(1, Math.floor(mostValues / Math.max(1, columns.length)))
   const size = isLocal || columns.length === 0 ? 1 : Math.min(batchSize, most)
   for (let start = 0; start < rows.length; start += size) {

@@ -257,10 +257,10 @@ export class TablePlans {
     return sql` returning ${sql.join(columns.map(({ name }) => sql.ref(name)))}`
   }
 
-  /** SQLite wants a limit before an offset. */
+  /** What stands before an offset without a limit. */
   #noLimit(hasOffset: boolean): Fragment {
     const { sql } = this.#builder
-    return hasOffset && this.#dialect.name === 'sqlite' ? sql` limit -1` : sql``
+    return hasOffset ? sql.raw(this.#dialect.limit.none) : sql``
   }
 
   #writer(): FilterWriter {

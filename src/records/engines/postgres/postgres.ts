@@ -39,7 +39,7 @@ import { changePostgresSchema } from './schema-change.js'
 import { readProcessId } from './session.js'
 import { mostAttempts, stalenessOf, StatementNames } from './statement-names.js'
 import { readPostgresSizes } from './table-sizes.js'
-import { letGo, onLoss, PostgresTransaction } from './transaction.js'
+import { beginStatement, letGo, onLoss, PostgresTransaction } from './transaction.js'
 
 /** @throws {DeclarationError} no driver, no server, no access */
 export async function openPostgres(options: PostgresOptions): Promise<Engine> {
@@ -152,16 +152,11 @@ class PostgresEngine implements Engine {
   }
 
   async begin({ isolation }: TransactionOptions = {}): Promise<TransactionRunner> {
-    if (isolation !== undefined && !levels.has(isolation))
-      throw new TypeError(
-        `transaction: no isolation "${isolation}". Levels: ${[...levels].join(', ')}.`,
-      )
+    const begin = beginStatement(isolation)
     const client = await this.#connect()
     const connection = new Connection(client, this.#isPooled ? unprepared : this.#parts.names)
     try {
-      await connection.script(
-        isolation === undefined ? 'begin' : `begin isolation level ${isolation}`,
-      )
+      await connection.script(begin)
       return new PostgresTransaction(client, connection, () => (this.#isPooled = true))
     } catch (error) {
       letGo(client, true)
@@ -237,5 +232,3 @@ class PostgresEngine implements Engine {
     }
   }
 }
-
-const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read', 'serializable'])

@@ -4,10 +4,22 @@ import {
   type QueryResult,
   type Row,
   type Statement,
+  type TransactionOptions,
   type TransactionRunner,
 } from '../engine.js'
 import { toQueryResult, type Client, type Connection, type Result } from './connection.js'
 import { stalenessOf } from './statement-names.js'
+
+const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read', 'serializable'])
+
+/** @throws {TypeError} an isolation that there is not */
+export function beginStatement(isolation: TransactionOptions['isolation']): string {
+  if (isolation === undefined) return 'begin'
+  if (levels.has(isolation)) return `begin isolation level ${isolation}`
+  throw new TypeError(
+    `transaction: no isolation "${isolation}". Levels: ${[...levels].join(', ')}.`,
+  )
+}
 
 /** Between two statements of a transaction nobody listens, and the loss would end the process; the next statement tells. */
 export function onLoss(): void {

@@ -38,14 +38,14 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
 }
 
 const columnsSql = `select t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk
-  from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table'`
+  from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table' and t.name not glob 'sqlite_*'`
 
 const indexesSql = `select t.name, i.name, i."unique", group_concat(c.name)
   from sqlite_schema t join pragma_index_list(t.name) i join pragma_index_info(i.name) c
   where t.type = 'table' and i.origin = 'c' group by t.name, i.name`
 
 const foreignKeysSql = `select t.name, f."from", f."table"
-  from sqlite_schema t join pragma_foreign_key_list(t.name) f where t.type = 'table'`
+  from sqlite_schema t join pragma_foreign_key_list(t.name) f where t.type = 'table' and t.name not glob 'sqlite_*'`
 
 function toColumn(
   info: Record<'name' | 'type' | 'notNull' | 'preset' | 'key', unknown>,

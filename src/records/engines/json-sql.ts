@@ -2,12 +2,45 @@
  * SQL that makes JSON. What a statement cannot say as graphql-js would (an Int beyond 32 bits, a number that is none, a
  * value that its enum does not have) makes the statement fail, and graphql-js tells what is wrong.
  */
-import type { RawBuilder, Sql } from '../../records/statements/builder.js'
-import type { Dialect, Row } from '../../records/engines/engine.js'
-import type { Column } from '../../records/model/table.js'
-import type { EnumModel, FieldModel } from '../records/model.js'
+import type { Column } from '../model/table.js'
+import type { RawBuilder, Sql } from '../statements/builder.js'
+import type { Dialect, Row } from './engine.js'
 
 export type Fragment = RawBuilder<unknown>
+
+/** How a column's value becomes JSON. */
+export type FieldForm =
+  /** A key, as text. */
+  | 'id'
+  /** A whole number, which GraphQL shows up to 32 bits. */
+  | 'int'
+  | 'float'
+  | 'boolean'
+  /** Text and moments, as they are kept. */
+  | 'text'
+  | 'enum'
+  /** Bytes, as base64. */
+  | 'bytes'
+  /** A JSON value or a nested class, as its text. */
+  | 'json'
+  /** A list of one of the others. */
+  | 'list'
+
+/** A column that is shown. */
+export interface JsonField {
+  readonly column: Column
+  readonly form: FieldForm
+  /** The form of a list's items. */
+  readonly itemForm: FieldForm | undefined
+  readonly enumeration: JsonEnum | undefined
+}
+
+export interface JsonEnum {
+  /** Names as clients write them, and the values that are kept. */
+  readonly values: ReadonlyMap<string, string | number>
+  /** Every name is its value. */
+  readonly isPlain: boolean
+}
 
 export interface JsonSql {
   /** Keys are GraphQL names, values JSON as this engine hands it on. No pairs: `{}`. */
@@ -30,7 +63,7 @@ export interface JsonSql {
   /** The base64 of a JSON list: the signature and a row's values. */
   cursor(signature: string, values: readonly CursorValue[]): Fragment
   /** A column as GraphQL sends it. */
-  value(field: FieldModel, column: Fragment): Fragment
+  value(field: JsonField, column: Fragment): Fragment
 }
 
 export interface CursorValue {
@@ -86,7 +119,7 @@ export abstract class AnyJson {
     return this.sql`${value} between ${this.sql.raw(`${smallestInt} and ${largestInt}`)}`
   }
 
-  protected isAmong(column: Fragment, { values }: EnumModel): Fragment {
+  protected isAmong(column: Fragment, { values }: JsonEnum): Fragment {
     const literals = [...values.values()].map(literal).join(', ')
     return this.sql`${column} in (${this.sql.raw(literals)})`
   }
@@ -98,7 +131,7 @@ export abstract class AnyJson {
    */
   protected named(
     column: Fragment,
-    { values }: EnumModel,
+    { values }: JsonEnum,
     fault: Fragment,
     write = (name: string): string => name,
   ): Fragment {

@@ -3,8 +3,15 @@
  * again in every row, and read again what they have made. A null would make the whole text null, and so no piece is one.
  * Source: PostgreSQL, JSON Functions and Operators; String Functions and Operators.
  */
-import type { EnumModel, FieldForm, FieldModel } from '../records/model.js'
-import { AnyJson, type CursorValue, type Fragment, type JsonSql } from './json-sql.js'
+import {
+  AnyJson,
+  type CursorValue,
+  type FieldForm,
+  type Fragment,
+  type JsonEnum,
+  type JsonField,
+  type JsonSql,
+} from '../json-sql.js'
 
 const largestFloat = '1.7976931348623157e308'
 
@@ -78,7 +85,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return this.#put(['"', this.#base64(sql`convert_to(${list}, 'UTF8')`), '"'])
   }
 
-  value(field: FieldModel, column: Fragment): Fragment {
+  value(field: JsonField, column: Fragment): Fragment {
     if (field.form === 'id' && field.column.storage !== 'text') return this.#key(column)
     return this.optional(this.#value(field, column))
   }
@@ -91,7 +98,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
   }
 
   /** JSON, or null. */
-  #value(field: FieldModel, column: Fragment): Fragment {
+  #value(field: JsonField, column: Fragment): Fragment {
     const { sql } = this
     const text = sql`cast(${column} as text)`
     switch (field.form) {
@@ -108,7 +115,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
       case 'boolean':
         return text
       case 'enum':
-        return this.#enumeration(field.enumeration as EnumModel, column)
+        return this.#enumeration(field.enumeration as JsonEnum, column)
       case 'bytes':
         return this.#inQuotes(this.#base64(column))
       case 'json':
@@ -169,7 +176,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return this.sql`cast(cast('!' || cast(${column} as text) as bigint) as text)`
   }
 
-  #enumeration(model: EnumModel, column: Fragment): Fragment {
+  #enumeration(model: JsonEnum, column: Fragment): Fragment {
     const fault = this.#fault(column)
     if (!model.isPlain) return this.named(column, model, fault, JSON.stringify)
     // Names that are their values hold nothing to escape.

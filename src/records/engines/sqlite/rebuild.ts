@@ -1,8 +1,8 @@
 /** Changes a SQLite table by making it anew: the engine alters little in place. Source: SQLite, ALTER TABLE, section 7. */
-import type { ActualTable } from './catalogue.js'
-import { quote, writeCreateIndex, writeCreateTable } from './ddl.js'
-import type { Dialect } from '../engines/engine.js'
-import type { ColumnSchema, TableSchema } from './schema.js'
+import type { ActualTable } from '../../schema/catalogue.js'
+import { quote, writeCreateIndex, writeCreateTable } from '../../schema/ddl.js'
+import type { Dialect } from '../engine.js'
+import type { ColumnSchema, TableSchema } from '../../schema/schema.js'
 
 /** Statements that keep every row, column by column of the same name. Run them with foreign keys off. */
 export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[] {

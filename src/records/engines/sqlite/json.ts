@@ -1,12 +1,16 @@
 /** SQL that makes JSON on SQLite, by its functions. Source: SQLite, JSON Functions. */
-import type { EnumModel, FieldForm, FieldModel } from '../records/model.js'
-import { AnyJson, type CursorValue, type Fragment, type JsonSql } from './json-sql.js'
+import {
+  AnyJson,
+  type CursorValue,
+  type FieldForm,
+  type Fragment,
+  type JsonEnum,
+  type JsonField,
+  type JsonSql,
+} from '../json-sql.js'
 
 /** Functions take few more than a hundred arguments on some builds. */
 const mostPairs = 45
-
-/** What SQLite writes for an infinite number. Cheaper to look for in the answer than to ask of every value. */
-export const sqliteInfinity = 'e+999'
 
 export class SqliteJson extends AnyJson implements JsonSql {
   object(pairs: readonly (readonly [string, Fragment])[]): Fragment {
@@ -61,7 +65,7 @@ export class SqliteJson extends AnyJson implements JsonSql {
     return sql`filigree_base64(json_array(${sql.join([this.quoted(signature), ...items])}))`
   }
 
-  value(field: FieldModel, column: Fragment): Fragment {
+  value(field: JsonField, column: Fragment): Fragment {
     const { sql } = this
     // Not a constant, which might be evaluated though no row needs it.
     const fault = sql`json('!' || ${column})`
@@ -73,7 +77,7 @@ export class SqliteJson extends AnyJson implements JsonSql {
       case 'boolean':
         return sql`json(case ${column} when 1 then 'true' when 0 then 'false' end)`
       case 'enum':
-        return this.#enumeration(field.enumeration as EnumModel, column, fault)
+        return this.#enumeration(field.enumeration as JsonEnum, column, fault)
       case 'bytes':
         return sql`filigree_base64(${column})`
       case 'list':
@@ -85,7 +89,7 @@ export class SqliteJson extends AnyJson implements JsonSql {
     }
   }
 
-  #enumeration(model: EnumModel, column: Fragment, fault: Fragment): Fragment {
+  #enumeration(model: JsonEnum, column: Fragment, fault: Fragment): Fragment {
     return model.isPlain
       ? this.checked(column, this.isAmong(column, model), fault)
       : this.named(column, model, fault)

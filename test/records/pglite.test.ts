@@ -1,0 +1,63 @@
+/** PostgreSQL in the process. Source: docs/records.md, PostgreSQL without a server. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import { Field } from '../../src/fields/field.js'
+import { connect } from '../../src/records/database.js'
+import { pglite } from '../../src/records/engines/pglite/pglite.js'
+import { Record } from '../../src/records/model/record.js'
+import { describeChanges } from '../contracts/changes.contract.js'
+import { describeDatabase } from '../contracts/database.contract.js'
+
+describeDatabase('PGlite', () => Promise.resolve({ url: () => Promise.resolve(pglite()) }))
+describeChanges('PGlite', () => Promise.resolve({ url: () => Promise.resolve(pglite()) }))
+
+@Record
+class Lamp {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('blob', { nullable: true }) picture!: Buffer | null
+}
+
+@Module({ records: [Lamp] })
+class LampModule {}
+
+describe('PGlite', () => {
+  it.each([
+    ['an engine', pglite()],
+    ['an object with an engine', { engine: pglite() }],
+  ])('serves an application: %s', async (_what, database) => {
+    const app = await bootstrap(LampModule, { database, listen: false, logger: false })
+    try {
+      const query = '{ lamps { id name } }'
+      const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+      expect(answer.json()).toEqual({ data: { lamps: [] } })
+    } finally {
+      await app.close()
+    }
+  })
+
+  it('keeps a database in a folder', async () => {
+    const parent = await mkdtemp(join(tmpdir(), 'filigree-pglite-'))
+    const folder = join(parent, 'app')
+    try {
+      const first = await connect({ engine: pglite({ folder }), records: [Lamp] })
+      await first.sync()
+      await first.records(Lamp).create({ name: 'Moon', picture: Buffer.from('ab') })
+      await first.close()
+      const again = await connect({ engine: pglite({ folder }), records: [Lamp] })
+      expect(await again.differences()).toEqual([])
+      expect(await again.records(Lamp).list()).toEqual([
+        { id: 1, name: 'Moon', picture: Buffer.from('ab') },
+      ])
+      await expect(again.kysely.selectFrom('lamp').select('nothing').execute()).rejects.toThrow()
+      await again.close()
+      await expect(again.records(Lamp).count()).rejects.toMatchObject({ status: 503 })
+    } finally {
+      await rm(parent, { recursive: true })
+    }
+  })
+})

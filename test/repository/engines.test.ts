@@ -1,0 +1,41 @@
+/** Engines own their SQL: nobody else decides by their names. Source: docs/maintainers/engines.md. */
+import { describe, expect, it } from '@jest/globals'
+import ts from 'typescript'
+import { readSources } from './source-files.js'
+
+/** Where names of engines belong. */
+const home = 'src/records/engines/'
+
+/** Words that are no decision: names of tables that belong to databases. */
+const allowed = [
+  /not beginning with a digit, sqlite_, pg_ or filigree_/,
+  /\^\(sqlite_\|pg_\|filigree_\)/,
+]
+
+describe('outside engines/', () => {
+  it('no code names an engine', () => {
+    const named = readSources('src')
+      .filter(({ path }) => !path.startsWith(home) && path !== 'src/index.ts')
+      .flatMap(({ path, text }) => namesIn(text).map((name) => `${path}: ${name}`))
+    expect(named).toEqual([])
+  })
+})
+
+/** Identifiers and texts that name one; comments may. */
+function namesIn(text: string): string[] {
+  const found: string[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isIdentifier(node) || ts.isLiteralExpression(node) || isTemplatePart(node)) {
+      const word = node.text
+      if (/sqlite|postgres|pglite/i.test(word) && !allowed.some((known) => known.test(word)))
+        found.push(word)
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile('source.ts', text, ts.ScriptTarget.Latest))
+  return found
+}
+
+function isTemplatePart(node: ts.Node): node is ts.TemplateLiteralLikeNode {
+  return ts.isTemplateHead(node) || ts.isTemplateMiddle(node) || ts.isTemplateTail(node)
+}
