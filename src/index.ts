@@ -51,7 +51,12 @@ export { Doc, type DocHeader, type DocOptions, type DocResponse } from './openap
 export type { DocsOptions } from './openapi/docs-options.js'
 export type { OpenApiDocument } from './openapi/document.js'
 
-export { Record, type RecordOptions, type RowsCaller } from './records/model/record.js'
+export {
+  Record,
+  type RecordIndex,
+  type RecordOptions,
+  type RowsCaller,
+} from './records/model/record.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
 export { connect, Database, type Transaction } from './records/database.js'
 export { pglite, type PgliteOptions } from './records/engines/pglite/pglite.js'

@@ -2,6 +2,7 @@
  * What a client's question makes the database do, in points: about a thousand rows looked at are one. Counted before
  * anything is run, from the question, the indexes and the tables' rough sizes. Source: decisions, "Client queries".
  */
+import { holdsAll } from '../model/read-indexes.js'
 import type { Column, Relation, Table } from '../model/table.js'
 
 /** Points for what a row costs that is looked at, passed over, sorted, or held against a condition. */
@@ -166,7 +167,8 @@ class CostReader {
     rows: number,
   ): Work {
     if (operand === undefined) return { rows, each: 0, once: 0 }
-    const isIndexed = column.isKey || table.indexes.some(({ columns }) => columns[0] === column)
+    const isIndexed =
+      column.isKey || table.indexes.some((index) => index.columns[0] === column && holdsAll(index))
     if (patternOperators.has(operator)) {
       if (operand === unknownValue) this.#isOpen = true
       const wildcards = typeof operand === 'string' ? (operand.match(/%/g)?.length ?? 0) : 0
@@ -209,7 +211,8 @@ class CostReader {
       // The first term decides: rows that are alike by it are few.
       if (column === undefined) continue
       const { key, indexes } = naming.table
-      const isIndexed = column === key || indexes.some(({ columns }) => columns[0] === column)
+      const isIndexed =
+        column === key || indexes.some((index) => index.columns[0] === column && holdsAll(index))
       return isIndexed ? 'indexed' : 'sorted'
     }
     return 'indexed'

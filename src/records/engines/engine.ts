@@ -206,6 +206,8 @@ export interface Dialect {
   readonly fold: readonly [before: string, after: string]
   /** The same of a value. */
   foldValue(text: string): string
+  /** Indexes may say where nulls stand; there are indexes of trigrams, or can be. */
+  readonly indexes: { readonly nulls: boolean; readonly trigrams: boolean }
   /** One value that stands for a list in `listTest`; `undefined` where the column's values cannot travel so. */
   encodeList(column: Column, values: readonly unknown[]): unknown
   /**

@@ -77,7 +77,8 @@ function asIs(value: unknown): unknown {
   return value
 }
 
-function testOf(kind: Kind): (value: unknown) => boolean {
+/** Whether a value is one of the kind, in either of its forms. */
+export function testOf(kind: Kind): (value: unknown) => boolean {
   return kind.holds === undefined ? toFunction(kind.test) : (value) => isOfKind(value, kind)
 }
 

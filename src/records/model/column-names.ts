@@ -1,5 +1,6 @@
 /** The names of tables, columns and indexes. Source: decisions, Small print: records; SQL identifiers fit PostgreSQL's 63 bytes. */
 import { createHash } from 'node:crypto'
+import type { IndexForm } from './table.js'
 
 /** `categoryId` → `category_id`, `HTTPServer` → `http_server`, `address2` → `address2`. */
 export function toSnakeCase(name: string): string {
@@ -16,7 +17,30 @@ export function isSqlName(name: string): boolean {
 
 /** `product_name_key`; a name over 63 bytes is cut and ends in a hash of the whole. */
 export function toIndexName(table: string, columns: readonly string[], unique: boolean): string {
-  const name = `${table}_${columns.join('_')}_${unique ? 'key' : 'index'}`
+  return toShortName(`${table}_${columns.join('_')}_${unique ? 'key' : 'index'}`)
+}
+
+/** Of the same name are indexes of the same form: another form is another index. */
+export function toFormName(
+  table: string,
+  columns: readonly string[],
+  { orders, where, like }: IndexForm,
+): string {
+  const words = columns.map((column, place) => {
+    const order = orders[place]
+    const nulls = order?.nullsFirst === true ? '_nulls_first' : ''
+    return `${column}${order?.descending === true ? '_desc' : ''}${nulls}`
+  })
+  const form = like ? '_like' : ''
+  const rows = where === undefined ? '' : `_where_${toHash(JSON.stringify(where))}`
+  return toShortName(`${table}_${words.join('_')}${form}${rows}_index`)
+}
+
+function toShortName(name: string): string {
   if (name.length <= 63) return name
-  return `${name.slice(0, 54)}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
+  return `${name.slice(0, 54)}_${toHash(name)}`
+}
+
+function toHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8)
 }

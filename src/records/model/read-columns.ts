@@ -1,13 +1,13 @@
-/** Makes columns and indexes of a record's fields, and says what is wrong with them. */
+/** Makes columns of a record's fields, and says what is wrong with them. */
 import type { Problem } from '../../errors/declaration-error.js'
 import { refuseUnknownNames } from '../../errors/unknown-names.js'
 import { readShape, type Shape, type ShapeField } from '../../fields/shape.js'
 import { resolveClass } from '../../metadata/class-reference.js'
 import type { Class } from '../../metadata/note.js'
-import { isSqlName, toIndexName, toSnakeCase } from './column-names.js'
+import { isSqlName, toSnakeCase } from './column-names.js'
 import { readRecord, type RecordOptions } from './record.js'
 import { readRelationNotes } from './relations.js'
-import type { Column, ColumnComparison, TableIndex } from './table.js'
+import type { Column, ColumnComparison } from './table.js'
 
 export interface TableColumns {
   readonly name: string
@@ -44,6 +44,7 @@ export function readColumns(type: Class, problems: Problem[]): TableColumns | un
 }
 
 const optionNames: Readonly<Record<keyof RecordOptions, true>> = {
+  indexes: true,
   mutations: true,
   name: true,
   plural: true,
@@ -141,61 +142,6 @@ function readKey(type: Class, columns: readonly Column[], problems: Problem[]): 
     problems.push(fault('RECORD_KEY_LIST', message, 'Remove "list".'))
   }
   return key
-}
-
-/** Indexes that fields ask for, alone or as a named group, and one for every foreign key. */
-export function readIndexes(
-  type: Class,
-  table: string,
-  columns: readonly Column[],
-  problems: Problem[],
-): readonly TableIndex[] {
-  const groups = new Map<string, { unique: boolean; columns: Column[] }>()
-  const add = (column: Column, unique: boolean, asked: boolean | string | undefined): void => {
-    if (asked === undefined || asked === false || column.isKey) return
-    if (column.storage === 'json') {
-      const message = `${type.name}.${column.property}: a list or JSON value cannot be ${unique ? 'unique' : 'indexed'}.`
-      problems.push(fault('RECORD_INDEX', message, 'Remove the rule.'))
-      return
-    }
-    const group = typeof asked === 'string' ? `:${asked}` : column.name
-    const known = groups.get(`${unique}${group}`)
-    if (known === undefined) groups.set(`${unique}${group}`, { unique, columns: [column] })
-    else known.columns.push(column)
-  }
-  for (const column of columns) {
-    const { unique, index } = column.field.rules
-    add(column, true, unique)
-    add(column, false, index)
-  }
-  const foreignKeys = foreignKeyNames(type)
-  for (const column of columns) {
-    if (!foreignKeys.has(column.property) || column.field.rules.index === false) continue
-    // Columns behind the first of an index cannot be looked up by it.
-    const isIndexed = [...groups.values()].some((group) => group.columns[0] === column)
-    if (!isIndexed) add(column, false, true)
-  }
-  return Object.freeze(
-    [...groups.values()].map((group) =>
-      Object.freeze({
-        name: toIndexName(
-          table,
-          group.columns.map((column) => column.name),
-          group.unique,
-        ),
-        columns: Object.freeze(group.columns),
-        unique: group.unique,
-      }),
-    ),
-  )
-}
-
-function foreignKeyNames(type: Class): ReadonlySet<string> {
-  const names = new Set<string>()
-  for (const [property, note] of readRelationNotes(type)) {
-    if (note.kind === 'belongsTo') names.add(note.options.by ?? `${property}Id`)
-  }
-  return names
 }
 
 function checkName(where: string, name: string, problems: Problem[]): void {

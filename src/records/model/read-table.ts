@@ -1,7 +1,8 @@
 /** Reads record classes as tables, their faults collected. Contract: head of table.ts. */
 import type { Problem } from '../../errors/declaration-error.js'
 import type { Class } from '../../metadata/note.js'
-import { readColumns, readIndexes } from './read-columns.js'
+import { readColumns } from './read-columns.js'
+import { readIndexes } from './read-indexes.js'
 import { readRelations } from './read-relations.js'
 import type { Relation, Table } from './table.js'
 
@@ -109,7 +110,7 @@ function createTable(
     key,
     columns,
     byProperty,
-    indexes: readIndexes(type, name, columns, problems),
+    indexes: readIndexes({ type, name, options, key, columns }, problems),
     relations,
     deletedAt: options.softDelete === true ? byProperty.get('deletedAt') : undefined,
     updatedAt: options.timestamps === true ? byProperty.get('updatedAt') : undefined,

@@ -8,7 +8,7 @@ import {
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
 import { createClassNote, type Class } from '../../metadata/note.js'
-import type { Where } from '../filters/filter-types.js'
+import type { OrderTerms, Where } from '../filters/filter-types.js'
 
 /** How somebody came that `rows` is asked for: by the operator's static key, by a token, or by neither. */
 export interface RowsCaller {
@@ -39,6 +39,11 @@ export interface RecordOptions<T = unknown> {
    * `@Secured` or `@NoAuth` before the class says, else whoever has a token.
    */
   mutations?: false | string | readonly string[]
+  /**
+   * Indexes beyond those that fields say: `[{ fields: ['status', '-createdAt'], where: { active: true } }]`. They are
+   * made by the start outside production and by `migrate make`.
+   */
+  indexes?: readonly RecordIndex<T>[]
   /** Keeps `createdAt` and `updatedAt`, both read-only. Default false. */
   timestamps?: boolean
   /**
@@ -52,6 +57,19 @@ export interface RecordOptions<T = unknown> {
    * @param caller `{ by: 'key' }`, `{ by: 'token' }` or `{}`
    */
   rows?: (user: Claims | null, caller: RowsCaller) => RowsAnswer<T>
+}
+
+/** An index over fields of a record. */
+export interface RecordIndex<T = unknown> {
+  /** `'-createdAt'` is descending. `{ price: { direction: 'desc', nulls: 'first' } }`, as in `orderBy`, says where nulls stand. */
+  fields: readonly (string | OrderTerms<T>)[]
+  /** Only these rows are in it: values, or `{ gt, gte, lt, lte, ne, in, isNull }`, that must all hold. */
+  where?: Readonly<globalThis.Record<string, unknown>>
+  /**
+   * For `like`, `ilike`, `contains` and `endsWith` on texts: trigrams, on PostgreSQL where the extension pg_trgm is
+   * there. Elsewhere it makes nothing.
+   */
+  like?: boolean
 }
 
 const recordNote = createClassNote<RecordOptions>('record')

@@ -38,6 +38,18 @@ export interface TableIndex {
   readonly columns: readonly Column[]
   /** Unique among living rows where the table deletes softly. */
   readonly unique: boolean
+  /** `undefined` for a plain one: every column ascending, every row in it. */
+  readonly form?: IndexForm | undefined
+}
+
+/** What `@Record({ indexes })` says beyond the fields. */
+export interface IndexForm {
+  /** For each column. */
+  readonly orders: readonly { readonly descending: boolean; readonly nullsFirst: boolean }[]
+  /** Only rows of which this holds are in it. */
+  readonly where: Readonly<Record<string, unknown>> | undefined
+  /** For patterns, where the database has trigrams. */
+  readonly like: boolean
 }
 
 /** A pair of records tied by keys. `local` and `foreign` always hold the same values on both sides. */

@@ -31,10 +31,21 @@ export function writeAddForeignKey(table: string, key: ForeignKeySchema): string
 }
 
 export function writeCreateIndex(table: string, index: IndexSchema): string {
-  const { name, columns, unique, whereNull } = index
-  const where = whereNull === undefined ? '' : ` where ${quote(whereNull)} is null`
-  const list = columns.map(quote).join(', ')
-  return `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quote(table)} (${list})${where}`
+  const { name, columns, unique, whereNull, using } = index
+  const parts = index.parts ?? columns.map(quote)
+  const rows = index.where ?? (whereNull === undefined ? undefined : `${quote(whereNull)} is null`)
+  const where = rows === undefined ? '' : ` where ${rows}`
+  const method = using === undefined ? '' : ` using ${using}`
+  return `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quote(table)}${method} (${parts.join(', ')})${where}`
+}
+
+/** With what it needs. */
+export function writeIndex(table: string, index: IndexSchema): string[] {
+  const { extension } = index
+  const create = writeCreateIndex(table, index)
+  return extension === undefined
+    ? [create]
+    : [`create extension if not exists ${extension}`, create]
 }
 
 /** Rows that are there get the column's `fill`; without one the column must be nullable or the table empty. */

@@ -1,12 +1,6 @@
 /** Where the database is not what the records want, and the SQL that would change it. */
 import type { ActualTable, Catalogue } from './catalogue.js'
-import {
-  quote,
-  writeAddColumn,
-  writeAddForeignKey,
-  writeCreateIndex,
-  writeCreateTable,
-} from './ddl.js'
+import { quote, writeAddColumn, writeAddForeignKey, writeIndex, writeCreateTable } from './ddl.js'
 import type { Dialect } from '../engines/engine.js'
 import { sameType, toBareType, wasMoment } from './column-types.js'
 import type { ColumnSchema, ForeignKeySchema, TableSchema } from './schema.js'
@@ -60,7 +54,7 @@ export function findDifferences(
 }
 
 function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
-  const indexes = schema.indexes.map((index) => writeCreateIndex(schema.name, index))
+  const indexes = schema.indexes.flatMap((index) => writeIndex(schema.name, index))
   return [
     {
       kind: 'missing table',
@@ -103,10 +97,11 @@ function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Di
       kind: 'missing index',
       table: schema.name,
       message: `Index ${index.name} on ${schema.name} is missing.`,
-      blocks: true,
+      // Without it the records work, but slowly.
+      ...(index.unique ? { blocks: true } : { blocks: false, upgrades: true }),
       // Rows that are there may be alike already.
       remedy: index.unique ? 'may fail' : 'safe',
-      sql: [...drop, writeCreateIndex(schema.name, index)],
+      sql: [...drop, ...writeIndex(schema.name, index)],
       undo: [`drop index ${quote(index.name)}`],
     })
   }

@@ -1,9 +1,10 @@
 /** The tables that records want, in words that both engines' SQL and both engines' catalogues can be compared in. */
-import { toProperty } from '../../fields/kinds/table.js'
 import type { Dialect } from '../engines/engine.js'
 import { toIndexName } from '../model/column-names.js'
-import { toStoredJson } from '../model/stored-json.js'
+import { toForeignIndex } from '../model/read-indexes.js'
 import type { Column, JoinTable, Relation, Table, TableIndex } from '../model/table.js'
+import { toIndexSchema } from './index-schema.js'
+import { toLiteral } from './literal.js'
 import { toConstraintName } from '../statements/write-faults.js'
 
 export interface TableSchema {
@@ -42,6 +43,11 @@ export interface IndexSchema {
   readonly unique: boolean
   /** Only rows where this column is null count. */
   readonly whereNull: string | undefined
+  /** SQL of each part, where it is not the bare column; of the rows in it; of its method; and what it needs. */
+  readonly parts?: readonly string[]
+  readonly where?: string | undefined
+  readonly using?: 'gin'
+  readonly extension?: 'pg_trgm'
 }
 
 /** @param now milliseconds since 1970, for columns of moments whose default is now */
@@ -89,28 +95,21 @@ function toTableSchema(
       foreignColumn: foreign.name,
       onDelete: onDelete === 'setNull' ? 'set null' : onDelete,
     })),
-    indexes: [...table.indexes, ...missingIndexes(table, listed)].map(
-      ({ name, columns, unique }) => ({
-        name,
-        columns: columns.map((column) => column.name),
-        unique,
-        whereNull: unique ? table.deletedAt?.name : undefined,
-      }),
+    indexes: [...table.indexes, ...missingIndexes(table, listed)].flatMap((index) =>
+      toIndexSchema(table, index, dialect),
     ),
   }
 }
 
 /** For lists of records that say nothing of the other side: without `@BelongsTo` their keys are plain fields. */
 function missingIndexes(
-  { name, columns, indexes }: Table,
+  { name, key, columns, indexes }: Table,
   listed: ReadonlySet<Column>,
 ): TableIndex[] {
   return columns
     .filter((column) => listed.has(column) && column.field.rules.index !== false)
     .filter((column) => !indexes.some((index) => index.columns[0] === column))
-    .map((column) => {
-      return { name: toIndexName(name, [column.name], false), columns: [column], unique: false }
-    })
+    .map((column) => toForeignIndex(name, column, key))
 }
 
 function toJoinSchema(
@@ -146,7 +145,7 @@ function toJoinSchema(
     indexes: [
       {
         name: toIndexName(join.name, [join.to], false),
-        columns: [join.to],
+        columns: [join.to, join.from],
         unique: false,
         whereNull: undefined,
       },
@@ -160,21 +159,4 @@ function toFill(column: Column, dialect: Dialect, now: number): string | undefin
   if (column.isKey || value === undefined || typeof value === 'function') return undefined
   const moment = value === 'now' ? entry.now?.(new Date(now).toISOString()) : undefined
   return toLiteral(moment ?? value, column, dialect)
-}
-
-/** SQL of a property's value as the column keeps it; `undefined` where it has none. */
-export function toLiteral(value: unknown, column: Column, dialect: Dialect): string | undefined {
-  if (value === null) return 'null'
-  const { entry } = column.field
-  if (column.storage === 'json') return quoteText(toStoredJson(column.field, value))
-  const property = toProperty(value, entry)
-  const kept = entry.encode === undefined ? property : entry.encode(property)
-  const encode = dialect.encoder(column)
-  const written = encode === undefined ? kept : encode(kept)
-  if (['number', 'bigint', 'boolean'].includes(typeof written)) return String(written)
-  return typeof written === 'string' ? quoteText(written) : undefined
-}
-
-function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
 }

@@ -7,8 +7,11 @@ import type { Column } from '../../model/table.js'
 import { quote } from '../../schema/ddl.js'
 import { PostgresJson } from './json.js'
 
-/** @param hasIcu the server knows the letters of all languages; without it lower case is made of ASCII's only */
-export function createPostgresDialect(hasIcu: boolean): Dialect {
+/**
+ * @param hasIcu the server knows the letters of all languages; without it lower case is made of ASCII's only
+ * @param hasTrigrams the extension pg_trgm is there, or may be made
+ */
+export function createPostgresDialect(hasIcu: boolean, hasTrigrams = true): Dialect {
   const collation = hasIcu ? ' collate "und-x-icu"' : ''
   return {
     name: 'postgres',
@@ -45,6 +48,7 @@ export function createPostgresDialect(hasIcu: boolean): Dialect {
     },
     fold: ['lower(', `${collation})`],
     foldValue: (text) => text.toLowerCase(),
+    indexes: { nulls: true, trigrams: hasTrigrams },
     encodeList: (_column, values) => values,
     listHas: ['cast(', ' as jsonb) @> cast(', ' as jsonb)'],
     jsonPaths: (names) => [names],

@@ -48,7 +48,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
   const pool = createPool(driver, options, names)
   try {
     const { rows } = await pool.query({
-      text: `select 1 from pg_collation where collname = 'und-x-icu'`,
+      text: abilitiesSql,
       values: [],
       rowMode: 'array',
     })
@@ -60,7 +60,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
       pool,
       names,
       isPooled,
-      dialect: createPostgresDialect(rows.length > 0),
+      dialect: createPostgresDialect(rows[0]?.[0] === true, rows[0]?.[1] === true),
       channel: await createPostgresChannel(driver, pool, options),
     })
   } catch (cause) {
@@ -73,6 +73,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
     throw toBootFault(options.url, cause)
   }
 }
+
+/** Letters of all languages; trigrams, which whoever may create in the database may add where the server has them. */
+const abilitiesSql = `select exists (select from pg_collation where collname = 'und-x-icu'),
+  exists (select from pg_extension where extname = 'pg_trgm')
+    or (has_database_privilege(current_database(), 'create')
+      and exists (select from pg_available_extensions where name = 'pg_trgm'))`
 
 const noDirectAddress =
   'a pooler stands before the database: set DATABASE_DIRECT_URL to an address around it, for events between processes and migrations'

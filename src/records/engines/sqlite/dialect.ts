@@ -56,6 +56,7 @@ export const sqliteDialect: Dialect = {
   },
   fold: ['filigree_fold(', ')'],
   foldValue: (text) => text.toLowerCase(),
+  indexes: { nulls: false, trigrams: false },
   // Numbers with fractions would have to survive two conversions, and bytes have no JSON.
   encodeList: ({ storage }: Column, values) =>
     unlisted.has(storage) ? undefined : JSON.stringify(values),

@@ -1,0 +1,211 @@
+/** Reads a record's indexes: those of its fields, those of `@Record({ indexes })`, and one for every foreign key. */
+import type { Problem } from '../../errors/declaration-error.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { refuseUnknownNames } from '../../errors/unknown-names.js'
+import type { Class } from '../../metadata/note.js'
+import { testOf } from './codec.js'
+import { toFormName, toIndexName } from './column-names.js'
+import type { RecordIndex, RecordOptions } from './record.js'
+import { readRelationNotes } from './relations.js'
+import type { Column, IndexForm, TableIndex } from './table.js'
+
+interface Indexed {
+  readonly type: Class
+  /** The table's. */
+  readonly name: string
+  readonly options: Readonly<RecordOptions>
+  readonly key: Column
+  readonly columns: readonly Column[]
+}
+
+/** Frozen; of the same name are indexes of the same form. */
+export function readIndexes(of: Indexed, problems: Problem[]): readonly TableIndex[] {
+  const { options, key, columns } = of
+  const indexes = readFieldIndexes(of, problems)
+  const given = (options.indexes ?? []).map((index) => readGiven(of, index, problems))
+  for (const index of given) {
+    if (index !== undefined && !indexes.some(({ name }) => name === index.name)) indexes.push(index)
+  }
+  const foreignKeys = foreignKeyNames(of.type)
+  for (const column of columns) {
+    if (!foreignKeys.has(column.property) || column.field.rules.index === false) continue
+    // Columns behind the first of an index cannot be looked up by it, nor rows that it leaves out.
+    const isIndexed = indexes.some((index) => index.columns[0] === column && holdsAll(index))
+    if (!isIndexed) indexes.push(toForeignIndex(of.name, column, key))
+  }
+  return Object.freeze(indexes.map((index) => Object.freeze(index)))
+}
+
+/** Every row is in it, and found by the first column's value. */
+export function holdsAll({ form }: TableIndex): boolean {
+  return form === undefined || (form.where === undefined && !form.like)
+}
+
+/** By it the first rows of one parent are read in the key's order, however many there are. */
+export function toForeignIndex(table: string, column: Column, key: Column): TableIndex {
+  const columns = column === key ? [column] : [column, key]
+  return { name: toIndexName(table, [column.name], false), columns, unique: false }
+}
+
+/** What fields ask for, alone or as a named group. */
+function readFieldIndexes({ type, name, key, columns }: Indexed, problems: Problem[]) {
+  const groups = new Map<string, { unique: boolean; columns: Column[] }>()
+  const add = (column: Column, unique: boolean, asked: boolean | string | undefined): void => {
+    if (asked === undefined || asked === false || column.isKey) return
+    if (column.storage === 'json') {
+      const message = `${type.name}.${column.property}: a list or JSON value cannot be ${unique ? 'unique' : 'indexed'}.`
+      problems.push(fault(message, 'Remove the rule.'))
+      return
+    }
+    const group = typeof asked === 'string' ? `:${asked}` : column.name
+    const known = groups.get(`${unique}${group}`)
+    if (known === undefined) groups.set(`${unique}${group}`, { unique, columns: [column] })
+    else known.columns.push(column)
+  }
+  for (const column of columns) {
+    const { unique, index } = column.field.rules
+    add(column, true, unique)
+    add(column, false, index)
+  }
+  const foreignKeys = foreignKeyNames(type)
+  return [...groups.values()].map((group): TableIndex => {
+    const [first, second] = group.columns
+    if (first !== undefined && second === undefined && !group.unique)
+      if (foreignKeys.has(first.property)) return toForeignIndex(name, first, key)
+    const names = group.columns.map((column) => column.name)
+    return { ...group, name: toIndexName(name, names, group.unique) }
+  })
+}
+
+function readGiven(of: Indexed, index: RecordIndex, problems: Problem[]): TableIndex | undefined {
+  const where = `@Record of ${of.type.name}: an index`
+  const before = problems.length
+  refuseUnknownNames(where, index, { fields: true, where: true, like: true }, problems)
+  const terms = index.fields.flatMap((field) => readTerms(of, where, field, problems))
+  if (terms.length === 0) problems.push(fault(`${where} has no fields.`, "Write fields: ['name']."))
+  const like = index.like === true
+  if (like && terms.some(({ column, order }) => column.compares !== 'text' || order.descending)) {
+    const message = `${where} with "like" is of texts, without an order.`
+    problems.push(fault(message, 'Make an index of its own for the other fields.'))
+  }
+  checkRows(of, where, index.where ?? {}, problems)
+  if (problems.length > before) return undefined
+  const columns = terms.map(({ column }) => column)
+  const orders = terms.map(({ order }) => order)
+  const form = { orders, where: index.where, like }
+  const names = columns.map(({ name }) => name)
+  const isPlain = orders.every(isAscending) && index.where === undefined && !like
+  return isPlain
+    ? { name: toIndexName(of.name, names, false), columns, unique: false }
+    : { name: toFormName(of.name, names, form), columns, unique: false, form }
+}
+
+interface IndexTerm {
+  readonly column: Column
+  readonly order: IndexForm['orders'][number]
+}
+
+function isAscending({ descending, nullsFirst }: IndexTerm['order']): boolean {
+  return !descending && !nullsFirst
+}
+
+/** `'-createdAt'`, or `{ createdAt: 'desc' }` as in `orderBy`. */
+function readTerms(
+  of: Indexed,
+  where: string,
+  field: RecordIndex['fields'][number],
+  problems: Problem[],
+): IndexTerm[] {
+  const terms: [name: string, order: unknown][] =
+    typeof field !== 'string'
+      ? Object.entries(field)
+      : field.startsWith('-')
+        ? [[field.slice(1), 'desc']]
+        : [[field, 'asc']]
+  return terms.flatMap(([name, order]) => {
+    const column = columnOf(of, where, name, problems)
+    if (column === undefined) return []
+    const { direction = 'asc', nulls = 'last' } = (
+      typeof order === 'string' ? { direction: order } : order
+    ) as { direction?: string; nulls?: string }
+    if (!['asc', 'desc'].includes(direction) || !['first', 'last'].includes(nulls)) {
+      const remedy = `Write '${name}', '-${name}', or { ${name}: { direction: 'desc', nulls: 'first' } }.`
+      problems.push(fault(`${where}: the order of "${name}" is none.`, remedy))
+    }
+    const nullsFirst = column.nullable && nulls === 'first'
+    return [{ column, order: { descending: direction === 'desc', nullsFirst } }]
+  })
+}
+
+function columnOf(
+  { columns }: Indexed,
+  where: string,
+  name: string,
+  problems: Problem[],
+): Column | undefined {
+  const column = columns.find(({ property }) => property === name)
+  if (column !== undefined && column.storage !== 'json') return column
+  const names = columns.filter(({ storage }) => storage !== 'json').map(({ property }) => property)
+  problems.push(
+    column === undefined
+      ? fault(`${where}: there is no field "${name}".`, didYouMean(name, names))
+      : fault(`${where}: "${name}" is a list or JSON value.`, 'Remove it.'),
+  )
+  return undefined
+}
+
+/** The comparisons by which a database leaves rows out of an index. */
+const rowTests: ReadonlySet<string> = new Set([
+  'eq',
+  'ne',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'isNull',
+])
+
+function checkRows(
+  of: Indexed,
+  where: string,
+  rows: Readonly<Record<string, unknown>>,
+  problems: Problem[],
+): void {
+  for (const [name, test] of Object.entries(rows)) {
+    const column = columnOf(of, `${where}: where`, name, problems)
+    if (column === undefined) continue
+    const takes = testOf(column.field.entry)
+    for (const [operator, operand] of testsOf(test)) {
+      const values: readonly unknown[] = Array.isArray(operand) ? operand : [operand]
+      const isFit =
+        operator === 'isNull'
+          ? typeof operand === 'boolean'
+          : Array.isArray(operand) === (operator === 'in') &&
+            values.length > 0 &&
+            values.every((value) => (value === null && operator === 'eq') || takes(value))
+      if (rowTests.has(operator) && isFit) continue
+      const message = `${where}: "${operator}" of "${name}" in "where" is no test that an index can have.`
+      const remedy = `Write a value, or one of ${[...rowTests].join(', ')} with values of the field's kind.`
+      problems.push(fault(message, remedy))
+    }
+  }
+}
+
+/** `true` is `{ eq: true }`. */
+export function testsOf(test: unknown): [operator: string, operand: unknown][] {
+  const isValue = typeof test !== 'object' || test === null || test instanceof Date
+  return isValue ? [['eq', test]] : Object.entries(test)
+}
+
+function foreignKeyNames(type: Class): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const [property, note] of readRelationNotes(type)) {
+    if (note.kind === 'belongsTo') names.add(note.options.by ?? `${property}Id`)
+  }
+  return names
+}
+
+function fault(message: string, remedy: string): Problem {
+  return { code: 'RECORD_INDEX', message, remedy }
+}

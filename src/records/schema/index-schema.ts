@@ -1,0 +1,70 @@
+/** Indexes in SQL: their columns' order, the rows in them, and trigrams. Sources: PostgreSQL, Indexes; SQLite, Partial Indexes. */
+import type { Dialect } from '../engines/engine.js'
+import { testsOf } from '../model/read-indexes.js'
+import type { Column, IndexForm, Table, TableIndex } from '../model/table.js'
+import { quote } from './ddl.js'
+import { toLiteral } from './literal.js'
+import type { IndexSchema } from './schema.js'
+
+/** @returns nothing where the database has no such index */
+export function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect): IndexSchema[] {
+  const { name, columns, unique, form } = index
+  const schema: IndexSchema = {
+    name,
+    columns: columns.map((column) => column.name),
+    unique,
+    whereNull: unique ? table.deletedAt?.name : undefined,
+  }
+  if (form === undefined) return [schema]
+  const where = form.where && writeRows(table, form.where, dialect)
+  if (!form.like) return [{ ...schema, where, parts: writeOrders(columns, form, dialect) }]
+  if (!dialect.indexes.trigrams) return []
+  // One for `like`, one for what heeds no case.
+  const [before, after] = dialect.fold
+  const parts = columns.flatMap((column) =>
+    [quote(column.name), `${before}${quote(column.name)}${after}`].map(
+      (text) => `${text} gin_trgm_ops`,
+    ),
+  )
+  return [{ ...schema, where, parts, using: 'gin', extension: 'pg_trgm' }]
+}
+
+/** Nulls stand last, whatever the direction, as they do in lists. SQLite has no words for where they stand. */
+function writeOrders(columns: readonly Column[], { orders }: IndexForm, dialect: Dialect) {
+  return columns.map(({ name, nullable }, place) => {
+    const { descending = false, nullsFirst = false } = orders[place] ?? {}
+    const nulls =
+      nullable && dialect.indexes.nulls ? (nullsFirst ? ' nulls first' : ' nulls last') : ''
+    return `${quote(name)}${descending ? ' desc' : ''}${nulls}`
+  })
+}
+
+function writeRows(
+  table: Table,
+  where: Readonly<Record<string, unknown>>,
+  dialect: Dialect,
+): string {
+  const tests = Object.entries(where).flatMap(([property, test]) => {
+    const column = table.byProperty.get(property) as Column
+    return testsOf(test).map(([operator, operand]) => writeTest(column, operator, operand, dialect))
+  })
+  return tests.join(' and ')
+}
+
+function writeTest(column: Column, operator: string, operand: unknown, dialect: Dialect): string {
+  const name = quote(column.name)
+  const literal = (value: unknown): string => toLiteral(value, column, dialect) ?? 'null'
+  if (operator === 'isNull' || operand === null)
+    return `${name} is ${operand === false ? 'not ' : ''}null`
+  if (operator === 'in') return `${name} in (${(operand as unknown[]).map(literal).join(', ')})`
+  return `${name} ${signs[operator] ?? '='} ${literal(operand)}`
+}
+
+const signs: Readonly<Record<string, string>> = {
+  eq: '=',
+  ne: '<>',
+  gt: '>',
+  gte: '>=',
+  lt: '<',
+  lte: '<=',
+}

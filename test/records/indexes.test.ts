@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { BelongsTo, connect, Field, HasMany, Record, type Database } from 'filigree'
+import { readTable } from '../../src/records/model/read-table.js'
+import type { Problem } from '../../src/errors/declaration-error.js'
+import { readDifferences } from '../../src/records/schema/sync.js'
+import type { RecordOptions } from '../../src/records/model/record.js'
+import { startBothEngines } from './both-engines.js'
+
+@Record()
+class Maker {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @HasMany(() => Ticket, { by: 'makerId' }) tickets!: unknown[]
+}
+
+@Record({
+  indexes: [
+    { fields: ['status', '-createdAt'], where: { active: true, stars: { gte: 2, ne: 5 } } },
+    { fields: [{ stars: { direction: 'desc', nulls: 'first' } }, 'title'] },
+    { fields: ['title'], like: true },
+    { fields: ['title', 'status'] },
+    { fields: ['status'], where: { stars: null, title: { in: ["it's", 'b'] } } },
+  ],
+})
+class Ticket {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('string') status!: string
+  @Field('boolean') active!: boolean
+  @Field('integer', { nullable: true }) stars!: number | null
+  @Field('datetime') createdAt!: Date
+  @Field('integer') makerId!: number
+  @BelongsTo(() => Maker) maker!: unknown
+}
+
+const engines = await startBothEngines()
+
+describe.each(engines)('indexes on %s', (name, open) => {
+  let database: Database
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Maker, Ticket] })
+    await database.sync()
+  })
+  afterAll(() => database.close())
+
+  const read = async (sql: string) =>
+    (await database.context.engine.query({ sql, writes: false }, [])).rows
+
+  const definitions = async (): Promise<string[]> => {
+    const rows = await read(
+      name === 'SQLite'
+        ? `select sql from sqlite_schema where type = 'index' and tbl_name = 'ticket' and sql is not null`
+        : `select indexdef from pg_indexes where tablename = 'ticket' and schemaname = current_schema()`,
+    )
+    return rows.map(([sql]) => String(sql).replaceAll('"', '').toLowerCase())
+  }
+
+  it('have the order, the rows and the place of nulls that the record says', async () => {
+    const found = await definitions()
+    const of = (words: string): string =>
+      found.find((sql) => sql.replace(/.* on \S+ (using \w+ )?/, '').includes(words)) ??
+      found.join('\n')
+    expect(of('(status, created_at desc)')).toMatch(
+      /where .*active = (1|true).*stars >= 2.* and .*stars <> 5/,
+    )
+    expect(of('title, status')).not.toMatch(/ desc| where /)
+    expect(of('(status) where')).toMatch(/stars is null.*it''s/)
+    expect(of('(stars desc, title)')).toMatch(/_nulls_first_/)
+  })
+
+  it('of trigrams are where the database has them', async () => {
+    const found = (await definitions()).filter((sql) => sql.includes('gin_trgm_ops'))
+    expect(found).toHaveLength(database.context.dialect.indexes.trigrams ? 1 : 0)
+    expect(found.join()).toMatch(
+      database.context.dialect.indexes.trigrams ? /lower\(.*gin_trgm_ops/ : /^$/,
+    )
+  })
+
+  it('of foreign keys hold the key too', async () => {
+    expect((await definitions()).join('\n')).toMatch(
+      /ticket_maker_id_index on \S+ (using btree )?\(maker_id, id\)/,
+    )
+  })
+
+  it('are made once', async () => {
+    const { tables, context } = database
+    expect(await readDifferences(tables, context, context.engine)).toStrictEqual([])
+  })
+
+  it('give way to those of today where a foreign key had a plain one, and hinder nobody before', async () => {
+    const { context } = database
+    await context.engine.script('drop index "ticket_maker_id_index"')
+    await context.engine.script('create index "ticket_maker_id_index" on "ticket" ("maker_id")')
+    await expect(database.verify()).resolves.toBeUndefined()
+    await database.sync()
+    expect((await definitions()).join('\n')).toMatch(/\(maker_id, id\)/)
+  })
+})
+
+describe('indexes of a record', () => {
+  const problemsOf = (indexes: RecordOptions['indexes']): string[] => {
+    @Record({ ...(indexes && { indexes }) })
+    class Odd {
+      @Field('id') id!: number
+      @Field('string') title!: string
+      @Field('integer') size!: number
+      @Field('json') data!: unknown
+    }
+    const problems: Problem[] = []
+    readTable(Odd, problems)
+    return problems.map(({ code, message, remedy }) => `${code} ${message} ${remedy}`)
+  }
+
+  it.each([
+    [{ fields: ['titel'] }, /RECORD_INDEX .*no field "titel".*title/],
+    [{ fields: ['-data'] }, /RECORD_INDEX .*"data" is a list or JSON value/],
+    [{ fields: [] }, /RECORD_INDEX .*no fields/],
+    [{ fields: ['size'], like: true }, /RECORD_INDEX .*"like" is of texts/],
+    [{ fields: ['title'], where: { size: 'x' } }, /RECORD_INDEX .*"eq" of "size"/],
+    [{ fields: ['title'], where: { title: { like: 'a%' } } }, /RECORD_INDEX .*"like" of "title"/],
+    [{ fields: ['title'], where: { or: [] } }, /RECORD_INDEX .*no field "or"/],
+    [{ fields: ['title'], unknown: 1 }, /UNKNOWN_OPTION/],
+    [{ fields: [{ size: 'down' }] }, /RECORD_INDEX .*the order of "size" is none/],
+  ])('are refused: %j', (index, message) => {
+    expect(problemsOf([index as never]).join('\n')).toMatch(message)
+  })
+})
