@@ -14,6 +14,7 @@ import {
   verifyPassword,
   type Claims,
 } from 'filigree'
+import { Throttle } from 'filigree/throttle'
 import { User } from './records.js'
 import { World } from './world.js'
 
@@ -38,6 +39,8 @@ export class LoginController {
 
   @Post('/login', { body: Credentials })
   @NoAuth
+  // Guessing is slow: by one address, one try in three seconds.
+  @Throttle('20/m')
   @Doc({
     description: 'Answers with a token in the header FreshToken.',
     example: { name: 'ada', password: 'analytical' },

@@ -1,7 +1,7 @@
 /** Makes every route of a planned application ready to serve: its own ones, and the pages of the framework behind them. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { RouteTable } from '../routing/route-table.js'
-import { makeStands, type FindInterceptor } from '../serving/interceptors.js'
+import { makeStands, type FindInstance } from '../serving/interceptors.js'
 import type { Invoker } from '../serving/invoker.js'
 import { serveRoute, type ServeContext } from '../serving/serve-route.js'
 import { surround, type ServedRoute } from '../serving/served-route.js'
@@ -18,7 +18,7 @@ export interface FilledTable {
 /** @throws {DeclarationError} with every interceptor and decorator that cannot stand around a route */
 export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledTable {
   const problems: Problem[] = []
-  const find: FindInterceptor = (type) => plan.container.get(type)
+  const find: FindInstance = (token) => plan.container.get(token)
   const table = new RouteTable<ServedRoute>()
   for (const planned of plan.routes) {
     const { route } = planned

@@ -29,6 +29,8 @@ export interface ModuleOptions {
   imports?: readonly ClassReference[]
   /** Interceptors around every route of this module and of those that it imports, the first outermost. */
   use?: readonly ClassReference<Interceptor>[]
+  /** What is wrong with the options that a package was given: it joins the report of the start. */
+  problems?: readonly Problem[]
   /** Arguments that handlers of the whole application may name: `{ tenant: (request) => … }`. */
   arguments?: Readonly<Record<string, TakeArgument>>
 }
@@ -70,6 +72,7 @@ const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
   controllers: true,
   graphql: true,
   imports: true,
+  problems: true,
   providers: true,
   records: true,
   use: true,
@@ -102,6 +105,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
       return
     }
     refuseUnknownNames(`@Module of ${module.name}`, options, optionNames, problems)
+    problems.push(...(options.problems ?? []))
     const imports = resolveList(module, 'imports', options.imports, problems)
     for (const imported of imports) visit(imported)
     for (const provider of options.providers ?? []) providers.add(provider)

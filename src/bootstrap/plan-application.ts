@@ -112,7 +112,9 @@ export async function planApplication(
     needsDatabase:
       container.needs(Database) ||
       controllers.some(({ controller }) => readController(controller)?.crud !== undefined) ||
-      routes.some(({ route }) => route.options.transaction === true),
+      routes.some(
+        ({ route, stands }) => route.options.transaction === true || stands.some(asksForDatabase),
+      ),
     container,
   }
 }
@@ -128,6 +130,10 @@ export async function describeApplication(
 ): Promise<OpenApiDocument> {
   const { document } = await planApplication(module, options)
   return document()
+}
+
+function asksForDatabase(stand: PlannedStand): boolean {
+  return 'inject' in stand && stand.inject.includes(Database)
 }
 
 /** Records that only a schema names live in the application's database like all others. */

@@ -47,11 +47,15 @@ export function planSeam(
   const info = toInfo(route, access, [...onMethod, ...onClass])
   const stands = lists.flatMap((list) => planUse(list, problems))
   const documents: DocumentOperation[] = []
+  const documentUse = (used: readonly PlannedStand[]): void => {
+    documents.unshift(...used.flatMap((stand) => documentOf(stand, info)).reverse())
+  }
+  documentUse(stands)
   for (const stand of written) {
     if ('interceptor' in stand) {
-      stands.push(
-        ...planUse({ where: `@Use of ${route.name}`, use: [stand.interceptor] }, problems),
-      )
+      const used = planUse({ where: `@Use of ${route.name}`, use: [stand.interceptor] }, problems)
+      documentUse(used)
+      stands.push(...used)
       continue
     }
     const where = `@${stand.decorator.decoratorName} on ${route.name}`
@@ -61,7 +65,8 @@ export function planSeam(
     if (specification.document !== undefined) documents.unshift(specification.document)
     const build = specification.intercept
     const place = readPlace(where, specification.before, problems)
-    if (build !== undefined) stands.push({ place, where, build })
+    const { inject = [] } = specification
+    if (build !== undefined) stands.push({ place, where, build, inject })
   }
   return { info, stands, documents }
 }
@@ -84,16 +89,25 @@ export function planUse({ where, use }: UseList, problems: Problem[]): PlannedSt
   })
 }
 
-/** The classes among the stands, each once: the container makes them. */
+/** The classes among the stands and what they are given, each once: the container makes them. */
 export function interceptorClasses(stands: Iterable<PlannedStand>): Class[] {
   const classes = new Set<Class>()
-  for (const stand of stands) if ('interceptor' in stand) classes.add(stand.interceptor)
+  for (const stand of stands) {
+    if ('interceptor' in stand) classes.add(stand.interceptor)
+    else for (const token of stand.inject) if (typeof token === 'function') classes.add(token)
+  }
   return [...classes]
 }
 
 /** True for interceptors that stand around everything, wherever they are listed. */
 export function standsEverywhere(stand: PlannedStand): boolean {
   return 'interceptor' in stand && (stand.interceptor as InterceptorClass).everywhere === true
+}
+
+function documentOf(stand: PlannedStand, info: RouteInfo): DocumentOperation[] {
+  if (!('interceptor' in stand)) return []
+  const { document } = stand.interceptor as InterceptorClass
+  return document === undefined ? [] : [(operation) => document(operation, info)]
 }
 
 function readPlace(where: string, before: unknown, problems: Problem[]): Place {
@@ -111,6 +125,7 @@ const specificationNames: Readonly<Record<keyof DecoratorSpecification, true>> =
   before: true,
   check: true,
   document: true,
+  inject: true,
   intercept: true,
 }
 
@@ -122,7 +137,7 @@ function readSpecification(
   const refuse = (what: string, remedy: string): void => {
     problems.push({ code: 'DECORATOR_SPECIFICATION', message: `${where}: ${what}.`, remedy })
   }
-  const remedy = 'Give { before, check, document, intercept }; each may be left out.'
+  const remedy = 'Give { before, check, document, inject, intercept }; each may be left out.'
   let given: unknown
   try {
     given = specify()

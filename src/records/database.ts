@@ -17,6 +17,7 @@ import type {
 import { defaultUrl, openEngine } from './engines/engine-for-url.js'
 import { ClientSource } from './statements/client-source.js'
 import { createContext } from './statements/create-context.js'
+import { ensureTable } from './own-tables.js'
 import { Repository } from './repository.js'
 import type { RecordsContext, Source } from './statements/source.js'
 import type { Difference } from './schema/difference.js'
@@ -190,6 +191,11 @@ export class Database implements Source {
   async verify(): Promise<void> {
     await verifySchema(this.tables, this.context)
     this.sizes.refresh()
+  }
+
+  /** Makes a table of a package's own where it is not there, in production too, by a script for this engine. */
+  ensureTable(name: string, sql: string): Promise<void> {
+    return ensureTable(this, name, sql).catch(refuse)
   }
 
   /** Everything in which the database differs from the records. */

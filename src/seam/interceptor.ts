@@ -2,6 +2,7 @@
  * Interceptors: what stands around handlers without belonging to one. An interceptor is a provider; one instance serves
  * all requests. Written where `@Use`, a module or `bootstrap` names it, called by the walk.
  */
+import type { OperationObject } from 'openapi3-ts/oas31'
 import type { Answer } from '../http/answer.js'
 import type { HttpRequest } from '../http/request.js'
 import type { RouteInfo } from '../routing/route-info.js'
@@ -40,6 +41,8 @@ export interface InterceptorClass {
   readonly before?: Place
   /** Stands around what has no route, too, and around pages of the framework, wherever it is written. Default false. */
   readonly everywhere?: boolean
+  /** Makes the operation of the OpenAPI document of each route that it stands around. */
+  readonly document?: (operation: OperationObject, route: RouteInfo) => OperationObject
 }
 
 /** One call on the walk. */

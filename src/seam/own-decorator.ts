@@ -4,6 +4,7 @@
  */
 import type { OperationObject } from 'openapi3-ts/oas31'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import type { Class } from '../metadata/note.js'
 import type { NotedDecorator, RouteInfo } from '../routing/route-info.js'
 import type { Intercept, Place } from './interceptor.js'
 import { addStands, type OwnStand } from './stands.js'
@@ -24,8 +25,10 @@ export interface DecoratorSpecification {
   readonly check?: (route: RouteInfo) => readonly DecoratorProblem[]
   /** Makes the operation of the OpenAPI document that stands for the route. */
   readonly document?: (operation: OperationObject) => OperationObject
+  /** What `intercept` gets behind the route, by class or token. Classes need not be listed as providers. */
+  readonly inject?: readonly (Class | string | symbol)[]
   /** Called at the start, once a route; what it gives is called with each request. */
-  readonly intercept?: (route: RouteInfo) => Intercept
+  readonly intercept?: (route: RouteInfo, ...injected: never[]) => Intercept
 }
 
 /** A decorator for methods and classes, bare where it takes nothing. */

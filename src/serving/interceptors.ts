@@ -30,6 +30,8 @@ export type PlannedStand =
       /** `@CacheFor on RateController.rates`, for messages. */
       readonly where: string
       readonly build: NonNullable<DecoratorSpecification['intercept']>
+      /** What it gets behind the route. */
+      readonly inject: readonly (Class | string | symbol)[]
     }
 
 /** The functions around a route by their place, from outside to inside. */
@@ -38,8 +40,8 @@ export type Stands = Readonly<Record<Place, readonly Intercept[]>>
 /** Nobody stands anywhere. */
 export const noStands: Stands = Object.freeze({ gate: [], body: [], handler: [] })
 
-/** Gives the one instance of an interceptor. */
-export type FindInterceptor = (type: Class<Interceptor>) => Interceptor
+/** Gives the one instance of a provider. Throws where there is none. */
+export type FindInstance = <T>(token: Class<T> | string | symbol) => T
 
 /**
  * @param info undefined for what has no route: then `applies` is not asked
@@ -48,7 +50,7 @@ export type FindInterceptor = (type: Class<Interceptor>) => Interceptor
 export function makeStands(
   planned: readonly PlannedStand[],
   info: RouteInfo | undefined,
-  find: FindInterceptor,
+  find: FindInstance,
   problems: Problem[],
 ): Stands {
   if (planned.length === 0) return noStands
@@ -57,7 +59,7 @@ export function makeStands(
   for (const stand of planned) {
     const made =
       'build' in stand
-        ? buildIntercept(stand, info, problems)
+        ? buildIntercept(stand, { info, find, problems })
         : bindInterceptor(find(stand.interceptor), stand.interceptor, { info, asked, problems })
     if (made !== undefined) stands[stand.place].push(made)
   }
@@ -93,13 +95,18 @@ function bindInterceptor(
   return (request, next) => instance.intercept(request, next)
 }
 
+interface Building {
+  readonly info: RouteInfo | undefined
+  readonly find: FindInstance
+  readonly problems: Problem[]
+}
+
 function buildIntercept(
-  { where, build }: Extract<PlannedStand, { build: unknown }>,
-  info: RouteInfo | undefined,
-  problems: Problem[],
+  { where, build, inject }: Extract<PlannedStand, { build: unknown }>,
+  { info, find, problems }: Building,
 ): Intercept | undefined {
   if (info === undefined) return undefined
-  const made = tryBuild(build, info)
+  const made = attemptCall(() => build(info, ...(inject.map((token) => find(token)) as never[])))
   if (typeof made === 'function') return made as Intercept
   problems.push({
     code: 'DECORATOR_SPECIFICATION',
@@ -109,9 +116,9 @@ function buildIntercept(
   return undefined
 }
 
-function tryBuild(build: (route: RouteInfo) => unknown, info: RouteInfo): unknown {
+function attemptCall(call: () => unknown): unknown {
   try {
-    return build(info)
+    return call()
   } catch (error) {
     return new Failure(error)
   }

@@ -1,0 +1,99 @@
+/**
+ * Headers that browsers keep to: `securityHeaders()` puts them on every page of HTML that has none of its own. Source:
+ * W3C Content Security Policy 3; RFC 6797 (HSTS); HTML §7.7 (X-Frame-Options); W3C Referrer Policy.
+ */
+import {
+  createModule,
+  type Answer,
+  type HttpRequest,
+  type Interceptor,
+  type Next,
+} from '../../index.js'
+
+export interface SecurityHeadersOptions {
+  /**
+   * `Content-Security-Policy` of pages that bring none. Default: what comes from this origin alone, no plugins, no frames
+   * around it. The pages of the framework have policies of their own. False sends none.
+   */
+  csp?: string | false
+  /** Seconds of `Strict-Transport-Security`, sent over https alone; false sends none. Default 31,536,000, a year. */
+  hsts?: number | false
+  /** `X-Frame-Options`. Default `DENY`; false sends none. */
+  frame?: 'DENY' | 'SAMEORIGIN' | false
+  /** `Referrer-Policy`. Default `no-referrer`; false sends none. */
+  referrer?: string | false
+}
+
+const defaultPolicy = [
+  "default-src 'self'",
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'self'",
+  "form-action 'self'",
+].join('; ')
+
+const ancestors = { DENY: "; frame-ancestors 'none'", SAMEORIGIN: "; frame-ancestors 'self'" }
+
+const year = 31_536_000
+
+/** Adds what is missing: a header that a page sets itself stays. */
+export const securityHeaders = createModule(function securityHeaders(
+  options: SecurityHeadersOptions = {},
+) {
+  const { csp, hsts = year, frame = 'DENY', referrer = 'no-referrer' } = options
+  const policy = csp ?? defaultPolicy + (frame === false ? '' : ancestors[frame])
+  const headers = Object.entries({
+    'Content-Security-Policy': policy,
+    'X-Frame-Options': frame,
+    'Referrer-Policy': referrer,
+  }).filter((entry): entry is [string, string] => entry[1] !== false)
+
+  class SecurityHeaders implements Interceptor {
+    static readonly before = 'gate'
+    static readonly everywhere = true
+
+    async intercept(request: HttpRequest, next: Next): Promise<Answer> {
+      const answer = await next()
+      if (hsts !== false && request.secure) {
+        setMissing(answer, 'Strict-Transport-Security', `max-age=${hsts}; includeSubDomains`)
+      }
+      if (isHtml(answer)) for (const [name, value] of headers) setMissing(answer, name, value)
+      return answer
+    }
+  }
+  return { problems: findProblems(options), use: [SecurityHeaders] }
+})
+
+function isHtml({ headers }: Answer): boolean {
+  return /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i.test(
+    headers.get('Content-Type') ?? '',
+  )
+}
+
+function setMissing({ headers }: Answer, name: string, value: string): void {
+  if (headers.get(name) === undefined) headers.set(name, value)
+}
+
+const sendable = /^[\t\x20-\x7e]+$/
+
+function findProblems(options: SecurityHeadersOptions) {
+  const { csp, hsts, frame, referrer, ...unknown } = options as Record<string, unknown>
+  const isText = (value: unknown): boolean => typeof value === 'string' && sendable.test(value)
+  const isOff = (value: unknown): boolean => value === undefined || value === false
+  const faults: [string, string][] = Object.keys(unknown).map((name) => [
+    `unknown option "${name}"`,
+    'It takes csp, hsts, frame and referrer.',
+  ])
+  if (!isOff(csp) && !isText(csp)) faults.push(['csp is no policy', 'Give its text, or false.'])
+  if (!isOff(referrer) && !isText(referrer))
+    faults.push(['referrer is no policy', "Give 'no-referrer', or false."])
+  if (!isOff(hsts) && !(Number.isSafeInteger(hsts) && (hsts as number) >= 0))
+    faults.push(['hsts is no number of seconds', 'Give whole seconds, or false.'])
+  if (!isOff(frame) && frame !== 'DENY' && frame !== 'SAMEORIGIN')
+    faults.push(['frame says nothing', "Write 'DENY', 'SAMEORIGIN' or false."])
+  return faults.map(([message, remedy]) => ({
+    code: 'INVALID_OPTION',
+    message: `securityHeaders: ${message}.`,
+    remedy,
+  }))
+}

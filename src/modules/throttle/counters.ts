@@ -1,0 +1,175 @@
+/**
+ * Where requests are counted: a window begins with the first request of a key and ends with its time, whoever is refused
+ * meanwhile. In memory for one process, in the database for all that share it.
+ */
+import { Database } from '../../index.js'
+import type { Limit } from './rule.js'
+
+/** What was found. */
+export interface Count {
+  /** False: nothing was counted. */
+  readonly taken: boolean
+  /** Requests that are left in the window. */
+  readonly left: number
+  /** When the window ends, in milliseconds since 1970. */
+  readonly ends: number
+}
+
+/** Counts at once or by a promise. */
+export abstract class Counters {
+  /** Counts a request unless the limit is reached. @param name the limit's, one for all processes */
+  abstract take(name: string, key: string, limit: Limit): Count | Promise<Count>
+  /** Takes back what was counted in the window that ends then. */
+  abstract giveBack(name: string, key: string, ends: number): void | Promise<void>
+}
+
+interface Window {
+  count: number
+  readonly ends: number
+}
+
+/** Keys of one limit that are kept at most; beyond them the oldest window is forgotten. */
+const mostKeys = 100_000
+
+/** For one process. */
+export class MemoryCounters extends Counters {
+  static readonly inject = []
+  readonly #limits = new Map<string, Map<string, Window>>()
+
+  take(name: string, key: string, { most, window: length }: Limit): Count {
+    const now = Date.now()
+    let windows = this.#limits.get(name)
+    if (windows === undefined) this.#limits.set(name, (windows = new Map<string, Window>()))
+    let window = windows.get(key)
+    if (window === undefined || window.ends <= now) {
+      windows.delete(key)
+      forgetEnded(windows, now)
+      windows.set(key, (window = { count: 0, ends: now + length }))
+    }
+    if (window.count >= most) return { taken: false, left: 0, ends: window.ends }
+    window.count++
+    return { taken: true, left: most - window.count, ends: window.ends }
+  }
+
+  giveBack(name: string, key: string, ends: number): void {
+    const window = this.#limits.get(name)?.get(key)
+    if (window?.ends === ends && window.count > 0) window.count--
+  }
+}
+
+/** Windows of one limit end in the order in which they began. */
+function forgetEnded(windows: Map<string, Window>, now: number): void {
+  for (const [key, { ends }] of windows) {
+    if (ends > now && windows.size < mostKeys) return
+    windows.delete(key)
+  }
+}
+
+/** PostgreSQL's driver gives `bigint` as text. */
+type Row = Record<'key', string> & Record<'count', number> & Record<'ends_at', number | string>
+type Tables = Record<typeof table, Row>
+
+const table = 'filigree_throttle'
+const createTable = `create table if not exists ${table} (
+  key text primary key not null,
+  count integer not null,
+  ends_at bigint not null
+);
+create index if not exists ${table}_ends_at on ${table} (ends_at)`
+
+/** Milliseconds between two times that ended windows are removed. */
+const sweepEvery = 60_000
+
+/** For every process of the database: one statement counts, so that no two take the last place. */
+export class DatabaseCounters extends Counters {
+  static readonly inject = [Database]
+  readonly #database: Database
+  #nextSweep = 0
+
+  constructor(database: Database) {
+    super()
+    this.#database = database
+  }
+
+  onStart(): Promise<void> {
+    return this.#database.ensureTable(table, createTable)
+  }
+
+  async take(name: string, key: string, { most, window }: Limit): Promise<Count> {
+    const now = Date.now()
+    await this.#sweep(now)
+    const whole = `${name} ${key}`
+    const row = await this.#count(whole, most, { now, ends: now + window })
+    if (row !== undefined) {
+      return { taken: true, left: most - row.count, ends: Number(row.ends_at) }
+    }
+    const full = await this.#tables
+      .selectFrom(table)
+      .select('ends_at')
+      .where('key', '=', whole)
+      .executeTakeFirst()
+    return { taken: false, left: 0, ends: Number(full?.ends_at ?? now) }
+  }
+
+  async giveBack(name: string, key: string, ends: number): Promise<void> {
+    await this.#tables
+      .updateTable(table)
+      .set((row) => ({ count: row('count', '-', 1) }))
+      .where('key', '=', `${name} ${key}`)
+      .where('ends_at', '=', ends)
+      .where('count', '>', 0)
+      .execute()
+  }
+
+  /**
+   * ```sql
+   * insert into filigree_throttle (key, count, ends_at) values (?, 1, ?)
+   * on conflict (key) do update set count = case when ends_at <= ? then 1 else count + 1 end, ends_at = …
+   * where ends_at <= ? or count < ? returning count, ends_at
+   * ```
+   */
+  #count(
+    key: string,
+    most: number,
+    { now, ends }: { readonly now: number; readonly ends: number },
+  ) {
+    return this.#tables
+      .insertInto(table)
+      .values({ key, count: 1, ends_at: ends })
+      .onConflict((conflict) =>
+        conflict
+          .column('key')
+          .doUpdateSet((row) => {
+            const isOver = row(`${table}.ends_at`, '<=', now)
+            const next = row(`${table}.count`, '+', 1)
+            return {
+              count: row.case().when(isOver).then(1).else(next).end(),
+              ends_at: row
+                .case()
+                .when(isOver)
+                .then(ends)
+                .else(row.ref(`${table}.ends_at`))
+                .end(),
+            }
+          })
+          .where((row) =>
+            row.or([row(`${table}.ends_at`, '<=', now), row(`${table}.count`, '<', most)]),
+          ),
+      )
+      .returning(['count', 'ends_at'])
+      .executeTakeFirst()
+  }
+
+  async #sweep(now: number): Promise<void> {
+    if (now < this.#nextSweep) return
+    this.#nextSweep = now + sweepEvery
+    await this.#tables.deleteFrom(table).where('ends_at', '<=', now).execute()
+  }
+
+  get #tables() {
+    return this.#database.kysely.withTables<Tables>()
+  }
+}
+
+/** As the application says: what `throttle({ store })` puts in its place, else memory. */
+export class ApplicationCounters extends MemoryCounters {}

@@ -1,0 +1,100 @@
+/** What a limit says, read from how it is written: `100/m` by address. */
+import type { HttpRequest } from '../../index.js'
+
+/** Who is counted together: an address, a user, or whoever has the same key. `undefined` as key is not counted. */
+export type ThrottleBy = 'ip' | 'user' | ((request: HttpRequest) => string | undefined)
+
+export interface ThrottleRule {
+  /** Default `'ip'`. */
+  by?: ThrottleBy
+  /** Where it is counted. Default: as `throttle` says, in memory without it. */
+  store?: 'memory' | 'database'
+}
+
+/** A limit, read. */
+export interface Limit {
+  /** Requests in a window. */
+  readonly most: number
+  /** Milliseconds of a window. */
+  readonly window: number
+  /** As it was written. */
+  readonly text: string
+}
+
+export interface Fault {
+  readonly message: string
+  readonly remedy: string
+}
+
+const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** @returns `undefined` for what is no limit */
+export function readLimit(text: unknown): Limit | undefined {
+  if (typeof text !== 'string') return undefined
+  const [, most, count, unit] = /^(\d{1,9})\/(\d{0,6})([smhd])$/.exec(text) ?? []
+  const seconds = Number(count === '' ? 1 : count) * (units[unit ?? ''] ?? 0)
+  return Number(most) > 0 && seconds > 0
+    ? { most: Number(most), window: seconds * 1000, text }
+    : undefined
+}
+
+/** What is wrong with a limit as it is written. */
+export function findFaults(limit: unknown, rule: unknown): Fault[] {
+  const faults: Fault[] = []
+  if (readLimit(limit) === undefined) {
+    faults.push({
+      message: `limit is ${JSON.stringify(limit)}`,
+      remedy: "Write requests and a time: '5/m', '100/15m', '1000/h'.",
+    })
+  }
+  if (typeof rule !== 'object' || rule === null) {
+    faults.push({ message: 'its options are no object', remedy: "Write { by: 'user' }." })
+    return faults
+  }
+  const { by, store, ...unknown } = rule as Record<string, unknown>
+  if (![undefined, 'ip', 'user'].includes(by as never) && typeof by !== 'function') {
+    faults.push({
+      message: `by is ${JSON.stringify(by)}`,
+      remedy: "Write 'ip', 'user' or (request) => key.",
+    })
+  }
+  if (![undefined, 'memory', 'database'].includes(store as never)) {
+    faults.push({
+      message: `store is ${JSON.stringify(store)}`,
+      remedy: "Write 'memory' or 'database'.",
+    })
+  }
+  for (const name of Object.keys(unknown)) {
+    faults.push({ message: `unknown option "${name}"`, remedy: 'It takes by and store.' })
+  }
+  return faults
+}
+
+/** Reads who is to be counted. Who has no name is counted by address. */
+export function toKeyReader(by: ThrottleBy): (request: HttpRequest) => string | undefined {
+  if (by === 'user') return (request) => nameOf(request) ?? `ip ${networkOf(request.ip)}`
+  if (by === 'ip') return (request) => `ip ${networkOf(request.ip)}`
+  return (request) => {
+    const key = by(request)
+    return key === undefined ? undefined : `key ${key}`
+  }
+}
+
+function nameOf({ auth, user }: HttpRequest): string | undefined {
+  if (auth?.by === 'key') return 'operator'
+  return user?.sub === undefined ? undefined : `user ${user.sub}`
+}
+
+/** One connection has 2^64 addresses of IPv6: they are counted as one. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const [front = '', back] = address.replace(/%.*$/, '').split('::')
+  const before = front === '' ? [] : front.split(':')
+  const after = back === undefined || back === '' ? [] : back.split(':')
+  const missing = back === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  const groups = [...before, ...Array<string>(missing).fill('0'), ...after]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, '').toLowerCase())
+    .join(':')}::/64`
+}

@@ -1,0 +1,209 @@
+/** Source: decisions, "Second storey: production", Throttle. */
+import { afterEach, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Delete,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  Secured,
+  type Application,
+  type BootstrapOptions,
+} from '../../src/index.js'
+import { Throttle, throttle } from '../../src/modules/throttle/throttle.js'
+import { networkOf, readLimit } from '../../src/modules/throttle/rule.js'
+import { startPostgres } from '../records/postgres-server.js'
+
+@Controller('/items')
+class ItemController {
+  @Get('/<id:int>') @Throttle('2/m') show(id: number) {
+    return { id }
+  }
+  @Get('/') list() {
+    return []
+  }
+}
+
+@Throttle('3/m')
+@Controller('/class')
+class ClassController {
+  @Get('/a') a() {
+    return { a: 1 }
+  }
+  @Get('/b') @Throttle('1/m', { by: (request) => request.headers['x-client'] }) b() {
+    return { b: 1 }
+  }
+}
+
+@Controller('/mine')
+class MineController {
+  @Secured
+  @Get('/')
+  @Throttle('2/m', { by: 'user' })
+  mine() {
+    return { ok: true }
+  }
+  @NoAuth @Post('/') open() {
+    return { ok: true }
+  }
+}
+
+@Module({ controllers: [ItemController, ClassController, MineController] })
+class AppModule {}
+
+let app: Application | undefined
+afterEach(() => app?.close())
+
+const options: BootstrapOptions = {
+  port: 0,
+  host: '127.0.0.1',
+  logger: false,
+  docs: { title: 'T', version: '1' },
+  env: { APP_API_KEY: 'operator' },
+}
+
+async function start(module: new () => object = AppModule, more: BootstrapOptions = {}) {
+  app = await bootstrap(module, { ...options, ...more })
+  const { url } = app
+  return (path: string, init?: RequestInit) => fetch(url + path, init)
+}
+
+describe('@Throttle', () => {
+  it('has one count for the pattern of a route and answers 429 with the wait', async () => {
+    const ask = await start()
+    const first = await ask('/items/1')
+    expect(first.status).toBe(200)
+    expect(first.headers.get('ratelimit')).toMatch(/^"2\/m";r=1;t=(60|59)$/)
+    expect(first.headers.get('ratelimit-policy')).toBe('"2/m";q=2;w=60')
+    expect((await ask('/items/2', { method: 'HEAD' })).headers.get('ratelimit')).toMatch(/r=0/)
+    const third = await ask('/items/3')
+    expect(third.status).toBe(429)
+    expect(await third.json()).toEqual({ error: 'Too many requests' })
+    expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(50)
+    expect(third.headers.get('retry-after')).toMatch(/^\d+$/)
+    expect(third.headers.get('ratelimit')).toMatch(/r=0/)
+    expect((await ask('/items')).headers.get('ratelimit')).toBeNull()
+    expect((await ask('/items/1', { method: 'OPTIONS' })).status).toBe(204)
+  })
+
+  it('counts a limit of a class for each of its routes, and none where one refuses', async () => {
+    const ask = await start()
+    const asClient = { headers: { 'X-Client': 'c' } }
+    expect((await ask('/class/b', asClient)).status).toBe(200)
+    expect((await ask('/class/b', asClient)).status).toBe(429)
+    expect((await ask('/class/b', asClient)).status).toBe(429)
+    // The class's own has counted one of these three.
+    const other = await ask('/class/b', { headers: { 'X-Client': 'd' } })
+    expect([other.status, other.headers.get('ratelimit')]).toEqual([
+      200,
+      expect.stringMatching(/^"1\/m";r=0/),
+    ])
+    expect((await ask('/class/b')).headers.get('ratelimit')).toMatch(/^"3\/m";r=0/)
+    expect((await ask('/class/b')).status).toBe(429)
+    expect((await ask('/class/a')).headers.get('ratelimit')).toMatch(/^"3\/m";r=2/)
+  })
+
+  it('counts by user behind the gate: a bad token costs that user nothing', async () => {
+    const ask = await start()
+    const auth = app?.get(Auth)
+    const as = async (sub: string) => ({
+      headers: { Authorization: `Bearer ${await auth?.getToken({ sub })}` },
+    })
+    const [ann, bob] = [await as('ann'), await as('bob')]
+    const bad = { headers: { Authorization: `${ann.headers.Authorization}x` } }
+    for (let index = 0; index < 4; index++) expect((await ask('/mine', bad)).status).toBe(401)
+    expect((await ask('/mine', ann)).status).toBe(200)
+    expect((await ask('/mine', ann)).status).toBe(200)
+    expect((await ask('/mine', ann)).status).toBe(429)
+    expect((await ask('/mine', bob)).status).toBe(200)
+  })
+
+  it('stands in the document, and refuses what is no limit at the start', async () => {
+    await start()
+    const { paths = {} } = app?.openapi ?? {}
+    expect(paths['/items/{id}']?.get?.responses).toHaveProperty('429')
+    expect(paths['/items']?.get?.responses).not.toHaveProperty('429')
+
+    @Controller
+    class Faulty {
+      @Delete('/x') @Throttle('many', { by: 'name' as 'ip' }) x() {
+        return 1
+      }
+    }
+    @Module({ controllers: [Faulty], imports: [throttle({ limit: '0/m' })] })
+    class FaultyModule {}
+    await expect(bootstrap(FaultyModule, { ...options, listen: false })).rejects.toMatchObject({
+      problems: [
+        { code: 'INVALID_OPTION', message: 'throttle: limit is "0/m".' },
+        { message: '@Throttle on Faulty.x: limit is "many".' },
+        { message: '@Throttle on Faulty.x: by is "name".' },
+      ],
+    })
+  })
+})
+
+describe('throttle', () => {
+  it('counts all routes together, before the gate, unknown paths and bad tokens too', async () => {
+    @Module({ imports: [AppModule, throttle({ limit: '4/m' })] })
+    class Limited {}
+    const ask = await start(Limited)
+    expect((await ask('/mine')).status).toBe(401)
+    expect((await ask('/nowhere')).headers.get('ratelimit')).toMatch(/r=2/)
+    expect((await ask('/items/1')).status).toBe(200)
+    expect((await ask('/items')).status).toBe(200)
+    expect((await ask('/class/a')).status).toBe(429)
+    expect(app?.openapi.paths?.['/items']?.get?.responses).toHaveProperty('429')
+  })
+
+  it('counts together in the database of several processes', async () => {
+    const postgres = await startPostgres()
+    const other: Application[] = []
+    try {
+      @Module({ imports: [AppModule, throttle({ limit: '100/m', store: 'database' })] })
+      class Limited {}
+      const start = async () => {
+        const one = await bootstrap(Limited, { ...options, database: postgres.url })
+        other.push(one)
+        return one.url
+      }
+      const urls = [await start(), await start()]
+      const all = await Promise.all(
+        Array.from({ length: 120 }, async (_, index) => {
+          const answer = await fetch(`${urls[index % 2]}/items`)
+          return answer.status
+        }),
+      )
+      expect(all.filter((status) => status === 200)).toHaveLength(100)
+      expect(all.filter((status) => status === 429)).toHaveLength(20)
+    } finally {
+      for (const one of other) await one.close()
+      await postgres.stop()
+    }
+  })
+
+  it('counts in SQLite, and gives back there too', async () => {
+    @Module({ imports: [AppModule, throttle({ limit: '3/m', store: 'database' })] })
+    class Limited {}
+    const ask = await start(Limited, { database: 'sqlite::memory:' })
+    const statuses: number[] = []
+    for (const path of ['/items/1', '/items/1', '/items/1', '/items', '/items'])
+      statuses.push((await ask(path)).status)
+    expect(statuses).toEqual([200, 200, 429, 200, 429])
+  })
+})
+
+describe('limits', () => {
+  it('are read as they are written', () => {
+    expect(readLimit('20/10s')).toMatchObject({ most: 20, window: 10_000 })
+    expect(['', '5', '5/x', '0/m', '5/0m', '-1/m'].map(readLimit)).toEqual(Array(6).fill(undefined))
+  })
+
+  it('take the addresses of one IPv6 network for one', () => {
+    expect(networkOf('2001:db8::1')).toBe(networkOf('2001:0DB8:0:0:ffff::2'))
+    expect(networkOf('2001:db8:0:1::1')).not.toBe(networkOf('2001:db8::1'))
+    expect(networkOf('10.0.0.1')).toBe('10.0.0.1')
+  })
+})
