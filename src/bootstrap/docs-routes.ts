@@ -22,16 +22,21 @@ export function findDocumentationProblems(
   if (docs !== undefined) findNameCollisions(routes, problems)
 }
 
-/** Writes the document when it is first asked for; with the documentation off under the default title. */
+/**
+ * Writes the document when it is first asked for; with the documentation off under the default title.
+ *
+ * @param cookie tokens come by cookie too
+ */
 export function documentReader(
   routes: readonly PlannedRoute[],
   { docs, basePath }: { readonly docs: ResolvedDocs | undefined; readonly basePath: string },
+  cookie: boolean,
 ): () => OpenApiDocument {
   let document: OpenApiDocument | undefined
   return () => {
     const options = docs ?? resolveDocsOptions(true, [])
     if (options === undefined) throw new TypeError('The documentation has no options.')
-    document ??= createDocument(routes, { ...options, basePath })
+    document ??= createDocument(routes, { ...options, basePath, cookie })
     return document
   }
 }

@@ -106,7 +106,7 @@ export async function planApplication(
     routes,
     pageStands: around.pages,
     folders,
-    document: documentReader(routes, settings),
+    document: documentReader(routes, settings, authOptions.cookie),
     records: withGraphqlRecords(parts.records, graphql),
     graphql,
     needsDatabase:

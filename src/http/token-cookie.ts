@@ -6,13 +6,12 @@ import { toSetCookie } from './cookies.js'
 import type { ServerRequest } from './server-request.js'
 
 const name = 'app_token'
-
-/** Browsers drop a cookie that is longer, name and value together. */
-export const mostCookieBytes = 4096
+/** What it is called over https. */
+export const secureTokenCookie = `__Host-${name}`
 
 /** Over https no other host and no http page can set it: the browser holds the prefix to Secure, Path=/ and no Domain. */
 function nameFor({ secure }: ServerRequest): string {
-  return secure ? `__Host-${name}` : name
+  return secure ? secureTokenCookie : name
 }
 
 /** @returns the token; undefined where there is none, or two that differ, of which nobody knows who set which */

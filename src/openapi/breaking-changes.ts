@@ -75,7 +75,8 @@ function accessChanges({ title, before, after, documents }: OperationPair): Brea
     (had) => !now.some((asked) => asked.every((role) => had.includes(role))),
   )
   if (shut.length === 0) return []
-  const asked = now.map((roles) => roles.filter((role) => role !== anyToken).join(' and '))
+  const ways = now.map((roles) => roles.filter((role) => role !== anyToken).join(' and '))
+  const asked = [...new Set(ways)]
   const who = asked.some((roles) => roles === '') ? '' : ` with ${asked.join(' or ')}`
   return [{ code: 'ACCESS_NARROWED', message: `${title}: it needs a token${who} now.` }]
 }

@@ -8,11 +8,13 @@ import type {
   ServerObject,
   TagObject,
 } from 'openapi3-ts/oas31'
+import { noAuthAccess } from '../auth/access.js'
 import { docNote, type DocNote } from './doc.js'
 import { placeRoutes } from './document-paths.js'
 import { asksWho, type DocumentedRoute } from './documented-route.js'
 import {
   bearerAuth,
+  cookieAuth,
   errorResponses,
   errorSchemas,
   freshToken,
@@ -36,6 +38,8 @@ export interface DocumentOptions {
   readonly basePath?: string
   /** Descriptions of tags by name; those named here come first. */
   readonly tags?: Readonly<Record<string, string>> | undefined
+  /** Tokens come by cookie too. Default false. */
+  readonly cookie?: boolean
 }
 
 /**
@@ -46,7 +50,7 @@ export function createDocument(
   routes: readonly DocumentedRoute[],
   options: DocumentOptions,
 ): OpenApiDocument {
-  const { servers, basePath = '' } = options
+  const { servers, basePath = '', cookie = false } = options
   const schemas = createSchemas()
   const ids = operationIds(routes)
   const paths: Record<string, PathItemObject> = {}
@@ -58,7 +62,7 @@ export function createDocument(
   )
   for (const { documented, path, names } of placeRoutes(routes, basePath)) {
     const { method } = documented.route
-    const described = toOperation(documented, { notes, ids, names, schemas })
+    const described = toOperation(documented, { notes, ids, names, schemas, cookie })
     const operation = (documented.documents ?? []).reduce((made, change) => change(made), described)
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
   }
@@ -69,7 +73,7 @@ export function createDocument(
     servers: servers.map((server) => behind(basePath, server)),
     tags: collectTags(notes, options.tags ?? {}),
     paths,
-    components: toComponents(routes, schemas, paths),
+    components: toComponents(routes, schemas, paths, cookie),
   }
 }
 
@@ -85,6 +89,7 @@ interface OperationContext {
   readonly ids: ReadonlyMap<DocumentedRoute, string>
   readonly names: readonly string[]
   readonly schemas: Schemas
+  readonly cookie: boolean
 }
 
 function toOperation(documented: DocumentedRoute, context: OperationContext): OperationObject {
@@ -106,7 +111,7 @@ function toOperation(documented: DocumentedRoute, context: OperationContext): Op
     ...(body === undefined ? {} : { requestBody: body }),
     responses: responses(documented, note, schemas),
     ...(note.deprecated ? { deprecated: true } : {}),
-    security: security(documented),
+    security: security(documented, context.cookie),
   }
 }
 
@@ -128,11 +133,14 @@ function toSummary(member: string): string {
 }
 
 /** What the gate asks for: one of several roles is one of several requirements, all of them are one requirement. */
-function security(documented: DocumentedRoute): SecurityRequirementObject[] {
+function security(documented: DocumentedRoute, cookie: boolean): SecurityRequirementObject[] {
   const { access } = documented
-  if (access.open) return asksWho(documented) ? [{}, { bearerAuth: [] }] : []
-  if (access.all || access.roles.length === 0) return [{ bearerAuth: [...access.roles] }]
-  return access.roles.map((role) => ({ bearerAuth: [role] }))
+  const means = cookie && access !== noAuthAccess ? ['bearerAuth', 'cookieAuth'] : ['bearerAuth']
+  const by = (roles: readonly string[]): SecurityRequirementObject[] =>
+    means.map((name) => ({ [name]: [...roles] }))
+  if (access.open) return asksWho(documented) ? [{}, ...by([])] : []
+  if (access.all || access.roles.length === 0) return by(access.roles)
+  return access.roles.flatMap((role) => by([role]))
 }
 
 /** Every tag once. A class's `@Doc` describes its routes' first tag. */
@@ -158,6 +166,7 @@ function toComponents(
   routes: readonly DocumentedRoute[],
   schemas: Schemas,
   paths: Record<string, PathItemObject>,
+  cookie: boolean,
 ): ComponentsObject {
   const secured = routes.some((route) => !route.access.open || asksWho(route))
   const text = JSON.stringify(paths)
@@ -177,7 +186,10 @@ function toComponents(
   }
   if (secured) {
     components.headers = { FreshToken: structuredClone(freshToken) }
-    components.securitySchemes = { bearerAuth: { ...bearerAuth } }
+    components.securitySchemes = {
+      bearerAuth: { ...bearerAuth },
+      ...(cookie ? { cookieAuth: { ...cookieAuth } } : {}),
+    }
   }
   return components
 }

@@ -1,4 +1,5 @@
 /** The answers that Filigree gives by itself, once for all routes. Source: decisions, Responses and "Errors"; RFC 9457. */
+import { secureTokenCookie } from '../http/token-cookie.js'
 import type {
   ContentObject,
   HeaderObject,
@@ -112,4 +113,13 @@ export const bearerAuth: SecuritySchemeObject = {
   scheme: 'bearer',
   bearerFormat: 'JWT',
   description: 'A JSON Web Token signed with RS256, or the static key of the operator.',
+}
+
+/** Where the application takes tokens from a cookie too. */
+export const cookieAuth: SecuritySchemeObject = {
+  type: 'apiKey',
+  in: 'cookie',
+  name: secureTokenCookie,
+  description:
+    'The same token in a cookie, without the prefix __Host- over http. A write by cookie has to come from a page of the application.',
 }

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, type OpenApiDocument } from 'filigree'
 import type { SchemaObject } from 'openapi3-ts/oas31'
+import { findBreakingChanges } from '../../src/openapi/breaking-changes.js'
 import { FixtureModule } from './fixture-application.js'
 
 let document: OpenApiDocument
@@ -298,6 +299,27 @@ describe('security', () => {
     expect(document.components!.securitySchemes).toMatchObject({
       bearerAuth: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     })
+    expect(document.components!.securitySchemes).not.toHaveProperty('cookieAuth')
+  })
+
+  it('is a cookie too where the application takes tokens from one', async () => {
+    const auth = { cookie: true }
+    await using app = await bootstrap(FixtureModule, { listen: false, logger: false, auth })
+    const { paths, components } = app.openapi
+    expect(components!.securitySchemes!.cookieAuth).toMatchObject({
+      type: 'apiKey',
+      in: 'cookie',
+      name: '__Host-app_token',
+    })
+    expect(paths![items]!.post!.security).toEqual([{ bearerAuth: [] }, { cookieAuth: [] }])
+    expect(paths![item]!.put!.security).toEqual([
+      { bearerAuth: ['admin'] },
+      { cookieAuth: ['admin'] },
+      { bearerAuth: ['editor'] },
+      { cookieAuth: ['editor'] },
+    ])
+    expect(paths!['/misc/contact']!.post!.security).toEqual([])
+    expect(findBreakingChanges(document, app.openapi)).toEqual([])
   })
 })
 

@@ -1,0 +1,195 @@
+/** The pattern of docs/authentication.md, "Refresh tokens", as it stands there, on one and on two applications. */
+import { readFile } from 'node:fs/promises'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Database,
+  Get,
+  hashPassword,
+  Module,
+  Post,
+  Secured,
+  type Application,
+  type AuthOptions,
+  type Claims,
+  type InjectResponse,
+} from 'filigree'
+import { makePair } from '../../auth/key-pair.js'
+import { startPostgres } from '../../records/postgres-server.js'
+import { SignIn } from './sign-in.js'
+import { Account, Users } from './users.js'
+
+@Controller('/')
+class Site {
+  @Get('/me') @Secured me(user: Claims): object {
+    return { sub: user.sub, roles: user.roles }
+  }
+  @Get('/perhaps') perhaps(user: Claims | null): object {
+    return { sub: user?.sub ?? null }
+  }
+  @Post('/notes') note(): object {
+    return {}
+  }
+}
+
+@Module({ controllers: [SignIn, Site], providers: [Users], records: [Account] })
+class AppModule {}
+
+const server = await startPostgres()
+afterAll(() => server.close(), 30_000)
+const { privatePem } = makePair()
+const env = { APP_PRIVATE_KEY: privatePem }
+const password = await hashPassword('correct horse')
+
+let apps: Application[] = []
+let app: Application
+let other: Application
+afterEach(async () => {
+  for (const one of apps.splice(0)) await one.close()
+})
+
+const start = (database: string, auth?: AuthOptions): Promise<Application> =>
+  bootstrap(AppModule, {
+    database,
+    listen: false,
+    logger: false,
+    env,
+    ...(auth === undefined ? {} : { auth }),
+  })
+
+interface Pair {
+  readonly access: string
+  readonly refreshToken: string
+}
+
+const post = (one: Application, url: string, json: unknown): Promise<InjectResponse> =>
+  one.inject({ url, json })
+const refresh = (one: Application, refreshToken: string): Promise<InjectResponse> =>
+  post(one, '/session/refresh', { refreshToken })
+const toPair = (answer: InjectResponse): Pair => {
+  expect(answer.status).toBe(200)
+  expect(answer.headers['cache-control']).toBe('private, no-store')
+  const { refreshToken } = answer.json() as { refreshToken: string }
+  return { access: answer.headers.freshtoken ?? '', refreshToken }
+}
+const signIn = async (): Promise<Pair> =>
+  toPair(await post(app, '/session', { name: 'ada', password: 'correct horse' }))
+const ask = async (
+  one: Application,
+  url: string,
+  token: string,
+  method = 'GET',
+): Promise<number> => {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await one.inject({ method, url, headers })).status
+}
+
+describe.each([
+  ['without an audience', {}],
+  ['with an audience', { audience: 'shop', issuer: 'shop' }],
+] as const)('refresh tokens, %s', (_name, options) => {
+  beforeEach(async () => {
+    const database = await server.createDatabase()
+    apps = [await start(database, options), await start(database, options)]
+    ;[app, other] = apps as [Application, Application]
+    await app
+      .get(Database)
+      .records(Account)
+      .create({ name: 'ada', password, roles: ['editor'] })
+  })
+
+  it('are handed out for a password, which is asked alike for nobody', async () => {
+    const { access } = await signIn()
+    expect(await ask(app, '/me', access)).toBe(200)
+    for (const body of [
+      { name: 'ada', password: 'wrong' },
+      { name: 'nobody', password: 'correct horse' },
+    ]) {
+      const { status, body: text } = await post(app, '/session', body)
+      expect([status, text]).toEqual([401, '{"error":"Wrong name or password."}'])
+    }
+  })
+
+  it('open no route, read nothing and write nothing', async () => {
+    const { refreshToken } = await signIn()
+    expect(await ask(app, '/me', refreshToken)).toBe(401)
+    expect(await ask(app, '/perhaps', refreshToken)).toBe(401)
+    expect(await ask(app, '/notes', refreshToken, 'POST')).toBe(401)
+    expect(await ask(app, '/session/end', refreshToken, 'POST')).toBe(401)
+    expect(await ask(app, '/graphql?query={__typename}', refreshToken)).toBe(401)
+  })
+
+  it('give new pairs, also elsewhere, and roles as they are now', async () => {
+    const first = await signIn()
+    await app
+      .get(Database)
+      .records(Account)
+      .update(1, { roles: ['admin'] })
+    const second = toPair(await refresh(other, first.refreshToken))
+    const claims = await app.get(Auth).verify(second.access)
+    const before = await app.get(Auth).verify(first.access)
+    expect(claims).toMatchObject({ sub: '1', roles: ['admin'], jti: before?.jti })
+    expect(claims?.auth_time).toBe(before?.auth_time)
+    expect(toPair(await refresh(app, second.refreshToken)).refreshToken).not.toBe('')
+  })
+
+  it('that are used twice end the sign-in, for whoever holds a part of it', async () => {
+    const first = await signIn()
+    const another = await signIn()
+    const second = toPair(await refresh(app, first.refreshToken))
+    expect((await refresh(other, first.refreshToken)).status).toBe(401)
+    expect((await refresh(app, second.refreshToken)).status).toBe(401)
+    for (const token of [first.access, second.access])
+      expect(await ask(other, '/me', token)).toBe(401)
+    expect(await ask(app, '/me', another.access)).toBe(200)
+    expect((await refresh(other, another.refreshToken)).status).toBe(200)
+  })
+
+  it('that are used at once by many give one pair at most, and then none', async () => {
+    const { refreshToken } = await signIn()
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        refresh(index % 2 === 0 ? app : other, refreshToken),
+      ),
+    )
+    const good = answers.filter(({ status }) => status === 200)
+    expect(good.length).toBeLessThanOrEqual(1)
+    expect(answers.every(({ status }) => status === 200 || status === 401)).toBe(true)
+    for (const answer of good) {
+      const { access, refreshToken: next } = toPair(answer)
+      expect((await refresh(other, next)).status).toBe(401)
+      expect(await app.get(Auth).verify(access)).toBeNull()
+    }
+  })
+
+  it('end with the sign-out, with revokeAll, and for who is blocked', async () => {
+    const out = await signIn()
+    expect(await ask(app, '/session/end', out.access, 'POST')).toBe(204)
+    expect((await refresh(other, out.refreshToken)).status).toBe(401)
+    const all = await signIn()
+    await app.get(Auth).revokeAll('1')
+    expect((await refresh(other, all.refreshToken)).status).toBe(401)
+    await app.get(Database).records(Account).update(1, { blocked: true })
+    expect((await post(app, '/session', { name: 'ada', password: 'correct horse' })).status).toBe(
+      401,
+    )
+  })
+
+  it('are no other tokens: what opens routes, and what is forged, gives none', async () => {
+    const { access } = await signIn()
+    const auth = app.get(Auth)
+    const elsewhere = await auth.getToken({ sub: '1', once: 'x' }, { audience: 'other' })
+    for (const token of [access, elsewhere, 'e30.e30.e30', ''])
+      expect((await refresh(app, token)).status).toBe(401)
+    expect((await post(app, '/session/refresh', { refreshToken: 7 })).status).toBe(400)
+  })
+})
+
+it('stands in the documentation as it is tested', async () => {
+  const read = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8')
+  const [, code] = /docs: begin\n([^]*)\/\/ docs: end/.exec(await read('./sign-in.ts')) ?? []
+  expect(code).toContain('class SignIn')
+  expect(await read('../../../docs/authentication.md')).toContain(code)
+})

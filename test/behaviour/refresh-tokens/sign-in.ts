@@ -1,0 +1,76 @@
+/** Sign-in with refresh tokens, as docs/authentication.md shows it. */
+import { randomUUID } from 'node:crypto'
+import {
+  Auth,
+  Controller,
+  Field,
+  HttpError,
+  NoAuth,
+  Post,
+  reply,
+  verifyPassword,
+  type Claims,
+  type Reply,
+} from 'filigree'
+import { Users } from './users.js'
+
+// docs: begin
+class Credentials {
+  @Field('string') name!: string
+  @Field('string', { maxLength: 200 }) password!: string
+}
+
+class Refresh {
+  @Field('string') refreshToken!: string
+}
+
+@Controller('/session')
+export class SignIn {
+  static inject = [Auth, Users]
+  constructor(
+    private readonly auth: Auth,
+    private readonly users: Users,
+  ) {}
+
+  @Post('/', { body: Credentials })
+  @NoAuth
+  async signIn(body: Credentials): Promise<Reply> {
+    const user = await this.users.named(body.name)
+    const isRight = await verifyPassword(body.password, user?.password)
+    if (user === undefined || !isRight) throw new HttpError(401, 'Wrong name or password.')
+    return this.handOut({ sub: String(user.id), jti: randomUUID() })
+  }
+
+  @Post('/refresh', { body: Refresh })
+  @NoAuth
+  async refresh(body: Refresh): Promise<Reply> {
+    const claims = await this.auth.verify(body.refreshToken, { audience: 'refresh' })
+    if (claims === null) throw new HttpError(401, 'Sign in again.')
+    const isFirstUse = await this.auth.revoke(`used ${String(claims.once)}`, claims.exp)
+    if (!isFirstUse) {
+      // Somebody has a copy: the sign-in ends, for whoever holds what was made of it.
+      await this.auth.revoke(claims.jti ?? '')
+      throw new HttpError(401, 'Sign in again.')
+    }
+    return this.handOut(claims)
+  }
+
+  @Post('/end')
+  async signOut(user: Claims): Promise<void> {
+    await this.auth.revoke(user.jti ?? '')
+  }
+
+  /** One sign-in has one `jti` and one `auth_time`, whatever is made of it. */
+  private async handOut({ sub, jti, auth_time }: Claims): Promise<Reply> {
+    const user = await this.users.find(Number(sub))
+    if (user === null || user.blocked) throw new HttpError(401, 'Sign in again.')
+    const signIn = { sub, jti, ...(auth_time === undefined ? {} : { auth_time }) }
+    const access = await this.auth.getToken({ ...signIn, roles: user.roles }, { expiresIn: '15m' })
+    const refreshToken = await this.auth.getToken(
+      { ...signIn, once: randomUUID() },
+      { audience: 'refresh', expiresIn: '30d' },
+    )
+    return reply({ refreshToken }).freshToken(access)
+  }
+}
+// docs: end

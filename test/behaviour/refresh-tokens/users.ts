@@ -1,0 +1,25 @@
+/** Who may sign in, with hashed passwords, in the database. */
+import { Database, Field, Record } from 'filigree'
+
+@Record({ mutations: false })
+export class Account {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) name!: string
+  @Field('string', { hidden: true }) password!: string
+  @Field('json', { default: [] }) roles!: string[]
+  @Field('boolean', { default: false }) blocked!: boolean
+}
+
+export class Users {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  async named(name: string): Promise<Account | undefined> {
+    const [account] = await this.database.records(Account).list({ where: { name }, limit: 1 })
+    return account
+  }
+
+  find(id: number): Promise<Account | null> {
+    return this.database.records(Account).find(id)
+  }
+}
