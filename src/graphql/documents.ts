@@ -1,6 +1,7 @@
 /** Persisted documents: clients send a document's id in the place of its text. Source: GraphQL over HTTP, "Persisted documents". */
 import { readFileSync } from 'node:fs'
 import type { Problem } from '../errors/declaration-error.js'
+import { AutomaticDocuments } from './automatic-documents.js'
 
 /** A JSON file of documents by id, or the map itself; `only` refuses documents that are not among them. */
 export type DocumentsOption =
@@ -13,14 +14,16 @@ export interface PersistedDocuments {
   readonly only: boolean
   find(id: string): string | undefined
   has(text: string): boolean
+  /** What clients have sent with its hash; undefined where only persisted documents run. */
+  readonly automatic: AutomaticDocuments | undefined
 }
 
 /** @param problems takes a file that cannot be read or holds something else */
 export function readDocuments(
   option: DocumentsOption | undefined,
   problems: Problem[],
-): PersistedDocuments | undefined {
-  if (option === undefined) return undefined
+): PersistedDocuments {
+  if (option === undefined) return readDocuments({}, problems)
   const { from, only = false } = isSource(option) ? option : { from: option as string }
   const documents = typeof from === 'string' ? readFile(from, problems) : from
   const byId = new Map<string, string>()
@@ -33,6 +36,7 @@ export function readDocuments(
     only,
     find: (id) => byId.get(id.replace(/^sha256:/, '')),
     has: (text) => texts.has(text),
+    automatic: only ? undefined : new AutomaticDocuments(),
   }
 }
 

@@ -79,7 +79,7 @@ function answerBody(graphql: GraphQL, access: DefaultAccess, exchange: Exchange)
     parts = readRequestParts(exchange.body, graphql.documents())
   } catch (error) {
     if (!(error instanceof HttpError)) throw error
-    return malformedReply(error)
+    return answerMalformed(graphql, exchange, error)
   }
   return answerOperation(graphql, access, exchange, parts)
 }
@@ -119,7 +119,7 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
         return toRequestParams(readRequestParts(exchange.body, graphql.documents()))
       } catch (error) {
         if (!(error instanceof HttpError)) throw error
-        exchange.reply = malformedReply(error)
+        exchange.reply = answerMalformed(graphql, exchange, error)
         return replied
       }
     },
@@ -133,6 +133,14 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
       return replied
     },
   })
+}
+
+/** A hash that nobody knows yet is an ordinary answer of GraphQL: the client goes on by it. */
+function answerMalformed(graphql: GraphQL, exchange: Exchange, error: HttpError): Reply {
+  const { code, message } = error
+  if (code !== graphqlCodes.unknownHash) return malformedReply(error)
+  const { GraphQLError } = graphqlLibrary()
+  return write(graphql, exchange, notRun([new GraphQLError(message, { extensions: { code } })]))
 }
 
 /** A request that is no GraphQL request: in JSON whatever was accepted. */

@@ -26,6 +26,8 @@ export const graphqlCodes = Object.freeze({
   internal: 'INTERNAL_SERVER_ERROR',
   /** No persisted document has this id, or only persisted ones run. */
   persisted: 'PERSISTED_DOCUMENT_NOT_FOUND',
+  /** No document with this hash was sent yet: the client is to send the text along. Apollo's name for it. */
+  unknownHash: 'PERSISTED_QUERY_NOT_FOUND',
   /** A subscriber was not told of every change. */
   lost: 'EVENTS_LOST',
   bytes: 'DOCUMENT_TOO_LARGE',

@@ -200,9 +200,11 @@ function toOutcome({ data, errors }: ExecutionResult): Outcome {
   return { data, text: undefined, errors, refused: undefined }
 }
 
-function withVariableCode(errors: readonly GraphQLError[]): readonly GraphQLError[] {
-  for (const { extensions } of errors) extensions.code ??= graphqlCodes.variables
-  return errors
+/** Whole, as graphql-js words them: the fault underneath names no variable. */
+function withVariableCode(errors: readonly GraphQLError[]): GraphQLError[] {
+  const { GraphQLError } = graphqlLibrary()
+  const extensions = { code: graphqlCodes.variables }
+  return errors.map(({ message, nodes }) => new GraphQLError(message, { nodes, extensions }))
 }
 
 function refuse(refused: Exclude<Admission, 'admitted'>, key: string): Outcome {

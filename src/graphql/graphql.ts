@@ -87,7 +87,6 @@ export class GraphQL {
   #executor: Executor | undefined
   #documents: PersistedDocuments | undefined
   #entryOptions: EntryOptions | undefined
-  #readDocuments = false
 
   constructor(options: GraphQLOptions = {}) {
     refuseUnknownNames('GraphQL', options, optionNames, this.#problems)
@@ -243,12 +242,11 @@ export class GraphQL {
     return this.#executor
   }
 
-  documents(): PersistedDocuments | undefined {
-    if (!this.#readDocuments) {
+  documents(): PersistedDocuments {
+    if (this.#documents === undefined) {
       const problems: Problem[] = []
       this.#documents = readDocuments(this.#options.documents, problems)
       if (problems.length > 0) throw new DeclarationError(problems)
-      this.#readDocuments = true
     }
     return this.#documents
   }

@@ -14,12 +14,9 @@ export interface RequestParts {
 /**
  * Reads a parsed body. Keys it does not know are passed over, as the specification of GraphQL over HTTP wants.
  *
- * @throws {HttpError} 400 `BAD_REQUEST`, or 400 `PERSISTED_DOCUMENT_NOT_FOUND`
+ * @throws {HttpError} 400 `BAD_REQUEST`, `PERSISTED_DOCUMENT_NOT_FOUND` or `PERSISTED_QUERY_NOT_FOUND`
  */
-export function readRequestParts(
-  body: unknown,
-  documents: PersistedDocuments | undefined,
-): RequestParts {
+export function readRequestParts(body: unknown, documents: PersistedDocuments): RequestParts {
   if (Array.isArray(body)) throw malformed('Operations in a list are not run. Send one an object.')
   if (!isObject(body)) throw malformed('The body must be an object with the key "query".')
   const { variables, operationName, extensions } = body
@@ -40,31 +37,33 @@ export function toRequestParams({ query, variables, operationName }: RequestPart
   return { query, variables: { ...variables }, operationName }
 }
 
-function readQuery(
-  body: Readonly<Record<string, unknown>>,
-  documents: PersistedDocuments | undefined,
-): string {
+function readQuery(body: Readonly<Record<string, unknown>>, documents: PersistedDocuments): string {
   const { query } = body
+  const hash = hashOf(body)
   if (isGiven(query)) {
     if (typeof query !== 'string') throw malformed('query must be a string.')
-    if (documents?.only === true && !documents.has(query)) {
+    if (documents.only && !documents.has(query)) {
       throw unknownDocument('Only persisted documents are run. Send documentId.')
     }
+    if (hash !== undefined) documents.automatic?.keep(hash, query)
     return query
   }
-  const id = documentId(body)
+  const { documentId } = body
+  const id = typeof documentId === 'string' ? documentId : hash
   if (id === undefined) throw malformed('query is missing.')
-  const text = documents?.find(id)
-  if (text === undefined) throw unknownDocument('There is no persisted document of this id.')
-  return text
+  const text = documents.find(id)
+  if (text !== undefined) return text
+  if (id !== hash || documents.automatic === undefined) {
+    throw unknownDocument('There is no persisted document of this id.')
+  }
+  const sent = documents.automatic.find(hash)
+  if (sent !== undefined) return sent
+  // Word for word as Apollo's clients look for it: they send the text then.
+  throw new HttpError(400, 'PersistedQueryNotFound', { code: graphqlCodes.unknownHash })
 }
 
-/** `documentId`, or the hash where Apollo's clients put it. */
-function documentId({
-  documentId: id,
-  extensions,
-}: Readonly<Record<string, unknown>>): string | undefined {
-  if (typeof id === 'string') return id
+/** Where Apollo's clients put it. */
+function hashOf({ extensions }: Readonly<Record<string, unknown>>): string | undefined {
   const persisted = isMap(extensions) ? extensions.persistedQuery : undefined
   const hash = isMap(persisted) ? persisted.sha256Hash : undefined
   return typeof hash === 'string' ? hash : undefined

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client'
+import { PersistedQueryLink } from '@apollo/client/link/persisted-queries'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { bootstrap, GraphQL, Module, type Application } from 'filigree'
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+function echoing(options: ConstructorParameters<typeof GraphQL>[0], path: string): GraphQL {
+  const graphql = new GraphQL(options)
+  graphql.schema.addQuery('echo', {
+    type: 'String',
+    args: { text: 'String' },
+    resolve: (_root, { text }) => text,
+  })
+  graphql.registerRoute(path)
+  return graphql
+}
+
+const kept = { abc: '{ echo(text: "kept") }' }
+
+@Module({
+  graphql: [echoing({}, '/graphql'), echoing({ documents: { from: kept, only: true } }, '/only')],
+})
+class EchoModule {}
+
+let app: Application
+
+beforeAll(async () => {
+  app = await bootstrap(EchoModule, { port: 0, host: '127.0.0.1', logger: false, env: {} })
+})
+afterAll(() => app.close())
+
+async function post(
+  body: object,
+  path = '/graphql',
+  accept = 'application/json',
+): Promise<{ status: number; json: unknown }> {
+  const response = await app.inject({ method: 'POST', url: path, json: body, headers: { accept } })
+  return { status: response.status, json: response.json() }
+}
+
+const extensions = (sha256Hash: string): object => ({
+  extensions: { persistedQuery: { version: 1, sha256Hash } },
+})
+
+const notFound = {
+  data: null,
+  errors: [
+    { message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } },
+  ],
+}
+
+describe('automatic persisted queries', () => {
+  it('are asked for once with their text, then by their hash, POST and GET', async () => {
+    const query = '{ echo(text: "once") }'
+    const byHash = extensions(hashOf(query))
+    expect(await post(byHash)).toEqual({ status: 200, json: notFound })
+    const data = { data: { echo: 'once' } }
+    expect(await post({ query, ...byHash })).toEqual({ status: 200, json: data })
+    expect(await post(byHash)).toEqual({ status: 200, json: data })
+    const written = JSON.stringify((byHash as { extensions: object }).extensions)
+    const url = `/graphql?extensions=${encodeURIComponent(written)}`
+    expect((await app.inject({ method: 'GET', url })).json()).toEqual(data)
+  })
+
+  it('are 400 to who takes graphql-response+json and sends an unknown hash', async () => {
+    const type = 'application/graphql-response+json'
+    const { status, json } = await post(extensions(hashOf('unknown')), '/graphql', type)
+    expect([status, (json as { errors: unknown }).errors]).toEqual([400, notFound.errors])
+  })
+
+  it('are refused with another text’s hash, which is not kept', async () => {
+    const hash = hashOf('{ echo(text: "mine") }')
+    const wrong = await post({ query: '{ echo(text: "yours") }', ...extensions(hash) })
+    expect(wrong).toMatchObject({
+      status: 400,
+      json: { errors: [{ extensions: { code: 'BAD_REQUEST' } }] },
+    })
+    expect(await post(extensions(hash))).toEqual({ status: 200, json: notFound })
+  })
+
+  it('are bounded: what was used longest ago is forgotten', async () => {
+    const first = '{ first: echo }'
+    await post({ query: first, ...extensions(hashOf(first)) })
+    for (let count = 0; count < 1000; count++) {
+      const query = `{ echo${count}: echo }`
+      await post({ query, ...extensions(hashOf(query)) })
+    }
+    expect(await post(extensions(hashOf(first)))).toEqual({ status: 200, json: notFound })
+    const last = '{ echo999: echo }'
+    expect((await post(extensions(hashOf(last)))).json).toEqual({ data: { echo999: null } })
+  })
+
+  it('are no way around a list of documents', async () => {
+    const query = '{ echo(text: "more") }'
+    const answers = [
+      await post({ query, ...extensions(hashOf(query)) }, '/only'),
+      await post(extensions(hashOf(query)), '/only'),
+    ]
+    for (const { status, json } of answers) {
+      expect(status).toBe(400)
+      expect(json).toMatchObject({
+        errors: [{ extensions: { code: 'PERSISTED_DOCUMENT_NOT_FOUND' } }],
+      })
+    }
+  })
+
+  it('serve Apollo’s own link, which sends the text when asked to', async () => {
+    const sent: string[] = []
+    const http = new HttpLink({
+      uri: `${app.url}/graphql`,
+      fetch: async (url, init) => {
+        sent.push(typeof init?.body === 'string' && init.body.includes('"query"') ? 'text' : 'hash')
+        return fetch(url, init)
+      },
+    })
+    const link = new PersistedQueryLink({ sha256: hashOf }).concat(http)
+    const client = new ApolloClient({ link, cache: new InMemoryCache() })
+    const query = gql`
+      query Greeting {
+        echo(text: "apollo")
+      }
+    `
+    const ask = () => client.query({ query, fetchPolicy: 'no-cache' })
+    expect((await ask()).data).toEqual({ echo: 'apollo' })
+    expect((await ask()).data).toEqual({ echo: 'apollo' })
+    expect(sent).toEqual(['hash', 'text', 'hash'])
+  })
+})
+
+describe('a variable’s fault', () => {
+  it('names its path as graphql-js does', async () => {
+    const graphql = new GraphQL()
+    graphql.schema.addInput('Numbers', { num: 'Float!', list: '[Int!]' })
+    graphql.schema.addQuery('sum', { type: 'Float', args: { i: 'Numbers!' }, resolve: () => 1 })
+    const query = 'query ($i: Numbers!) { sum(i: $i) }'
+    const messages = async (i: unknown): Promise<unknown> =>
+      (await graphql.execute(query, { i })).errors?.map(({ message }) => message)
+    expect(await messages({ num: 'cheap' })).toEqual([
+      'Variable "$i" got invalid value "cheap" at "i.num"; Float cannot represent non numeric value: "cheap"',
+    ])
+    expect(await messages({ num: 1, list: [1, 'x'] })).toEqual([
+      'Variable "$i" got invalid value "x" at "i.list[1]"; Int cannot represent non-integer value: "x"',
+    ])
+  })
+})
