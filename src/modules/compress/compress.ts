@@ -1,0 +1,142 @@
+/**
+ * `compress()`: packs answers for clients that take them so. Source: decisions, "Second storey: production", Compression;
+ * RFC 9110 §8.4 and §12.5.3; BREACH (CVE-2013-3587).
+ */
+import { pipeline, Readable } from 'node:stream'
+import {
+  createModule,
+  type Answer,
+  type HttpRequest,
+  type Interceptor,
+  type Next,
+} from '../../index.js'
+import { chooseEncoding, encoderOf, encodings, type Encoding } from './encodings.js'
+import { mayPack, namesIn } from './packable.js'
+import { readPackedTags, toPackedTag } from './packed-tags.js'
+
+export interface CompressOptions {
+  /** Bytes from which on an answer is packed. Default 1,024. */
+  min?: number
+  /** Which encodings, the preferred one first. Default: `br`, `zstd` where the runtime has it, `gzip`. */
+  encodings?: readonly ('br' | 'zstd' | 'gzip')[]
+  /**
+   * Pack answers to callers that a cookie names, too. Who can make a browser ask, and see how long the answer is, can
+   * then guess the secrets in it (BREACH): only where such answers hold none, or repeat nothing that a client sent.
+   * Default false.
+   */
+  personal?: boolean
+}
+
+/** Packs answers of the whole application. Import it before modules that should see answers unpacked. */
+export const compress = createModule(function compress(options: CompressOptions = {}) {
+  const { min = 1024, personal = false } = options
+  const offered = (options.encodings ?? encodings).filter((name) => encodings.includes(name))
+
+  class Compressor implements Interceptor {
+    static readonly before = 'gate'
+    static readonly everywhere = true
+
+    async intercept(request: HttpRequest, next: Next): Promise<Answer> {
+      const had = readPackedTags(request)
+      const answer = await next()
+      if (!personal && isPersonal(request, answer)) return answer
+      if (!mayPack(answer)) return answer
+      addVary(answer)
+      if (answer.status === 304 && had !== undefined) markPacked(answer, had)
+      if (answer.status === 206 || answer.body === null) return answer
+      const { encoding, always } = chooseEncoding(request.headers['accept-encoding'], offered)
+      if (encoding === undefined) return answer
+      const length = answer.headers.get('Content-Length')
+      if (!always && length !== undefined && Number(length) < min) return answer
+      return await pack(answer, encoding, { isKnown: length !== undefined, method: request.method })
+    }
+  }
+  return { problems: findProblems(options), use: [Compressor] }
+})
+
+/** A secret and what a client sent in one answer tell each other apart by their common length. */
+function isPersonal({ route, headers }: HttpRequest, answer: Answer): boolean {
+  if (route?.arguments.includes('session') === true) return true
+  if (headers.cookie === undefined) return false
+  return route?.arguments.includes('cookies') === true || namesIn(answer, 'Vary').includes('cookie')
+}
+
+function addVary(answer: Answer): void {
+  const named = namesIn(answer, 'Vary')
+  if (!named.includes('*') && !named.includes('accept-encoding')) {
+    answer.headers.append('Vary', 'Accept-Encoding')
+  }
+}
+
+interface Packing {
+  /** The length of the content is known. */
+  readonly isKnown: boolean
+  readonly method: string
+}
+
+async function pack(
+  answer: Answer,
+  encoding: Encoding,
+  { isKnown, method }: Packing,
+): Promise<Answer> {
+  const body = await packBody(answer.body, encoding, { isKnown, method })
+  if (body === undefined) return answer
+  const packed = answer.withBody(body)
+  packed.headers.set('Content-Encoding', encoding)
+  // Ranges are those of the content as it is.
+  packed.headers.delete('Accept-Ranges')
+  markPacked(packed, encoding)
+  return packed
+}
+
+function markPacked({ headers }: Answer, encoding: string): void {
+  const tag = headers.get('ETag')
+  if (tag !== undefined) headers.set('ETag', toPackedTag(tag, encoding))
+}
+
+/** @returns undefined for what cannot be packed */
+async function packBody(
+  body: unknown,
+  encoding: Encoding,
+  { isKnown, method }: Packing,
+): Promise<unknown> {
+  const encoder = encoderOf(encoding)
+  if (encoder === undefined) return undefined
+  if (typeof body === 'string' || body instanceof Uint8Array) return encoder.whole(body)
+  const source = toReadable(body)
+  if (source === undefined) return undefined
+  // The head alone is sent, and nobody would read what was packed.
+  if (method === 'HEAD') return body
+  const packer = encoder.stream(!isKnown)
+  pipeline(source, packer, () => undefined)
+  return packer
+}
+
+function toReadable(body: unknown): Readable | undefined {
+  if (body instanceof Readable) return body
+  if (typeof body !== 'object' || body === null) return undefined
+  if (body instanceof Blob) return Readable.from(body.stream())
+  const flows = Symbol.asyncIterator in body || Symbol.iterator in body
+  return flows ? Readable.from(body as AsyncIterable<unknown>) : undefined
+}
+
+function findProblems(options: CompressOptions) {
+  const { min, encodings: named, personal, ...unknown } = options as Record<string, unknown>
+  const faults: [string, string][] = Object.keys(unknown).map((name) => [
+    `unknown option "${name}"`,
+    'It takes min, encodings and personal.',
+  ])
+  if (min !== undefined && !(Number.isSafeInteger(min) && (min as number) >= 0))
+    faults.push(['min is no number of bytes', 'Give whole bytes, such as 1024.'])
+  const isList =
+    Array.isArray(named) && named.every((name) => ['br', 'zstd', 'gzip'].includes(name as string))
+  if (named !== undefined && !isList)
+    faults.push(['encodings names one that is unknown', "Take of 'br', 'zstd' and 'gzip'."])
+  if (personal !== undefined && typeof personal !== 'boolean')
+    faults.push(['personal is no boolean', 'Write true or false.'])
+  return faults.map(([message, remedy]) => ({
+    code: 'INVALID_OPTION',
+    message: `compress: ${message}.`,
+    remedy,
+  }))
+}

@@ -1,0 +1,194 @@
+/** Source: decisions, "Second storey: production", Compression. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request as ask } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  events,
+  file,
+  Get,
+  Module,
+  reply,
+  type Application,
+  type HttpRequest,
+  type Session,
+} from '../../src/index.js'
+import { compress } from '../../src/modules/compress/compress.js'
+import { chooseEncoding } from '../../src/modules/compress/encodings.js'
+
+const text = 'the same words again and again. '.repeat(200)
+const root = mkdtempSync(join(tmpdir(), 'filigree-compress-'))
+
+@Controller
+class TextController {
+  @Get('/text') text() {
+    return text
+  }
+  @Get('/small') small() {
+    return { ok: true }
+  }
+  @Get('/tagged') tagged(request: HttpRequest) {
+    const known = request.headers['if-none-match'] === '"v1"'
+    return (known ? reply(null, 304) : reply(text)).header('ETag', '"v1"').header('Vary', 'Accept')
+  }
+  @Get('/match') match(headers: Record<string, string>) {
+    return { match: headers['if-match'] ?? null }
+  }
+  @Get('/file') file() {
+    return file('words.txt', { root })
+  }
+  @Get('/picture') picture() {
+    return reply(Buffer.from(text)).type('image/png')
+  }
+  @Get('/stream') async *stream() {
+    for (const word of ['one ', 'two ', 'three']) yield await Promise.resolve(word)
+  }
+  @Get('/typed') typed() {
+    return reply(this.stream()).type('text/plain')
+  }
+  @Get('/events') events() {
+    return events([{ data: text }])
+  }
+  @Get('/session') session(session: Session) {
+    return { text, known: session.user ?? null }
+  }
+  @Get('/cookies') cookies(cookies: Record<string, string>) {
+    return { text, cookies }
+  }
+}
+
+@Module({ controllers: [TextController], imports: [compress()] })
+class AppModule {}
+
+let app: Application
+
+beforeAll(async () => {
+  writeFileSync(join(root, 'words.txt'), text)
+  app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger: false, docs: false })
+})
+afterAll(async () => {
+  await app.close()
+  rmSync(root, { recursive: true, force: true })
+})
+
+interface Got {
+  readonly status: number | undefined
+  readonly headers: Record<string, string | string[] | undefined>
+  readonly body: Buffer
+}
+
+function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
+  return new Promise((resolve, reject) => {
+    const asked = ask(app.url + path, { headers, method }, (answer) => {
+      const chunks: Buffer[] = []
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+      answer.on('end', () => {
+        resolve({ status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) })
+      })
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
+}
+
+const br = { 'Accept-Encoding': 'br, gzip' }
+
+describe('compress', () => {
+  it('packs by what the client takes, and says that it depends', async () => {
+    const packed = await get('/text', br)
+    expect(packed.headers['content-encoding']).toBe('br')
+    expect(brotliDecompressSync(packed.body).toString()).toBe(text)
+    expect(packed.headers['content-length']).toBe(String(packed.body.length))
+    const gzip = await get('/text', { 'Accept-Encoding': 'br;q=0.1, gzip' })
+    expect(gunzipSync(gzip.body).toString()).toBe(text)
+    const plain = await get('/text')
+    expect([plain.body.toString(), plain.headers['content-encoding']]).toEqual([text, undefined])
+    for (const { headers } of [packed, gzip, plain]) expect(headers.vary).toBe('Accept-Encoding')
+    const head = await get('/text', br, 'HEAD')
+    expect(head.headers).toMatchObject({ 'content-encoding': 'br' })
+    expect(head.body).toHaveLength(0)
+  })
+
+  it('leaves alone what is small, packed already or comes event by event', async () => {
+    for (const path of ['/small', '/picture', '/events']) {
+      expect((await get(path, br)).headers['content-encoding']).toBeUndefined()
+    }
+    expect((await get('/small', br)).headers.vary).toBe('Accept-Encoding')
+    expect((await get('/events', br)).headers.vary).toBeUndefined()
+  })
+
+  it('packs streams, and each chunk goes out', async () => {
+    const packed = await get('/typed', { 'Accept-Encoding': 'gzip' })
+    expect(packed.headers['content-encoding']).toBe('gzip')
+    expect(gunzipSync(packed.body).toString()).toBe('one two three')
+  })
+
+  it('gives packed bytes no strong ETag of plain ones, and knows them again', async () => {
+    const plain = await get('/tagged')
+    expect(plain.headers.etag).toBe('"v1"')
+    const packed = await get('/tagged', br)
+    expect(packed.headers.etag).toBe('W/"v1+br"')
+    expect(packed.headers.vary).toBe('Accept, Accept-Encoding')
+    const again = await get('/tagged', { ...br, 'If-None-Match': 'W/"v1+br"' })
+    expect(again.status).toBe(304)
+    expect(again.headers).toMatchObject({ etag: 'W/"v1+br"', vary: 'Accept, Accept-Encoding' })
+    const match = await get('/match', { 'If-Match': 'W/"v1+br", "v2"' })
+    expect(match.body.toString()).toBe('{"match":"\\"v1\\", \\"v2\\""}')
+  })
+
+  it('gives ranges of the file as it is', async () => {
+    const whole = await get('/file', br)
+    expect(brotliDecompressSync(whole.body).toString()).toBe(text)
+    expect(whole.headers['accept-ranges']).toBeUndefined()
+    const part = await get('/file', { ...br, Range: 'bytes=4-7' })
+    expect([part.status, part.body.toString()]).toEqual([206, 'same'])
+    expect(part.headers['content-encoding']).toBeUndefined()
+  })
+
+  it('never packs where a cookie may name the caller', async () => {
+    expect((await get('/session', br)).headers['content-encoding']).toBeUndefined()
+    const named = await get('/cookies', { ...br, Cookie: 'sid=1' })
+    expect(named.headers['content-encoding']).toBeUndefined()
+    expect((await get('/text', { ...br, Cookie: 'theme=dark' })).headers['content-encoding']).toBe(
+      'br',
+    )
+  })
+
+  it('stops the start where an option says nothing', async () => {
+    @Module({ imports: [compress({ min: -1, level: 9 } as object)] })
+    class Faulty {}
+    await expect(bootstrap(Faulty, { listen: false, logger: false })).rejects.toMatchObject({
+      problems: [
+        { message: 'compress: unknown option "level".' },
+        { message: 'compress: min is no number of bytes.' },
+      ],
+    })
+  })
+})
+
+describe('the choice of an encoding', () => {
+  it.each([
+    [undefined, undefined],
+    ['', undefined],
+    ['gzip', 'gzip'],
+    ['br;q=0, *', 'zstd'],
+    ['*;q=0', undefined],
+    ['gzip;q=0.5, identity', undefined],
+    ['deflate, x-gzip', 'gzip'],
+    ['gzip;q=nonsense', undefined],
+    ['gzip, deflate, br, zstd', 'br'],
+  ])('%s: %s', (accepted, encoding) => {
+    expect(chooseEncoding(accepted, ['br', 'zstd', 'gzip']).encoding).toBe(encoding)
+  })
+
+  it('knows who takes nothing plain', () => {
+    expect(chooseEncoding('gzip, identity;q=0', ['gzip'])).toEqual({
+      encoding: 'gzip',
+      always: true,
+    })
+  })
+})
