@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { connect, Controller, Field, Get, Module, Record, bootstrap, type Database } from 'filigree'
 
 @Record
@@ -80,6 +80,26 @@ describe('long reads of clients', () => {
     expect(answer.headers['retry-after']).toMatch(/^\d+$/)
     expect((await app.inject({ url: '/items/7' })).status).toBe(200)
     await app.close()
+    await database.close()
+  })
+
+  it.each([
+    [true, 'have the time again and again for a stream'],
+    [false, 'share the time of a request that has no answer yet'],
+  ])('of a request whose answer has begun (%s) %s', async (answered) => {
+    const database = await open(60_000)
+    const items = database.recordsFor(Item, { answered, onFinished: () => undefined })
+    const where = { name: { ilike: 'item 11%' } }
+    expect(await items.count(where)).toBeGreaterThan(0)
+    const now = performance.now.bind(performance)
+    const later = jest.spyOn(performance, 'now').mockImplementation(() => now() + 100_000)
+    try {
+      const reading = items.count(where)
+      if (answered) expect(await reading).toBeGreaterThan(0)
+      else await expect(reading).rejects.toMatchObject({ status: 503 })
+    } finally {
+      later.mockRestore()
+    }
     await database.close()
   })
 })

@@ -69,6 +69,8 @@ export interface SchemaChangeOptions {
 export interface ClientReading {
   /** Nobody waits any more: it has its whole answer. A stream goes on reading after its first byte. */
   readonly isOver?: boolean
+  /** Its answer has begun: what is read now is for a stream. */
+  readonly answered?: boolean
   /** Calls back once, when it was answered or its client has gone. */
   onFinished(end: () => void): void
 }

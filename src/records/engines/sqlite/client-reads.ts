@@ -71,15 +71,17 @@ export class SqliteClientReads implements Runner {
         for (const reading of this.#running) reading.cancel(leftAlone())
       })
     }
-    if (now >= this.#end) throw tookTooLong(time)
+    // A stream goes on for longer than a handler: there each read has the time.
+    const end = this.#request.answered === true && time > 0 ? now + time : this.#end
+    if (now >= end) throw tookTooLong(time)
     const reading = readers.read(statement.sql, values)
     this.#running.add(reading)
     const timer =
-      this.#end === Infinity
+      end === Infinity
         ? undefined
         : setTimeout(() => {
             reading.cancel(tookTooLong(time))
-          }, this.#end - now)
+          }, end - now)
     try {
       return await reading.rows
     } catch (error) {
