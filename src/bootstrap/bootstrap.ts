@@ -90,8 +90,9 @@ async function start(
   for (const instance of plan.graphql.instances) {
     const { production } = plan.environment
     const { closed } = plan.authOptions
+    const { events } = settings.bounds
     const get = (token: symbol): unknown => container.get(token)
-    instance.bind({ database: storage.database, log, production, closed, get })
+    instance.bind({ database: storage.database, log, production, events, closed, get })
   }
   if (options.requestContext ?? namesCurrentRequest(container.classes())) followRequests()
   await container.makeAll()

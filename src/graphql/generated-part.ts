@@ -24,6 +24,8 @@ export interface GenerateContext {
   readonly subscriptions: boolean
   /** The largest `limit` and `first` that a list takes; more is refused. */
   readonly listMax: number
+  /** Changes that may wait for a subscriber. Ask when one is told something, as for the database. */
+  readonly mostEvents: () => number
   /** Takes the developer's mistakes: names that collide, relations that lead nowhere. */
   readonly problems: Problem[]
   readonly log: Log

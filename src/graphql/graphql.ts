@@ -2,6 +2,7 @@
 import { tokenAccess, openAccess } from '../auth/access.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
+import { defaultBounds } from '../http/bounds.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { silentLog, type Log } from '../core/log.js'
 import type { Database } from '../records/database.js'
@@ -61,6 +62,8 @@ export interface GraphQLHost {
   readonly database?: Database | undefined
   readonly log: Log
   readonly production: boolean
+  /** Changes that may wait for a subscriber: `limits.events`. */
+  readonly events?: number
   /** Queries need a token too, where nothing else is said. Default false. */
   readonly closed?: boolean
   /** What the application's container made, for resolvers that need providers. */
@@ -100,7 +103,8 @@ export class GraphQL {
       const { log } = this.entryOptions
       const { subscriptions = true } = options
       const database = this.#database
-      const context = { database, listMax, problems, log, added, subscriptions }
+      const mostEvents = (): number => this.#host?.events ?? defaultBounds.events
+      const context = { database, listMax, mostEvents, problems, log, added, subscriptions }
       const generated = classes.size === 0 ? undefined : generateRecords([...classes], context)
       return buildSchema(parts, generated, problems)
     })

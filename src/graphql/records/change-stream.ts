@@ -5,19 +5,20 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Watcher } from '../../records/changes/change-feed.js'
 import type { ChangeEvent, PastRow, RowChanges } from '../../records/changes/changes.js'
-import type { Later } from '../../core/later.js'
+import { isThenable, type Later } from '../../core/later.js'
+import { Turns } from '../../core/turns.js'
 import type { Condition } from '../../records/filters/condition.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Column } from '../../records/model/table.js'
 import type { Caller } from '../../records/policy/caller.js'
-import { policyOf } from '../../records/policy/record-policy.js'
 import { callerOf } from '../caller.js'
 import { graphqlCodes } from '../error-codes.js'
 import type { RecordModel } from './model.js'
 import { QuestionReader } from './question.js'
 import { columnsOf, hadMatched, ownPart } from './read-past.js'
 import type { Instance } from './read-rows.js'
-import { resolveOne, type RecordServices } from './resolve-records.js'
+import { readOne, type RecordServices } from './resolve-records.js'
+import { readShared } from './shared-readings.js'
 
 /** A change as its fields are read from; `record` is null once it is deleted. */
 export interface Told {
@@ -29,8 +30,8 @@ export interface Told {
 /** What a subscriber gets: a change, or why there is none. */
 export type TellingOrFailure = { readonly told: Told } | { readonly failure: unknown }
 
-/** Rows that wait for a subscriber. Beyond, it is told that some are lost, and they are let go. */
-const mostWaiting = 1000
+/** A thousand subscribers of one change would hold the event loop until the last of them is told. */
+const turns = new Turns(8)
 
 /**
  * Opens the stream of a record's changes.
@@ -77,7 +78,7 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
     if (this.#ended) return
     if (changes.event === 'lost') {
       if (this.#waiting.at(-1)?.event !== 'lost') this.#waiting.push(changes)
-    } else if (this.#size + changes.ids.length > mostWaiting) {
+    } else if (this.#size + changes.ids.length > this.#services.mostEvents()) {
       this.#waiting = [{ ...changes, event: 'lost', ids: [] }]
       this.#size = this.#taken = 0
     } else {
@@ -96,6 +97,7 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
 
   async next(): Promise<IteratorResult<TellingOrFailure>> {
     for (;;) {
+      if (this.#waiting.length > 0) await turns.take()
       const one = this.#take()
       if (one === undefined) {
         if (this.#ended) return { value: undefined, done: true }
@@ -145,35 +147,44 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
     const { event } = changes
     if (event === 'lost' || id === undefined) return { failure: lost() }
     try {
-      if (event === 'deleted') return await this.#readDeleted(id, past)
-      const record = await this.#readRow(changes, id)
+      if (event === 'deleted') return await this.#readDeleted(changes, id, past)
+      const record = await this.#shared(changes, id, (reader) =>
+        readOne(this.#model, this.#services.database(), reader, id),
+      )
       return record === null ? undefined : { told: { event, id, record } }
     } catch (failure) {
       return { failure }
     }
   }
 
-  /** Where everybody sees the same rows, one reading does for all who are told. */
-  #readRow(changes: RowChanges, id: Id): Later<Instance | null> {
-    const read = (): Later<Instance | null> =>
-      resolveOne(this.#model, this.#services, id, this.#context)
-    if (policyOf(this.#model.table).hasRows) return read()
-    let ofChanges = readings.get(changes)
-    if (ofChanges === undefined)
-      readings.set(changes, (ofChanges = new Map<Id, Later<Instance | null>>()))
-    const known = ofChanges.get(id)
-    if (known !== undefined) return known
-    const reading = read()
-    ofChanges.set(id, reading)
-    return reading
+  /** One reading does for all who are told and see the same. It belongs to none of their requests, which may end before. */
+  async #shared<T>(
+    changes: RowChanges,
+    id: Id,
+    read: (reader: QuestionReader) => Later<T>,
+  ): Promise<T> {
+    const reader = this.#reader()
+    reader.rows(this.#model.table)
+    const reading = readShared(changes, id, reader, () => read(this.#reader()))
+    if (!isThenable(reading)) return reading
+    const value = await reading
+    // All who waited for it go on at this moment.
+    await turns.take()
+    return value
   }
 
-  async #readDeleted(id: Id, past: PastRow | undefined): Promise<TellingOrFailure | undefined> {
-    const reader = this.#reader()
-    const condition = this.#ownRows(reader)
+  async #readDeleted(
+    changes: RowChanges,
+    id: Id,
+    past: PastRow | undefined,
+  ): Promise<TellingOrFailure | undefined> {
     const told: Told = { event: 'deleted', id, record: null }
-    if (condition === undefined) return { told }
-    const matched = await hadMatched(past, condition, reader, this.#services.database())
+    const matched = await this.#shared(changes, id, (reader) => {
+      const condition = this.#ownRows(reader)
+      return (
+        condition === undefined || hadMatched(past, condition, reader, this.#services.database())
+      )
+    })
     if (matched === undefined) return { failure: lost() }
     return matched ? { told } : undefined
   }
@@ -189,8 +200,6 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
     return new QuestionReader({ database: database(), caller: this.#caller, listMax })
   }
 }
-
-const readings = new WeakMap<RowChanges, Map<Id, Later<Instance | null>>>()
 
 interface Waiting {
   readonly changes: RowChanges

@@ -31,8 +31,8 @@ import type { RecordServices } from './resolve-records.js'
  * ```
  */
 export const generateRecords: GenerateRecords = (classes, context) => {
-  const { problems, database, listMax } = context
-  const services: RecordServices = { database, listMax }
+  const { problems, database, listMax, mostEvents } = context
+  const services: RecordServices = { database, listMax, mostEvents }
   const models = readModels(readTables(classes, problems), problems)
   const types = new Names<TypeDeclaration>('type', problems)
   const queries = new Names<FieldDeclaration>('query', problems)

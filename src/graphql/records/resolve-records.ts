@@ -28,6 +28,8 @@ import type { Instance } from './read-rows.js'
 export interface RecordServices {
   readonly database: () => Database
   readonly listMax: number
+  /** Changes that may wait for a subscriber. Asked when there is one. */
+  readonly mostEvents: () => number
 }
 
 /** One record, or null where the caller may see none of that key. */
@@ -38,6 +40,16 @@ export function resolveOne(
   context: unknown,
 ): Later<Instance | null> {
   const { source, reader } = open(services, callerOf(context))
+  return readOne(model, source, reader, id)
+}
+
+/** The same by a reader of one's own, which has read nothing yet. */
+export function readOne(
+  model: RecordModel,
+  source: Source,
+  reader: QuestionReader,
+  id: unknown,
+): Later<Instance | null> {
   const codec = source.context.codecOf(model.table)
   const key = toKey(codec, id)
   if (key === undefined) return null

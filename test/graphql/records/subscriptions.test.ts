@@ -290,6 +290,35 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     expect(reading.map(({ writes }) => writes)).toEqual([false])
   })
 
+  it('read a row once for all whose rows are the same, deleted ones included', async () => {
+    const query = 'subscription { noteChanged { event note { text } } }'
+    const subs = ['ann', 'ann', 'bob', undefined, undefined, 'root']
+    const clients = await Promise.all(subs.map((sub) => follow(query, sub)))
+    const folder = await database.records(Folder).create({ name: 'F' })
+    const { statements } = await countStatements(database, async () => {
+      const note = { text: 'n', owner: 'ann', open: true, folderId: folder.id }
+      await database.records(Note).create(note)
+      for (const client of clients)
+        expect(await client.next()).toEqual({
+          data: { noteChanged: { event: 'created', note: { text: 'n' } } },
+        })
+    })
+    // Of ann, of bob, of visitors and of root.
+    expect(statements.filter(({ sql }) => sql.startsWith('select "t"'))).toHaveLength(4)
+    const own = await database
+      .records(Note)
+      .create({ text: 'own', owner: 'ann', folderId: folder.id })
+    for (const index of [0, 1, 5])
+      expect(await clients[index]?.next()).toMatchObject({
+        data: { noteChanged: { event: 'created', note: { text: 'own' } } },
+      })
+    await database.records(Note).delete(own.id)
+    for (const index of [0, 1, 5])
+      expect(await clients[index]?.next()).toMatchObject({
+        data: { noteChanged: { event: 'deleted', note: null } },
+      })
+  })
+
   it('leave nothing behind when clients go, also while they are let in', async () => {
     const query = 'subscription { folderChanged { id } }'
     const clients = await Promise.all([follow(query), follow(query), follow(query, 'ann')])

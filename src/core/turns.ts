@@ -1,0 +1,40 @@
+/** Shares out the event loop: much that could go on at the same moment goes on in slices, and others come between. */
+
+export class Turns {
+  readonly #slice: number
+  readonly #waiting: (() => void)[] = []
+  /** Of this turn of the loop. */
+  #taken = 0
+  #isScheduled = false
+
+  /** @param slice how many may go on in one turn of the loop */
+  constructor(slice: number) {
+    this.#slice = slice
+  }
+
+  /** @returns `undefined` for who may go on at once; else what is kept in a later turn, in the order of asking */
+  take(): Promise<void> | undefined {
+    this.#schedule()
+    if (this.#taken < this.#slice && this.#waiting.length === 0) {
+      this.#taken++
+      return undefined
+    }
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve)
+    })
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(this.#turn)
+  }
+
+  readonly #turn = (): void => {
+    this.#isScheduled = false
+    const next = this.#waiting.splice(0, this.#slice)
+    this.#taken = next.length
+    if (next.length > 0) this.#schedule()
+    for (const goOn of next) goOn()
+  }
+}

@@ -1,0 +1,116 @@
+/** Source: issue 13, 4: subscribers told in slices, events that wait. Titles begin with the statement. */
+import { afterEach, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Database,
+  Field,
+  Module,
+  NoAuth,
+  Record,
+  type Application,
+  type GraphQLResult,
+} from 'filigree'
+
+@Record
+@NoAuth
+class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+
+@Module({ records: [Note] })
+class NotesModule {}
+
+let app: Application
+
+function start(limits: Readonly<{ [name: string]: number }> = {}): Promise<Application> {
+  return bootstrap(NotesModule, {
+    database: 'sqlite::memory:',
+    listen: false,
+    logger: false,
+    env: {},
+    limits,
+  })
+}
+
+async function follow(): Promise<AsyncIterableIterator<GraphQLResult>> {
+  const opened = await app.graphql.subscribe('subscription { noteChanged { note { text } } }')
+  if (!(Symbol.asyncIterator in opened)) throw new Error(JSON.stringify(opened))
+  return opened
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+function told(text: string): object {
+  return { value: { data: { noteChanged: { note: { text } } } }, done: false }
+}
+
+afterEach(() => app.close())
+
+describe('many subscribers', () => {
+  it('are told in slices, between which the loop is free', async () => {
+    app = await start()
+    const streams = await Promise.all(Array.from({ length: 100 }, follow))
+    let heard = 0
+    const answers = streams.map(async (stream) => {
+      const answer = await stream.next()
+      heard++
+      return answer
+    })
+    await app.get(Database).records(Note).create({ text: 'a' })
+    const steps: number[] = []
+    for (let before = heard; heard < streams.length; before = heard) {
+      await nextTurn()
+      steps.push(heard - before)
+    }
+    // Two turns of theirs may come to lie between two of ours, never all.
+    expect(Math.max(...steps)).toBeLessThanOrEqual(16)
+    for (const answer of await Promise.all(answers)) expect(answer).toEqual(told('a'))
+  })
+
+  it('are told each change in its order, however many wait', async () => {
+    app = await start()
+    const streams = await Promise.all(Array.from({ length: 30 }, follow))
+    const notes = app.get(Database).records(Note)
+    const texts = Array.from({ length: 12 }, (_, index) => `n${index}`)
+    for (const text of texts) await notes.create({ text })
+    for (const stream of streams)
+      for (const text of texts) expect(await stream.next()).toEqual(told(text))
+  })
+})
+
+describe('changes that wait for a subscriber', () => {
+  it.each([
+    [3, 3],
+    [3, 4],
+    [1, 1],
+    [1, 2],
+    [Infinity, 1500],
+  ])('with limits.events %d: of %d all are told, or that some are lost', async (most, count) => {
+    app = await start({ events: most })
+    const stream = await follow()
+    const notes = app.get(Database).records(Note)
+    for (let index = 0; index < count; index++) await notes.create({ text: `n${index}` })
+    if (count <= most) {
+      for (let index = 0; index < count; index++)
+        expect(await stream.next()).toEqual(told(`n${index}`))
+    } else {
+      const { value } = (await stream.next()) as { value: GraphQLResult }
+      expect(value.errors?.map(({ extensions }) => extensions['code'])).toEqual(['EVENTS_LOST'])
+    }
+    await notes.create({ text: 'next' })
+    expect(await stream.next()).toEqual(told('next'))
+  })
+
+  it('are 1,000 by default', async () => {
+    app = await start()
+    const stream = await follow()
+    const notes = app.get(Database).records(Note)
+    const many = (count: number) => Array.from({ length: count }, () => ({ text: 'n' }))
+    await notes.insertMany(many(1000))
+    expect(await stream.next()).toEqual(told('n'))
+    await notes.insertMany(many(2))
+    const { value } = (await stream.next()) as { value: GraphQLResult }
+    expect(value.errors?.map(({ extensions }) => extensions['code'])).toEqual(['EVENTS_LOST'])
+  })
+})
