@@ -45,7 +45,8 @@ export function planRoutes(
       const unknownKeys = route.options.unknownKeys ?? settings.unknownKeys
       checkUnknownKeys(whereIs(route), route.options.unknownKeys, problems)
       const status = route.options.status ?? 200
-      const checks = compileChecks(classes, { unknownKeys, status }, problems)
+      const groups = readGroups(route, problems)
+      const checks = compileChecks(classes, { unknownKeys, groups, status }, problems)
       const seam = planSeam(route, access, use, problems)
       planned.push(
         Object.freeze({
@@ -62,6 +63,22 @@ export function planRoutes(
     }
   }
   return planned
+}
+
+/** An empty list would ask for the rules of no group: class-validator takes it for all of them, and we refuse the doubt. */
+function readGroups(route: Route, problems: Problem[]): readonly string[] | undefined {
+  const { groups } = route.options
+  if (groups === undefined) return undefined
+  const given: unknown = groups
+  if (Array.isArray(given) && given.length > 0 && given.every((one) => typeof one === 'string')) {
+    return groups
+  }
+  problems.push({
+    code: 'INVALID_OPTION',
+    message: `${whereIs(route)}: groups is no list of names.`,
+    remedy: `Name groups of class-validator, groups: ['create'], or leave it out.`,
+  })
+  return undefined
 }
 
 function refuseDuplicate(route: Route, table: RouteTable<Route>, problems: Problem[]): void {

@@ -16,6 +16,8 @@ export interface Declaration {
   readonly constraints: readonly Constraint[]
   /** The compiler's word on the property's type, where it gives one. */
   readonly emitted: unknown
+  /** The class that class-transformer's `@Type` names; asked only where nothing else tells. */
+  readonly typed: () => TypeOf | undefined
 }
 
 export interface Judged {
@@ -73,11 +75,13 @@ function judgeBare(declaration: Declaration, problems: Problem[]): Judged | unde
   const nests = constraints.some(({ note }) => note.type === 'nestedValidation')
   if (!nests) return { kind: undefined, nested: undefined, list: false }
   if (isApplicationClass(emitted)) return { kind: 'json', nested: emitted, list: false }
+  const typed = declaration.typed()
+  if (typed !== undefined) return { kind: 'json', nested: typed, list: emitted === Array }
   problems.push(
     fault(
       'FIELD_TYPE_MISSING',
       `${where}: @ValidateNested() needs the class of the value, which is not to be seen here.`,
-      'Add @Field(() => Line), or @Field(() => Line, { list: true }) for a list.',
+      'Add @Field(() => Line), @Field(() => Line, { list: true }) for a list, or @Type(() => Line) of class-transformer.',
     ),
   )
   return undefined

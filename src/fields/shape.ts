@@ -2,6 +2,7 @@
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { emittedFieldType } from '../metadata/dialect.js'
 import { lineage, type Class } from '../metadata/note.js'
+import { transformedType } from './class-transformer.js'
 import { readConstraints, type Constraint } from './class-validator.js'
 import { meaningOf } from './constraint-meaning.js'
 import { fieldNotes, givenKey, type FieldNote, type TypeOf } from './field.js'
@@ -111,7 +112,8 @@ function toField(source: FieldSource, problems: Problem[]): ShapeField | undefin
   const { type, name, note, constraints } = source
   const where = `${type.name}.${name}`
   const emitted = emittedFieldType(type, name)
-  const judged = judgeField({ where, note, constraints, emitted }, problems)
+  const typed = (): ReturnType<typeof transformedType> => transformedType(type, name)
+  const judged = judgeField({ where, note, constraints, emitted, typed }, problems)
   if (judged === undefined) return undefined
   const meaning = meaningOf(constraints)
   const kind = judged.kind ?? meaning.kind ?? guessKind(emitted)

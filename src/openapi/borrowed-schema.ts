@@ -50,6 +50,22 @@ export function asksForPresence({ constraints }: ShapeField): boolean {
   )
 }
 
+/** The field as it is where only some rules of class-validator are asked. */
+export function withConstraints(field: ShapeField, constraints: readonly Constraint[]): ShapeField {
+  const { declared } = field
+  const conditional = constraints.some(({ note }) => note.type === 'conditionalValidation')
+  return {
+    ...field,
+    constraints,
+    optional:
+      conditional ||
+      (declared === undefined
+        ? constraints.every(({ name }) => name === 'whitelistValidation')
+        : declared.optional === true || declared.default !== undefined),
+    nullable: declared?.nullable === true || constraints.some(({ name }) => name === 'isOptional'),
+  }
+}
+
 function saidOf(constraints: readonly Constraint[]): Said {
   if (hasOwnCondition(constraints)) return { whole: {}, items: undefined }
   const whole: Schema[] = []

@@ -98,7 +98,9 @@ function toOperation(documented: DocumentedRoute, context: OperationContext): Op
   const note = context.notes.get(documented) ?? docNote(route.controller, route.member)
   const parameters = [
     ...pathParameters(route.pattern, context.names),
-    ...(classes.query === undefined ? [] : queryParameters(classes.query.type, schemas)),
+    ...(classes.query === undefined
+      ? []
+      : queryParameters(classes.query.type, schemas, route.options.groups)),
     ...headerParameters(note.headers),
   ]
   const body = requestBody(documented, note, schemas)

@@ -22,8 +22,12 @@ export function pathParameters(pattern: Pattern, names: readonly string[]): Para
 }
 
 /** One parameter a field; a repeated key is a list, nested classes and JSON are written as JSON. */
-export function queryParameters(type: Class, schemas: Schemas): ParameterObject[] {
-  return visibleFields(type, 'input').map((field) => queryParameter(field, schemas))
+export function queryParameters(
+  type: Class,
+  schemas: Schemas,
+  groups?: readonly string[],
+): ParameterObject[] {
+  return visibleFields(type, 'input', groups).map((field) => queryParameter(field, schemas))
 }
 
 function queryParameter(field: ShapeField, schemas: Schemas): ParameterObject {

@@ -27,7 +27,8 @@ export function requestBody(
     return { required: true, content: { 'multipart/form-data': { schema, ...sample } } }
   }
   if (classes.body !== undefined) {
-    const schema = schemas.of(classes.body, inputView(documented.unknownKeys))
+    const { groups } = documented.route.options
+    const schema = schemas.of(classes.body, inputView(documented.unknownKeys), groups)
     const content: ContentObject = { 'application/json': { schema, ...sample } }
     // Forms bring the same fields as text; none of them is a list.
     if (!classes.body.list) {

@@ -4,7 +4,8 @@ import { accessNotes } from '../auth/decorators.js'
 import { readShape, type ShapeField } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/note.js'
-import { asksForPresence } from './borrowed-schema.js'
+import { readConstraints } from '../fields/class-validator.js'
+import { asksForPresence, withConstraints } from './borrowed-schema.js'
 import { fieldSchema, listOf } from './field-schema.js'
 import type { Schema } from './merge-schemas.js'
 
@@ -16,19 +17,22 @@ export function inputView(unknownKeys: 'refuse' | 'drop'): View {
   return unknownKeys === 'refuse' ? 'input' : 'looseInput'
 }
 
+/** The groups of class-validator's rules that a route asks for; undefined for all rules. */
+export type Groups = readonly string[] | undefined
+
 export interface Schemas {
   /** A reference to the class's component, which is made when it is first asked for; a list of it for a list. */
-  of(declared: DeclaredType, view: View): Schema
+  of(declared: DeclaredType, view: View, groups?: Groups): Schema
   /** By name, in the order of their first use. */
   readonly components: ReadonlyMap<string, SchemaObject>
 }
 
 export function createSchemas(): Schemas {
   const components = new Map<string, SchemaObject>()
-  const refer = (type: Class, view: View): Schema => {
+  const refer = (type: Class, view: View, groups: Groups): Schema => {
     const builtIn = builtIns.get(type)
     if (builtIn !== undefined) return builtIn
-    const name = componentName(type, view)
+    const name = componentName(type, view, groups)
     const known = components.get(name)
     // The place is taken first: the class may lead back to itself.
     const component: SchemaObject = known ?? {}
@@ -38,14 +42,15 @@ export function createSchemas(): Schemas {
       if (closes) component.additionalProperties = false
       Object.assign(
         component,
-        classSchema(type, view, (nested) => refer(nested, view)),
+        classSchema(type, view, (nested) => refer(nested, view, groups), groups),
       )
     }
     return { $ref: `#/components/schemas/${name}` }
   }
   return {
     components,
-    of: ({ type, list }, view) => (list ? listOf(refer(type, view)) : refer(type, view)),
+    of: ({ type, list }, view, groups) =>
+      list ? listOf(refer(type, view, groups)) : refer(type, view, groups),
   }
 }
 
@@ -54,8 +59,9 @@ export function classSchema(
   type: Class,
   view: View,
   refer: (nested: Class) => Schema,
+  groups?: Groups,
 ): SchemaObject {
-  const fields = visibleFields(type, view)
+  const fields = visibleFields(type, view, groups)
   const closed = view === 'input' ? { additionalProperties: false } : {}
   if (fields.length === 0) return { type: 'object', ...closed }
   const isRecord = readShape(type, []).key !== undefined
@@ -104,18 +110,22 @@ function storedSchema(field: ShapeField, refer: (nested: Class) => Schema): Sche
 }
 
 /** The fields that a client may send, or gets to see. */
-export function visibleFields(type: Class, view: View): readonly ShapeField[] {
-  return readShape(type, []).fields.filter(
+export function visibleFields(type: Class, view: View, groups?: Groups): readonly ShapeField[] {
+  const fields = readShape(type, []).fields.filter(
     ({ hidden, readOnly }) => !hidden && (view === 'output' || !readOnly),
   )
+  if (groups === undefined) return fields
+  const constraints = readConstraints(type, groups)
+  return fields.map((field) => withConstraints(field, constraints.get(field.name) ?? []))
 }
 
 /**
  * `Product`, or `ProductInput` for what is sent of a class with read-only fields, its own or those of a class nested in
- * it; `ProductLooseInput` where further keys are let through. Letters that no component's name may have become `_`.
+ * it; `Product_create` for a route with `groups: ['create']`; `ProductLooseInput` where further keys are let through. Letters that no component's name may have become `_`.
  */
-export function componentName(type: Class, view: View): string {
-  const name = type.name === '' ? 'Anonymous' : type.name.replace(/[^\w.-]/g, '_')
+export function componentName(type: Class, view: View, groups?: Groups): string {
+  const plain = type.name === '' ? 'Anonymous' : type.name.replace(/[^\w.-]/g, '_')
+  const name = [plain, ...(groups ?? [])].join('_').replace(/[^\w.-]/g, '_')
   if (view === 'looseInput') return `${name}LooseInput`
   return view === 'input' && hasReadOnly(type) ? `${name}Input` : name
 }

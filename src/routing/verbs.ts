@@ -28,6 +28,8 @@ export interface RouteOptions {
   transaction?: boolean
   /** What happens to keys of body and query that their classes do not declare. Default: the application's, `'refuse'`. */
   unknownKeys?: 'refuse' | 'drop'
+  /** Only class-validator's rules of these groups are asked, of body and query. Default: every rule, as its `validate()` does. */
+  groups?: readonly string[]
 }
 
 export interface RouteNote {

@@ -30,6 +30,8 @@ export type RequestCheck = (request: ServerRequest) => Promise<void> | undefined
 
 export interface CheckSettings {
   readonly unknownKeys: 'refuse' | 'drop'
+  /** Of class-validator's rules; undefined for all of them. */
+  readonly groups: readonly string[] | undefined
   /** Of a value that is returned without one. */
   readonly status: number
 }
@@ -37,10 +39,14 @@ export interface CheckSettings {
 /** @param problems takes faults of the classes and of those nested in them */
 export function compileChecks(
   classes: DeclaredClasses,
-  { unknownKeys, status }: CheckSettings,
+  { unknownKeys, groups, status }: CheckSettings,
   problems: Problem[],
 ): RouteChecks {
-  const options: InputOptions = { unknownKeys, problems }
+  const options: InputOptions = {
+    unknownKeys,
+    problems,
+    ...(groups === undefined ? {} : { groups }),
+  }
   return {
     body: classes.body && compileBodyCheck(classes.body, options),
     query: classes.query && compileQueryCheck(classes.query, options),
