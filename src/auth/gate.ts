@@ -5,6 +5,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
 import type { Log } from '../core/log.js'
+import { gateEvents } from '../http/request-events.js'
 import { onAuthorization, onCookie } from '../http/private-answers.js'
 import type { Claims, RequestAuth } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -103,12 +104,17 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
   return {
     needsBody,
     refuseForeignWrite: cookie === true ? refuseForeignWrite : () => undefined,
-    admit: (request, rule) =>
-      rule.open ? undefined : admit(request, rule, findToken(request, true)),
-    recognise: (request, rule) => {
-      const token = findToken(request, rule !== noAuthAccess)
-      return token === '' && !bringsBearer(request) ? undefined : admit(request, tokenAccess, token)
+    admit: (request, rule) => {
+      if (rule.open) return undefined
+      return told(request, () => admit(request, rule, findToken(request, true)))
     },
+    recognise: (request, rule) =>
+      told(request, () => {
+        const token = findToken(request, rule !== noAuthAccess)
+        return token === '' && !bringsBearer(request)
+          ? undefined
+          : admit(request, tokenAccess, token)
+      }),
     rotate: (request) => {
       const claims = request.auth?.claims
       if (claims === undefined || claims === null) return undefined
@@ -129,6 +135,11 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
       )
     },
   }
+}
+
+/** Tells of it where somebody listens. */
+function told(request: ServerRequest, ask: () => void | Promise<void>): void | Promise<void> {
+  return gateEvents.heard ? gateEvents.around({ request, ms: 0, error: undefined }, ask) : ask()
 }
 
 /** A write may have ended the token that let it in, as a sign-out does: then the browser forgets it. */

@@ -14,8 +14,10 @@ import type { Class } from '../metadata/note.js'
 import { Database } from '../records/database.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
 import { Application, type RouteSummary } from './application.js'
+import type { Container } from './container.js'
 import { isCaptured } from './captured-call.js'
 import { followRequests, namesCurrentRequest } from '../serving/current-request.js'
+import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
 import { fillTable } from './fill-table.js'
 import { listen, type Listener } from './listen.js'
@@ -87,6 +89,8 @@ async function start(
   const auth = createAuth(plan, storage)
   container.provide(Auth, auth)
   if (storage.database !== undefined) container.provide(Database, storage.database)
+  const state = createState(plan, storage)
+  container.provide(ApplicationState, state)
   for (const instance of plan.graphql.instances) {
     const { production } = plan.environment
     const { closed } = plan.authOptions
@@ -108,12 +112,14 @@ async function start(
       streams: new StreamRegister({ ...settings.bounds, ending, watch }),
     }),
     cors,
+    application: state,
     settings: { ...settings, tokenCookie: plan.authOptions.cookie, ending },
     mostUrl: settings.limits.url,
     shortestTime: shortestTime(plan),
   })
   const listener = await listen({ settings, dispatcher, faultHeaders: cors.fixed ?? [], log })
-  const application = createApplication(plan, storage, { dispatcher, ending, listener })
+  const running = { state, dispatcher, ending, listener }
+  const application = createApplication(plan, storage, running)
   if (listener !== undefined) reportToPrimary(listener.url, () => application.close())
   return application
 }
@@ -158,9 +164,9 @@ function shortestTime({ settings, routes }: ApplicationPlan): number {
   return own.reduce((least, time) => Math.min(least, time), Math.min(handler, request, upload))
 }
 
-function logFailure(log: Log): (error: unknown) => void {
+function logFailure(log: Log, what = 'onStop'): (error: unknown) => void {
   return (error) => {
-    log.error({ err: error }, 'onStop failed')
+    log.error({ err: error }, `${what} failed`)
   }
 }
 
@@ -168,6 +174,7 @@ function logFailure(log: Log): (error: unknown) => void {
 const closingTime = 5_000
 
 interface Running {
+  readonly state: ApplicationState
   readonly dispatcher: Dispatcher
   readonly ending: Ending
   readonly listener: Listener | undefined
@@ -176,7 +183,7 @@ interface Running {
 function createApplication(
   { container, routes, document, graphql, log, settings }: ApplicationPlan,
   storage: Storage,
-  { dispatcher, ending, listener }: Running,
+  { state, dispatcher, ending, listener }: Running,
 ): Application {
   let forgetSignals: () => void = () => undefined
   const application = new Application({
@@ -187,7 +194,9 @@ function createApplication(
     get: (token) => container.get(token),
     url: listener?.url,
     close: async () => {
+      state.closing = true
       dispatcher.draining = true
+      if (container.hasClosing) await tellClosing(container, settings.times.drain, log)
       // They would never end by themselves, and the port waits for them.
       for (const { streams } of graphql.instances) streams.close()
       ending.begin(listener === undefined ? 0 : settings.times.linger)
@@ -202,6 +211,35 @@ function createApplication(
     forgetSignals = closeWithProcess(application, { log, patience })
   }
   return application
+}
+
+/** Who was told that the application closes may keep the port open for a while, so that others see it leave. */
+async function tellClosing(container: Container, most: number, log: Log): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const end = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, most)
+  })
+  await Promise.race([container.closing(logFailure(log, 'onClosing')), end])
+  clearTimeout(timer)
+}
+
+function createState(
+  { log, settings, environment, graphql, container }: ApplicationPlan,
+  { database }: Storage,
+): ApplicationState {
+  return new ApplicationState({
+    log,
+    listening: settings.listen,
+    production: environment.production,
+    database,
+    graphql: graphql.instances,
+    checks: () =>
+      container.instances().flatMap(([name, instance]) => {
+        const check = (instance as { check?: unknown } | null | undefined)?.check
+        if (typeof check !== 'function' || instance === database) return []
+        return [{ name, check: (): unknown => Reflect.apply(check, instance, []) }]
+      }),
+  })
 }
 
 function toSummary({ route, access }: PlannedRoute): RouteSummary {

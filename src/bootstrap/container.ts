@@ -19,6 +19,8 @@ import {
 export interface Lifecycle {
   /** Before the application listens, after everything it was given. A rejection stops bootstrap. */
   onStart?(): unknown
+  /** When the application begins to close and still listens; the port waits for what it answers, `times.drain` at most. */
+  onClosing?(): unknown
   /** After the last request, in the reverse order. */
   onStop?(): unknown
 }
@@ -86,6 +88,28 @@ export class Container {
       await lifecycleOf(instance).onStart?.()
       this.#started.push(instance)
     }
+  }
+
+  /** Calls `onClosing` of what was started, all at once. */
+  async closing(onFailure: (error: unknown) => void): Promise<void> {
+    const told = this.#started.map(async (instance) => {
+      try {
+        await lifecycleOf(instance).onClosing?.()
+      } catch (error) {
+        onFailure(error)
+      }
+    })
+    await Promise.all(told)
+  }
+
+  /** True where somebody wants to know that the application begins to close. */
+  get hasClosing(): boolean {
+    return this.#started.some((instance) => lifecycleOf(instance).onClosing !== undefined)
+  }
+
+  /** Every instance with the name of its token. */
+  instances(): (readonly [name: string, instance: unknown])[] {
+    return [...this.#instances].map(([token, instance]) => [tokenName(token), instance])
   }
 
   /** Calls `onStop` of what was started, in the reverse order. One that fails does not keep the others from stopping. */

@@ -22,6 +22,7 @@ import { planGraphql, prepareGraphql, type PlannedGraphql } from './graphql-rout
 import { createLog } from './logger.js'
 import { collectParts, type Parts } from './module.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
+import { ApplicationState } from '../serving/application-state.js'
 import type { PlannedStand } from '../serving/interceptors.js'
 import type { PageRoute } from '../serving/page-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
@@ -93,7 +94,7 @@ export async function planApplication(
         ...around.pages,
       ]),
       override: settings.override,
-      builtIn: [Auth, Database],
+      builtIn: [Auth, Database, ApplicationState],
     },
     problems,
   )

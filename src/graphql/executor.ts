@@ -14,6 +14,7 @@ import type { GraphqlLimits } from './limits.js'
 import { mapIterator } from './map-iterator.js'
 import { OpenStreams } from './open-streams.js'
 import type { Operation } from './operation.js'
+import { graphqlEvents, type GraphqlEvent } from './operation-events.js'
 import { excessCost, Operations, Refusal } from './operations.js'
 import { notRun, type Outcome, type Variables } from './outcome.js'
 import { resolveKey } from './resolve-key.js'
@@ -35,6 +36,8 @@ export interface ExecutorOptions {
   readonly keep: number
   /** Gets the subscriptions that are opened. */
   readonly streams?: OpenStreams
+  /** Whose operations these are, for those who listen. */
+  readonly owner?: object
 }
 
 interface GuardedRoot {
@@ -47,10 +50,13 @@ export class Executor {
   readonly #operations: Operations
   readonly #limits: GraphqlLimits
   readonly #streams: OpenStreams
+  readonly #owner: object | undefined
   /** The root fields of an operation that not everybody may run; one list for each pair of default rules. */
   readonly #guarded = new WeakMap<DefaultAccess, WeakMap<Operation, readonly GuardedRoot[]>>()
 
-  constructor({ built, limits, keep, streams = new OpenStreams() }: ExecutorOptions) {
+  constructor(options: ExecutorOptions) {
+    const { built, limits, keep, streams = new OpenStreams() } = options
+    this.#owner = options.owner
     this.built = built
     this.#streams = streams
     this.#limits = limits
@@ -68,13 +74,53 @@ export class Executor {
     context: unknown,
     access: DefaultAccess,
   ): Later<Outcome> {
+    if (!graphqlEvents.heard) return this.#run(operation, variables, context, access)
+    return this.#told(operation, () => this.#run(operation, variables, context, access))
+  }
+
+  #run(
+    operation: Operation,
+    variables: Variables,
+    context: unknown,
+    access: DefaultAccess,
+  ): Later<Outcome> {
     const admitted = this.admit(operation, context, access)
     if (admitted === undefined) return this.#runAdmitted(operation, variables, context)
     return after(admitted, (refusal) => refusal ?? this.#runAdmitted(operation, variables, context))
   }
 
   /** Opens a subscription: outcomes as they come, or the one that says why there are none. */
-  async subscribe(
+  subscribe(
+    operation: Operation,
+    variables: Variables,
+    context: unknown,
+    access: DefaultAccess,
+  ): Promise<Outcome | AsyncIterableIterator<Outcome>> {
+    if (!graphqlEvents.heard) return this.#subscribe(operation, variables, context, access)
+    return this.#told(operation, () => this.#subscribe(operation, variables, context, access))
+  }
+
+  /** Tells of an operation. */
+  #told<T extends Later<Outcome | AsyncIterableIterator<Outcome>>>(
+    { node }: Operation,
+    run: () => T,
+  ): T {
+    const event: GraphqlEvent = {
+      graphql: this.#owner,
+      type: node.operation,
+      name: node.name?.value,
+      failed: false,
+      ms: 0,
+      error: undefined,
+    }
+    const heed = <O extends object>(outcome: O): O => {
+      event.failed = 'errors' in outcome && outcome.errors !== undefined
+      return outcome
+    }
+    return graphqlEvents.around(event, () => after(run(), heed) as T)
+  }
+
+  async #subscribe(
     operation: Operation,
     variables: Variables,
     context: unknown,

@@ -241,7 +241,8 @@ export class GraphQL {
     const built = this.schema.build()
     if (this.#executor?.built !== built) {
       const { keep = keptBytes } = this.#options
-      this.#executor = new Executor({ built, limits: this.limits, keep, streams: this.streams })
+      const { limits, streams } = this
+      this.#executor = new Executor({ built, limits, keep, streams, owner: this })
     }
     return this.#executor
   }

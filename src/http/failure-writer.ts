@@ -109,6 +109,7 @@ export class FailureWriter {
       return
     }
     if (request.outgoing.destroyed && isAbort(error)) return
+    request.failure = error
     this.#log.error({ err: error, requestId: request.id, method, path }, 'request failed')
   }
 }

@@ -74,6 +74,8 @@ export class ServerRequest implements HttpRequest {
   streams = false
   /** True once the walk took too long for its route: what comes later must not be there. */
   late = false
+  /** What the answer's 5xx is for; undefined where there is none. */
+  failure: unknown = undefined
   /** True once the steps behind the handler have begun: they run once, whoever comes second. */
   finishing = false
   /** Streams that interceptors have seen: those that are not sent are let go. */

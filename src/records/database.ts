@@ -6,46 +6,28 @@ import { TableSizes } from './budget/table-sizes.js'
 import { createBuilder, type Builder, type QueryBuilder } from './statements/builder.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
-import { type Later, attempt } from '../core/later.js'
+import { type Later, attempt, promise } from '../core/later.js'
 import type {
   ClientReading,
   Engine,
-  EngineSource,
+  PoolState,
   Runner,
   TransactionOptions,
 } from './engines/engine.js'
 import { defaultUrl, openEngine } from './engines/engine-for-url.js'
 import { ClientSource } from './statements/client-source.js'
 import { createContext } from './statements/create-context.js'
+import type { DatabaseOptions } from './database-options.js'
 import { ensureTable } from './own-tables.js'
 import { Repository } from './repository.js'
 import type { RecordsContext, Source } from './statements/source.js'
+import { isThere, ToldEngine } from './statement-events.js'
 import type { Difference } from './schema/difference.js'
 import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
 import { Transactions, type Scope } from './statements/transactions.js'
 import { toUnavailable } from './statements/write-faults.js'
-
-export interface DatabaseOptions {
-  /** Default `sqlite:./data/app.db`. */
-  url?: string
-  /** Another engine than the one that the address chooses: `pglite()`. */
-  engine?: EngineSource
-  /** PostgreSQL's address around a pooler, for what needs a session: events of other processes, migrations. Default `url`. */
-  direct?: string | undefined
-  /** The record classes, whose tables `sync` makes. Those that relations lead to belong to them. Default: those used so far. */
-  records?: readonly Class[]
-  /** Gets lost connections and changes of the schema. Default: nobody. */
-  log?: Log
-  /** Milliseconds since 1970, for timestamps. Default the system's clock. */
-  now?: () => number
-  /**
-   * Milliseconds after which the server ends a statement, changes of the schema excepted; 0 is never. An address with
-   * `statement_timeout` says it itself. Default 30,000; in an application its time for handlers.
-   */
-  statementTimeout?: number
-}
 
 /**
  * Opens a database outside an application; inside, ask for `Database` in a constructor.
@@ -69,11 +51,13 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const tables = readTables(records, problems)
   if (problems.length > 0) throw new DeclarationError(problems)
   const opening = { log, direct, statementTimeout }
-  const engine = await (options.engine?.open(opening) ?? openEngine(url, opening))
+  const opened = await (options.engine?.open(opening) ?? openEngine(url, opening))
+  const engine = new ToldEngine(opened)
   let database: Database | undefined = undefined
   const runner = (): Runner => database?.runner() ?? engine
   const builder = await createBuilder(engine, runner)
   database = new Database({ engine, builder, log, now })
+  engine.belongsTo(database)
   for (const table of tables) database.tables.add(table)
   return database
 }
@@ -123,6 +107,16 @@ export class Database implements Source {
   /** The query builder, for everything that repositories do not do. Part of the transaction it is used in. */
   get kysely(): QueryBuilder {
     return this.context.builder.kysely
+  }
+
+  /** How its connections are used; `undefined` on SQLite, which has no pool. */
+  get pool(): PoolState | undefined {
+    return this.context.engine.pool?.()
+  }
+
+  /** Asks the database for nothing. @throws {HttpError} 503 where it does not answer */
+  check(): Promise<unknown> {
+    return promise(() => this.context.engine.first(isThere, [])).catch(refuse)
   }
 
   /**

@@ -10,6 +10,7 @@ import { HttpError } from '../errors/http-error.js'
 import type { Cors } from '../http/cors.js'
 import type { Incoming, Outgoing } from '../http/exchange.js'
 import { headFault } from '../http/head.js'
+import { requestEvents } from '../http/request-events.js'
 import { ServerRequest, type RequestSettings } from '../http/server-request.js'
 import type { Responder } from '../http/responder.js'
 import { noSniff } from '../http/response-head.js'
@@ -20,6 +21,7 @@ import { Deadlines, tooLate, type Waiting } from './deadlines.js'
 import { letGo } from './replaced-streams.js'
 import type { ServedRoute } from './served-route.js'
 import type { Invoker } from './invoker.js'
+import { observeRequest } from './observe-request.js'
 import { walkSurrounded, type WalkSurroundings } from './surrounded-walk.js'
 
 export interface DispatcherOptions {
@@ -27,6 +29,8 @@ export interface DispatcherOptions {
   readonly responder: Responder
   readonly cors: Cors
   readonly settings: RequestSettings
+  /** Whose requests these are, for those who listen. */
+  readonly application: object
   /** Bytes of the longest URL that is read. */
   readonly mostUrl: number
   /** Milliseconds of the shortest time that anything may take. */
@@ -42,6 +46,7 @@ export class Dispatcher {
   readonly #responder: Responder
   readonly #cors: Cors
   readonly #settings: RequestSettings
+  readonly #application: object
   readonly #mostUrl: number
   readonly #deadlines: Deadlines
   readonly #surroundings: WalkSurroundings
@@ -52,6 +57,7 @@ export class Dispatcher {
     this.#responder = options.responder
     this.#cors = options.cors
     this.#settings = options.settings
+    this.#application = options.application
     this.#mostUrl = options.mostUrl
     this.#deadlines = new Deadlines(options.shortestTime, (waiting) => {
       this.#expire(waiting)
@@ -74,6 +80,22 @@ export class Dispatcher {
   /** Answers a request. Never throws. */
   serve(incoming: Incoming, outgoing: Outgoing): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
+    if (requestEvents.heard) observeRequest(request, this.#application, this.#take)
+    else this.#take(request)
+  }
+
+  /** Answers a request with what is wrong with it, before any route. */
+  refuse(incoming: Incoming, outgoing: Outgoing, error: HttpError): void {
+    const request = new ServerRequest(incoming, outgoing, this.#settings)
+    const fail = (): void => {
+      this.#fail(request, error)
+    }
+    if (requestEvents.heard) observeRequest(request, this.#application, fail)
+    else fail()
+  }
+
+  readonly #take = (request: ServerRequest): void => {
+    const { incoming } = request
     try {
       const fault = headFault(incoming, this.#mostUrl)
       if (fault !== undefined) {
@@ -101,11 +123,6 @@ export class Dispatcher {
     } catch (error) {
       this.#fail(request, error)
     }
-  }
-
-  /** Answers a request with what is wrong with it, before any route. */
-  refuse(incoming: Incoming, outgoing: Outgoing, error: HttpError): void {
-    this.#fail(new ServerRequest(incoming, outgoing, this.#settings), error)
   }
 
   /** Goes on from the step `from`. */

@@ -1,5 +1,6 @@
 /** Compiles the call of a handler: `controller.show(request.pathValues[0], request.body)`, nothing looked up per request. */
 import { isThenable, type Later } from '../core/later.js'
+import { handlerEvents } from '../http/request-events.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { requestArguments, Route } from '../routing/route.js'
 import type { OwnArguments, TakeArgument } from '../seam/own-arguments.js'
@@ -51,9 +52,17 @@ export function compileInvoker({ route, controller, own: declared, inside }: Cal
   const build = new Function('controller', `return (${parameters}) => ${call}`) as (
     controller: object,
   ) => InvokeWith
-  const invoke = inside(build(controller))
+  const invoke = told(inside(build(controller)), route.name)
   // Without arguments of its own it is called as it is: what it does not name it does not get.
   return takes.length === 0 ? (invoke as Invoker) : withOwnArguments(takes, invoke)
+}
+
+/** Tells of each call where somebody listens. */
+function told(invoke: InvokeWith, name: string): InvokeWith {
+  return (request, own) =>
+    handlerEvents.heard
+      ? handlerEvents.around({ request, name, ms: 0, error: undefined }, () => invoke(request, own))
+      : invoke(request, own)
 }
 
 function withOwnArguments(takes: readonly TakeArgument[], invoke: InvokeWith): Invoker {

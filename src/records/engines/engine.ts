@@ -100,6 +100,8 @@ export interface Engine extends Runner {
   tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>>
   /** Carries texts between the processes of a database; absent where they have no such way. */
   readonly channel?: EngineChannel | undefined
+  /** How its connections are used; absent where it has none to count. */
+  pool?(): PoolState
   /** Ends every connection. Nothing is run afterwards. */
   close(): Promise<void>
 }
@@ -116,6 +118,16 @@ export interface OpenOptions {
 export interface EngineSource {
   /** @throws {DeclarationError} no driver, no access */
   open(options: OpenOptions): Promise<Engine>
+}
+
+/** The connections of an engine. */
+export interface PoolState {
+  /** That there may be. */
+  readonly most: number
+  readonly open: number
+  readonly idle: number
+  /** Who waits for one. */
+  readonly waiting: number
 }
 
 /** Texts from process to process. Which process wants which is known by topics: 32-bit numbers, whatever they stand for. */

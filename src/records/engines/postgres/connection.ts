@@ -38,6 +38,9 @@ export interface Queryable {
 export interface Pool extends Queryable {
   connect(): Promise<Client>
   end(): Promise<void>
+  readonly totalCount: number
+  readonly idleCount: number
+  readonly waitingCount: number
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'connect', listener: (client: Client) => void): unknown
 }

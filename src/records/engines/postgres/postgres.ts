@@ -10,6 +10,7 @@ import type {
   Dialect,
   Engine,
   EngineChannel,
+  PoolState,
   QueryResult,
   Row,
   Statement,
@@ -184,6 +185,12 @@ class PostgresEngine implements Engine {
 
   tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, number>> {
     return readPostgresSizes(this, tables)
+  }
+
+  pool(): PoolState {
+    const { pool, options } = this.#parts
+    const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool
+    return { most: options.connections ?? 10, open, idle, waiting }
   }
 
   close(): Promise<void> {

@@ -1,0 +1,99 @@
+/**
+ * What the framework tells of its work by `node:diagnostics_channel`: requests, gates, handlers, statements, GraphQL.
+ * Nothing is made where nobody listens: who does something asks `heard` first.
+ *
+ * A channel has one message for each piece of work, once it is over. Who wants its beginning too, or to carry something
+ * along with it, takes the tracing channel of the same name: `tracing:filigree:handler:start`, `end`, `asyncStart`,
+ * `asyncEnd`, `error`. All of them get the same object.
+ */
+import {
+  channel,
+  tracingChannel,
+  type Channel,
+  type TracingChannel,
+} from 'node:diagnostics_channel'
+import { isThenable } from './later.js'
+
+/** What every message has. */
+export interface WatchedWork {
+  /** Milliseconds that it took; 0 before it is over. */
+  ms: number
+  /** What it threw; `undefined` where it did not. */
+  error: unknown
+}
+
+export class Watched<Work extends WatchedWork> {
+  readonly #over: Channel
+  readonly #parts: TracingChannel<unknown, Work>
+
+  constructor(name: string) {
+    this.#over = channel(name)
+    this.#parts = tracingChannel(name)
+  }
+
+  /** Somebody listens. */
+  get heard(): boolean {
+    return this.#over.hasSubscribers || this.#parts.hasSubscribers
+  }
+
+  /** Does the work and tells of it; what it gives and what it throws go on as they are. */
+  around<T>(work: Work, run: () => T): T {
+    const parts = this.#parts
+    const began = performance.now()
+    return parts.start.runStores(work, () => {
+      let given: T
+      try {
+        given = run()
+      } catch (error) {
+        this.#fail(work, error)
+        parts.end.publish(work)
+        this.#tell(work, began)
+        throw error
+      }
+      parts.end.publish(work)
+      if (!isThenable(given)) {
+        this.#tell(work, began)
+        return given
+      }
+      return given.then(
+        (value) => {
+          parts.asyncStart.publish(work)
+          this.#tell(work, began)
+          parts.asyncEnd.publish(work)
+          return value
+        },
+        (error: unknown) => {
+          this.#fail(work, error)
+          parts.asyncStart.publish(work)
+          this.#tell(work, began)
+          parts.asyncEnd.publish(work)
+          throw error
+        },
+      ) as T
+    })
+  }
+
+  /** Begins work that ends by `finish`, somewhere else. */
+  begin(work: Work, run: () => void): void {
+    this.#parts.start.runStores(work, run)
+    this.#parts.end.publish(work)
+  }
+
+  /** Ends what `begin` began. */
+  finish(work: Work, began: number): void {
+    if (work.error !== undefined) this.#parts.error.publish(work)
+    this.#parts.asyncStart.publish(work)
+    this.#tell(work, began)
+    this.#parts.asyncEnd.publish(work)
+  }
+
+  #tell(work: Work, began: number): void {
+    work.ms = performance.now() - began
+    this.#over.publish(work)
+  }
+
+  #fail(work: Work, error: unknown): void {
+    work.error = error
+    this.#parts.error.publish(work)
+  }
+}

@@ -1,0 +1,15 @@
+/** The messages of `filigree:graphql`. See docs/production.md. */
+import { Watched, type WatchedWork } from '../core/watched.js'
+
+/** An operation that ran; of a subscription, its opening. */
+export interface GraphqlEvent extends WatchedWork {
+  /** The `GraphQL` that it belongs to. */
+  readonly graphql: object | undefined
+  readonly type: 'query' | 'mutation' | 'subscription'
+  /** As its client names it; `undefined` where it has no name. */
+  readonly name: string | undefined
+  /** The outcome has errors. */
+  failed: boolean
+}
+
+export const graphqlEvents = new Watched<GraphqlEvent>('filigree:graphql')

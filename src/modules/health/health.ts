@@ -1,0 +1,118 @@
+/**
+ * `filigree/health`: `/health/live` says that the process answers, `/health/ready` that it should be sent requests. Open to
+ * everybody, so they say of a fault no more than its place.
+ */
+import {
+  ApplicationState,
+  Controller,
+  createModule,
+  Doc,
+  Get,
+  NoAuth,
+  reply,
+  type Problem,
+  type Reply,
+} from '../../index.js'
+import { LoopDelay } from './loop-delay.js'
+import { Readiness, type Report } from './readiness.js'
+
+export interface HealthOptions {
+  /** Before `/live` and `/ready`. Default `/health`. */
+  path?: string
+  /** Milliseconds that a check may take; then it has failed. Default 800: probes wait a second. */
+  timeout?: number
+  /** Milliseconds that the event loop may be late before the process is not ready. Default 1,000. */
+  eventLoopDelay?: number
+  /** Milliseconds that the port stays open, not ready, once the application closes. Default 1,000; 0 closes it at once. */
+  leaving?: number
+}
+
+const defaults = { path: '/health', timeout: 800, eventLoopDelay: 1000, leaving: 1000 }
+
+/** Serves `/health/live` and `/health/ready`. */
+export const health = createModule(function health(options: HealthOptions = {}) {
+  const { path, timeout, eventLoopDelay, leaving } = { ...defaults, ...givenOf(options) }
+
+  /** What the probes share, and what happens when the application ends. */
+  class HealthProbe {
+    static inject = [ApplicationState]
+    readonly #delay = new LoopDelay(eventLoopDelay)
+    readonly #readiness: Readiness
+
+    constructor(private readonly state: ApplicationState) {
+      this.#readiness = new Readiness({ state, delay: this.#delay, timeout })
+    }
+
+    onStart(): void {
+      this.#delay.start()
+    }
+
+    /** The port stays open for a while: who asks on a new connection is told to go elsewhere. */
+    async onClosing(): Promise<void> {
+      if (!this.state.listening || leaving === 0) return
+      await new Promise((resolve) => setTimeout(resolve, leaving))
+    }
+
+    onStop(): void {
+      this.#delay.stop()
+    }
+
+    ready(): Report | Promise<Report> {
+      return this.#readiness.ask()
+    }
+  }
+
+  @Controller(path)
+  @NoAuth
+  @Doc({ tags: ['health'] })
+  class HealthController {
+    static inject = [HealthProbe]
+
+    constructor(private readonly probe: HealthProbe) {}
+
+    @Get('/live')
+    @Doc({ description: 'The process answers.', exampleResponse: { status: 'ok' } })
+    live(): Reply<{ status: string }> {
+      return unkept(reply({ status: 'ok' }))
+    }
+
+    @Get('/ready')
+    @Doc({
+      description: 'Requests are welcome: 503 where they are not.',
+      exampleResponse: { status: 'ok', checks: { database: 'ok', eventLoop: 'ok' } },
+      responses: { 503: 'A check has failed, or the application is about to end.' },
+    })
+    async ready(): Promise<Reply<Report>> {
+      const report = await this.probe.ready()
+      return unkept(reply(report, report.status === 'ok' ? 200 : 503))
+    }
+  }
+
+  return {
+    problems: findProblems(options),
+    providers: [HealthProbe],
+    controllers: [HealthController],
+  }
+})
+
+function unkept<T>(answer: Reply<T>): Reply<T> {
+  return answer.header('Cache-Control', 'no-store')
+}
+
+function givenOf(options: HealthOptions): HealthOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}
+
+/** What is no number of milliseconds, and what is no option. */
+function findProblems(options: HealthOptions): Problem[] {
+  return Object.entries(givenOf(options)).flatMap(([name, value]: [string, unknown]) => {
+    const fits =
+      name === 'path'
+        ? typeof value === 'string'
+        : name in defaults && typeof value === 'number' && value >= 0 && value < 2 ** 31
+    if (fits) return []
+    const remedy = 'Give path a text; timeout, eventLoopDelay and leaving milliseconds.'
+    const message = `health: ${name} is ${JSON.stringify(value)}.`
+    return [{ code: 'INVALID_OPTION', message, remedy }]
+  })
+}

@@ -1,0 +1,95 @@
+/**
+ * Whether requests are welcome. However often it is asked, the checks run once a second, and one that has not answered
+ * is not asked again before it has.
+ */
+import type { ApplicationState } from '../../index.js'
+import type { LoopDelay } from './loop-delay.js'
+
+export interface Report {
+  readonly status: 'ok' | 'failing' | 'closing'
+  /** By name: the database, the event loop, the providers that have a `check`. */
+  readonly checks?: Readonly<Record<string, 'ok' | 'failing'>>
+}
+
+export interface ReadinessOptions {
+  readonly state: ApplicationState
+  readonly delay: LoopDelay
+  /** Milliseconds that a check may take. */
+  readonly timeout: number
+}
+
+/** Milliseconds that a report is good for. */
+const kept = 1000
+
+export class Readiness {
+  readonly #options: ReadinessOptions
+  readonly #running = new Map<() => unknown, Promise<boolean>>()
+  #report: Promise<Report> | undefined
+  #until = 0
+  #checks: readonly NamedCheck[] | undefined
+
+  constructor(options: ReadinessOptions) {
+    this.#options = options
+  }
+
+  ask(): Report | Promise<Report> {
+    if (this.#options.state.closing) return { status: 'closing' }
+    if (this.#report === undefined || performance.now() >= this.#until) {
+      this.#until = Infinity
+      this.#report = this.#make().finally(() => {
+        this.#until = performance.now() + kept
+      })
+    }
+    return this.#report
+  }
+
+  async #make(): Promise<Report> {
+    const { delay } = this.#options
+    this.#checks ??= this.#collect()
+    const found = await Promise.all(
+      this.#checks.map(async ({ name, check }) => [name, await this.#run(check)] as const),
+    )
+    const checks: Record<string, 'ok' | 'failing'> = {}
+    for (const [name, fine] of [...found, ['eventLoop', delay.isFine()] as const]) {
+      // Two of one name share a line, which is as good as the worse of them.
+      checks[name] = fine && checks[name] !== 'failing' ? 'ok' : 'failing'
+    }
+    const isFine = Object.values(checks).every((check) => check === 'ok')
+    return { status: isFine ? 'ok' : 'failing', checks }
+  }
+
+  #collect(): readonly NamedCheck[] {
+    const { database, checks } = this.#options.state
+    const own = database === undefined ? [] : [{ name: 'database', check: () => database.check() }]
+    return [...own, ...checks]
+  }
+
+  /** False where it throws, answers false, or takes too long. */
+  async #run(check: () => unknown): Promise<boolean> {
+    let running = this.#running.get(check)
+    if (running === undefined) {
+      running = isFine(check).finally(() => this.#running.delete(check))
+      this.#running.set(check, running)
+    }
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(resolve, this.#options.timeout, false)
+    })
+    const fine = await Promise.race([running, late])
+    clearTimeout(timer)
+    return fine
+  }
+}
+
+interface NamedCheck {
+  readonly name: string
+  readonly check: () => unknown
+}
+
+async function isFine(check: () => unknown): Promise<boolean> {
+  try {
+    return (await check()) !== false
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,272 @@
+/** Counts what the framework tells of its work, for one application. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
+import {
+  ApplicationState,
+  type GraphqlEvent,
+  type RequestEvent,
+  type StatementEvent,
+} from '../../index.js'
+import { Counters, Histogram, writeSample } from './series.js'
+
+/** Names of GraphQL operations that have a line of their own: clients choose them. */
+const mostOperations = 250
+const other = '_other'
+/** Of a request that has no route. */
+const unmatched = 'unmatched'
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+/** Seconds. */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export class Meter {
+  static inject = [ApplicationState]
+  readonly #requests = new Histogram('http_request_duration_seconds', buckets)
+  readonly #statements = new Counters()
+  readonly #statementSeconds = new Counters()
+  readonly #statementErrors = new Counters()
+  readonly #operations = new Counters()
+  readonly #operationSeconds = new Counters()
+  readonly #operationNames = new Set<string>()
+  #inFlight = 0
+  #received = 0
+  #sent = 0
+  #throttled = 0
+  #delay: IntervalHistogram | undefined
+  #tables: ReadonlySet<string> = new Set()
+  readonly #listeners: readonly (readonly [string, (message: unknown) => void])[]
+
+  constructor(private readonly state: ApplicationState) {
+    this.#listeners = [
+      [
+        'tracing:filigree:request:start',
+        (event) => {
+          this.#begin(event as RequestEvent)
+        },
+      ],
+      [
+        'filigree:request',
+        (event) => {
+          this.#countRequest(event as RequestEvent)
+        },
+      ],
+      [
+        'filigree:statement',
+        (event) => {
+          this.#countStatement(event as StatementEvent)
+        },
+      ],
+      [
+        'filigree:graphql',
+        (event) => {
+          this.#countOperation(event as GraphqlEvent)
+        },
+      ],
+    ]
+  }
+
+  onStart(): void {
+    this.#delay = monitorEventLoopDelay({ resolution: 20 })
+    this.#delay.enable()
+    for (const [channel, listener] of this.#listeners) subscribe(channel, listener)
+  }
+
+  onStop(): void {
+    for (const [channel, listener] of this.#listeners) unsubscribe(channel, listener)
+    this.#delay?.disable()
+  }
+
+  /** Everything in the text format of Prometheus. */
+  write(): string {
+    const lines: string[] = []
+    this.#writeHttp(lines)
+    this.#writeProcess(lines)
+    this.#writeDatabase(lines)
+    this.#writeGraphql(lines)
+    return `${lines.join('\n')}\n`
+  }
+
+  #begin({ application }: RequestEvent): void {
+    if (application === this.state) this.#inFlight++
+  }
+
+  #countRequest(event: RequestEvent): void {
+    const { request, application, status, ms, bytes, received } = event
+    if (application !== this.state) return
+    this.#inFlight--
+    const method = methods.has(request.method) ? request.method : other
+    const route = request.route?.path ?? unmatched
+    this.#requests.observe({ method, route, status: String(status) }, ms / 1000)
+    this.#sent += bytes
+    this.#received += received
+    if (status === 429) this.#throttled++
+  }
+
+  #countStatement({ database, kind, table, ms, error }: StatementEvent): void {
+    if (!this.state.owns(database)) return
+    const labels = { table: this.#tableLabel(table), kind: statementKind(kind) }
+    this.#statements.add(labels, 1)
+    this.#statementSeconds.add(labels, ms / 1000)
+    if (error !== undefined) this.#statementErrors.add(labels, 1)
+  }
+
+  /** Tables of records by name; what else a program asks for is one. */
+  #tableLabel(table: string | undefined): string {
+    if (table === undefined) return ''
+    if (this.#tables.has(table)) return table
+    const known = new Set([...(this.state.database?.tables ?? [])].map(({ name }) => name))
+    this.#tables = known
+    return known.has(table) ? table : other
+  }
+
+  #countOperation({ graphql, type, name = '', failed, error, ms }: GraphqlEvent): void {
+    if (!this.state.owns(graphql)) return
+    if (this.#operationNames.size < mostOperations) this.#operationNames.add(name)
+    const label = this.#operationNames.has(name) ? name : other
+    const outcome = failed || error !== undefined ? 'error' : 'ok'
+    this.#operations.add({ name: label, type, outcome }, 1)
+    this.#operationSeconds.add({ name: label, type }, ms / 1000)
+  }
+
+  #writeHttp(lines: string[]): void {
+    this.#requests.write(
+      lines,
+      'Seconds from the head of a request to the last byte of its answer.',
+    )
+    writeSample(
+      lines,
+      'http_requests_in_flight',
+      'gauge',
+      'Requests that are being answered.',
+      this.#inFlight,
+    )
+    writeSample(
+      lines,
+      'http_request_bytes_total',
+      'counter',
+      'Bytes of bodies that came.',
+      this.#received,
+    )
+    writeSample(
+      lines,
+      'http_response_bytes_total',
+      'counter',
+      'Bytes of bodies that were sent.',
+      this.#sent,
+    )
+    writeSample(
+      lines,
+      'http_requests_throttled_total',
+      'counter',
+      'Requests that were answered by 429.',
+      this.#throttled,
+    )
+  }
+
+  #writeProcess(lines: string[]): void {
+    const delay = this.#delay
+    const name = 'nodejs_eventloop_delay_seconds'
+    lines.push(
+      `# HELP ${name} How late the event loop is, since it was read last.`,
+      `# TYPE ${name} gauge`,
+    )
+    for (const [label, percentile] of [
+      ['0.5', 50],
+      ['0.99', 99],
+      ['1', 100],
+    ] as const) {
+      // Nanoseconds; an empty histogram has none.
+      const value =
+        delay === undefined || delay.count === 0 ? 0 : delay.percentile(percentile) / 1e9
+      lines.push(`${name}{quantile="${label}"} ${value}`)
+    }
+    delay?.reset()
+    const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
+    writeSample(lines, 'process_resident_memory_bytes', 'gauge', 'Memory of the process.', rss)
+    writeSample(lines, 'nodejs_heap_used_bytes', 'gauge', 'Memory of objects.', heapUsed)
+    writeSample(
+      lines,
+      'nodejs_heap_total_bytes',
+      'gauge',
+      'Memory set aside for objects.',
+      heapTotal,
+    )
+    writeSample(
+      lines,
+      'nodejs_external_memory_bytes',
+      'gauge',
+      'Memory of bytes and native parts.',
+      external,
+    )
+    const { user, system } = process.cpuUsage()
+    writeSample(
+      lines,
+      'process_cpu_seconds_total',
+      'counter',
+      'Processor time.',
+      (user + system) / 1e6,
+    )
+    const started = Math.round(performance.timeOrigin) / 1000
+    writeSample(
+      lines,
+      'process_start_time_seconds',
+      'gauge',
+      'When the process began, since 1970.',
+      started,
+    )
+  }
+
+  #writeDatabase(lines: string[]): void {
+    if (this.state.database === undefined) return
+    this.#statements.write(lines, 'database_statements_total', 'Statements.')
+    this.#statementSeconds.write(
+      lines,
+      'database_statement_seconds_total',
+      'Seconds that statements took.',
+    )
+    this.#statementErrors.write(lines, 'database_statement_errors_total', 'Statements that failed.')
+    const { pool } = this.state.database
+    if (pool === undefined) return
+    const name = 'database_connections'
+    lines.push(`# HELP ${name} Connections of the pool.`, `# TYPE ${name} gauge`)
+    lines.push(
+      `${name}{state="used"} ${pool.open - pool.idle}`,
+      `${name}{state="idle"} ${pool.idle}`,
+    )
+    writeSample(
+      lines,
+      'database_connections_max',
+      'gauge',
+      'Connections that there may be.',
+      pool.most,
+    )
+    writeSample(
+      lines,
+      'database_connections_waiting',
+      'gauge',
+      'Who waits for a connection.',
+      pool.waiting,
+    )
+  }
+
+  #writeGraphql(lines: string[]): void {
+    this.#operations.write(lines, 'graphql_operations_total', 'GraphQL operations.')
+    this.#operationSeconds.write(
+      lines,
+      'graphql_operation_seconds_total',
+      'Seconds that operations took.',
+    )
+    writeSample(
+      lines,
+      'graphql_subscribers',
+      'gauge',
+      'Subscriptions that are open.',
+      this.state.subscribers,
+    )
+  }
+}
+
+const kinds = new Set(['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'BEGIN', 'COMMIT', 'ROLLBACK'])
+
+function statementKind(kind: string): string {
+  return kinds.has(kind) ? kind.toLowerCase() : other
+}

@@ -1,0 +1,69 @@
+/**
+ * `filigree/metrics`: what an application does, in numbers, as text that Prometheus reads. It listens to the events of the
+ * framework; labels are patterns, methods, tables and names of operations, never a path, an id or a document.
+ */
+import {
+  Controller,
+  createModule,
+  Doc,
+  Get,
+  reply,
+  Secured,
+  type AnyDecorator,
+  type Problem,
+  type Reply,
+} from '../../index.js'
+import { Meter } from './meter.js'
+
+export interface MetricsOptions {
+  /** Default `/metrics`. */
+  path?: string
+  /** True: any token lets in. A role, or several: its holders alone. Default: open, as every GET is. */
+  secured?: boolean | string | readonly string[]
+}
+
+/** Serves `/metrics`. */
+export const metrics = createModule(function metrics(options: MetricsOptions = {}) {
+  const { path = '/metrics', secured = false } = options
+
+  @Controller(path)
+  @gate(secured)
+  @Doc({ tags: ['metrics'] })
+  class MetricsController {
+    static inject = [Meter]
+
+    constructor(private readonly meter: Meter) {}
+
+    @Get('/')
+    @Doc({ description: 'Counters and gauges in the text format of Prometheus.' })
+    read(): Reply<string> {
+      return reply(this.meter.write())
+        .type('text/plain; version=0.0.4; charset=utf-8')
+        .header('Cache-Control', 'no-store')
+    }
+  }
+
+  return { problems: findProblems(options), providers: [Meter], controllers: [MetricsController] }
+})
+
+function gate(secured: NonNullable<MetricsOptions['secured']>): AnyDecorator {
+  if (secured === false) return (() => undefined) as AnyDecorator
+  if (typeof secured === 'string') return Secured(secured)
+  // What is neither is a fault of the start.
+  return Secured(...(Array.isArray(secured) ? (secured as readonly string[]) : []))
+}
+
+/** What is no option, or says nothing sensible. */
+function findProblems(options: MetricsOptions): Problem[] {
+  return Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
+    if (value === undefined) return []
+    const isText = typeof value === 'string' && value !== ''
+    const isRoles = Array.isArray(value) && value.length > 0
+    if (name === 'path' && isText) return []
+    if (name === 'secured' && (typeof value === 'boolean' || isText || isRoles)) return []
+    const remedy =
+      "Give path a text, and secured true, a role or several: metrics({ secured: 'admin' })."
+    const message = `metrics: ${name} is ${JSON.stringify(value)}.`
+    return [{ code: 'INVALID_OPTION', message, remedy }]
+  })
+}

@@ -1,0 +1,105 @@
+/**
+ * Counters and a histogram with labels, written as Prometheus reads them.
+ * Source: Prometheus, Exposition formats, "Text-based format".
+ */
+
+export type Labels = Readonly<Record<string, string>>
+
+/** `{method="GET",route="/items"}` without its braces. */
+function toText(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${escape(value)}"`)
+    .join(',')
+}
+
+function escape(value: string): string {
+  return value.replace(/[\\"\n]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`))
+}
+
+/** One number with neither labels nor memory. */
+export function writeSample(
+  lines: string[],
+  name: string,
+  type: 'gauge' | 'counter',
+  help: string,
+  value: number,
+): void {
+  lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, `${name} ${value}`)
+}
+
+/** Finds what belongs to labels, by their values alone: they always come by the same names. */
+class ByLabels<T> {
+  readonly #found = new Map<string, { readonly text: string; readonly value: T }>()
+  readonly #make: () => T
+
+  constructor(make: () => T) {
+    this.#make = make
+  }
+
+  get(labels: Labels): { text: string; value: T } {
+    let key = ''
+    for (const name in labels) key += `${labels[name] ?? ''}\n`
+    let found = this.#found.get(key)
+    if (found === undefined) {
+      found = { text: toText(labels), value: this.#make() }
+      this.#found.set(key, found)
+    }
+    return found
+  }
+
+  values(): Iterable<{ readonly text: string; readonly value: T }> {
+    return this.#found.values()
+  }
+}
+
+export class Counters {
+  readonly #series = new ByLabels(() => ({ sum: 0 }))
+
+  add(labels: Labels, by: number): void {
+    this.#series.get(labels).value.sum += by
+  }
+
+  write(lines: string[], name: string, help: string): void {
+    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} counter`)
+    for (const { text, value } of this.#series.values()) lines.push(`${name}{${text}} ${value.sum}`)
+  }
+}
+
+export class Histogram {
+  readonly #name: string
+  readonly #bounds: readonly number[]
+  readonly #series: ByLabels<{ readonly counts: number[]; sum: number; count: number }>
+
+  /** @param bounds the buckets' upper bounds, ascending */
+  constructor(name: string, bounds: readonly number[]) {
+    this.#name = name
+    this.#bounds = bounds
+    this.#series = new ByLabels(() => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }))
+  }
+
+  observe(labels: Labels, value: number): void {
+    const series = this.#series.get(labels).value
+    series.sum += value
+    series.count++
+    const { counts } = series
+    for (let index = 0; index < counts.length; index++) {
+      if (value > (this.#bounds[index] ?? Infinity)) continue
+      counts[index] = (counts[index] ?? 0) + 1
+      return
+    }
+  }
+
+  write(lines: string[], help: string): void {
+    const name = this.#name
+    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} histogram`)
+    for (const { text, value } of this.#series.values()) {
+      let below = 0
+      for (const [index, bound] of this.#bounds.entries()) {
+        below += value.counts[index] ?? 0
+        lines.push(`${name}_bucket{${text},le="${bound}"} ${below}`)
+      }
+      lines.push(`${name}_bucket{${text},le="+Inf"} ${value.count}`)
+      lines.push(`${name}_sum{${text}} ${value.sum}`, `${name}_count{${text}} ${value.count}`)
+    }
+  }
+}

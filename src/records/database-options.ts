@@ -1,0 +1,24 @@
+/** What a database is opened with. */
+import type { Log } from '../core/log.js'
+import type { Class } from '../metadata/note.js'
+import type { EngineSource } from './engines/engine.js'
+
+export interface DatabaseOptions {
+  /** Default `sqlite:./data/app.db`. */
+  url?: string
+  /** Another engine than the one that the address chooses: `pglite()`. */
+  engine?: EngineSource
+  /** PostgreSQL's address around a pooler, for what needs a session: events of other processes, migrations. Default `url`. */
+  direct?: string | undefined
+  /** The record classes, whose tables `sync` makes. Those that relations lead to belong to them. Default: those used so far. */
+  records?: readonly Class[]
+  /** Gets lost connections and changes of the schema. Default: nobody. */
+  log?: Log
+  /** Milliseconds since 1970, for timestamps. Default the system's clock. */
+  now?: () => number
+  /**
+   * Milliseconds after which the server ends a statement, changes of the schema excepted; 0 is never. An address with
+   * `statement_timeout` says it itself. Default 30,000; in an application its time for handlers.
+   */
+  statementTimeout?: number
+}

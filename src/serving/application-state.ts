@@ -1,0 +1,60 @@
+/** What an application knows of itself while it runs, for modules: ask for it in a constructor. */
+import type { Log } from '../core/log.js'
+import type { GraphQL } from '../graphql/graphql.js'
+import type { Database } from '../records/database.js'
+
+/** A provider that can say whether it works. */
+export interface Check {
+  /** The provider's name: `Mailer`. */
+  readonly name: string
+  /** Fails by throwing, or by answering false. */
+  readonly check: () => unknown
+}
+
+export interface ApplicationStateParts {
+  readonly log: Log
+  readonly listening: boolean
+  readonly production: boolean
+  readonly database: Database | undefined
+  readonly graphql: readonly GraphQL[]
+  readonly checks: () => readonly Check[]
+}
+
+/** A running application as modules see it. One for each application. */
+export class ApplicationState {
+  /** The application's log. */
+  readonly log: Log
+  /** It has a port. */
+  readonly listening: boolean
+  /** `NODE_ENV` is `production`. */
+  readonly production: boolean
+  /** Its database, where it has one. */
+  readonly database: Database | undefined
+  /** Set once the application was told to close: it goes on answering, and is about to leave. */
+  closing = false
+  readonly #parts: ApplicationStateParts
+
+  constructor(parts: ApplicationStateParts) {
+    this.log = parts.log
+    this.listening = parts.listening
+    this.production = parts.production
+    this.database = parts.database
+    this.#parts = parts
+  }
+
+  /** The providers that have a method `check`; there once the application has started. */
+  get checks(): readonly Check[] {
+    return this.#parts.checks()
+  }
+
+  /** Subscriptions that are open. */
+  get subscribers(): number {
+    return this.#parts.graphql.reduce((sum, { streams }) => sum + streams.size, 0)
+  }
+
+  /** True for what belongs to this application: its database, one of its GraphQL instances. */
+  owns(part: unknown): boolean {
+    if (part === undefined) return false
+    return part === this.database || (this.#parts.graphql as readonly unknown[]).includes(part)
+  }
+}

@@ -1,0 +1,47 @@
+/** Tells of a request where somebody listens: at its head, and when its answer is complete or its client has gone. */
+import { countSent } from '../http/count-sent.js'
+import { requestEvents, type RequestEvent } from '../http/request-events.js'
+import type { ServerRequest } from '../http/server-request.js'
+
+/** The status of an answer for which nobody waited any more; it is never sent. */
+const clientLeft = 499
+
+/** @param take answers the request */
+export function observeRequest(
+  request: ServerRequest,
+  application: object,
+  take: (request: ServerRequest) => void,
+): void {
+  const { outgoing } = request
+  const began = performance.now()
+  const sent = countSent(outgoing)
+  const event: RequestEvent = {
+    request,
+    application,
+    status: 0,
+    bytes: 0,
+    received: 0,
+    aborted: false,
+    ms: 0,
+    error: undefined,
+  }
+  outgoing.once('close', () => {
+    event.aborted = !outgoing.writableFinished
+    event.status = sent.status === 0 ? clientLeft : sent.status
+    event.bytes = sent.bytes
+    event.received = receivedBytes(request, sent.status)
+    event.error = request.failure
+    requestEvents.finish(event, began)
+  })
+  requestEvents.begin(event, () => {
+    take(request)
+  })
+}
+
+/** An answer may be complete before Node has said that the request is. */
+function receivedBytes({ incoming, bodyRead }: ServerRequest, status: number): number {
+  const { complete } = incoming as { complete?: boolean }
+  if (complete === false && !(bodyRead && status < 400)) return 0
+  const announced = Number(incoming.headers['content-length'] ?? 0)
+  return announced > 0 ? announced : 0
+}

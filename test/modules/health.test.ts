@@ -1,0 +1,107 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { bootstrap, Field, Module, Record, type Application } from 'filigree'
+import { health } from 'filigree/health'
+
+@Record
+class Lamp {
+  @Field('id') id!: number
+}
+
+/** Its answer is what a test says. */
+class Mailer {
+  asked = 0
+  answer: () => unknown = () => true
+  check(): unknown {
+    this.asked++
+    return this.answer()
+  }
+}
+
+let app: Application | undefined
+afterEach(async () => {
+  await app?.close()
+  app = undefined
+})
+
+async function start(options: Parameters<typeof health>[0] = {}): Promise<Mailer> {
+  const mailer = new Mailer()
+  @Module({
+    imports: [health({ leaving: 300, timeout: 50, ...options })],
+    records: [Lamp],
+    providers: [{ provide: 'mailer', use: mailer }],
+  })
+  class AppModule {}
+  const settings = { port: 0, host: '127.0.0.1', logger: false, env: {} } as const
+  const auth = { closed: true }
+  app = await bootstrap(AppModule, { ...settings, auth, database: 'sqlite::memory:' })
+  return mailer
+}
+
+async function ask(path: string): Promise<{ status: number; body: unknown; headers: Headers }> {
+  const answer = await fetch(`${app!.url}/health/${path}`, { headers: { connection: 'close' } })
+  return { status: answer.status, body: await answer.json(), headers: answer.headers }
+}
+
+describe('health', () => {
+  it('is open where all else is closed, and kept by nobody', async () => {
+    await start()
+    for (const path of ['live', 'ready']) {
+      const { status, headers } = await ask(path)
+      expect([status, headers.get('cache-control')]).toEqual([200, 'no-store'])
+    }
+    expect((await ask('ready')).body).toEqual({
+      status: 'ok',
+      checks: { database: 'ok', mailer: 'ok', eventLoop: 'ok' },
+    })
+  })
+
+  it.each([
+    ['throws', () => Promise.reject(new Error('secret host refused'))],
+    ['answers false', () => false],
+    ['hangs', () => new Promise(() => undefined)],
+  ])('is not ready where a check %s, and does not say why', async (_, answer) => {
+    const mailer = await start()
+    mailer.answer = answer
+    const { status, body } = await ask('ready')
+    expect([status, body]).toEqual([
+      503,
+      { status: 'failing', checks: { database: 'ok', mailer: 'failing', eventLoop: 'ok' } },
+    ])
+    expect((await ask('live')).status).toBe(200)
+  })
+
+  it('is not ready where the database is gone', async () => {
+    @Module({ imports: [health()], records: [Lamp] })
+    class AppModule {}
+    const { connect } = await import('filigree')
+    const database = await connect('sqlite::memory:', { records: [Lamp] })
+    app = await bootstrap(AppModule, { listen: false, logger: false, env: {}, database })
+    await database.close()
+    const { status, body } = await app.inject('/health/ready')
+    expect([status, JSON.parse(body)]).toMatchObject([503, { checks: { database: 'failing' } }])
+  })
+
+  it('asks its checks once a second, whoever asks', async () => {
+    const mailer = await start()
+    await Promise.all(Array.from({ length: 20 }, () => ask('ready')))
+    expect(mailer.asked).toBe(1)
+  })
+
+  it('is not ready while the application closes, on new connections too', async () => {
+    await start()
+    expect((await ask('ready')).status).toBe(200)
+    const closing = app!.close()
+    const { status, body } = await ask('ready')
+    expect([status, body]).toEqual([503, { status: 'closing' }])
+    expect((await ask('live')).status).toBe(200)
+    await closing
+    await expect(ask('ready')).rejects.toThrow()
+  })
+
+  it('refuses options that say nothing, in the report of the start', async () => {
+    @Module({ imports: [health({ timeout: '1s' as never }), health({ wait: 1 } as never)] })
+    class AppModule {}
+    const starting = bootstrap(AppModule, { listen: false, logger: false, env: {} })
+    await expect(starting).rejects.toThrow(/timeout is "1s"[^]*wait is 1/)
+  })
+})

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  Field,
+  Get,
+  HttpError,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+  type Application,
+} from 'filigree'
+import { metrics } from 'filigree/metrics'
+
+@Record
+class Lamp {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@Controller('/items')
+class ItemController {
+  @Get('/<id:int>') show(id: number): object {
+    return { id }
+  }
+  @Get('/busy') busy(): object {
+    throw new HttpError(429)
+  }
+  @Post('/') @NoAuth create(body: unknown): unknown {
+    return body
+  }
+}
+
+@Module({
+  imports: [metrics()],
+  controllers: [ItemController],
+  records: [Lamp],
+})
+class AppModule {}
+
+const settings = { port: 0, host: '127.0.0.1', logger: false } as const
+const env = { APP_API_KEY: 'a-key-of-sixteen-letters' }
+const database = 'sqlite::memory:'
+let app: Application
+beforeAll(async () => {
+  app = await bootstrap(AppModule, { ...settings, env, database })
+})
+afterAll(() => app.close())
+
+async function read(): Promise<Map<string, number>> {
+  const answer = await fetch(`${app.url}/metrics`)
+  const text = await answer.text()
+  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
+  )
+}
+
+const count = (labels: string): string => `http_request_duration_seconds_count{${labels}}`
+
+async function query(text: string): Promise<void> {
+  const body = JSON.stringify({ query: text })
+  const headers = { 'content-type': 'application/json' }
+  await (await fetch(`${app.url}/graphql`, { method: 'POST', headers, body })).text()
+}
+
+describe('metrics', () => {
+  it('is text for Prometheus, every line a comment or a sample', async () => {
+    const answer = await fetch(`${app.url}/metrics`)
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    const text = await answer.text()
+    expect(text.endsWith('\n')).toBe(true)
+    for (const line of text.trimEnd().split('\n')) {
+      expect(line).toMatch(/^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{(?:\w+="[^"]*",?)+\})? [\d.e+-]+)$/)
+    }
+  })
+
+  it('counts requests by method, pattern and status, never by path', async () => {
+    const before = await read()
+    for (const id of [1, 2, 3]) await (await fetch(`${app.url}/items/${id}`)).text()
+    await (await fetch(`${app.url}/no/such/path`)).text()
+    await (await fetch(`${app.url}/nor/this/one`)).text()
+    await (await fetch(`${app.url}/items/1`, { method: 'PROPFIND' })).text()
+    const after = await read()
+    const grown = (labels: string): number =>
+      (after.get(count(labels)) ?? 0) - (before.get(count(labels)) ?? 0)
+    expect(grown('method="GET",route="/items/<id:int>",status="200"')).toBe(3)
+    expect(grown('method="GET",route="unmatched",status="404"')).toBe(2)
+    expect([...after.keys()].filter((name) => name.includes('_other",route'))).not.toEqual([])
+    expect([...after.keys()].join()).not.toMatch(/items\/\d|such|PROPFIND/)
+  })
+
+  it('has buckets that grow to the count', async () => {
+    const after = await read()
+    const labels = 'method="GET",route="/items/<id:int>",status="200"'
+    const buckets = [...after]
+      .filter(([name]) => name.startsWith(`http_request_duration_seconds_bucket{${labels}`))
+      .map(([, value]) => value)
+    expect(buckets).toEqual([...buckets].sort((a, b) => a - b))
+    expect(buckets.at(-1)).toBe(after.get(count(labels)))
+  })
+
+  it('counts bytes, requests in flight and 429', async () => {
+    const before = await read()
+    const body = JSON.stringify({ text: 'x'.repeat(100) })
+    const headers = { 'content-type': 'application/json' }
+    const posted = await fetch(`${app.url}/items`, { method: 'POST', headers, body })
+    expect([posted.status, await posted.text()]).toEqual([200, body])
+    await (await fetch(`${app.url}/items/busy`)).text()
+    const after = await read()
+    const grown = (name: string): number => (after.get(name) ?? 0) - (before.get(name) ?? 0)
+    expect(grown('http_request_bytes_total')).toBe(body.length)
+    expect(grown('http_response_bytes_total')).toBeGreaterThan(body.length)
+    expect(grown('http_requests_throttled_total')).toBe(1)
+    expect(after.get('http_requests_in_flight')).toBe(1)
+  })
+
+  it('counts statements by table and kind', async () => {
+    const before = await read()
+    await query('{ lamps { name } }')
+    const after = await read()
+    const name = 'database_statements_total{table="lamp",kind="select"}'
+    expect((after.get(name) ?? 0) - (before.get(name) ?? 0)).toBe(1)
+  })
+
+  it('counts GraphQL by name, 250 names at most', async () => {
+    await query('query Lamps { lamps { name } }')
+    const named = 'graphql_operations_total{name="Lamps",type="query",outcome="ok"}'
+    expect((await read()).get(named)).toBe(1)
+    for (let number = 0; number < 300; number++) await query(`query N${number} { lampCount }`)
+    const names = [...(await read()).keys()].filter((name) => name.startsWith('graphql_operations'))
+    expect(names.length).toBeLessThanOrEqual(252)
+    expect(names.join()).toContain('name="_other"')
+  })
+
+  it('tells of the process', async () => {
+    const after = await read()
+    expect(after.get('process_resident_memory_bytes')).toBeGreaterThan(1e6)
+    expect(after.has('nodejs_eventloop_delay_seconds{quantile="0.99"}')).toBe(true)
+    expect(after.get('graphql_subscribers')).toBe(0)
+  })
+
+  it('heeds the requests of its own application alone', async () => {
+    const other = await bootstrap(AppModule, { ...settings, env, database })
+    const before = await read()
+    await (await fetch(`${other.url}/items/7`)).text()
+    await other.close()
+    const after = await read()
+    const labels = 'method="GET",route="/items/<id:int>",status="200"'
+    expect(after.get(count(labels))).toBe(before.get(count(labels)))
+  })
+})
+
+describe('metrics({ secured })', () => {
+  it.each([true, 'admin'] as const)('asks for a token: %s', async (secured) => {
+    @Module({ imports: [metrics({ secured })] })
+    class ClosedModule {}
+    const closed = await bootstrap(ClosedModule, { ...settings, env, listen: false })
+    expect((await closed.inject('/metrics')).status).toBe(401)
+    const { status } = await closed.inject({ url: '/metrics', token: env.APP_API_KEY })
+    expect(status).toBe(200)
+    await closed.close()
+  })
+
+  it('refuses options that say nothing, in the report of the start', async () => {
+    @Module({ imports: [metrics({ secured: 7 as never }), metrics({ open: true } as never)] })
+    class FaultyModule {}
+    const starting = bootstrap(FaultyModule, { ...settings, env, listen: false })
+    await expect(starting).rejects.toThrow(/secured is 7[^]*open is true/)
+  })
+})
