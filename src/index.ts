@@ -44,7 +44,7 @@ export {
   type DecoratorSpecification,
   type OwnDecorator,
 } from './seam/own-decorator.js'
-export type { Intercept, Interceptor, Next, Place } from './seam/interceptor.js'
+export type { Intercept, Interceptor, InterceptorClass, Next, Place } from './seam/interceptor.js'
 export type { TakeArgument } from './seam/own-arguments.js'
 
 export { Doc, type DocHeader, type DocOptions, type DocResponse } from './openapi/doc.js'

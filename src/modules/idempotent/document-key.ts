@@ -1,0 +1,41 @@
+/** What the document says of writes that take an `Idempotency-Key`. */
+import type { InterceptorClass, RouteInfo } from '../../index.js'
+
+type Operation = Parameters<NonNullable<InterceptorClass['document']>>[0]
+
+const content = {
+  'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } },
+  'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemBody' } },
+}
+
+const answers = {
+  '409': 'The first request with this key is not answered yet, or a conflict of the data.',
+  '422': 'The key came with another request before.',
+}
+
+export function documentKey(operation: Operation, { method }: RouteInfo): Operation {
+  if (method === 'GET') return operation
+  const known = (operation.responses ?? {}) as Record<string, unknown>
+  const more = Object.fromEntries(
+    Object.entries(answers).map(([status, description]) => [
+      status,
+      known[status] ?? { description, content },
+    ]),
+  )
+  const responses = Object.entries({ ...known, ...more }).sort(([one], [other]) =>
+    one.localeCompare(other),
+  )
+  return {
+    ...operation,
+    parameters: [
+      ...(operation.parameters ?? []),
+      {
+        name: 'Idempotency-Key',
+        in: 'header',
+        description: 'Sent again with the same request, the first answer is given again.',
+        schema: { type: 'string', minLength: 1, maxLength: 255 },
+      },
+    ],
+    responses: Object.fromEntries(responses),
+  }
+}

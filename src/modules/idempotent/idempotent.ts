@@ -1,0 +1,207 @@
+/**
+ * `idempotent()`, experimental: a write that is sent twice with one `Idempotency-Key` is done once, and answered twice.
+ * Source: decisions, "Second storey: production", Idempotency; draft-ietf-httpapi-idempotency-key-header-07.
+ */
+import { createHash } from 'node:crypto'
+import {
+  createModule,
+  HttpError,
+  reply,
+  requestValue,
+  type Answer,
+  type HttpRequest,
+  type Interceptor,
+  type Next,
+  type RouteInfo,
+} from '../../index.js'
+import { documentKey } from './document-key.js'
+import { KeptAnswers, type KeptAnswer } from './kept-answers.js'
+
+export interface IdempotentOptions {
+  /** How long an answer is given again: seconds, or `'24h'`. Default `'24h'`. */
+  keep?: number | string
+}
+
+/** Bytes of the largest answer that is kept. */
+const mostBytes = 1024 * 1024
+
+/** What belongs to one answer, and not to the next. */
+const passing =
+  /^(?:set-cookie|freshtoken|x-request-id|date|server-timing|ratelimit.*|retry-after)$/i
+
+/** A request with a key, on its way. */
+interface Keyed {
+  readonly id: string
+  /** This request has the key, and its answer is to be kept. */
+  isFirst: boolean
+  /** The first answer, to be given again. */
+  again: KeptAnswer | undefined
+}
+
+const keyedOf = requestValue<Keyed>('idempotency')
+
+/** Writes of the module that imports it, and of those that it imports. Experimental, as the draft is. */
+export const idempotent = createModule(function idempotent(options: IdempotentOptions = {}) {
+  const life = readMilliseconds(options.keep ?? '24h')
+
+  /** Behind the gate: knows the caller, sees the whole answer. */
+  class IdempotentAnswers implements Interceptor {
+    static readonly inject = [KeptAnswers]
+    static readonly before = 'body'
+    static readonly document = documentKey
+    readonly #kept: KeptAnswers
+
+    constructor(kept: KeptAnswers) {
+      this.#kept = kept
+    }
+
+    applies(route: RouteInfo): boolean {
+      return isWrite(route)
+    }
+
+    async intercept(request: HttpRequest, next: Next): Promise<Answer> {
+      const key = readKey(request.headers['idempotency-key'])
+      if (key === undefined) return next()
+      const keyed: Keyed = { id: idOf(request, key), isFirst: false, again: undefined }
+      keyedOf.set(request, keyed)
+      const answer = await next()
+      if (keyed.again !== undefined) return replay(answer, keyed.again)
+      if (keyed.isFirst) await this.#end(keyed.id, answer)
+      return answer
+    }
+
+    #end(id: string, answer: Answer): Promise<void> {
+      const kept = toKept(answer)
+      return kept === undefined ? this.#kept.release(id) : this.#kept.keep(id, kept, life ?? 0)
+    }
+  }
+
+  /** Before the handler: knows the body. */
+  class IdempotentRequests implements Interceptor {
+    static readonly inject = [KeptAnswers]
+    readonly #kept: KeptAnswers
+
+    constructor(kept: KeptAnswers) {
+      this.#kept = kept
+    }
+
+    applies(route: RouteInfo): boolean {
+      return isWrite(route)
+    }
+
+    async intercept(request: HttpRequest, next: Next): Promise<unknown> {
+      const keyed = keyedOf.get(request)
+      if (keyed === undefined) return next<unknown>()
+      const hash = hashOf(request)
+      const claim = await this.#kept.claim(keyed.id, hash)
+      if (claim.state === 'claimed') {
+        keyed.isFirst = true
+        return next<unknown>()
+      }
+      if (claim.hash !== hash) throw otherBody()
+      if (claim.state === 'running') throw inFlight()
+      keyed.again = claim.answer
+      return reply(null, 204)
+    }
+  }
+  return {
+    providers: [KeptAnswers],
+    problems: findProblems(options, life),
+    use: [IdempotentAnswers, IdempotentRequests],
+  }
+})
+
+function isWrite({ method }: RouteInfo): boolean {
+  return method !== 'GET'
+}
+
+/** @throws {HttpError} 400 for one that is empty or too long */
+function readKey(given: string | undefined): string | undefined {
+  if (given === undefined) return undefined
+  // The draft writes it in quotes, and many clients do not.
+  const key = given.trim().replace(/^"(.*)"$/, '$1')
+  if (key !== '' && key.length <= 255) return key
+  throw new HttpError(400, 'Idempotency-Key must have 1 to 255 characters.', {
+    code: 'IDEMPOTENCY_KEY',
+  })
+}
+
+function idOf({ method, path, auth, user }: HttpRequest, key: string): string {
+  const caller =
+    auth?.by === 'key' ? ['operator'] : user === null ? [] : [user.iss, user.sub ?? user.jti]
+  return sha256(JSON.stringify([caller, method, path, key]))
+}
+
+function hashOf({ url, body, files, headers }: HttpRequest): string {
+  const sent = Object.entries(files).map(([name, given]) => [
+    name,
+    ...[given].flat().map(({ name: file, size, type }) => [file, size, type]),
+  ])
+  const bytes = body instanceof Uint8Array ? body : undefined
+  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+  const plain = bytes === undefined ? body : null
+  const head = JSON.stringify([url, type, plain, sent], (_, value: unknown) =>
+    typeof value === 'bigint' ? `${value}n` : value,
+  )
+  return sha256(head, bytes)
+}
+
+function sha256(text: string, bytes: Uint8Array = new Uint8Array()): string {
+  return createHash('sha256').update(text).update(bytes).digest('base64url')
+}
+
+/** @returns undefined for what is not given again: failures, streams, what is very long */
+function toKept({ status, headers, body }: Answer): KeptAnswer | undefined {
+  if (status < 200 || status >= 300) return undefined
+  if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return undefined
+  if (body !== null && body.length > mostBytes) return undefined
+  return { status, headers: [...headers].filter(([name]) => !passing.test(name)), body }
+}
+
+function replay(answer: Answer, { status, headers, body }: KeptAnswer): Answer {
+  const again = answer.withBody(body, status)
+  for (const [name, value] of headers) again.headers.set(name, value)
+  again.headers.set('Idempotent-Replayed', 'true')
+  return again
+}
+
+function otherBody(): HttpError {
+  return new HttpError(422, 'This Idempotency-Key came with another request before.', {
+    code: 'IDEMPOTENCY_KEY_REUSED',
+  })
+}
+
+function inFlight(): HttpError {
+  return new HttpError(409, 'The first request with this Idempotency-Key is not answered yet.', {
+    code: 'IDEMPOTENCY_IN_FLIGHT',
+    headers: { 'Retry-After': '1' },
+  })
+}
+
+const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function readMilliseconds(time: unknown): number | undefined {
+  const [, count, unit] =
+    /^(\d{1,7})([smhd])$/.exec(typeof time === 'number' ? `${time}s` : String(time)) ?? []
+  const read = Number(count) * (units[unit ?? ''] ?? 0)
+  return read > 0 ? read : undefined
+}
+
+function findProblems(options: IdempotentOptions, life: number | undefined) {
+  const code = 'INVALID_OPTION'
+  const problems = Object.keys(options)
+    .filter((name) => name !== 'keep')
+    .map((name) => ({
+      code,
+      message: `idempotent: unknown option "${name}".`,
+      remedy: 'It takes keep.',
+    }))
+  if (life === undefined) {
+    problems.push({
+      code,
+      message: `idempotent: keep is ${JSON.stringify(options.keep)}.`,
+      remedy: "Give seconds, or a time such as '24h'.",
+    })
+  }
+  return problems
+}

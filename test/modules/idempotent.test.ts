@@ -1,0 +1,152 @@
+/** Source: decisions, "Second storey: production", Idempotency. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Field,
+  Get,
+  HttpError,
+  Module,
+  NoAuth,
+  Post,
+  Put,
+  reply,
+  type Application,
+} from '../../src/index.js'
+import { idempotent } from '../../src/modules/idempotent/idempotent.js'
+
+class Order {
+  @Field('integer') amount!: number
+}
+
+let made = 0
+let release: () => void = () => undefined
+let arrived: () => void = () => undefined
+
+@Controller('/orders')
+class OrderController {
+  @Post('/', { body: Order }) create(body: Order) {
+    made++
+    return reply({ number: made, amount: body.amount }, 201)
+      .header('Location', `/orders/${made}`)
+      .cookie('last', String(made))
+  }
+  @Put('/<id:int>', { body: Order }) put(id: number, body: Order) {
+    made++
+    return { id, number: made, amount: body.amount }
+  }
+  @Post('/fails') fails() {
+    made++
+    throw new HttpError(409, 'Sold out.')
+  }
+  @NoAuth @Post('/slow') async slow() {
+    await new Promise<void>((resolve) => {
+      release = resolve
+      arrived()
+    })
+    return { slow: true }
+  }
+  @Get('/') list() {
+    return []
+  }
+}
+
+@Module({ controllers: [OrderController], imports: [idempotent()] })
+class AppModule {}
+
+let app: Application
+let tokens: Record<string, string>
+
+beforeAll(async () => {
+  app = await bootstrap(AppModule, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    database: 'sqlite::memory:',
+    docs: { title: 'T', version: '1' },
+  })
+  const auth = app.get(Auth)
+  tokens = { ann: await auth.getToken({ sub: 'ann' }), bob: await auth.getToken({ sub: 'bob' }) }
+})
+afterAll(() => app.close())
+
+function send(key: string | undefined, body: unknown, path = '/orders', more: RequestInit = {}) {
+  return fetch(app.url + path, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    ...more,
+    headers: {
+      'Content-Type': 'application/json',
+      Authorization: `Bearer ${tokens.ann}`,
+      ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+      ...(more.headers as Record<string, string> | undefined),
+    },
+  })
+}
+
+describe('idempotent', () => {
+  it('does a write once, and answers it as often as it comes', async () => {
+    const first = await send('a', { amount: 2 })
+    const again = await send('"a"', { amount: 2 })
+    expect([first.status, again.status]).toEqual([201, 201])
+    const body = await first.text()
+    expect(await again.text()).toBe(body)
+    expect(again.headers.get('location')).toBe(first.headers.get('location'))
+    expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'))
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect([first.headers.get('set-cookie'), again.headers.get('set-cookie')]).toEqual([
+      expect.stringMatching(/^last=/),
+      null,
+    ])
+  })
+
+  it('knows a key by user, method and path, and refuses it for another body', async () => {
+    const before = made
+    const other = await send('a', { amount: 3 })
+    expect(other.status).toBe(422)
+    expect(made).toBe(before)
+    const bob = { headers: { Authorization: `Bearer ${tokens.bob}` } }
+    expect((await send('a', { amount: 3 }, '/orders', bob)).status).toBe(201)
+    expect((await send('a', { amount: 3 }, '/orders/1', { method: 'PUT' })).status).toBe(200)
+    expect((await send('a', { amount: 3 }, '/orders/2', { method: 'PUT' })).status).toBe(200)
+    expect(made).toBe(before + 3)
+  })
+
+  it('keeps successes alone, and nothing without a key', async () => {
+    const before = made
+    for (const key of ['f', 'f', undefined, undefined])
+      expect((await send(key, {}, '/orders/fails')).status).toBe(409)
+    expect(made).toBe(before + 4)
+    expect((await send('v', { amount: 'x' })).status).toBe(400)
+    expect((await send('v', { amount: 1 })).status).toBe(201)
+  })
+
+  it('answers 409 while the first is in flight', async () => {
+    const began = new Promise<void>((resolve) => {
+      arrived = resolve
+    })
+    const first = send('slow', {}, '/orders/slow')
+    await began
+    const meanwhile = await send('slow', {}, '/orders/slow')
+    expect([meanwhile.status, meanwhile.headers.get('retry-after')]).toEqual([409, '1'])
+    release()
+    expect((await first).status).toBe(200)
+    expect(await (await send('slow', {}, '/orders/slow')).json()).toEqual({ slow: true })
+  })
+
+  it('refuses keys over 255 characters, before the body', async () => {
+    expect((await send('k'.repeat(256), { amount: 1 })).status).toBe(400)
+    expect((await send('k'.repeat(255), { amount: 1 })).status).toBe(201)
+    expect((await send('', { amount: 1 })).status).toBe(400)
+  })
+
+  it('is in the document, at writes', () => {
+    const { '/orders': orders } = app.openapi.paths ?? {}
+    expect(orders?.post?.parameters).toEqual([
+      expect.objectContaining({ name: 'Idempotency-Key', in: 'header' }),
+    ])
+    expect(orders?.post?.responses).toHaveProperty('422')
+    expect(orders?.get?.parameters).toBeUndefined()
+  })
+})
