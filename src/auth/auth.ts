@@ -17,7 +17,7 @@ import {
   type Revocations,
   type TokenTrace,
 } from './revocations.js'
-import { endOfRotation } from './rotation.js'
+import { endOfRotation, longestRotation } from './rotation.js'
 import { toTokenClaims, type TokenOptions } from './token-claims.js'
 import { mostTokenBytes, readTokenHeader } from './token-form.js'
 import { WatchedTokens } from './watched-tokens.js'
@@ -84,11 +84,7 @@ export class Auth {
    */
   async getToken(payload: Claims, options: TokenOptions = {}): Promise<string> {
     const now = Math.floor(this.#now() / 1000)
-    const token = await this.#sign(toTokenClaims(payload, options, this.#settings, now))
-    if (token.length <= mostTokenBytes) return token
-    throw new RangeError(
-      `Auth.getToken: the token has ${token.length} bytes, ${mostTokenBytes} are accepted. Put less into its payload.`,
-    )
+    return this.#sign(toTokenClaims(payload, options, this.#settings, now))
   }
 
   /**
@@ -121,7 +117,7 @@ export class Auth {
    * Calls back all tokens with this `jti`, also those that rotation made of it.
    *
    * @param until when no such token can be alive any more, so that the entry may be dropped: a date, or seconds since
-   * 1970 like `exp`. Default: kept for good.
+   * 1970 like `exp`. Where tokens rotate the entry is kept for the 12 hours in which they may have. Default: kept for good.
    * @returns false where it was called back already: of several who use a token up at the same time one alone gets true
    */
   async revoke(jti: string, until?: Date | number): Promise<boolean> {
@@ -130,7 +126,7 @@ export class Auth {
     const end = until instanceof Date ? until.getTime() : (until ?? Infinity) * 1000
     if (Number.isNaN(end))
       throw new TypeError('Auth.revoke: until is no date. Give a Date, or seconds since 1970.')
-    return this.#revoke(toStoredName(jti), end)
+    return this.#revoke(toStoredName(jti), Math.max(end, this.#rotatedUntil()))
   }
 
   /**
@@ -178,6 +174,11 @@ export class Auth {
     return this.#ask(() => this.#revocations.has(toTrace(claims), this.#now()))
   }
 
+  /** Milliseconds since 1970 behind which nothing is alive that rotation has made until now. */
+  #rotatedUntil(): number {
+    return this.#settings.rotate === 'never' ? 0 : this.#now() + longestRotation * 1000
+  }
+
   async #revoke(name: string, end: number): Promise<boolean> {
     // A token is taken for a little longer than it says.
     const isNew = await this.#ask(() => this.#revocations.add(name, end + clockTolerance * 1000))
@@ -193,7 +194,11 @@ export class Auth {
 
   async #sign(claims: Claims): Promise<string> {
     const { key, kid } = await this.#settings.keys.signing()
-    return signToken(claims, key, kid)
+    const token = await signToken(claims, key, kid)
+    if (token.length <= mostTokenBytes) return token
+    throw new RangeError(
+      `Auth.getToken: the token has ${token.length} bytes, ${mostTokenBytes} are accepted. Put less into its payload.`,
+    )
   }
 
   async #check(token: string, audience: string | undefined): Promise<Claims | string> {

@@ -9,7 +9,8 @@ import { isDue, renewedClaims } from './rotation.js'
  * Asked whenever a fresh token is due, so that roles are current.
  *
  * @param claims of the token that it follows, frozen
- * @returns what the fresh token says, times, `jti` and `auth_time` aside; null ends the old one with the next request
+ * @returns what the fresh token says, times, `jti` and `auth_time` aside; `sub`, `iss` and `aud` stay where they are not
+ * named; null ends the old one with the next request
  */
 export type Renew = (claims: Claims) => Promise<Claims | null> | Claims | null
 
@@ -69,12 +70,21 @@ async function askApplication(
       throw new TypeError('auth.renew gave no claims. Return an object of claims, or null.')
     }
     const { iat, exp, jti, auth_time } = wanted
-    const next = { ...said, iat, exp, jti, auth_time }
+    const next = { ...toNamed(claims), ...said, iat, exp, jti, auth_time }
     if (jti === undefined) delete next.jti
     return next
   } catch (error) {
     log.error({ err: error, sub: claims.sub }, 'auth.renew failed; no fresh token is sent')
     return undefined
+  }
+}
+
+/** Whose token it is, who made it and for whom: where these go unsaid, the fresh one would be refused, or escape `revokeAll`. */
+function toNamed({ sub, iss, aud }: Claims): Claims {
+  return {
+    ...(sub === undefined ? {} : { sub }),
+    ...(iss === undefined ? {} : { iss }),
+    ...(aud === undefined ? {} : { aud }),
   }
 }
 

@@ -3,7 +3,7 @@ import type { Claims } from '../http/request.js'
 import type { Rotation } from './options.js'
 
 /** Seconds after the first sign-in at which rotation ends: then somebody has to sign in again. */
-const longestRotation = 12 * 3600
+export const longestRotation = 12 * 3600
 
 /**
  * Answers whether a response should bring a fresh token.

@@ -10,6 +10,8 @@ export const onCookie = 2
 
 const varied = ['', 'Authorization', 'Cookie', 'Authorization, Cookie'] as const
 const noStore = 'private, no-store'
+/** What shared caches heed in the place of `Cache-Control`. Source: RFC 9213; Edge Architecture, `Surrogate-Control`. */
+const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
 
 /** For an answer that says nothing about caches yet and brings no cookie: the shortest way. */
 export function pushPrivacy(head: string[], request: ServerRequest): void {
@@ -40,6 +42,13 @@ export function setPrivacy(head: string[], request: ServerRequest): void {
   if (!personal) return
   if (rule === -1) head.push('Cache-Control', noStore)
   else if (!isPrivate(head[rule + 1] ?? '')) head[rule + 1] = noStore
+  removeCdnRules(head)
+}
+
+function removeCdnRules(head: string[]): void {
+  for (let index = head.length - 2; index >= 0; index -= 2) {
+    if (cdnRule.test(head[index] ?? '')) head.splice(index, 2)
+  }
 }
 
 function isForOne(request: ServerRequest): boolean {

@@ -14,6 +14,12 @@ function nameFor({ secure }: ServerRequest): string {
   return secure ? secureTokenCookie : name
 }
 
+/**
+ * Space and tab alone: `trim` takes other blanks too, and so would make `__Host-` of a name that the browser did not hold to
+ * the rules for it.
+ */
+const blanks = /^[ \t]+|[ \t]+$/g
+
 /** @returns the token; undefined where there is none, or two that differ, of which nobody knows who set which */
 export function readTokenCookie(request: ServerRequest): string | undefined {
   const header = request.incoming.headers.cookie
@@ -21,7 +27,7 @@ export function readTokenCookie(request: ServerRequest): string | undefined {
   const start = `${nameFor(request)}=`
   let found: string | undefined
   for (const part of header.split(';')) {
-    const pair = part.trim()
+    const pair = part.replace(blanks, '')
     if (!pair.startsWith(start)) continue
     const token = pair.slice(start.length)
     if (found !== undefined && found !== token) return undefined

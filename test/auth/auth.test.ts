@@ -269,19 +269,26 @@ describe('Auth.revoke', () => {
     expect(await auth.verify(await auth.getToken({ jti: 'one' }))).toBeNull()
   })
 
-  it('may be dropped once no such token lives', async () => {
-    const now = makeClock()
-    const revocations = createMemoryRevocations(now)
-    const has = (jti: string) => revocations.has(toTrace({ jti }), now())
-    const auth = make({ now, revocations })
-    await auth.revoke('one', noonSeconds + 60)
-    await auth.revoke('two', new Date(noon + 60_000))
-    expect(has('one')).toBe(true)
-    now.advance(64)
-    expect([has('one'), has('two')]).toEqual([true, true])
-    now.advance(1)
-    expect([has('one'), has('two')]).toEqual([false, false])
-  })
+  it.each([
+    { when: 'then', rotate: 'never', life: 60 },
+    { when: 'with what rotation may have made of it', rotate: 'half-life', life: 12 * 3600 },
+    { when: 'with what it may have made each time', rotate: 'always', life: 12 * 3600 },
+  ] as const)(
+    'may be dropped once no such token lives: $when, $rotate',
+    async ({ rotate, life }) => {
+      const now = makeClock()
+      const revocations = createMemoryRevocations(now)
+      const has = (jti: string) => revocations.has(toTrace({ jti }), now())
+      const auth = make({ now, revocations, rotate })
+      await auth.revoke('one', noonSeconds + 60)
+      await auth.revoke('two', new Date(noon + 60_000))
+      expect(has('one')).toBe(true)
+      now.advance(life + 4)
+      expect([has('one'), has('two')]).toEqual([true, true])
+      now.advance(1)
+      expect([has('one'), has('two')]).toEqual([false, false])
+    },
+  )
 
   it('does not shorten a revocation that was longer', async () => {
     const now = makeClock()

@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose'
 import { openAccess, tokenAccess } from '../../src/auth/access.js'
 import type { Auth } from '../../src/auth/auth.js'
 import { createKeys } from '../../src/auth/keys.js'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog, type Log } from '../../src/core/log.js'
 import type { ServerRequest } from '../../src/http/server-request.js'
 import type { Renew } from '../../src/auth/renewal.js'
 import type { Claims } from '../../src/http/request.js'
@@ -39,8 +39,12 @@ function make(settings: Partial<AuthInput> = {}): Auth {
 }
 
 /** Sends a token through the gate, and answers what follows it. */
-async function rotate(auth: Auth, token: string): Promise<string | undefined> {
-  const gate = makeGate(auth, { apiKey })
+async function rotate(
+  auth: Auth,
+  token: string,
+  log: Log = silentLog,
+): Promise<string | undefined> {
+  const gate = makeGate(auth, { apiKey, log })
   const request = bearer(token)
   await gate.admit(request, tokenAccess)
   await gate.rotate(request)
@@ -198,6 +202,18 @@ describe('who gets no fresh token', () => {
     expect(request.responseHeaders).toBeUndefined()
   })
 
+  it('whatever rotation has made of one that is revoked until it expires', async () => {
+    const auth = make()
+    const token = await auth.getToken({ sub: '7' })
+    const { jti = '', exp } = decodeJwt(token)
+    now.advance(3000)
+    const fresh = (await rotate(auth, token)) ?? ''
+    await auth.revoke(jti, exp)
+    now.advance(1000)
+    expect(now() / 1000).toBeGreaterThan((exp ?? 0) + 5)
+    expect(await auth.verify(fresh)).toBeNull()
+  })
+
   it('a fresh token of a revoked one is no good either', async () => {
     const auth = make({ rotate: 'always' })
     const token = await auth.getToken({ jti: 'one' })
@@ -288,6 +304,27 @@ describe('auth.renew', () => {
       iat: second,
       exp: second + hour,
     })
+  })
+
+  it('leaves whose token it is, who made it and for whom, where it does not say', async () => {
+    const names = { issuer: 'https://shop.example', audience: ['shop', 'desk'] }
+    const { auth, token } = await renewing(() => ({ roles: ['editor'] }), names)
+    const fresh = (await rotate(auth, token)) ?? ''
+    const { sub, iss, aud } = decodeJwt(token)
+    expect(decodeJwt(fresh)).toMatchObject({ sub, iss, aud, roles: ['editor'] })
+    expect(decodeJwt(fresh)).not.toHaveProperty('team')
+    expect(await auth.verify(fresh)).toMatchObject({ sub: '7' })
+    await auth.revokeAll('7')
+    expect(await auth.verify(fresh)).toBeNull()
+  })
+
+  it('sends none that nobody would take for its length', async () => {
+    const log = makeLog()
+    const { auth, token } = await renewing((claims) => ({ ...claims, all: 'x'.repeat(9000) }), {
+      log,
+    })
+    expect(await rotate(auth, token, log)).toBeUndefined()
+    expect(log.lines).toContain('error a fresh token cannot be made')
   })
 
   it('costs one signature while it says the same', async () => {

@@ -58,6 +58,13 @@ class Answers {
   @Post('/login') @NoAuth login(): unknown {
     return reply({}).freshToken('a.b.c').header('Cache-Control', 'public, max-age=60')
   }
+  @Get('/cdn') cdn(session: Session, query: unknown): unknown {
+    if ((query as { visit?: string }).visit !== undefined) session.user = 'ada'
+    return reply({ ok: true })
+      .header('CDN-Cache-Control', 'public, max-age=60')
+      .header('Cloudflare-CDN-Cache-Control', 'max-age=60')
+      .header('Surrogate-Control', 'max-age=60')
+  }
   @Post('/theme') @NoAuth theme(): unknown {
     return reply({}).cookie('theme', 'dark')
   }
@@ -136,6 +143,19 @@ describe('an answer for everybody', () => {
 describe('an answer that hands out a token or a cookie', () => {
   it.each(['/login', '/theme', '/visit'])('is private, no-store from %s', async (url) => {
     expect(rulesOf(await app.inject({ method: 'POST', url })).rule).toBe('private, no-store')
+  })
+})
+
+describe('what CDNs heed in the place of Cache-Control', () => {
+  const names = ['cdn-cache-control', 'cloudflare-cdn-cache-control', 'surrogate-control']
+
+  it('is left out of an answer for one caller, and of no other', async () => {
+    const open = await app.inject('/cdn')
+    expect(names.map((name) => open.headers[name] === undefined)).toEqual([false, false, false])
+    const personal = await app.inject('/cdn?visit=1')
+    expect(personal.headers['set-cookie']).toMatch(/^app_session=/)
+    expect(rulesOf(personal).rule).toBe('private, no-store')
+    expect(names.map((name) => personal.headers[name])).toEqual([undefined, undefined, undefined])
   })
 })
 

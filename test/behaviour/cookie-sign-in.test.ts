@@ -132,6 +132,11 @@ describe('a read by cookie', () => {
     { cookie: 'the static key', text: () => secure(apiKey) },
     { cookie: 'nonsense', text: () => secure('nonsense') },
     { cookie: 'an empty one', text: () => secure('') },
+    {
+      cookie: 'a blank before the prefix that is no space',
+      text: () => `\u00a0${secure(token())}`,
+    },
+    { cookie: 'the prefix in another case', text: () => secure(token()).replace('H', 'h') },
     { cookie: 'another name that ends alike', text: () => `x${secure(token())}` },
   ])('is 401 with $cookie', async ({ text }) => {
     expect((await ask('/me', { headers: { cookie: text() } })).status).toBe(401)
