@@ -5,6 +5,7 @@
 import { Slot, type Plan } from '../../records/statements/builder.js'
 import type { Condition } from '../../records/filters/condition.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
+import { toNullPieces, writePieces } from '../../records/filters/null-pieces.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'
 import type { Fragment, JsonSql } from '../../records/engines/json-sql.js'
 import type { RecordsContext } from '../../records/statements/source.js'
@@ -111,7 +112,23 @@ export class StatementWriter {
     alias: string,
   ): Fragment {
     const { sql } = this.filters
-    return sql`select ${this.#columns(table, columns, alias)} from ${this.#table(table, alias)}${this.#tests('where', table, question.condition, alias)}${this.#range(question, alias)}`
+    const rowsOf = (condition: Condition | undefined): Fragment =>
+      sql`${this.#table(table, alias)}${this.#tests('where', table, condition, alias)}`
+    const from = this.#pieces(table, question, alias, rowsOf) ?? rowsOf(question.condition)
+    return sql`select ${this.#columns(table, columns, alias)} from ${from}${this.#range(question, alias)}`
+  }
+
+  #pieces(
+    table: Table,
+    { condition, order, limit, hasFixedLimit, offset }: RowsQuestion,
+    alias: string,
+    rows: (condition: Condition | undefined) => Fragment,
+  ): Fragment | undefined {
+    if (order === undefined || limit === undefined || hasFixedLimit === true) return undefined
+    const { dialect } = this.#context
+    const codec = this.#context.codecOf(table)
+    const pieces = toNullPieces({ table, codec }, order, condition, dialect)
+    return pieces && writePieces(pieces, { alias, writer: this.filters, rows, limit, offset })
   }
 
   /** The one row that another belongs to, or null. */

@@ -1,12 +1,13 @@
 /** The statements of one table: each is written once for every shape of question, then kept. */
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
 import type { TableCodec } from '../model/codec.js'
-import { quote } from '../schema/ddl.js'
 import type { Dialect } from '../engines/engine.js'
 import type { Condition } from '../filters/condition.js'
 import { FilterWriter } from '../filters/filter-sql.js'
 import { Kept } from '../../core/kept.js'
+import { toNullPieces, writePieces } from '../filters/null-pieces.js'
 import { writeOrder, type Order } from '../filters/order.js'
+import { writeInsert, type InsertParts } from './insert-plan.js'
 import { selected } from './selected.js'
 import type { RowsWithin } from './rows-within.js'
 import type { Column, Relation, Table } from '../model/table.js'
@@ -50,13 +51,24 @@ export class TablePlans {
     return this.#kept.get(key, () => {
       const { sql } = this.#builder
       const writer = this.#writer()
-      const where = this.#where(selection, writer)
       const by = writeOrder(order.terms, writer, 't')
       const limit = hasLimit ? writer.limit(selection.count) : this.#noLimit(hasOffset)
       const offset = hasOffset
         ? sql` offset ${new Slot(selection.count + (hasLimit ? 1 : 0))}`
         : sql``
-      const fragment = sql`select ${this.#selected('t')} from ${this.#aliased('t')}${where} order by ${by}${limit}${offset}`
+      const rows = (condition: Condition | undefined): Fragment =>
+        sql`${this.#aliased('t')}${this.#where({ ...selection, condition }, writer)}`
+      const pieces = hasLimit && toNullPieces(this, order, selection.condition, this.#dialect)
+      const from = pieces
+        ? writePieces(pieces, {
+            alias: 't',
+            writer,
+            rows,
+            limit: selection.count,
+            offset: hasOffset ? selection.count + 1 : undefined,
+          })
+        : rows(selection.condition)
+      const fragment = sql`select ${this.#selected('t')} from ${from} order by ${by}${limit}${offset}`
       return this.#builder.compile(fragment, false)
     })
   }
@@ -96,33 +108,12 @@ export class TablePlans {
   /** Values: those of `columns`, once for every row. */
   insert(columns: readonly Column[], rows: number, returns: 'nothing' | 'key' | 'row'): Plan {
     const key = `i${columns.length === this.table.columns.length ? 'k' : ''}${rows}${returns}`
-    return this.#kept.get(key, () => {
-      const { sql } = this.#builder
-      const names = sql.join(columns.map(({ name }) => sql.ref(name)))
-      const returning =
-        returns === 'row'
-          ? sql` returning ${this.#columns}`
-          : this.#returning(returns === 'key' ? [this.table.key] : [])
-      const into = sql`insert into ${sql.table(this.table.name)}`
-      if (columns.length === 0) {
-        return this.#builder.compile(sql`${into} default values${returning}`, true)
-      }
-      const lists = Array.from({ length: rows }, (_, row) => {
-        const slots = columns.map((_, column) => new Slot(row * columns.length + column))
-        return sql`(${sql.join(slots.map((slot) => sql.val(slot)))})`
-      })
-      const insert = sql`${into} (${names}) values ${sql.join(lists)}`
-      const pass = columns.includes(this.table.key) ? this.#passKeys() : undefined
-      if (pass === undefined) return this.#builder.compile(sql`${insert}${returning}`, true)
-      // What is answered as text must keep its name: the rows are answered from there.
-      const stored = returns === 'row' ? this.#named() : sql.ref(this.table.key.name)
-      const answer =
-        returns === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
-      return this.#builder.compile(
-        sql`with stored as (${insert} returning ${stored}), passed as (${sql.raw(pass)}) ${answer}`,
+    return this.#kept.get(key, () =>
+      this.#builder.compile(
+        writeInsert({ ...this.#parts(), columns, rows, returns, answered: this.#columns }),
         true,
-      )
-    })
+      ),
+    )
   }
 
   /** Values: those of `within`, those of `columns`, then the key. */
@@ -217,11 +208,8 @@ export class TablePlans {
     })
   }
 
-  /** In the statement that writes the keys: one journey, and no gap in which a fault leaves half. */
-  #passKeys(): string | undefined {
-    const { name, key } = this.table
-    if (key.generated !== 'increment') return undefined
-    return this.#dialect.passKeys?.(quote(name), quote(key.name))
+  #parts(): InsertParts {
+    return { table: this.table, sql: this.#builder.sql, dialect: this.#dialect }
   }
 
   #planFind(): Plan {
@@ -269,11 +257,6 @@ export class TablePlans {
 
   #read(column: Column, alias?: string): Fragment {
     return selected(column, { sql: this.#builder.sql, dialect: this.#dialect }, alias)
-  }
-
-  #named(): Fragment {
-    const { sql } = this.#builder
-    return sql.join(this.table.columns.map(({ name }) => sql.ref(name)))
   }
 
   #selected(alias: string): Fragment {

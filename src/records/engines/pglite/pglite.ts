@@ -163,7 +163,7 @@ function toFault(error: unknown): unknown {
 }
 
 class PgliteEngine implements Engine {
-  readonly dialect = createPostgresDialect(true)
+  readonly dialect = createPostgresDialect(true, false)
   readonly driver = 'pglite'
   readonly changesPiecemeal = true
   readonly #database: DriverDatabase

@@ -1,0 +1,149 @@
+/**
+ * A list in the order of a nullable column, as two lists: the rows that have a value, then those that have none. An index
+ * serves each; together they have an order, or a place behind a cursor, that no index has. The second is not read where the
+ * first is enough.
+ */
+import { Slot, type RawBuilder } from '../statements/builder.js'
+import type { Dialect } from '../engines/engine.js'
+import { holdsAll } from '../model/read-indexes.js'
+import type { ColumnCodec, TableCodec } from '../model/codec.js'
+import type { Column, Table } from '../model/table.js'
+import type { Condition } from './condition.js'
+import type { FilterWriter } from './filter-sql.js'
+import { writeOrder, type Order, type OrderTerm } from './order.js'
+
+type Fragment = RawBuilder<unknown>
+
+interface Piece {
+  readonly condition: Condition
+  readonly terms: readonly OrderTerm[]
+}
+
+/** @returns the pieces in order, those that are empty left out; `undefined` where an index serves the whole, or none any */
+export function toNullPieces(
+  { table, codec }: { readonly table: Table; readonly codec: TableCodec },
+  { terms: [first, ...others] }: Order,
+  condition: Condition | undefined,
+  dialect: Dialect,
+): readonly Piece[] | undefined {
+  if (first?.column.nullable !== true) return undefined
+  const { column, nullsFirst } = first
+  const leading = table.indexes.filter((index) => index.columns[0] === column && holdsAll(index))
+  if (leading.length === 0) return undefined
+  const isServed =
+    !dialect.indexes.nulls ||
+    leading.some(({ form }) => {
+      const { descending = false, nullsFirst: before = false } = form?.orders[0] ?? {}
+      return (descending === first.descending) === (before === nullsFirst)
+    })
+  if (isServed && !isEitherOrNull(condition, column)) return undefined
+  // What is never null is sorted without a word on nulls, as an index is.
+  const valued = { ...first, column: { ...column, nullable: false } }
+  const kept = codec.byProperty.get(column.property) as ColumnCodec
+  const pieces = [toPiece(condition, kept, false, [valued, ...others])]
+  pieces[nullsFirst ? 'unshift' : 'push'](toPiece(condition, kept, true, others))
+  return pieces.filter((piece) => piece !== undefined)
+}
+
+function toPiece(
+  condition: Condition | undefined,
+  codec: ColumnCodec,
+  isNull: boolean,
+  terms: readonly OrderTerm[],
+): Piece | undefined {
+  const test: Condition = { kind: 'null', codec, isNull }
+  const other = condition === undefined || assume(condition, codec.column, isNull)
+  if (other === false) return undefined
+  return { condition: other === true ? test : { kind: 'all', parts: [test, other] }, terms }
+}
+
+/** The rows of a list, to stand behind `from`. */
+export function writePieces(
+  pieces: readonly Piece[],
+  { alias, writer, rows, limit, offset }: PieceParts,
+): Fragment {
+  const { sql } = writer
+  const slot = (place: number): Fragment => sql`cast(${new Slot(place)} as bigint)`
+  const most = offset === undefined ? slot(limit) : sql`${slot(limit)} + ${slot(offset)}`
+  const write = ({ condition, terms }: Piece, more: Fragment): Fragment => {
+    const by = terms.length === 0 ? sql`` : sql` order by ${writeOrder(terms, writer, alias)}`
+    return sql`select ${sql.id(alias)}.* from ${rows(condition)}${more}${by} limit ${most}`
+  }
+  const [first, second] = pieces
+  if (first === undefined) {
+    const none: Piece = { condition: { kind: 'any', parts: [] }, terms: [] }
+    return sql`(${write(none, sql``)}) as ${sql.id(alias)}`
+  }
+  if (second === undefined) return sql`(${write(first, sql``)}) as ${sql.id(alias)}`
+  const name = sql.id('filigree_first')
+  const isShort = sql` and (select count(*) from ${name}) < ${most}`
+  return sql`(with ${name} as (${write(first, sql``)}) select * from ${name} union all select * from (${write(second, isShort)}) as filigree_second) as ${sql.id(alias)}`
+}
+
+interface PieceParts {
+  /** Of the table in each piece, and of the pieces together. */
+  readonly alias: string
+  readonly writer: FilterWriter
+  /** The table as the alias, and `where` with a condition and what else must hold. */
+  readonly rows: (condition: Condition) => Fragment
+  /** Places of the values: how many rows are wanted, behind how many. */
+  readonly limit: number
+  readonly offset: number | undefined
+}
+
+/** What begins behind a cursor among values has those behind it, or none. */
+function isEitherOrNull(condition: Condition | undefined, column: Column): boolean {
+  if (condition === undefined) return false
+  if (condition.kind === 'all') return condition.parts.some((part) => isEitherOrNull(part, column))
+  return condition.kind === 'any' && condition.parts.some((part) => isNullTest(part, column))
+}
+
+function isNullTest(condition: Condition, column: Column): boolean {
+  return (
+    condition.kind === 'null' &&
+    condition.codec.column === column &&
+    condition.at === undefined &&
+    condition.isNull
+  )
+}
+
+/** What a condition comes to among rows in which a column is null, or is not. */
+export function assume(condition: Condition, column: Column, isNull: boolean): Condition | boolean {
+  switch (condition.kind) {
+    case 'all':
+    case 'any':
+      return assumeGroup(condition, column, isNull)
+    case 'not': {
+      const part = assume(condition.part, column, isNull)
+      return typeof part === 'boolean' ? !part : { kind: 'not', part }
+    }
+    case 'related':
+      return condition
+    default:
+      break
+  }
+  if (condition.codec.column !== column) return condition
+  if (condition.kind === 'list') {
+    if (isNull) return condition.orNull
+    return { ...condition, orNull: false }
+  }
+  if (condition.at !== undefined) return condition
+  if (condition.kind === 'null') return condition.isNull === isNull
+  // Null differs from every value, and compares with none.
+  return isNull ? condition.operator === 'ne' : condition
+}
+
+function assumeGroup(
+  { kind, parts }: Extract<Condition, { kind: 'all' | 'any' }>,
+  column: Column,
+  isNull: boolean,
+): Condition | boolean {
+  const isAll = kind === 'all'
+  const left: Condition[] = []
+  for (const part of parts) {
+    const known = assume(part, column, isNull)
+    if (typeof known !== 'boolean') left.push(known)
+    else if (known !== isAll) return known
+  }
+  return left.length === 0 ? isAll : { kind, parts: left }
+}

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  connect,
+  Controller,
+  Field,
+  Module,
+  NoAuth,
+  Record,
+  type Application,
+  type Database,
+} from 'filigree'
+import { readOrder } from '../../src/records/filters/order.js'
+import { startBothEngines } from './both-engines.js'
+
+@Record({ indexes: [{ fields: ['-weight'] }] })
+class Parcel {
+  @Field('id') id!: number
+  @Field('integer', { optional: true, nullable: true, index: true }) price!: number | null
+  @Field('integer', { optional: true, nullable: true }) weight!: number | null
+  @Field('integer') kind!: number
+}
+
+@Controller('/parcels', { crud: Parcel })
+@NoAuth
+class Parcels {}
+@Module({ controllers: [Parcels], records: [Parcel] })
+class App {}
+
+const rows = Array.from({ length: 3000 }, (_, index) => ({
+  id: index + 1,
+  price: index % 100 === 7 ? null : (index * 7919) % 1000,
+  weight: index % 2 === 0 ? null : (index * 31) % 50,
+  kind: index % 3,
+}))
+
+type Direction = 'asc' | 'desc'
+type Nulls = 'first' | 'last'
+
+/** The obvious way. */
+function sorted(by: 'price' | 'weight', direction: Direction, nulls: Nulls) {
+  const sign = direction === 'asc' ? 1 : -1
+  const place = (value: number | null): number =>
+    value === null ? (nulls === 'last' ? Infinity : -Infinity) : value * sign
+  return rows.toSorted((a, b) => {
+    const [x, y] = [place(a[by]), place(b[by])]
+    return x === y ? a.id - b.id : x - y
+  })
+}
+
+const orders = (['price', 'weight'] as const).flatMap((by) =>
+  (['asc', 'desc'] as const).flatMap((direction) =>
+    (['first', 'last'] as const).map((nulls) => [by, direction, nulls] as const),
+  ),
+)
+
+const engines = await startBothEngines()
+
+describe.each(engines)('lists in the order of a nullable column on %s', (name, open) => {
+  let database: Database
+  let app: Application
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Parcel] })
+    app = await bootstrap(App, { listen: false, logger: false, database })
+    await database.records(Parcel).insertMany(rows)
+    await database.context.engine.script('analyze')
+  })
+  afterAll(async () => {
+    await app.close()
+    await database.close()
+  })
+
+  it.each(orders)('%s %s, nulls %s', async (by, direction, nulls) => {
+    const parcels = database.records(Parcel)
+    const all = sorted(by, direction, nulls)
+    const orderBy = { [by]: { direction, nulls } }
+    const ids = async (options: object): Promise<number[]> =>
+      (await parcels.list({ orderBy, ...options })).map(({ id }) => id)
+    const ofKind = all.filter(({ kind }) => kind === 1)
+    const idsOf = (list: readonly { id: number }[]) => list.map(({ id }) => id)
+
+    expect(await ids({ limit: 20 })).toEqual(idsOf(all.slice(0, 20)))
+    expect(await ids({ limit: 40, offset: 2950 })).toEqual(idsOf(all.slice(2950, 2990)))
+    expect(await ids({ limit: 60, offset: 10, where: { kind: 1 } })).toEqual(
+      idsOf(ofKind.slice(10, 70)),
+    )
+    expect(await ids({ limit: 20, where: { not: { [by]: { gte: 20 } } } })).toEqual(
+      idsOf(all.filter((row) => !((row[by] ?? -1) >= 20)).slice(0, 20)),
+    )
+    expect(
+      await ids({ limit: 20, where: { [by]: { ne: 31 }, or: [{ [by]: null }, { kind: 2 }] } }),
+    ).toEqual(
+      idsOf(
+        all.filter((row) => row[by] !== 31 && (row[by] === null || row.kind === 2)).slice(0, 20),
+      ),
+    )
+    expect(await ids({ limit: 5, where: { [by]: { in: [null, 8, 31] } } })).toEqual(
+      idsOf(all.filter((row) => row[by] === null || [8, 31].includes(row[by])).slice(0, 5)),
+    )
+    expect(await ids({ limit: 5, where: { [by]: null, not: { [by]: null } } })).toEqual([])
+    const none = all.findIndex((row) => row[by] === null)
+    for (const place of [0, none - 3, none, all.length - 2]) {
+      const last = all[Math.max(0, place)]
+      if (last === undefined) continue
+      const row = await parcels.find(last.id)
+      const after = parcels.cursorOf(row ?? new Parcel(), orderBy)
+      const start = Math.max(0, place) + 1
+      expect(await ids({ after, limit: 7 })).toEqual(idsOf(all.slice(start, start + 7)))
+      expect(await ids({ after, limit: 7, where: { kind: 1 } })).toEqual(
+        idsOf(all.slice(start).filter(({ kind }) => kind === 1)).slice(0, 7),
+      )
+    }
+  })
+
+  it('of GraphQL are the same', async () => {
+    for (const [by, direction, nulls] of orders.filter(([, , nulls]) => nulls === 'last')) {
+      const all = sorted(by, direction, nulls)
+      let after = ''
+      for (let place = 1460; place < 1500; place += 20) {
+        if (after === '') {
+          const parcels = database.records(Parcel)
+          const last = await parcels.find(all[place - 1]?.id ?? 0)
+          const cursor = parcels.cursorOf(last ?? new Parcel(), { [by]: direction })
+          after = `, after: "${cursor}"`
+        }
+        const query = `{
+          parcels(orderBy: [{ ${by}: ${direction} }], limit: 20, offset: ${place}) { id }
+          parcelsPage(orderBy: [{ ${by}: ${direction} }], first: 20${after}) {
+            edges { node { id } } pageInfo { endCursor hasNextPage }
+          }
+        }`
+        const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+        const { data } = answer.json() as { data: Answer }
+        const ids = all.slice(place, place + 20).map(({ id }) => id)
+        expect(data.parcels.map(({ id }) => Number(id))).toEqual(ids)
+        expect(data.parcelsPage.edges.map(({ node }) => Number(node.id))).toEqual(ids)
+        after = `, after: "${data.parcelsPage.pageInfo.endCursor}"`
+      }
+    }
+  })
+
+  it.each([
+    ['price', 'asc'],
+    ['price', 'desc'],
+    ['weight', 'desc'],
+  ] as const)('go by the index: %s %s', async (by, direction) => {
+    const { context } = database
+    const table = database.records(Parcel).table
+    const order = readOrder(table, { [by]: direction }, false)
+    const selection = { condition: undefined, key: '', count: 0, withDeleted: false }
+    const { statement } = context.plansOf(table).list(selection, order, true, false)
+    const isLite = name === 'SQLite'
+    const explain = isLite ? 'explain query plan ' : 'explain '
+    const sql = isLite ? statement.sql : statement.sql.replace(/\$\d+/g, '5')
+    const values = isLite ? (statement.sql.match(/\?/g) ?? []).map(() => 5) : []
+    const answer = await context.engine.query({ sql: explain + sql, writes: false }, values)
+    const plan = answer.rows.flat().join('\n')
+    expect(plan).toMatch(new RegExp(`index.*parcel_${by}_(desc_)?index`, 'i'))
+  })
+})
+
+interface Answer {
+  parcels: { id: string }[]
+  parcelsPage: { edges: { node: { id: string } }[]; pageInfo: { endCursor: string } }
+}
