@@ -158,6 +158,22 @@ describe('reads of clients on PostgreSQL', () => {
     await Promise.all([app.close(), database.close(), own.close()])
   })
 
+  it('wait for a lock as long as the address says, by default 10 seconds', async () => {
+    const show = async (of: Database): Promise<unknown> =>
+      (await of.kysely.executeQuery<object>(sql('show lock_timeout'))).rows
+    expect(await show(observer)).toEqual([{ lock_timeout: '10s' }])
+    const hasty = await connect(`${url}?lock_timeout=50`, { records: [Item, Thing] })
+    const items = hasty.records(Item)
+    await locked(async () => {
+      await expect(items.count()).rejects.toMatchObject({ status: 503 })
+      await expect(items.create({ name: 'Rug' })).rejects.toMatchObject({ status: 503 })
+      const writing = hasty.transaction((tx) => tx.records(Item).create({ name: 'Rug' }))
+      await expect(writing).rejects.toMatchObject({ status: 503 })
+    })
+    expect(await items.count({ name: 'Rug' })).toBe(0)
+    await hasty.close()
+  })
+
   it('cancel nothing of what runs next', async () => {
     const app = await start(1500)
     await locked(async () => {

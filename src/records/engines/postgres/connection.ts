@@ -21,6 +21,8 @@ export interface PostgresOptions {
   readonly schemaTimeout?: number
   /** Milliseconds after which the server ends a statement, unless the address says otherwise; 0 is never. Default 30,000. */
   readonly statementTimeout?: number | undefined
+  /** Milliseconds that a statement waits for a lock, unless the address says otherwise; 0 is without end. Default 10,000. */
+  readonly lockTimeout?: number
   /** Gets what happens to connections that nobody uses at the moment. */
   readonly log: Log
 }
@@ -88,7 +90,8 @@ export interface Result {
 }
 
 export function createPool(driver: Driver, options: PostgresOptions, names: StatementNames): Pool {
-  const { url, connections = 10, connectTimeout = 5000, statementTimeout = 30_000, log } = options
+  const { url, connections = 10, connectTimeout = 5000, log } = options
+  const { statementTimeout = 30_000, lockTimeout = 10_000 } = options
   const pool = new driver.Pool({
     connectionString: url,
     max: connections,
@@ -97,6 +100,7 @@ export function createPool(driver: Driver, options: PostgresOptions, names: Stat
     keepAlive: true,
     application_name: 'filigree',
     ...(statementTimeout > 0 ? { statement_timeout: statementTimeout } : {}),
+    ...(lockTimeout > 0 ? { lock_timeout: lockTimeout } : {}),
     // JSON stays text, the record's own code reads it; the rest is pg's: bigint as text, bytea as Buffer.
     types: {
       getTypeParser: (oid: number, format?: string) =>

@@ -67,9 +67,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
   } catch (cause) {
     await pool.end()
     // A pooler that takes no time-out among a connection's parameters has time-outs of its own.
-    const isRefused = /unsupported startup parameter.*statement_timeout/.test(String(cause))
-    if (isRefused && options.statementTimeout !== 0) {
-      return openPostgres({ ...options, statementTimeout: 0 })
+    const isRefused = /unsupported startup parameter.*(statement|lock)_timeout/.test(String(cause))
+    if (isRefused && options.lockTimeout !== 0) {
+      return openPostgres({ ...options, statementTimeout: 0, lockTimeout: 0 })
     }
     throw toBootFault(options.url, cause)
   }
