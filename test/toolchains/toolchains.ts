@@ -1,10 +1,10 @@
-/** Seven ways from TypeScript to something that runs: each compiles the framework and the application beside this file. */
+/** Nine ways from TypeScript to something that runs: each compiles the framework and the application beside this file. */
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { transform as transformBySwc } from '@swc/core'
-import { transform as transformByEsbuild } from 'esbuild'
+import { build as bundleByEsbuild, transform as transformByEsbuild } from 'esbuild'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
@@ -42,6 +42,8 @@ export const toolchains: readonly Toolchain[] = [
     (output) => compileEach(output, toStandardEsbuild),
     false,
   ),
+  toToolchain('esbuild, one file', (output) => bundle(output, false), false),
+  toToolchain('esbuild, one minified file', (output) => bundle(output, true), false),
   {
     name: 'tsx',
     emitsTypes: false,
@@ -90,6 +92,37 @@ async function compileEach(output: string, transform: Transform): Promise<void> 
 async function sources(folder: string): Promise<string[]> {
   const names = await readdir(join(root, folder), { recursive: true })
   return names.filter((name) => name.endsWith('.ts')).map((name) => join(folder, name))
+}
+
+/**
+ * The application and the framework in one file. Arguments are renamed, which is why routes say `args`; names of classes,
+ * which are those of schemas and of GraphQL's types, are kept by `keepNames`.
+ */
+async function bundle(output: string, minify: boolean): Promise<void> {
+  const folder = join(root, 'test/toolchains/app')
+  await bundleByEsbuild({
+    entryPoints: [join(folder, 'main.ts'), join(folder, 'faulty.ts')],
+    outdir: join(output, 'test/toolchains/app'),
+    bundle: true,
+    minify,
+    keepNames: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    tsconfigRaw: {
+      compilerOptions: {
+        experimentalDecorators: true,
+        verbatimModuleSyntax: true,
+        paths: { filigree: [join(root, 'src/index.ts')] },
+      },
+    },
+    // Packages of CommonJS that are in the file ask for Node's own modules.
+    banner: {
+      js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
+    },
+    external: ['better-sqlite3', 'pg', '@electric-sql/pglite'],
+    logLevel: 'error',
+  })
 }
 
 const toSwc: Transform = (code) =>
