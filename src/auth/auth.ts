@@ -59,7 +59,15 @@ export class Auth {
     this.#settings = settings
     this.#now = settings.now ?? Date.now
     this.#revocations = settings.revocations ?? createMemoryRevocations(this.#now)
-    this.#watched = new WatchedTokens({ revocations: this.#revocations, log, now: this.#now })
+    this.#watched = new WatchedTokens({
+      revocations: this.#revocations,
+      log,
+      now: this.#now,
+      // What is known here now need not be believed to its end: who connects again is refused.
+      found: (names) => {
+        this.#forget(({ name }) => names.has(name))
+      },
+    })
     this.#renewal = createRenewal({
       rotate,
       renew,

@@ -11,6 +11,8 @@ export interface WatchedTokensOptions {
   readonly log: Log
   /** Milliseconds since 1970. */
   readonly now: () => number
+  /** Told which of those that are watched were found to be called back, elsewhere or before; calls `endRevoked`. */
+  readonly found: (names: ReadonlySet<string>) => void
 }
 
 export class WatchedTokens {
@@ -42,7 +44,7 @@ export class WatchedTokens {
     }
   }
 
-  /** Ends those that are revoked in this process, as soon as they are. */
+  /** Ends those that are revoked, in this process as soon as they are. */
   endRevoked(isRevoked: (trace: TokenTrace) => boolean): void {
     for (const trace of this.#watched.keys()) if (isRevoked(trace)) this.#end(trace)
   }
@@ -60,10 +62,11 @@ export class WatchedTokens {
   }
 
   async #look(traces: readonly TokenTrace[]): Promise<void> {
-    const { revocations, now, log } = this.#options
+    const { revocations, now, log, found } = this.#options
     this.#looking = true
     try {
-      for (const trace of await revocations.among(traces, now())) this.#end(trace)
+      const revoked = await revocations.among(traces, now())
+      if (revoked.size > 0) found(new Set([...revoked].map(({ name }) => name)))
       this.#failing = false
     } catch (error) {
       // Nothing can be revoked in a database that does not answer; what was revoked meanwhile is found when it does.
