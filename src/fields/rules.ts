@@ -52,6 +52,13 @@ export interface FieldRules {
   index?: boolean | string
   /** A record's table: the column's name. Default: the field's name in snake_case. */
   column?: string
+  /**
+   * A record's table: `min`, `max`, `oneOf`, `maxLength` and `default` are constraints of the database too. False leaves
+   * them out. Default true.
+   */
+  check?: boolean
+  /** A record's table: the field's name before, from which a migration renames its column. */
+  was?: string
   /** Set by the relations of records, never by hand: the value is another record, loaded on demand. */
   relation?: boolean
 }
@@ -84,6 +91,8 @@ export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
   unique: 'true, false or a name',
   index: 'true, false or a name',
   column: 'a name',
+  check: 'true or false',
+  was: 'a name',
   relation: 'true or false',
 }
 

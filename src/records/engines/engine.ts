@@ -13,10 +13,10 @@ import type { Later } from '../../core/later.js'
 import type { Code } from '../../fields/kinds/kind.js'
 import type { Log } from '../../core/log.js'
 import type { Column } from '../model/table.js'
-import type { ActualTable, Catalogue } from '../schema/catalogue.js'
-import type { TableSchema } from '../schema/schema.js'
+import type { Catalogue } from '../schema/catalogue.js'
 import type { Sql } from '../statements/builder.js'
 import type { JsonSql } from './json-sql.js'
+import type { Replay, TableChanges } from './table-changes.js'
 
 /** SQL with placeholders. Keep the object: engines remember by it what they have prepared. */
 export interface Statement {
@@ -199,9 +199,11 @@ export interface Dialect {
   json(sql: Sql): JsonSql
   /** What an answer has in it where a number was infinite; `undefined` where the statement fails then. */
   readonly infinity: string | undefined
-  /** SQL of true and false. */
-  readonly booleans: readonly [no: string, yes: string]
   readonly changes: TableChanges
+  /** SQL of this moment as a column's default, by storage class. */
+  readonly now: Readonly<Partial<Record<Column['storage'], string>>>
+  /** SQL over the column `{c}` that counts its characters (code points), or its bytes. */
+  lengthOf(column: Pick<Column, 'storage'>): string
   /** Where its migrations lead is found out by running them; `undefined`: it is kept in a file beside them. */
   readonly replay: Replay | undefined
   /** The column's type in `CREATE TABLE`, collation included. */
@@ -241,26 +243,6 @@ export interface Dialect {
   readonly listTest: readonly [before: string, after: string]
   /** SQL around a subquery of one JSON value that keeps it JSON for what stands around. */
   readonly jsonOfSubquery: readonly [before: string, after: string]
-}
-
-/** How a table that is there is changed: in place, or by making it anew with all its rows. */
-export type TableChanges =
-  | {
-      readonly kind: 'in place'
-      changeType(table: string, column: string, type: string, bareType: string): string
-      changeNull(table: string, column: string, nullable: boolean): string
-    }
-  | {
-      readonly kind: 'anew'
-      /** Statements that keep every row, column by column of the same name. */
-      rebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[]
-    }
-
-export interface Replay {
-  /** The address of an empty database that is gone when it is closed. */
-  readonly url: string
-  /** SQL that makes the tables of a database as they are. */
-  dump(runner: Runner): Promise<string>
 }
 
 /** What went wrong, in words that hold for every database. */

@@ -10,7 +10,8 @@ import {
   recordMigration,
 } from './applied-migrations.js'
 import type { Database } from '../database.js'
-import { findDifferences, type Difference } from '../schema/difference.js'
+import type { Difference } from '../schema/difference-kinds.js'
+import { findDifferences } from '../schema/difference.js'
 import type { Dialect } from '../engines/engine.js'
 import { dialects } from '../engines/engine-for-url.js'
 import { readMigrations, writeMigrationFile } from './migration-files.js'

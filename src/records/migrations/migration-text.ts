@@ -1,6 +1,6 @@
 /** Writes differences as a migration's text, with what needs an eye on it said beside it. */
 import { quote } from '../schema/ddl.js'
-import type { Difference } from '../schema/difference.js'
+import type { Difference } from '../schema/difference-kinds.js'
 import { onceRebuilt } from '../schema/sync.js'
 
 /** Whether there is anything to do; what belongs to no record may stay. */
@@ -52,7 +52,7 @@ function isDone({ kind }: Difference): boolean {
 }
 
 function writeUp(difference: Difference): string {
-  const { message, remedy, rebuilds, sql } = difference
+  const { message, remedy, rebuilds, sql, later = [] } = difference
   const lines = [`-- ${message}`]
   if (!isDone(difference)) {
     if (sql.length === 0) return `${lines.join('\n')}\n`
@@ -62,7 +62,7 @@ function writeUp(difference: Difference): string {
   if (rebuilds === true) lines.push('-- The table is made anew and its rows are copied.')
   if (remedy === 'may fail') lines.push('-- REVIEW: rows that are there may not allow it.')
   if (remedy === 'by hand') lines.push('-- REVIEW: values may be changed or refused.')
-  return [...lines, ...sql.map((one) => `${one};`), ''].join('\n')
+  return [...lines, ...[...sql, ...later].map((one) => `${one};`), ''].join('\n')
 }
 
 function writeDown({ message, undo }: Difference): string {

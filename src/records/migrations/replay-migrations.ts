@@ -3,7 +3,8 @@ import { silentLog } from '../../core/log.js'
 import { openEngine } from '../engines/engine-for-url.js'
 import { migrationFault } from './applied-migrations.js'
 import type { Catalogue } from '../schema/catalogue.js'
-import { EngineFault, type Replay } from '../engines/engine.js'
+import { EngineFault } from '../engines/engine.js'
+import type { Replay } from '../engines/table-changes.js'
 import type { MigrationFile } from './migration-files.js'
 
 /** @throws {DeclarationError} `MIGRATION_FAILED`: one cannot be run from nothing */

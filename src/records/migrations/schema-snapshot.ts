@@ -14,6 +14,8 @@ interface SnapshotTable {
   readonly columns: readonly ActualColumn[]
   readonly indexes: readonly (ActualIndex & { readonly name: string })[]
   readonly foreignKeys: readonly ActualForeignKey[]
+  /** Names; in files of older versions there are none. */
+  readonly checks?: readonly string[]
 }
 
 /** What an engine's catalogue says once the tables are as they should be. */
@@ -26,14 +28,16 @@ export function toCatalogue(schemas: readonly TableSchema[]): Catalogue {
         columns: new Map(columns.map((column) => [column.name, toActual(column)])),
         indexes: new Map(indexes.map((index) => [index.name, index])),
         foreignKeys,
+        checks: new Set(columns.flatMap(({ check }) => check?.name ?? [])),
       },
     ]),
   )
 }
 
 function toActual(column: TableSchema['columns'][number]): ActualColumn {
-  const { name, nullable, increment } = column
-  return { name, type: toBareType(column), nullable, optional: nullable || increment }
+  const { name, nullable, increment, preset } = column
+  const optional = nullable || increment || preset !== undefined
+  return { name, type: toBareType(column), nullable, optional, preset }
 }
 
 /**
@@ -53,13 +57,14 @@ export async function readSnapshot(
   try {
     const tables = Object.entries(JSON.parse(text) as Snapshot)
     return new Map(
-      tables.map(([name, { columns, indexes, foreignKeys }]) => [
+      tables.map(([name, { columns, indexes, foreignKeys, checks }]) => [
         name,
         {
           name,
           columns: new Map(columns.map((column) => [column.name, column])),
           indexes: new Map(indexes.map((index) => [index.name, index])),
           foreignKeys,
+          checks: new Set(checks),
         },
       ]),
     )
@@ -81,7 +86,7 @@ export async function writeSnapshot(
 ): Promise<string> {
   const tables = [...catalogue.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   const snapshot: Snapshot = Object.fromEntries(
-    tables.map(({ name, columns, indexes, foreignKeys }) => [
+    tables.map(({ name, columns, indexes, foreignKeys, checks }) => [
       name,
       {
         columns: [...columns.values()],
@@ -91,6 +96,7 @@ export async function writeSnapshot(
           unique,
         })),
         foreignKeys: foreignKeys.map(({ column, table }) => ({ column, table })),
+        checks: [...(checks ?? [])],
       },
     ]),
   )

@@ -36,6 +36,22 @@ export function toFormName(
   return toShortName(`${table}_${words.join('_')}${form}${rows}_index`)
 }
 
+/** `product_price_check_0a1b2c3d`: by what it says, so that another rule is another check. */
+export function toCheckName(table: string, column: string, rule: string): string {
+  return `${toCheckStart(table, column)}${toHash(rule)}`
+}
+
+/** Whether a constraint is a check that was made of this field's rules, now or before. */
+export function isCheckOf(name: string, table: string, column: string): boolean {
+  const start = toCheckStart(table, column)
+  return name.startsWith(start) && /^[0-9a-f]{8}$/.test(name.slice(start.length))
+}
+
+function toCheckStart(table: string, column: string): string {
+  const start = `${table}_${column}`
+  return `${start.length <= 48 ? start : `${start.slice(0, 39)}_${toHash(start)}`}_check_`
+}
+
 function toShortName(name: string): string {
   if (name.length <= 63) return name
   return `${name.slice(0, 54)}_${toHash(name)}`

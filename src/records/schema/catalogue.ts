@@ -4,6 +4,8 @@ export interface ActualTable {
   readonly columns: ReadonlyMap<string, ActualColumn>
   readonly indexes: ReadonlyMap<string, ActualIndex>
   readonly foreignKeys: readonly ActualForeignKey[]
+  /** Names of its checks. */
+  readonly checks?: ReadonlySet<string>
 }
 
 export interface ActualColumn {
@@ -13,6 +15,8 @@ export interface ActualColumn {
   readonly nullable: boolean
   /** A row may be written without it: it is nullable, has a default, or is counted up. */
   readonly optional: boolean
+  /** SQL of its default; `true` where it has one that cannot be compared. */
+  readonly preset?: string | true | undefined
 }
 
 export interface ActualIndex {

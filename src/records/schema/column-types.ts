@@ -15,7 +15,9 @@ const alike: Readonly<Record<string, readonly string[]>> = {
 /** Whether the records can work with a column as it is. */
 export function sameType(column: ColumnSchema, known: ActualColumn): boolean {
   const wanted = toBareType(column)
-  return known.type === wanted || (alike[wanted]?.includes(known.type) ?? false)
+  // SQLite tells the length that somebody wrote, and does not heed it.
+  const type = known.type.replace(/ *\(.*\)$/, '')
+  return type === wanted || (alike[wanted]?.includes(type) ?? false)
 }
 
 /** As the catalogue writes them. */

@@ -1,6 +1,12 @@
 /** Writes the SQL that makes tables. Readable: migrations are made of it and people review them. */
 import type { Dialect } from '../engines/engine.js'
-import type { ColumnSchema, ForeignKeySchema, IndexSchema, TableSchema } from './schema.js'
+import type {
+  CheckSchema,
+  ColumnSchema,
+  ForeignKeySchema,
+  IndexSchema,
+  TableSchema,
+} from './schema.js'
 
 /**
  * ```sql
@@ -30,6 +36,10 @@ export function writeAddForeignKey(table: string, key: ForeignKeySchema): string
   return `alter table ${quote(table)} add ${writeForeignKey(key)}`
 }
 
+export function writeAddCheck(table: string, check: CheckSchema): string {
+  return `alter table ${quote(table)} add ${writeCheck(check)}`
+}
+
 export function writeCreateIndex(table: string, index: IndexSchema): string {
   const { name, columns, unique, whereNull, using } = index
   const parts = index.parts ?? columns.map(quote)
@@ -48,10 +58,11 @@ export function writeIndex(table: string, index: IndexSchema): string[] {
     : [`create extension if not exists ${extension}`, create]
 }
 
-/** Rows that are there get the column's `fill`; without one the column must be nullable or the table empty. */
+/** Rows that are there get the column's default or `fill`; without one the column must be nullable or the table empty. */
 export function writeAddColumn(table: string, column: ColumnSchema, dialect: Dialect): string {
-  const fill = column.fill !== undefined && !column.nullable ? ` default ${column.fill}` : ''
-  return `alter table ${quote(table)} add column ${writeColumn(column, dialect, false)}${fill}`
+  const { preset, fill, nullable } = column
+  const filled = preset === undefined && !nullable ? { ...column, preset: fill } : column
+  return `alter table ${quote(table)} add column ${writeColumn(filled, dialect, false)}`
 }
 
 export function quote(name: string): string {
@@ -62,7 +73,13 @@ function writeColumn(column: ColumnSchema, dialect: Dialect, isKey: boolean): st
   const name = quote(column.name)
   if (column.increment) return `${name} ${dialect.incrementType}`
   const key = isKey ? ' primary key' : ''
-  return `${name} ${column.type}${column.nullable ? '' : ' not null'}${key}`
+  const preset = column.preset === undefined ? '' : ` default ${column.preset}`
+  const check = column.check === undefined ? '' : ` ${writeCheck(column.check)}`
+  return `${name} ${column.type}${column.nullable ? '' : ' not null'}${preset}${key}${check}`
+}
+
+function writeCheck({ name, sql }: CheckSchema): string {
+  return `constraint ${quote(name)} check (${sql})`
 }
 
 function writeForeignKey({

@@ -2,40 +2,10 @@
 import type { ActualTable, Catalogue } from './catalogue.js'
 import { quote, writeAddColumn, writeAddForeignKey, writeIndex, writeCreateTable } from './ddl.js'
 import type { Dialect } from '../engines/engine.js'
+import { compareConstraints } from './constraint-differences.js'
+import type { Difference } from './difference-kinds.js'
 import { sameType, toBareType, wasMoment } from './column-types.js'
 import type { ColumnSchema, ForeignKeySchema, TableSchema } from './schema.js'
-
-export interface Difference {
-  readonly kind:
-    | 'missing table'
-    | 'missing column'
-    | 'missing index'
-    | 'missing foreign key'
-    | 'looser column'
-    | 'stricter column'
-    | 'other type'
-    /** No row can be written while it must be filled. */
-    | 'unfilled column'
-    | 'unknown column'
-  readonly table: string
-  /** A sentence: `product.price is missing (Product.price).` */
-  readonly message: string
-  /** The records cannot work with it; false for a column that they do not know and need not fill. */
-  readonly blocks: boolean
-  /** The records work with it as it is; it is brought up to date when the schema is changed. */
-  readonly upgrades?: boolean
-  /**
-   * `safe`: nothing is lost and it cannot fail. `may fail`: the rows that are there may not allow it; then nothing is changed.
-   * `by hand`: data would be changed or lost; sync leaves it alone and a migration is to be reviewed.
-   */
-  readonly remedy: 'safe' | 'may fail' | 'by hand'
-  /** Statements, in order. */
-  readonly sql: readonly string[]
-  /** Statements that take it back; `undefined` where the old state is not known any more. */
-  readonly undo?: readonly string[]
-  /** They make the table anew, with everything else that differs in it. */
-  readonly rebuilds?: boolean
-}
 
 export function findDifferences(
   wanted: readonly TableSchema[],
@@ -134,6 +104,7 @@ function compareColumn(
   if (known.nullable !== column.nullable && !schema.primaryKey.includes(column.name)) {
     differences.push(compareNull(schema, column, actual, dialect))
   }
+  differences.push(...compareConstraints(schema, column, actual, dialect))
   return differences
 }
 
@@ -185,9 +156,11 @@ function missingColumn(
 ): Difference {
   const fits = column.nullable || column.fill !== undefined
   const refers = schema.foreignKeys.some((key) => key.column === column.name)
-  // No column is added that is required without a default, and none that refers elsewhere with one, where tables are made anew.
+  // No column is added that is required without a default, that refers elsewhere with one, or whose default is no plain
+  // value, where tables are made anew.
   const { changes } = dialect
-  const rebuilds = changes.kind === 'anew' && (!fits || refers)
+  const rebuilds =
+    changes.kind === 'anew' && (!fits || refers || column.preset?.startsWith('(') === true)
   return {
     kind: 'missing column',
     table: schema.name,

@@ -3,6 +3,7 @@ import type { Dialect } from '../engines/engine.js'
 import { toIndexName } from '../model/column-names.js'
 import { toForeignIndex } from '../model/read-indexes.js'
 import type { Column, JoinTable, Relation, Table, TableIndex } from '../model/table.js'
+import { toCheckSchema, toPreset } from './constraint-schema.js'
 import { toIndexSchema } from './index-schema.js'
 import { toLiteral } from './literal.js'
 import { toConstraintName } from '../statements/write-faults.js'
@@ -25,8 +26,18 @@ export interface ColumnSchema {
   readonly increment: boolean
   /** SQL of a value for rows that are there before the column is; `undefined` where the record gives none. */
   readonly fill: string | undefined
+  /** SQL of what a row gets that another program writes without it. */
+  readonly preset?: string | undefined
+  readonly check?: CheckSchema | undefined
   /** Where it comes from, for messages: `Product.price`. */
   readonly origin: string
+}
+
+/** What the database itself holds the values of a column against. */
+export interface CheckSchema {
+  readonly name: string
+  /** `"price" >= 0` */
+  readonly sql: string
 }
 
 export interface ForeignKeySchema {
@@ -85,6 +96,8 @@ function toTableSchema(
       nullable: column.nullable,
       increment: column.generated === 'increment',
       fill: toFill(column, dialect, now),
+      preset: toPreset(column, dialect),
+      check: toCheckSchema(table.name, column, dialect),
       origin: `${table.type.name}.${column.property}`,
     })),
     primaryKey: [table.key.name],

@@ -1,6 +1,7 @@
 /** Brings the database to what the records want, as far as nothing can be lost by it. */
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
-import { findDifferences, type Difference } from './difference.js'
+import type { Difference } from './difference-kinds.js'
+import { findDifferences } from './difference.js'
 import { EngineFault, type Runner } from '../engines/engine.js'
 import { toSchema } from './schema.js'
 import type { RecordsContext } from '../statements/source.js'
@@ -67,7 +68,7 @@ function isSettled({ blocks, upgrades }: Difference): boolean {
 
 async function apply(difference: Difference, runner: Runner): Promise<void> {
   try {
-    for (const sql of difference.sql) await runner.script(sql)
+    for (const sql of [...difference.sql, ...(difference.later ?? [])]) await runner.script(sql)
   } catch (error) {
     if (!(error instanceof EngineFault) || !hindrances.has(error.kind)) throw error
     const refusal = new DeclarationError([toProblem(difference)])
@@ -94,5 +95,8 @@ const remedies: Readonly<Record<Difference['kind'], string>> = {
   'stricter column': `Rows that are there may hold null. ${migrate}`,
   'other type': migrate,
   'unknown column': migrate,
+  'missing check': `Rows that are there may break the rule: correct them, or leave the constraint out by { check: false }. ${migrate}`,
+  'other check': migrate,
+  'other default': migrate,
   'unfilled column': `No row can be written while it must be filled. ${migrate}`,
 }

@@ -1,5 +1,6 @@
 /** What a database refuses, told to a client: by the field's name, never by SQL. Source: decisions, Small print: records. */
 import { HttpError } from '../../errors/http-error.js'
+import { isCheckOf } from '../model/column-names.js'
 import { EngineFault } from '../engines/engine.js'
 import type { Column, Relation, Table } from '../model/table.js'
 
@@ -36,13 +37,25 @@ export function toClientError(
     case 'reference':
       return doing === 'delete' ? stillUsed(table, error, referrer) : noSuch(table, error, broken)
     case 'value':
-      return new HttpError(400, 'A value does not fit the record.', {
-        code: 'VALIDATION',
-        cause: error,
-      })
+      return unfit(table, error)
     default:
       return toUnavailable(error)
   }
+}
+
+/** What a rule would have told: another program changed the table, or two changes of one number met. */
+function unfit(table: Table, fault: EngineFault): HttpError {
+  const { columns, constraint = '' } = fault
+  const paths = table.columns
+    .filter(({ name }) => columns?.includes(name) ?? isCheckOf(constraint, table.name, name))
+    .filter(({ field }) => !field.hidden)
+    .map(({ property }) => property)
+  const errors = paths.map((path) => ({ path, code: 'check', message: `${path} is not allowed` }))
+  return new HttpError(400, errors[0]?.message ?? 'A value does not fit the record.', {
+    code: 'VALIDATION',
+    ...(errors.length > 0 && { errors }),
+    cause: fault,
+  })
 }
 
 /** 503 where the same may work later. */

@@ -17,6 +17,7 @@ export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> 
       type: String(type),
       nullable: notNull === false,
       optional: notNull === false || preset === true,
+      preset: preset === true || undefined,
     })
   }
   for (const [table, name, unique, columns] of await read(indexesSql)) {
@@ -26,6 +27,7 @@ export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> 
   for (const [table, column, target] of await read(foreignKeysSql)) {
     tableOf(tables, table).foreignKeys.push({ column: String(column), table: String(target) })
   }
+  for (const [table, name] of await read(checksSql)) tableOf(tables, table).checks.add(String(name))
   return tables
 }
 
@@ -34,13 +36,20 @@ interface Mutable {
   readonly columns: Map<string, ActualColumn>
   readonly indexes: Map<string, ActualIndex>
   readonly foreignKeys: ActualForeignKey[]
+  readonly checks: Set<string>
 }
 
 function tableOf(tables: Map<string, Mutable>, name: unknown): Mutable {
   const text = String(name)
   let table = tables.get(text)
   if (table === undefined) {
-    table = { name: text, columns: new Map(), indexes: new Map(), foreignKeys: [] }
+    table = {
+      name: text,
+      columns: new Map(),
+      indexes: new Map(),
+      foreignKeys: [],
+      checks: new Set(),
+    }
     tables.set(text, table)
   }
   return table
@@ -63,3 +72,6 @@ const foreignKeysSql = `select c.relname, a.attname, f.relname
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class f on f.oid = k.confrelid
   join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[1]
   where ${ours} and k.contype = 'f'`
+
+const checksSql = `select c.relname, k.conname from pg_constraint k join pg_class c on c.oid = k.conrelid
+  where ${ours} and k.contype = 'c'`

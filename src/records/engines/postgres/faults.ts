@@ -5,10 +5,13 @@ import { EngineFault, type FaultKind } from '../engine.js'
 export function toPostgresFault(error: unknown): unknown {
   if (error instanceof EngineFault) return error
   // By their looks, not by their class: errors of sockets may come from another realm.
-  const { code, message, constraint } = (error ?? {}) as Partial<Record<string, unknown>>
+  const { code, message, constraint, column } = (error ?? {}) as Partial<Record<string, unknown>>
   if (typeof message !== 'string') return error
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')) {
-    const details = typeof constraint === 'string' ? { constraint } : {}
+    const details = {
+      ...(typeof constraint === 'string' && { constraint }),
+      ...(code === '23502' && typeof column === 'string' && { columns: [column] }),
+    }
     return new EngineFault(kindOf(code), message, error, details)
   }
   return isLost(code, message) ? new EngineFault('unavailable', message, error) : error

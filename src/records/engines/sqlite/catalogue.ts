@@ -22,6 +22,7 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
     column: String(column),
     table: String(target),
   }))
+  const checks = group(await read(tablesSql), ([, sql]) => readChecks(String(sql)))
   return new Map(
     [...columns].map(([name, list]) => [
       name,
@@ -32,6 +33,7 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
           (indexes.get(name) ?? []).map((index): [string, ActualIndex] => [index.name, index]),
         ),
         foreignKeys: foreignKeys.get(name) ?? [],
+        checks: new Set(checks.get(name)?.flat()),
       },
     ]),
   )
@@ -39,6 +41,8 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
 
 const columnsSql = `select t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk
   from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table' and t.name not glob 'sqlite_*'`
+
+const tablesSql = `select name, sql from sqlite_schema where type = 'table'`
 
 const indexesSql = `select t.name, i.name, i."unique", group_concat(c.name)
   from sqlite_schema t join pragma_index_list(t.name) i join pragma_index_info(i.name) c
@@ -56,8 +60,19 @@ function toColumn(
     name: String(info.name),
     type: String(info.type).toLowerCase(),
     nullable,
+    preset: typeof info.preset === 'string' ? readPreset(info.preset) : undefined,
     optional: nullable || info.preset !== null || (isKey && info.type === 'integer'),
   }
+}
+
+/** An expression is told without the brackets that it was written in. */
+function readPreset(text: string): string {
+  return /^[\w]+ *\(/.test(text) ? `(${text})` : text
+}
+
+/** Their names stand nowhere else. */
+function readChecks(sql: string): string[] {
+  return [...sql.matchAll(/\bconstraint\s+"([^"]+)"\s+check\b/gi)].map(([, name = '']) => name)
 }
 
 function group<T>(rows: readonly Row[], read: (row: Row) => T): Map<string, T[]> {

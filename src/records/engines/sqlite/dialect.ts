@@ -26,8 +26,14 @@ export const sqliteDialect: Dialect = {
   },
   // Cheaper to look for in the answer than to ask of every value.
   infinity: 'e+999',
-  booleans: ['0', '1'],
   changes: { kind: 'anew', rebuild: writeRebuild },
+  now: {
+    moment: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
+    date: "(strftime('%Y-%m-%d', 'now'))",
+    time: "(strftime('%H:%M:%S', 'now'))",
+  },
+  // Of text its characters, of a blob its bytes.
+  lengthOf: () => 'length({c})',
   replay: { url: 'sqlite::memory:', dump: dumpTables },
   columnType: ({ storage, field: { entry } }) =>
     storage === 'decimal' && entry.digits ? decimalType(entry.digits) : columnTypes[storage],

@@ -13,7 +13,8 @@ export function toSqliteFault(error: unknown): unknown {
   if (result === undefined) return error
   // What `on delete restrict` refuses comes under the code of triggers.
   const kind = message === 'FOREIGN KEY constraint failed' ? 'reference' : kindOf(result)
-  return new EngineFault(kind, message, error, kind === 'unique' ? readUnique(message) : {})
+  const details = kind === 'unique' || kind === 'value' ? readDetails(message) : {}
+  return new EngineFault(kind, message, error, details)
 }
 
 /** Another connection has the lock: the statement has done nothing and may be tried again. */
@@ -106,10 +107,15 @@ const kinds: Readonly<Record<number, FaultKind>> = {
   14: 'unavailable',
 }
 
-/** `UNIQUE constraint failed: product.name, product.shop` or `… index 'product_name_key'`. */
-function readUnique(message: string): { columns?: string[]; constraint?: string } {
+/**
+ * `UNIQUE constraint failed: product.name, product.shop` or `… index 'product_name_key'`, `NOT NULL …: product.name`,
+ * `CHECK …: product_price_check_0a1b2c3d`.
+ */
+function readDetails(message: string): { columns?: string[]; constraint?: string } {
+  if (!/^(?:UNIQUE|CHECK|NOT NULL) constraint failed: /.test(message)) return {}
   const told = message.slice(message.indexOf(': ') + 2)
   const index = /^index '(.+)'$/.exec(told)?.[1]
   if (index !== undefined) return { constraint: index }
+  if (message.startsWith('CHECK')) return { constraint: told }
   return { columns: told.split(', ').map((name) => name.slice(name.indexOf('.') + 1)) }
 }

@@ -1,0 +1,140 @@
+/** Where checks and defaults of a table are not what its record says, and the SQL that changes it. */
+import type { ActualColumn, ActualTable } from './catalogue.js'
+import { isCheckOf } from '../model/column-names.js'
+import type { Dialect } from '../engines/engine.js'
+import { toBareType } from './column-types.js'
+import { quote, writeAddCheck } from './ddl.js'
+import type { CheckSchema, ColumnSchema, TableSchema } from './schema.js'
+
+/** A `Difference` (see difference.ts). */
+export interface ConstraintDifference {
+  readonly kind: 'missing check' | 'other check' | 'other default'
+  readonly table: string
+  readonly message: string
+  readonly blocks: boolean
+  readonly upgrades?: boolean
+  readonly remedy: 'safe' | 'may fail'
+  readonly sql: readonly string[]
+  readonly undo?: readonly string[]
+  readonly rebuilds?: boolean
+  readonly later?: readonly string[]
+}
+
+/** Checks are known by their names, in which there is a hash of what they say. */
+export function compareConstraints(
+  schema: TableSchema,
+  column: ColumnSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): ConstraintDifference[] {
+  const known = actual.columns.get(column.name)
+  const stale = [...(actual.checks ?? [])].filter(
+    (name) => name !== column.check?.name && isCheckOf(name, schema.name, column.name),
+  )
+  const differences = stale.map((name) => otherCheck(schema, column, name, actual, dialect))
+  const { check } = column
+  if (check !== undefined && !(actual.checks?.has(check.name) ?? false))
+    differences.push(missingCheck(schema, column, check, actual, dialect))
+  if (known !== undefined && hasOtherDefault(column, known))
+    differences.push(otherDefault(schema, column, known, actual, dialect))
+  return differences
+}
+
+function missingCheck(
+  schema: TableSchema,
+  column: ColumnSchema,
+  check: CheckSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): ConstraintDifference {
+  const alter = `alter table ${quote(schema.name)}`
+  return {
+    kind: 'missing check',
+    table: schema.name,
+    message: `${schema.name}.${column.name} is not checked by the database (${column.origin}).`,
+    // The rules hold for whoever writes by a repository.
+    blocks: false,
+    remedy: 'may fail',
+    ...change(schema, actual, dialect, {
+      // Rows that are there are looked at afterwards, while others read and write.
+      sql: [`${writeAddCheck(schema.name, check)} not valid`],
+      later: [`${alter} validate constraint ${quote(check.name)}`],
+      undo: [`${alter} drop constraint ${quote(check.name)}`],
+    }),
+  }
+}
+
+/** Of our making, by a rule that the field had before: it may refuse what the field takes now. */
+function otherCheck(
+  schema: TableSchema,
+  column: ColumnSchema,
+  name: string,
+  actual: ActualTable,
+  dialect: Dialect,
+): ConstraintDifference {
+  return {
+    kind: 'other check',
+    table: schema.name,
+    message: `${schema.name}.${column.name} is checked by a rule that it no longer has (${column.origin}).`,
+    blocks: true,
+    remedy: 'safe',
+    ...change(schema, actual, dialect, {
+      sql: [`alter table ${quote(schema.name)} drop constraint ${quote(name)}`],
+    }),
+  }
+}
+
+/** What a default that somebody else gave a column says cannot be compared. */
+function hasOtherDefault({ preset }: ColumnSchema, known: ActualColumn): boolean {
+  if (preset === undefined) return false
+  return known.preset === undefined || (known.preset !== true && known.preset !== preset)
+}
+
+function otherDefault(
+  schema: TableSchema,
+  { name, preset = '', origin }: ColumnSchema,
+  known: ActualColumn,
+  actual: ActualTable,
+  dialect: Dialect,
+): ConstraintDifference {
+  const alter = `alter table ${quote(schema.name)} alter column ${quote(name)}`
+  const before = typeof known.preset === 'string' ? `set default ${known.preset}` : 'drop default'
+  return {
+    kind: 'other default',
+    table: schema.name,
+    message: `${schema.name}.${name} has not the default ${preset} (${origin}).`,
+    blocks: false,
+    remedy: 'safe',
+    ...change(schema, actual, dialect, {
+      sql: [`${alter} set default ${preset}`],
+      undo: [`${alter} ${before}`],
+    }),
+  }
+}
+
+interface InPlace {
+  readonly sql: readonly string[]
+  readonly later?: readonly string[]
+  readonly undo?: readonly string[]
+}
+
+/** A table is made anew unasked only where it is of our making throughout: of others' tables something could be lost. */
+function change(
+  schema: TableSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+  inPlace: InPlace,
+): InPlace & { readonly rebuilds?: boolean; readonly upgrades: boolean } {
+  const { changes } = dialect
+  if (changes.kind === 'in place') return { ...inPlace, upgrades: true }
+  const sql = changes.rebuild(schema, actual, dialect)
+  return { sql, rebuilds: true, upgrades: isOurs(schema, actual) }
+}
+
+function isOurs({ columns }: TableSchema, actual: ActualTable): boolean {
+  const byName = new Map(columns.map((column) => [column.name, column]))
+  return [...actual.columns.values()].every(({ name, type }) => {
+    const column = byName.get(name)
+    return column !== undefined && toBareType(column) === type
+  })
+}
