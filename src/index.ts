@@ -17,6 +17,7 @@ export { Controller, type ControllerOptions } from './routing/controller.js'
 export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/verbs.js'
 
 export type { RouteInfo, RouteNotes } from './routing/route-info.js'
+export { entityTag, isKnownTag } from './http/entity-tags.js'
 export type { Answer, AnswerHeaders } from './http/answer.js'
 export { requestValue, type RequestValue } from './http/request-value.js'
 export type { Claims, HttpRequest, RequestAuth, Session, UploadedFiles } from './http/request.js'

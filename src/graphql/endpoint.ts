@@ -3,11 +3,11 @@
  * straight away, the rest is negotiated by graphql-http. Source: GraphQL over HTTP; decisions, GraphQL, "Status" and
  * "Who may call".
  */
-import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { GraphQLError } from 'graphql'
 import type { Handler, Response as HandlerResponse } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
+import { entityTag, isKnownTag } from '../http/entity-tags.js'
 import { events } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -281,8 +281,8 @@ function cacheableReply(text: string, status: number, type: string, cacheable: C
     answer.headers.push('Cache-Control', isPrivate ? 'private, no-store' : 'no-store')
     return answer
   }
-  const etag = `"${createHash('sha256').update(text).digest('base64url')}"`
-  const isKnown = exchange.request.incoming.headers['if-none-match']?.includes(etag) === true
+  const etag = entityTag(text)
+  const isKnown = isKnownTag(exchange.request.incoming.headers['if-none-match'], etag)
   const answer: Reply = isKnown ? reply(null, 304) : reply(text, status)
   if (!isKnown) answer.mediaType = type
   // What a cache may keep depends on both; an answer to POST is not kept anyway.

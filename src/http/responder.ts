@@ -10,7 +10,8 @@ import { discard, toSource } from './discard.js'
 import { endWith } from './end-with.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
-import { addMissing } from './header-list.js'
+import { entityTag, isKnownTag } from './entity-tags.js'
+import { addMissing, hasHeader } from './header-list.js'
 import { pushPrivacy, setPrivacy } from './private-answers.js'
 import {
   isBodyless,
@@ -73,13 +74,13 @@ class NodeResponder implements Responder {
   send(request: ServerRequest, result: unknown, rule: ResultRule): void {
     try {
       if (request.outgoing.headersSent || request.outgoing.destroyed) this.discard(result)
-      else if (isPlainData(result) && !isBodyless(rule.status)) {
+      else if (isPlainData(result) && !isBodyless(rule.status) && rule.etag !== true) {
         this.#sendJson(request, result, rule.status)
       } else if (isAnswer(result)) this.#sendAnswer(request, result)
       else {
         const content = toContent(request, result, rule)
         if (isThenable(content)) this.#sendLater(request, content)
-        else this.#sendContent(request, content)
+        else this.#sendContent(request, rule.etag === true ? withTag(request, content) : content)
       }
     } catch (error) {
       this.fail(request, error)
@@ -98,7 +99,9 @@ class NodeResponder implements Responder {
     try {
       if (isAnswer(result)) return result
       const content = toContent(request, result, rule)
-      if (!isThenable(content)) return this.#toAnswer(request, content)
+      if (!isThenable(content)) {
+        return this.#toAnswer(request, rule.etag === true ? withTag(request, content) : content)
+      }
       return content.then(
         (there) => this.#toAnswer(request, there),
         (error: unknown) => this.prepareFailure(request, error),
@@ -218,6 +221,18 @@ class NodeResponder implements Responder {
       })
     }
   }
+}
+
+/** JSON with its ETag, or 304. A reply with an ETag of its own says itself what it is. */
+function withTag({ method, incoming }: ServerRequest, content: Content): Content {
+  const { status, own = [], type, body } = content
+  if (status !== 200 || type !== jsonType || typeof body !== 'string') return content
+  if ((method !== 'GET' && method !== 'HEAD') || hasHeader(own, 'ETag')) return content
+  const tag = entityTag(body)
+  const tagged = [...own, 'ETag', tag]
+  return isKnownTag(incoming.headers['if-none-match'], tag)
+    ? { status: 304, own: tagged, type: undefined, length: undefined, body: '' }
+    : { ...content, own: tagged }
 }
 
 interface StreamHead {

@@ -15,6 +15,8 @@ export interface ResultRule {
   readonly status: number
   /** The route declares what it returns: undefined or null is then 404 `{ error }` instead of 204. */
   readonly notFoundWhenEmpty: boolean
+  /** JSON answers of 200 have an ETag, unless they bring one; 304 for who has it. Default false. */
+  readonly etag?: boolean
 }
 
 /** What is sent. */

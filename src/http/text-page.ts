@@ -1,5 +1,5 @@
 /** A text that is made once and then known by its ETag: the parts of pages. Source: RFC 9110 §8.8.3 and §13.1.2. */
-import { createHash } from 'node:crypto'
+import { entityTag, isKnownTag } from './entity-tags.js'
 import { reply, type Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 
@@ -15,12 +15,12 @@ export function createTextPage(
 ): (request: ServerRequest) => Reply | Promise<Reply> {
   let page: { readonly text: string; readonly etag: string } | undefined
   const send = (request: ServerRequest, { text, etag }: NonNullable<typeof page>): Reply => {
-    const known = isKnown(request.incoming.headers['if-none-match'], etag)
+    const known = isKnownTag(request.incoming.headers['if-none-match'], etag)
     const answer = known ? reply(null, 304) : reply(text).type(type)
     return hardened(answer).header('ETag', etag)
   }
   const keep = (text: string): NonNullable<typeof page> => {
-    page = { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }
+    page = { text, etag: entityTag(text) }
     return page
   }
   return (request) => {
@@ -34,11 +34,4 @@ export function createTextPage(
 /** The headers that every part of a page has. */
 export function hardened<Body>(answer: Reply<Body>): Reply<Body> {
   return answer.header('Cache-Control', 'no-cache').header('Referrer-Policy', 'no-referrer')
-}
-
-/** RFC 9110 §13.1.2: the weak comparison. */
-function isKnown(condition: string | undefined, etag: string): boolean {
-  if (condition === undefined) return false
-  if (condition.trim() === '*') return true
-  return condition.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }

@@ -119,6 +119,7 @@ const optionNames: Readonly<Record<keyof RouteOptions, true>> = {
   timeout: true,
   transaction: true,
   unknownKeys: true,
+  etag: true,
   groups: true,
 }
 

@@ -22,6 +22,8 @@ export interface RouteOptions {
   limit?: number | string
   /** Milliseconds for the handler before 503. Default: the application's. */
   timeout?: number
+  /** JSON answers to GET have an ETag, and who has it already gets 304. Default false; true for `crud`. */
+  etag?: boolean
   /** The names of the handler's arguments in order, where minified code no longer tells them. */
   args?: readonly string[]
   /** The handler runs in a transaction of the database: what it throws takes everything back. Default false. */

@@ -67,6 +67,7 @@ export function serveRoute(
     rule: {
       status: route.options.status ?? 200,
       notFoundWhenEmpty: route.options.returns !== undefined,
+      ...(route.options.etag === true && route.method === 'GET' ? { etag: true } : {}),
     },
     timeout: route.options.timeout ?? context.times.handler,
   })

@@ -167,7 +167,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       operation: 'list',
       method: 'GET',
       path: '/',
-      options: { args: ['query', ...reads], returns: [type] },
+      options: { args: ['query', ...reads], returns: [type], etag: true },
       run: (query: TextValues, request: HttpRequest) => {
         const asked = readCrudQuery(table, query)
         checkCost(table, { ...asked, counts: asked.count === 'exact' }, database().sizes, most)
@@ -178,7 +178,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       operation: 'find',
       method: 'GET',
       path,
-      options: { args: ['id', ...reads], returns: type },
+      options: { args: ['id', ...reads], returns: type, etag: true },
       run: (id: Id, request: HttpRequest) => records(request).find(id),
     },
     {

@@ -1,0 +1,24 @@
+/** ETags and the conditions that name them. Source: RFC 9110 §8.8.3 and §13.1.2. */
+import { createHash } from 'node:crypto'
+
+/** A strong ETag: the same for the same bytes, another for others. */
+export function entityTag(content: string | Uint8Array): string {
+  return `"${createHash('sha256').update(content).digest('base64url').slice(0, 27)}"`
+}
+
+const list = /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:,[\t ]*)*|$))+$/
+
+/**
+ * Whether a client has what it asks for already, by the weak comparison.
+ *
+ * @param condition `If-None-Match`; one that is malformed is none
+ * @param tag weak or strong
+ */
+export function isKnownTag(condition: string | undefined, tag: string): boolean {
+  if (condition === undefined) return false
+  if (condition.trim() === '*') return true
+  if (condition.length > 8192 || !list.test(condition)) return false
+  const name = tag.replace(/^W\//, '')
+  const named: readonly string[] = condition.match(/"[^"]*"/g) ?? []
+  return named.includes(name)
+}

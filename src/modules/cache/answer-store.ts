@@ -1,0 +1,193 @@
+/**
+ * Kept answers, with the tables that they were read from. Which those are is heard of the statements that run while an
+ * answer is made; a change of one of them, told by the change feed from whichever process, throws the answer away, also
+ * where the row was not there before.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { ApplicationState, type Answer, type Database } from '../../index.js'
+
+interface Kept {
+  readonly answer: Answer
+  readonly tables: ReadonlySet<string>
+  readonly bytes: number
+  readonly until: number
+}
+
+/** What is heard of while an answer is made. */
+interface Reading {
+  readonly tables: Set<string>
+  /** A table that it reads has changed meanwhile. */
+  stale: boolean
+}
+
+type WatchedTable = Pick<ReturnType<Database['table']>, 'type' | 'name'>
+
+interface StatementMessage {
+  readonly database: object | undefined
+  readonly sql: string
+  readonly kind: string
+}
+
+const beginning = 'tracing:filigree:statement:start'
+const over = 'filigree:statement'
+
+/** Answers and bytes that are kept at most; of one answer, too. */
+const mostAnswers = 10_000
+const mostBytes = 32 * 1024 * 1024
+const mostOfOne = 1024 * 1024
+const mostTexts = 1000
+/** Milliseconds. */
+const longestTransaction = 60_000
+
+export class AnswerStore {
+  static readonly inject = [ApplicationState]
+  readonly #state: ApplicationState
+  /** In the order of their last use. */
+  readonly #kept = new Map<string, Kept>()
+  readonly #readings = new AsyncLocalStorage<Reading>()
+  readonly #open = new Set<Reading>()
+  /** The application's tables by name. */
+  #tables: ReadonlySet<string> = new Set()
+  readonly #ends: (() => void)[] = []
+  #bytes = 0
+  /** Tables that statements have written, perhaps in a transaction that nobody else sees yet, with the time of it. */
+  readonly #written = new Map<string, number>()
+  /** Names of tables in a statement: each text is read once. */
+  readonly #texts = new Map<string, readonly string[]>()
+
+  constructor(state: ApplicationState) {
+    this.#state = state
+  }
+
+  async onStart(): Promise<void> {
+    const { database } = this.#state
+    if (database === undefined) return
+    this.#tables = new Set([...database.tables].flatMap(namesOf))
+    this.#ends.push(
+      ...(await Promise.all([...database.tables].map((table) => this.#watch(database, table)))),
+    )
+    subscribe(beginning, this.#begins)
+    subscribe(over, this.#ended)
+  }
+
+  onStop(): void {
+    unsubscribe(beginning, this.#begins)
+    unsubscribe(over, this.#ended)
+    for (const end of this.#ends) end()
+    this.#kept.clear()
+    this.#bytes = 0
+  }
+
+  get(name: string): Answer | undefined {
+    const kept = this.#kept.get(name)
+    if (kept === undefined) return undefined
+    this.#kept.delete(name)
+    if (kept.until <= Date.now()) {
+      this.#bytes -= kept.bytes
+      return undefined
+    }
+    this.#kept.set(name, kept)
+    return kept.answer.withBody(kept.answer.body)
+  }
+
+  /** Makes an answer, and keeps it for some milliseconds where there is something to keep. */
+  async keep(
+    name: string,
+    life: number,
+    make: () => Promise<{ readonly answer: Answer; readonly kept: Answer | undefined }>,
+  ): Promise<Answer> {
+    const reading: Reading = { tables: new Set(), stale: false }
+    this.#open.add(reading)
+    try {
+      const { answer, kept } = await this.#readings.run(reading, make)
+      if (kept !== undefined && !reading.stale) this.#put(name, kept, reading.tables, life)
+      return answer
+    } finally {
+      this.#open.delete(reading)
+    }
+  }
+
+  #put(name: string, answer: Answer, tables: ReadonlySet<string>, life: number): void {
+    const content = answer.body as string | Uint8Array | null
+    const bytes = 512 + 2 * name.length + (content === null ? 0 : Buffer.byteLength(content))
+    if (bytes > mostOfOne) return
+    this.#drop(name)
+    this.#kept.set(name, { answer, tables, bytes, until: Date.now() + life })
+    this.#bytes += bytes
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= mostAnswers && this.#bytes <= mostBytes) return
+      this.#drop(oldest)
+    }
+  }
+
+  #drop(name: string): void {
+    const kept = this.#kept.get(name)
+    if (kept === undefined) return
+    this.#kept.delete(name)
+    this.#bytes -= kept.bytes
+  }
+
+  #changed(table: string): void {
+    for (const reading of this.#open) if (reading.tables.has(table)) reading.stale = true
+    for (const [name, { tables }] of this.#kept) if (tables.has(table)) this.#drop(name)
+  }
+
+  #watch(database: Database, { type, name }: WatchedTable) {
+    const table = name.toLowerCase()
+    return database.watch(type, {
+      columns: [],
+      tell: () => {
+        this.#changed(table)
+      },
+      end: () => undefined,
+    })
+  }
+
+  readonly #begins = (message: unknown): void => {
+    const { sql, kind, database } = message as StatementMessage
+    const reading = this.#readings.getStore()
+    if (reading === undefined || !this.#open.has(reading)) return
+    if (database !== this.#state.database) return
+    for (const table of this.#tablesIn(sql)) reading.tables.add(table)
+    // What writes is not kept: it would not be done the next time.
+    if (isWrite(kind)) reading.stale = true
+  }
+
+  /** Writes past the repositories, which the feed does not tell of, at least of this process. */
+  readonly #ended = (message: unknown): void => {
+    const { sql, kind, database } = message as StatementMessage
+    if (database !== this.#state.database) return
+    if (isWrite(kind)) {
+      for (const table of this.#tablesIn(sql)) {
+        this.#written.set(table, Date.now())
+        this.#changed(table)
+      }
+    } else if (kind === 'COMMIT') {
+      for (const [table, at] of this.#written) {
+        this.#changed(table)
+        if (at < Date.now() - longestTransaction) this.#written.delete(table)
+      }
+    }
+  }
+
+  #tablesIn(sql: string): readonly string[] {
+    const known = this.#texts.get(sql)
+    if (known !== undefined) return known
+    const words = new Set((sql.match(/[a-z_][\w$]*/gi) ?? []).map((word) => word.toLowerCase()))
+    const tables = [...words].filter((word) => this.#tables.has(word))
+    if (this.#texts.size >= mostTexts) this.#texts.clear()
+    this.#texts.set(sql, tables)
+    return tables
+  }
+}
+
+/** Its own, and those of its pairs. */
+function namesOf({ name, relations }: ReturnType<Database['table']>): string[] {
+  const pairs = [...relations.values()].flatMap(({ join }) => join?.name ?? [])
+  return [name, ...pairs].map((one) => one.toLowerCase())
+}
+
+function isWrite(kind: string): boolean {
+  return kind === 'INSERT' || kind === 'UPDATE' || kind === 'DELETE'
+}

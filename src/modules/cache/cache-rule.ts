@@ -1,0 +1,107 @@
+/** What `@CacheFor` is given: how long, and whose answers are the same. */
+import type { DecoratorProblem, HttpRequest, RouteInfo } from '../../index.js'
+
+/** What else than the path an answer depends on. */
+export type CacheBy = 'query' | 'user' | ((request: HttpRequest) => string | undefined)
+
+export interface CacheRule {
+  /** Default `['query']`. */
+  by?: readonly CacheBy[]
+}
+
+const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** @returns undefined for what is no time */
+export function readMilliseconds(time: unknown): number | undefined {
+  if (typeof time === 'number') return time > 0 && time < 1e9 ? time * 1000 : undefined
+  const [, count, unit] = /^(\d{1,7})([smhd])$/.exec(String(time)) ?? []
+  const read = Number(count) * (units[unit ?? ''] ?? 0)
+  return read > 0 ? read : undefined
+}
+
+/** Arguments that tell the same to everybody. */
+const impersonal: ReadonlySet<string> = new Set(['query'])
+/** By these a visitor may be known who has no token. */
+const byCookie: ReadonlySet<string> = new Set(['session', 'cookies', 'request'])
+
+/** What is wrong at the start. */
+export function findFaults(time: unknown, rule: unknown, route: RouteInfo): DecoratorProblem[] {
+  const { by = ['query'], ...unknown } = (rule ?? {}) as { by?: unknown }
+  const faults: DecoratorProblem[] = Object.keys(unknown).map((name) => ({
+    message: `unknown option "${name}"`,
+    remedy: "It takes by: ['query', 'user'].",
+  }))
+  if (readMilliseconds(time) === undefined) {
+    faults.push({ message: `its time is ${JSON.stringify(time)}`, remedy: "Write '60s' or '5m'." })
+  }
+  if (route.method !== 'GET') {
+    faults.push({ message: 'caches GET only', remedy: 'Move it to a GET route.' })
+  }
+  const known = Array.isArray(by) && by.every(isBy)
+  if (!known) {
+    faults.push({ message: 'by is no list', remedy: "Write by: ['query', 'user']." })
+    return faults
+  }
+  const caller = callerOf(route)
+  const isPersonal = by.some((one) => one === 'user' || typeof one === 'function')
+  if (caller !== undefined && !isPersonal) {
+    faults.push({
+      message: `its handler names ${caller}, and so may answer each caller otherwise`,
+      remedy: "Write by: ['user'], or take the argument out.",
+    })
+  }
+  return faults
+}
+
+function isBy(one: unknown): boolean {
+  return one === 'query' || one === 'user' || typeof one === 'function'
+}
+
+/** The first argument by which a handler may know who asks. */
+function callerOf({ arguments: names, path }: RouteInfo): string | undefined {
+  const inPath = new Set([...path.matchAll(/[<{]([\w$]+)/g)].map(([, name]) => name))
+  return names.find((name) => !impersonal.has(name) && !inPath.has(name))
+}
+
+/** @returns what makes the key of a request */
+export function keyOf(
+  { by = ['query'] }: CacheRule,
+  route: RouteInfo,
+): (request: HttpRequest) => string {
+  const names = route.arguments
+  const byQuery = by.includes('query') || names.includes('query') || names.includes('request')
+  const byUser = by.includes('user')
+  const bySent = names.some((name) => byCookie.has(name))
+  const own = by.filter((one) => typeof one === 'function')
+  return (request) => {
+    const parts: unknown[] = [request.path]
+    if (byQuery) parts.push(queryOf(request))
+    if (byUser) parts.push(userOf(request), bySent ? request.headers.cookie : null)
+    for (const ask of own) parts.push(ask(request))
+    return JSON.stringify([route.name, parts])
+  }
+}
+
+/** The same whatever the order of the names. */
+function queryOf({ url, path }: HttpRequest): string {
+  return url
+    .slice(path.length + 1)
+    .split('&')
+    .map((pair, index) => ({ name: pair.split('=', 1)[0] ?? '', pair, index }))
+    .sort((one, other) =>
+      one.name === other.name ? one.index - other.index : one.name < other.name ? -1 : 1,
+    )
+    .map(({ pair }) => pair)
+    .join('&')
+}
+
+/** Claims that say nothing of the user. */
+const ofToken: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'jti', 'auth_time'])
+
+function userOf({ auth, user }: HttpRequest): unknown {
+  if (auth?.by === 'key') return 'operator'
+  if (user === null) return null
+  return Object.entries(user)
+    .filter(([name]) => !ofToken.has(name))
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+}

@@ -1,0 +1,96 @@
+/**
+ * Answers that are kept: `@CacheFor('60s')`, and known again: `@ETag`. Source: decisions, "Second storey: production",
+ * Caching; RFC 9110 §8.8.3 and §13.1.2; RFC 9111 §3.
+ */
+import {
+  createDecorator,
+  entityTag,
+  isKnownTag,
+  type Answer,
+  type HttpRequest,
+  type RouteInfo,
+} from '../../index.js'
+import { AnswerStore } from './answer-store.js'
+import { findFaults, keyOf, readMilliseconds, type CacheRule } from './cache-rule.js'
+
+export type { CacheBy, CacheRule } from './cache-rule.js'
+
+/** Headers that belong to one answer, and not to the next. */
+const passing = ['FreshToken', 'X-Request-Id', 'Date', 'RateLimit', 'RateLimit-Policy']
+
+/**
+ * Keeps the answers of a GET route in memory, until their time is over or a record that they were made of changes, by
+ * whatever door and process.
+ *
+ * @param time `'60s'`, `'5m'`, or seconds
+ * @param rule whose answers are the same; the values of the path always count
+ */
+export const CacheFor = createDecorator(
+  'CacheFor',
+  (time: number | string, rule: CacheRule = {}) => ({
+    before: 'body' as const,
+    check: (route: RouteInfo) => findFaults(time, rule, route),
+    inject: [AnswerStore],
+    intercept: (route: RouteInfo, store: AnswerStore) => {
+      const life = readMilliseconds(time) ?? 0
+      const key = keyOf(rule, route)
+      return async (request, next) => {
+        const name = key(request)
+        const known = store.get(name)
+        if (known !== undefined) return conditional(request, known)
+        return await store.keep(name, life, async () => {
+          const answer = await next()
+          return { answer, kept: isKept(request, answer) ? copy(answer) : undefined }
+        })
+      }
+    },
+  }),
+)
+
+/** Gives JSON and text an ETag, by which who has it already gets 304. On a class for its GET routes. */
+export const ETag = createDecorator('ETag', () => ({
+  before: 'body' as const,
+  intercept: (route: RouteInfo) => async (request, next) => {
+    const answer = await next()
+    if (route.method !== 'GET' || answer.status !== 200) return answer
+    const { body, headers } = answer
+    if (headers.get('ETag') === undefined) {
+      if (typeof body !== 'string' && !(body instanceof Uint8Array)) return answer
+      headers.set('ETag', entityTag(body))
+    }
+    return conditional(request, answer)
+  },
+}))
+
+/** 304 for who has it. */
+function conditional(request: HttpRequest, answer: Answer): Answer {
+  const tag = answer.headers.get('ETag')
+  if (answer.status !== 200 || tag === undefined) return answer
+  if (!isKnownTag(request.headers['if-none-match'], tag)) return answer
+  const known = answer.withBody(null, 304)
+  known.headers.delete('Content-Type')
+  return known
+}
+
+/** Only what says the same to everybody who has the same key. */
+function isKept({ auth }: HttpRequest, { status, headers, body }: Answer): boolean {
+  if (status < 200 || status >= 300 || headers.get('Set-Cookie') !== undefined) return false
+  if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return false
+  // The gate writes it for everybody who brought a token; otherwise the handler does.
+  const rule = auth === undefined ? (headers.get('Cache-Control') ?? '') : ''
+  if (/\b(?:no-store|private)\b/i.test(rule)) return false
+  return wordsOf(headers.get('Vary')).every((name) => ['authorization', 'cookie'].includes(name))
+}
+
+function wordsOf(list: string | undefined): string[] {
+  return (list ?? '')
+    .split(',')
+    .map((word) => word.trim().toLowerCase())
+    .filter((word) => word !== '')
+}
+
+function copy(answer: Answer): Answer {
+  const copied = answer.withBody(answer.body)
+  for (const name of passing) copied.headers.delete(name)
+  return copied
+}

@@ -1,0 +1,244 @@
+/** Source: decisions, "Second storey: production", Caching. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Database,
+  Field,
+  Get,
+  isKnownTag,
+  Module,
+  Post,
+  Record,
+  reply,
+  Secured,
+  type Application,
+  type Claims,
+} from '../../src/index.js'
+import { CacheFor, ETag } from '../../src/modules/cache/cache.js'
+import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
+
+@Record
+class Lamp {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@Record
+class Shade {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+let calls = 0
+
+@Controller('/shop')
+class ShopController {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+  @Get('/lamps') @CacheFor('60s') async lamps() {
+    calls++
+    return await this.database.records(Lamp).list()
+  }
+  @Get('/lamps/<id:int>') @CacheFor('60s') async lamp(id: number) {
+    calls++
+    return await this.database.records(Lamp).find(id)
+  }
+  @Get('/echo') @CacheFor('60s') echo(query: Record<string, string>) {
+    calls++
+    return query
+  }
+  @Get('/cookie') @CacheFor('60s') cookie() {
+    calls++
+    return reply({ ok: true }).cookie('a', 'b')
+  }
+  @Get('/mine') @Secured @CacheFor(60, { by: ['user'] }) mine(user: Claims | null) {
+    calls++
+    return { sub: user?.sub }
+  }
+  @Get('/tagged') @ETag tagged() {
+    return { ok: true }
+  }
+  @Get('/both') @CacheFor('1m') @ETag both() {
+    calls++
+    return { ok: calls > 0 }
+  }
+}
+
+@Controller('/crud-lamps', { crud: Lamp })
+class LampController {}
+
+@Module({ controllers: [ShopController, LampController], records: [Lamp, Shade] })
+class AppModule {}
+
+let app: Application
+let other: Application | undefined
+beforeEach(() => {
+  calls = 0
+})
+afterEach(async () => {
+  await other?.close()
+  other = undefined
+  await app.close()
+})
+
+const start = async (database = 'sqlite::memory:') =>
+  await bootstrap(AppModule, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    database,
+    env: { APP_API_KEY: 'operator' },
+  })
+
+const get = (path: string, headers: { [name: string]: string } = {}) =>
+  fetch(app.url + path, { headers })
+const operator = { Authorization: 'Bearer operator' }
+
+describe('@CacheFor', () => {
+  it('answers without the handler until a record that it read changes, by any door', async () => {
+    app = await start()
+    const read = async () => await (await get('/shop/lamps')).text()
+    expect([await read(), await read(), calls]).toEqual(['[]', '[]', 1])
+    await fetch(`${app.url}/crud-lamps`, {
+      method: 'POST',
+      headers: { ...operator, 'Content-Type': 'application/json' },
+      body: '{"name":"A"}',
+    })
+    expect([await read(), await read(), calls]).toEqual([
+      '[{"id":1,"name":"A"}]',
+      '[{"id":1,"name":"A"}]',
+      2,
+    ])
+    await app.graphql.execute('mutation { updateLamp(id: 1, input: { name: "B" }) { id } }')
+    expect([await read(), calls]).toEqual(['[{"id":1,"name":"B"}]', 3])
+    await app.get(Database).records(Shade).create({ name: 'S' })
+    expect([await read(), calls]).toEqual(['[{"id":1,"name":"B"}]', 3])
+    await app.get(Database).kysely.updateTable('lamp').set({ name: 'C' }).execute()
+    expect([await read(), calls]).toEqual(['[{"id":1,"name":"C"}]', 4])
+  })
+
+  it('keeps successes alone, by path and query', async () => {
+    app = await start()
+    for (const path of ['/shop/lamps/1', '/shop/lamps/1'])
+      expect((await get(path)).status).toBe(204)
+    expect(calls).toBe(1)
+    await app.get(Database).records(Lamp).create({ name: 'New' })
+    expect((await get('/shop/lamps/1')).status).toBe(200)
+    calls = 0
+    await get('/shop/echo?a=1&b=2')
+    expect(await (await get('/shop/echo?b=2&a=1')).json()).toEqual({ a: '1', b: '2' })
+    await get('/shop/echo?a=2')
+    expect(calls).toBe(2)
+    calls = 0
+    const cookies = [await get('/shop/cookie'), await get('/shop/cookie')]
+    expect([calls, cookies[1]?.headers.get('set-cookie')]).toEqual([
+      2,
+      expect.stringMatching(/^a=b/),
+    ])
+  })
+
+  it('never gives one caller the answer of another, nor the id of another request', async () => {
+    app = await start()
+    const auth = app.get(Auth)
+    const as = async (sub: string, id: string) => ({
+      Authorization: `Bearer ${await auth.getToken({ sub })}`,
+      'X-Request-Id': id,
+    })
+    for (const [sub, id] of [
+      ['ann', 'r1'],
+      ['bob', 'r2'],
+      ['ann', 'r3'],
+    ] as const) {
+      const answer = await get('/shop/mine', await as(sub, id))
+      expect(await answer.json()).toEqual({ sub })
+      expect([null, id]).toContain(answer.headers.get('x-request-id'))
+      expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    }
+    expect(calls).toBe(2)
+    expect((await get('/shop/mine')).status).toBe(401)
+  })
+
+  it('stops the start where a handler may know its caller, and where nothing can be kept', async () => {
+    app = await start()
+    @Controller
+    class Faulty {
+      @Get('/a') @CacheFor('60s') a(user: Claims | null) {
+        return user
+      }
+      @Post('/b') @CacheFor('soon') b() {
+        return 1
+      }
+    }
+    @Module({ controllers: [Faulty] })
+    class FaultyModule {}
+    await expect(bootstrap(FaultyModule, { listen: false, logger: false })).rejects.toMatchObject({
+      problems: [
+        { message: expect.stringContaining('@CacheFor on Faulty.a: its handler names user') },
+        { message: '@CacheFor on Faulty.b: its time is "soon".' },
+        { message: '@CacheFor on Faulty.b: caches GET only.' },
+      ],
+    })
+  })
+
+  describe('with two processes on one PostgreSQL', () => {
+    let postgres: PostgresServer
+    beforeEach(async () => {
+      postgres = await startPostgres()
+    })
+    afterEach(() => postgres.stop())
+
+    it('hears of what the other writes', async () => {
+      app = await start(postgres.url)
+      other = await start(postgres.url)
+      const read = async () => await (await get('/shop/lamps')).text()
+      await read()
+      expect([await read(), calls]).toEqual(['[]', 1])
+      const told = new Promise<void>((resolve) => {
+        void app.get(Database).watch(Lamp, {
+          columns: [],
+          tell: () => {
+            resolve()
+          },
+          end: () => undefined,
+        })
+      })
+      await other.get(Database).records(Lamp).create({ name: 'Far' })
+      await told
+      expect(await read()).toBe('[{"id":1,"name":"Far"}]')
+    })
+  })
+})
+
+describe('ETags', () => {
+  it('are on answers of crud and of handlers that ask for it, and known again', async () => {
+    app = await start()
+    await app.get(Database).records(Lamp).create({ name: 'A' })
+    for (const path of ['/shop/tagged', '/crud-lamps', '/crud-lamps/1', '/shop/both']) {
+      const first = await get(path)
+      const tag = first.headers.get('etag') ?? ''
+      expect(tag).toMatch(/^"[\w-]+"$/)
+      for (const condition of [tag, `W/${tag}`, `"x", ${tag}`, '*']) {
+        const again = await get(path, { 'If-None-Match': condition })
+        expect([again.status, await again.text()]).toEqual([304, ''])
+        expect(again.headers.get('etag')).toBe(tag)
+      }
+      for (const condition of ['"other"', tag.slice(1), `${tag} ${tag}`, 'nonsense'])
+        expect((await get(path, { 'If-None-Match': condition })).status).toBe(200)
+    }
+    expect(calls).toBe(1)
+  })
+
+  it.each([
+    ['"a"', true],
+    ['W/"a" , "b"', true],
+    ['"b"', false],
+    ['"a', false],
+    ['a', false],
+    ['"a" "b"', false],
+    ['', false],
+  ])('%s is the condition: %s', (condition, known) => {
+    expect(isKnownTag(condition, '"a"')).toBe(known)
+  })
+})
