@@ -5,6 +5,7 @@ import { findDocProblems } from '../openapi/doc-problems.js'
 import { resolveDocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import { docsPages } from '../openapi/docs-pages.js'
 import { createDocument, type OpenApiDocument } from '../openapi/document.js'
+import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import { findNameCollisions } from '../openapi/name-collisions.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { pageRoute, type PageRoute } from '../serving/page-route.js'
@@ -26,17 +27,19 @@ export function findDocumentationProblems(
  * Writes the document when it is first asked for; with the documentation off under the default title.
  *
  * @param cookie tokens come by cookie too
+ * @param endpoints of GraphQL
  */
 export function documentReader(
   routes: readonly PlannedRoute[],
   { docs, basePath }: { readonly docs: ResolvedDocs | undefined; readonly basePath: string },
   cookie: boolean,
+  endpoints: readonly DocumentedEndpoint[],
 ): () => OpenApiDocument {
   let document: OpenApiDocument | undefined
   return () => {
     const options = docs ?? resolveDocsOptions(true, [])
     if (options === undefined) throw new TypeError('The documentation has no options.')
-    document ??= createDocument(routes, { ...options, basePath, cookie })
+    document ??= createDocument(routes, { ...options, basePath, cookie, endpoints })
     return document
   }
 }

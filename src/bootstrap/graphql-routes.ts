@@ -2,6 +2,7 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { GraphQL, type GraphQLHost } from '../graphql/graphql.js'
 import { graphqlPages, type GraphqlPage } from '../graphql/graphql-pages.js'
+import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import type { Limits } from '../http/limits.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Method } from '../routing/route-table.js'
@@ -45,6 +46,13 @@ export function planGraphql(
   const instances = [main, ...declared]
   refuseTwins(instances, problems)
   return { main, instances }
+}
+
+/** Where the instances are asked, for the document. */
+export function documentedEndpoints({ instances }: PlannedGraphql): DocumentedEndpoint[] {
+  return instances.flatMap((instance) =>
+    instance.routes.map(({ path, access }) => ({ path, read: instance.accessFor(access).read })),
+  )
 }
 
 /** Lets each instance find its faults. One without a route nobody could ask: a forgotten line more often than a wish. */

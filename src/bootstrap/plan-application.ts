@@ -18,7 +18,12 @@ import { forOwnRoutes, planApplicationUse } from './application-use.js'
 import { createContainer, type Container } from './container.js'
 import { documentReader, findDocumentationProblems } from './docs-routes.js'
 import { readEnvironment, type Environment } from './environment.js'
-import { planGraphql, prepareGraphql, type PlannedGraphql } from './graphql-routes.js'
+import {
+  documentedEndpoints,
+  planGraphql,
+  prepareGraphql,
+  type PlannedGraphql,
+} from './graphql-routes.js'
 import { createLog } from './logger.js'
 import { collectParts, type Parts } from './module.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
@@ -107,7 +112,7 @@ export async function planApplication(
     routes,
     pageStands: around.pages,
     folders,
-    document: documentReader(routes, settings, authOptions.cookie),
+    document: documentReader(routes, settings, authOptions.cookie, documentedEndpoints(graphql)),
     records: withGraphqlRecords(parts.records, graphql),
     graphql,
     needsDatabase:

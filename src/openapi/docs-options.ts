@@ -4,6 +4,7 @@ import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { DocumentOptions } from './document.js'
+import type { OpenApiVersion } from './graphql-paths.js'
 
 export interface DocsOptions {
   /** Where the page is; the document is below it. Default `/swagger`. */
@@ -20,6 +21,8 @@ export interface DocsOptions {
   servers?: readonly (string | { readonly url: string; readonly description?: string })[]
   /** Descriptions of tags by name; these tags come first. */
   tags?: Readonly<Record<string, string>>
+  /** The version of OpenAPI: `3.2` says what event streams hold (`itemSchema`); fewer tools read it yet. Default `3.1`. */
+  openapi?: '3.1' | '3.2'
 }
 
 export interface ResolvedDocs extends DocumentOptions {
@@ -36,6 +39,7 @@ const optionNames: Readonly<Record<keyof DocsOptions, true>> = {
   secured: true,
   servers: true,
   tags: true,
+  openapi: true,
 }
 
 /**
@@ -57,6 +61,7 @@ export function resolveDocsOptions(
     description: readOptional('description', given.description, problems),
     servers: readServers(given.servers ?? ['/'], problems),
     tags: readTags(given.tags, problems),
+    openapi: readVersion(given.openapi ?? '3.1', problems),
     access: readAccess(given.secured ?? false, problems),
   })
 }
@@ -66,6 +71,12 @@ function readPath(path: unknown, problems: Problem[]): string {
   if (wellFormed && !path.split('/').includes('..')) return path
   problems.push(invalid('path', path, "Give a path of letters and digits, such as '/swagger'."))
   return '/swagger'
+}
+
+function readVersion(version: unknown, problems: Problem[]): OpenApiVersion {
+  if (version === '3.1' || version === '3.2') return version
+  problems.push(invalid('openapi', version, "Write '3.1' or '3.2'."))
+  return '3.1'
 }
 
 function readText(name: string, value: unknown, problems: Problem[]): string {

@@ -20,6 +20,7 @@ import {
   freshToken,
   type ErrorResponse,
 } from './error-components.js'
+import { graphqlPath, type DocumentedEndpoint, type OpenApiVersion } from './graphql-paths.js'
 import { controllerLabel, operationIds } from './operation-ids.js'
 import { headerParameters, pathParameters, queryParameters } from './parameters.js'
 import { requestBody } from './request-body.js'
@@ -40,6 +41,10 @@ export interface DocumentOptions {
   readonly tags?: Readonly<Record<string, string>> | undefined
   /** Tokens come by cookie too. Default false. */
   readonly cookie?: boolean
+  /** Endpoints of GraphQL, behind the routes. Default: none. */
+  readonly endpoints?: readonly DocumentedEndpoint[]
+  /** The version of OpenAPI that it is written in. Default `3.1`. */
+  readonly openapi?: OpenApiVersion
 }
 
 /**
@@ -66,14 +71,17 @@ export function createDocument(
     const operation = (documented.documents ?? []).reduce((made, change) => change(made), described)
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
   }
-  const { title, version, description } = options
+  const { title, version, description, openapi = '3.1', endpoints = [] } = options
+  for (const [index, endpoint] of endpoints.entries()) {
+    paths[endpoint.path] ??= graphqlPath(endpoint, index + 1, openapi)
+  }
   return {
-    openapi: '3.1.1',
+    openapi: openapi === '3.2' ? '3.2.0' : '3.1.1',
     info: { title, version, ...(description === undefined ? {} : { description }) },
     servers: servers.map((server) => behind(basePath, server)),
     tags: collectTags(notes, options.tags ?? {}),
     paths,
-    components: toComponents(routes, schemas, paths, cookie),
+    components: toComponents(routes, schemas, { paths, cookie, endpoints }),
   }
 }
 
@@ -163,14 +171,20 @@ function collectTags(
   }))
 }
 
+interface Written {
+  readonly paths: Record<string, PathItemObject>
+  readonly cookie: boolean
+  readonly endpoints: readonly DocumentedEndpoint[]
+}
+
 /** Only what the document refers to. */
 function toComponents(
   routes: readonly DocumentedRoute[],
   schemas: Schemas,
-  paths: Record<string, PathItemObject>,
-  cookie: boolean,
+  { paths, cookie, endpoints }: Written,
 ): ComponentsObject {
-  const secured = routes.some((route) => !route.access.open || asksWho(route))
+  const secured =
+    endpoints.length > 0 || routes.some((route) => !route.access.open || asksWho(route))
   const text = JSON.stringify(paths)
   const used = (Object.keys(errorResponses) as ErrorResponse[]).filter((name) =>
     text.includes(`"#/components/responses/${name}"`),
@@ -178,7 +192,7 @@ function toComponents(
   const components: ComponentsObject = {
     schemas: {
       ...Object.fromEntries(schemas.components),
-      ...(routes.length === 0 ? {} : structuredClone(errorSchemas)),
+      ...(Object.keys(paths).length === 0 ? {} : structuredClone(errorSchemas)),
     },
   }
   if (used.length > 0) {

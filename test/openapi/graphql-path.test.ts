@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals'
+import { bootstrap, Field, GraphQL, Module, Record, type OpenApiDocument } from 'filigree'
+import type { BootstrapOptions } from '../../src/bootstrap/options.js'
+
+@Record
+class Lamp {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+const own = new GraphQL()
+own.schema.addQuery('hello', { type: 'String', resolve: () => 'hello' })
+own.registerRoute('/hello', { secured: 'admin' })
+
+@Module({ records: [Lamp], graphql: [own] })
+class LampModule {}
+
+async function documentOf(options: BootstrapOptions = {}): Promise<OpenApiDocument> {
+  const fixed = { listen: false, logger: false, database: 'sqlite::memory:' } as const
+  await using app = await bootstrap(LampModule, { ...fixed, ...options })
+  return app.openapi
+}
+
+describe('the endpoints of GraphQL in the document', () => {
+  it('stand at their paths, with what they take and give', async () => {
+    const document = await documentOf()
+    const { get, post } = document.paths?.['/graphql'] ?? {}
+    expect(post?.requestBody).toMatchObject({
+      content: { 'application/json': { schema: { properties: { query: { type: 'string' } } } } },
+    })
+    expect(get?.parameters?.map((parameter) => 'name' in parameter && parameter.name)).toContain(
+      'query',
+    )
+    expect(post?.security).toEqual([{}, { bearerAuth: [] }])
+    expect(document.paths?.['/hello']?.post?.security).toEqual([{ bearerAuth: ['admin'] }])
+    expect(document.components?.securitySchemes).toHaveProperty('bearerAuth')
+    const ids = Object.values(document.paths ?? {}).flatMap((path) =>
+      Object.values(path as object).map(({ operationId }) => operationId as string),
+    )
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('say in 3.2 what a stream holds', async () => {
+    const older = await documentOf()
+    const newer = await documentOf({ docs: { openapi: '3.2' } })
+    expect([older.openapi, newer.openapi]).toEqual(['3.1.1', '3.2.0'])
+    const streamOf = (document: OpenApiDocument): unknown => {
+      const answer: unknown = document.paths?.['/graphql']?.post?.responses?.[200]
+      return (answer as { content: { [type: string]: object } }).content['text/event-stream']
+    }
+    expect(streamOf(older)).toEqual({ schema: { type: 'string' } })
+    expect(streamOf(newer)).toMatchObject({ itemSchema: { properties: { data: {} } } })
+    await expect(documentOf({ docs: { openapi: '4' as '3.1' } })).rejects.toThrow('docs.openapi')
+  })
+
+  it('are not there where GraphQL is off', async () => {
+    const document = await documentOf({ graphql: false })
+    expect(document.paths).toEqual({})
+  })
+})
