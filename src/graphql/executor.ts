@@ -246,11 +246,14 @@ function toOutcome({ data, errors }: ExecutionResult): Outcome {
   return { data, text: undefined, errors, refused: undefined }
 }
 
-/** Whole, as graphql-js words them: the fault underneath names no variable. */
+/** Whole, as graphql-js words them: the fault underneath names no variable. What has a path was thrown by a field. */
 function withVariableCode(errors: readonly GraphQLError[]): GraphQLError[] {
   const { GraphQLError } = graphqlLibrary()
   const extensions = { code: graphqlCodes.variables }
-  return errors.map(({ message, nodes }) => new GraphQLError(message, { nodes, extensions }))
+  return errors.map((error) => {
+    const { message, nodes, path } = error
+    return path === undefined ? new GraphQLError(message, { nodes, extensions }) : error
+  })
 }
 
 function refuse(refused: Exclude<Admission, 'admitted'>, key: string): Outcome {

@@ -317,6 +317,10 @@ describe('a database that is gone', () => {
       })
       expect(answer.status).toBe(503)
       expect(answer.headers['retry-after']).toBe('1')
+      expect(answer.json()).toMatchObject({
+        error: text,
+        errors: [{ path: ['bookChanged'], extensions: { code: 'DATABASE_UNAVAILABLE' } }],
+      })
     } finally {
       await server.start()
     }
