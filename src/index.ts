@@ -66,6 +66,7 @@ export type { Repository } from './records/repository.js'
 export type { Where } from './records/filters/filter-types.js'
 export type { ListOptions } from './records/filters/list-options.js'
 export type { Change } from './records/changes/changes.js'
+export type { TransactionOptions } from './records/statements/transactions.js'
 export type { QueryBuilder } from './records/statements/builder.js'
 
 export { GraphQL, type GraphQLOptions, type GraphQLRouteOptions } from './graphql/graphql.js'

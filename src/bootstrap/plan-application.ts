@@ -119,7 +119,8 @@ export async function planApplication(
       container.needs(Database) ||
       controllers.some(({ controller }) => readController(controller)?.crud !== undefined) ||
       routes.some(
-        ({ route, stands }) => route.options.transaction === true || stands.some(asksForDatabase),
+        ({ route, stands }) =>
+          (route.options.transaction ?? false) !== false || stands.some(asksForDatabase),
       ),
     container,
   }

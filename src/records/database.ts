@@ -7,13 +7,7 @@ import { createBuilder, type Builder, type QueryBuilder } from './statements/bui
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
 import { type Later, attempt, promise } from '../core/later.js'
-import type {
-  ClientReading,
-  Engine,
-  PoolState,
-  Runner,
-  TransactionOptions,
-} from './engines/engine.js'
+import type { ClientReading, Engine, PoolState, Runner } from './engines/engine.js'
 import { defaultUrl, openEngine } from './engines/engine-for-url.js'
 import { ClientSource } from './statements/client-source.js'
 import { createContext } from './statements/create-context.js'
@@ -26,7 +20,7 @@ import type { Difference } from './schema/difference-kinds.js'
 import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
-import { Transactions, type Scope } from './statements/transactions.js'
+import { Transactions, type Scope, type TransactionOptions } from './statements/transactions.js'
 import { toUnavailable } from './statements/write-faults.js'
 
 /**
@@ -158,10 +152,11 @@ export class Database implements Source {
 
   /**
    * Runs work in a transaction: all of it is stored when the promise it answers is fulfilled, none when it is rejected.
-   * Inside another it is a part that can fail alone. Work that other transactions were in the way of runs again, up to
-   * three times: let it have no effects outside the database.
+   * Inside another it is a part that can fail alone. What is found and then updated is not lost to others: where another
+   * was in the way, what the work did is taken back and it runs again, so let it have no effects outside the database.
    *
    * @param work everything it does with this database belongs to the transaction, by `tx` or not
+   * @throws {HttpError} 409 `CONFLICT_RETRY` where others were in its way for too long
    */
   transaction<R>(work: (tx: Transaction) => Promise<R>, options?: TransactionOptions): Promise<R> {
     return this.#transactions
@@ -256,7 +251,7 @@ export class Database implements Source {
   }
 
   atomically<R>(work: (source: Source) => Promise<R>): Promise<R> {
-    return this.#transactions.run(work).catch(refuse)
+    return this.#transactions.together(work).catch(refuse)
   }
 }
 

@@ -10,9 +10,11 @@ import { insertMany, type InsertManyOptions } from './statements/insert-many.js'
 import { toKey } from './model/key.js'
 import { link } from './statements/link.js'
 import {
-  checkOptions,
+  checkCountOptions,
+  checkFindOptions,
+  checkListOptions,
   readCount,
-  type FindOptions,
+  type FindOneOptions,
   type Id,
   type ListOptions,
 } from './filters/list-options.js'
@@ -23,6 +25,7 @@ import type { TablePlans } from './statements/plans.js'
 import { RowCounts } from './statements/row-counts.js'
 import { selectRows } from './statements/select-rows.js'
 import { findReferrer } from './statements/find-referrer.js'
+import { isInTransaction } from './statements/guarded-runner.js'
 import type { Source } from './statements/source.js'
 import { staysWithin, type RowsWithin } from './statements/rows-within.js'
 import type { Table } from './model/table.js'
@@ -49,12 +52,16 @@ export class Repository<T extends object = object> {
   }
 
   /** @returns null where no (living) row has the key, or the value can be no key */
-  find(id: Id, options?: FindOptions): Promise<T | null> {
+  find(id: Id, options?: FindOneOptions): Promise<T | null> {
     return promise(() => {
+      if (options !== undefined) checkFindOptions(options)
       const key = toKey(this.#codec, id)
       if (key === undefined) return null
-      const { statement } = this.#plans.find
-      const found = this.#guard('read', () => this.#source.runner().first(statement, [key]))
+      const runner = this.#source.runner()
+      const isHeld = options?.lock === true
+      if (isHeld && !isInTransaction(runner)) throw new TypeError(lockOutside)
+      const { statement } = isHeld ? this.#plans.findToWrite : this.#plans.find
+      const found = this.#guard('read', () => runner.first(statement, [key]))
       return after(found, (row) => {
         if (row === undefined) return null
         const record = this.#codec.readRow(row)
@@ -67,7 +74,7 @@ export class Repository<T extends object = object> {
   list(options: ListOptions<T> = {}): Promise<T[]> {
     return promise(() => {
       const { limit, offset, view } = options
-      checkOptions(options)
+      checkListOptions(options)
       const order = readOrder(this.table, options.orderBy, view !== undefined)
       view?.order(this.table, order)
       const { selection, values } = selectRows(this.table, this.#source.context, options, order)
@@ -102,6 +109,7 @@ export class Repository<T extends object = object> {
     options: Pick<ListOptions<T>, 'withDeleted' | 'view'> = {},
   ): Promise<number> {
     return promise(() => {
+      checkCountOptions(options)
       const { selection, values } = selectRows(this.table, this.#source.context, {
         ...options,
         where,
@@ -285,3 +293,6 @@ export class Repository<T extends object = object> {
     return record
   }
 }
+
+const lockOutside =
+  'find: { lock: true } holds the row until its transaction ends, and none is open here. Call it in database.transaction(…), or in a route with { transaction: true }.'

@@ -1,4 +1,5 @@
 /** The messages of `filigree:statement`, and an engine that sends them. Values of statements are never in them. */
+import type { BeginOptions } from './engines/begin-options.js'
 import { Watched, type WatchedWork } from '../core/watched.js'
 import type { Later } from '../core/later.js'
 import type { Catalogue } from './schema/catalogue.js'
@@ -13,7 +14,6 @@ import type {
   Runner,
   SchemaChangeOptions,
   Statement,
-  TransactionOptions,
   TransactionRunner,
 } from './engines/engine.js'
 
@@ -154,7 +154,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
     this.teller.database = database
   }
 
-  async begin(options?: TransactionOptions): Promise<TransactionRunner> {
+  async begin(options?: BeginOptions): Promise<TransactionRunner> {
     const begun = statementEvents.heard
       ? await this.teller.around('begin', () => this.inner.begin(options))
       : await this.inner.begin(options)

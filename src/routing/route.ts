@@ -95,6 +95,7 @@ function toRoute(declaration: Declaration, problems: Problem[]): Route | undefin
   const path = context.basePath === '' ? text : joinPaths(context.basePath, text)
   const pattern = parsePattern(relative ? note.path : path, where, problems)
   refuseUnknownNames(where, note.options, optionNames, problems)
+  checkTransaction(where, note.options.transaction, problems)
   const argumentNames = readArguments(declaration, name, problems)
   if (pattern === undefined || argumentNames === undefined) return undefined
   checkArguments(argumentNames, { pattern, name, context }, problems)
@@ -121,6 +122,15 @@ const optionNames: Readonly<Record<keyof RouteOptions, true>> = {
   unknownKeys: true,
   etag: true,
   groups: true,
+}
+
+function checkTransaction(where: string, transaction: unknown, problems: Problem[]): void {
+  if ([undefined, true, false, 'serializable'].includes(transaction as string | undefined)) return
+  problems.push({
+    code: 'ROUTE_TRANSACTION',
+    message: `${where}: transaction is ${JSON.stringify(transaction)}.`,
+    remedy: "Write { transaction: true } or { transaction: 'serializable' }.",
+  })
 }
 
 function readArguments(

@@ -26,8 +26,12 @@ export interface RouteOptions {
   etag?: boolean
   /** The names of the handler's arguments in order, where minified code no longer tells them. */
   args?: readonly string[]
-  /** The handler runs in a transaction of the database: what it throws takes everything back. Default false. */
-  transaction?: boolean
+  /**
+   * The handler runs in a transaction of the database: what it throws takes everything back, and where another was in the
+   * way it runs again, within its time. What it finds and then updates is not lost; `'serializable'` is as if it ran alone.
+   * Default false.
+   */
+  transaction?: boolean | 'serializable'
   /** What happens to keys of body and query that their classes do not declare. Default: the application's, `'refuse'`. */
   unknownKeys?: 'refuse' | 'drop'
   /** Only class-validator's rules of these groups are asked, of body and query. Default: every rule, as its `validate()` does. */

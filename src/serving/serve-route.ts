@@ -41,7 +41,7 @@ export function serveRoute(
   const wanted = new Set(route.argumentNames)
   const hasSession = usesSession(plan, wanted)
   const hasBody = route.method !== 'GET' && (wantsBody(wanted) || checks.body !== undefined)
-  const inside = (invoke: InvokeWith): InvokeWith => inTransaction(invoke, route, context.database)
+  const inside = (invoke: InvokeWith): InvokeWith => inTransaction(invoke, route, context)
   const invoke = compileInvoker({ route, controller, own: ownArguments, inside })
   return Object.freeze({
     pathNames: route.pattern.names,
@@ -85,18 +85,24 @@ function usesSession(
 /** What the handler throws takes back all that it did; so does a promise of it that rejects, or comes too late. */
 function inTransaction(
   invoke: InvokeWith,
-  route: Route,
-  database: Database | undefined,
+  { options }: Route,
+  { database, times }: ServeContext,
 ): InvokeWith {
-  if (route.options.transaction !== true || database === undefined) return invoke
+  const { transaction, timeout = times.handler } = options
+  if (transaction === undefined || transaction === false || database === undefined) return invoke
+  const isolation = transaction === true ? undefined : transaction
+  const within = { timeout: timeout * shareOfTime, ...(isolation && { isolation }) }
   return (request, own) =>
     database.transaction(async () => {
       const result = await invoke(request, own)
       // The client was told 503 meanwhile: what came too late must not be there.
       if (request.answered || request.late) throw new HttpError(503)
       return result
-    })
+    }, within)
 }
+
+/** Of a handler's time, for attempts: the answer that it was in vain must still be in time. */
+const shareOfTime = 0.9
 
 /** A body is read only for handlers that can see it. */
 function wantsBody(wanted: ReadonlySet<string>): boolean {

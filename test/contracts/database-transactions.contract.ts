@@ -1,6 +1,6 @@
 /** What every engine does alike: rows written together, transactions and the query builder. */
 import { describe, expect, it } from '@jest/globals'
-import { Category } from '../records/shop.js'
+import { Category, Product } from '../records/shop.js'
 import type { Ground } from './database-ground.js'
 
 export function describeTransactions(ground: Ground): void {
@@ -110,6 +110,90 @@ export function describeTransactions(ground: Ground): void {
       })
       const found = await ground.categories.list()
       expect(found.map((one) => one.name)).toStrictEqual(['Light', 'a', 'c'])
+    })
+
+    it('goes no further behind a statement that failed, but by a part of its own', async () => {
+      const work = ground.database.transaction(async (tx) => {
+        await tx.records(Category).create({ name: 'a' })
+        await expect(tx.records(Category).create({ name: 'a' })).rejects.toMatchObject({
+          status: 409,
+          errors: [{ path: 'name', code: 'unique' }],
+        })
+        await expect(tx.records(Category).count()).rejects.toMatchObject({
+          code: 'TRANSACTION_FAILED',
+        })
+        await expect(tx.transaction(async () => 'part')).rejects.toMatchObject({
+          code: 'TRANSACTION_FAILED',
+        })
+        await tx.records(Category).create({ name: 'b' })
+      })
+      await expect(work).rejects.toMatchObject({ code: 'TRANSACTION_FAILED' })
+      expect(await ground.categories.count()).toBe(1)
+    })
+
+    it('stores nothing where a failure was caught and nothing came behind it', async () => {
+      const work = ground.database.transaction(async (tx) => {
+        await tx.records(Category).create({ name: 'a' })
+        await tx
+          .records(Category)
+          .create({ name: 'a' })
+          .catch(() => undefined)
+      })
+      await expect(work).rejects.toThrow('tx.transaction(async (part) => …)')
+      expect(await ground.categories.count()).toBe(1)
+    })
+
+    it('takes a refused value for no failed statement, and says which key is broken', async () => {
+      await ground.database.transaction(async (tx) => {
+        await expect(tx.records(Category).create({ name: 5 as never })).rejects.toMatchObject({
+          status: 400,
+        })
+        await tx.records(Category).create({ name: 'a' })
+        await expect(
+          tx.transaction((part) =>
+            part.records(Product).create({ name: 'x', price: 1, categoryId: 99 }),
+          ),
+        ).rejects.toMatchObject({ errors: [{ path: 'categoryId', code: 'reference' }] })
+        await tx.records(Category).create({ name: 'b' })
+      })
+      expect(await ground.categories.count()).toBe(3)
+    })
+
+    it('refuses options that mean nothing', async () => {
+      const work = async (): Promise<void> => undefined
+      const wrong = [{ isolation: 'chaos' }, { lock: true }, { timeout: -1 }]
+      for (const options of wrong)
+        await expect(ground.database.transaction(work, options as never)).rejects.toThrow(TypeError)
+      await expect(ground.categories.find(1, { where: {} } as never)).rejects.toThrow(
+        'find: unknown option "where".',
+      )
+      await expect(ground.categories.count({}, { limit: 1 } as never)).rejects.toThrow(TypeError)
+    })
+
+    it('holds a row for whoever finds it with a lock, and only inside', async () => {
+      await expect(ground.categories.find(ground.light.id, { lock: true })).rejects.toThrow(
+        'find: { lock: true } holds the row until its transaction ends, and none is open here.',
+      )
+      const add = (): Promise<void> =>
+        ground.database.transaction(
+          async (tx) => {
+            const found = await tx.records(Category).find(ground.light.id, { lock: true })
+            await tx.records(Category).update(ground.light.id, { name: `${found?.name}+` })
+          },
+          { isolation: 'read committed' },
+        )
+      await Promise.all([add(), add(), add(), add()])
+      expect((await ground.categories.find(ground.light.id))?.name).toBe('Light++++')
+    })
+
+    it('loses nothing that is found and then updated', async () => {
+      const add = (): Promise<void> =>
+        ground.database.transaction(async (tx) => {
+          const found = await tx.records(Category).find(ground.light.id)
+          await tx.records(Category).update(ground.light.id, { name: `${found?.name}+` })
+        })
+      await Promise.all(Array.from({ length: 20 }, add))
+      expect((await ground.categories.find(ground.light.id))?.name).toBe(`Light${'+'.repeat(20)}`)
     })
 
     it('lets two wait for each other', async () => {

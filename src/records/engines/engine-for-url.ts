@@ -40,7 +40,7 @@ async function openSqliteUrl(url: string, { statementTimeout }: OpenOptions): Pr
   return openSqlite({
     file: file === '' ? ':memory:' : file,
     synchronous: parameters.get('synchronous')?.toLowerCase() === 'full' ? 'full' : 'normal',
-    busyTimeout: readCount(parameters, 'busyTimeout') ?? 5000,
+    busyTimeout: readCount(parameters, 'busyTimeout'),
     readOnly: parameters.get('mode') === 'ro',
     driver: parameters.get('driver') ?? undefined,
     readTime: statementTimeout,

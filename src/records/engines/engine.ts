@@ -9,6 +9,7 @@
  * - The schema is changed by `changeSchema`, by one process at a time; nothing else takes that lock.
  * - The suites of test/contracts hold for it. docs/maintainers/engines.md says how to add one.
  */
+import type { BeginOptions } from './begin-options.js'
 import type { Later } from '../../core/later.js'
 import type { Code } from '../../fields/kinds/kind.js'
 import type { Log } from '../../core/log.js'
@@ -55,11 +56,6 @@ export interface TransactionRunner extends Runner {
   rollback(): Promise<void>
 }
 
-export interface TransactionOptions {
-  /** How much of others' work is seen meanwhile, where the engine has a choice. Default: the database's own, `read committed`. */
-  isolation?: 'read committed' | 'repeatable read' | 'serializable'
-}
-
 export interface SchemaChangeOptions {
   /** All or nothing. False commits each statement by itself, where the engine `changesPiecemeal`. Default true. */
   atomic?: boolean
@@ -79,7 +75,7 @@ export interface Engine extends Runner {
   readonly dialect: Dialect
   /** The driver's name, for the log. */
   readonly driver: string
-  begin(options?: TransactionOptions): Promise<TransactionRunner>
+  begin(options?: BeginOptions): Promise<TransactionRunner>
   /**
    * Runs work that changes the schema: nobody else changes it meanwhile, references are checked at the end, and work that
    * had to wait for a table too long runs again from its beginning.
@@ -231,6 +227,10 @@ export interface Dialect {
    * does so by itself. Both names are quoted.
    */
   readonly passKeys?: (table: string, key: string) => string
+  /** SQL behind a select that holds its rows until the transaction ends; empty where a transaction holds all of them. */
+  readonly lock: string
+  /** One transaction at a time, so that every isolation is as good as the highest. */
+  readonly hasOneWriter: boolean
   /** SQL around a column of a list, between it and the placeholder of an item's JSON text, and behind that. */
   readonly listHas: readonly [before: string, between: string, behind: string]
   /** A path within JSON as the engine takes it; more than one where a name could be a key or a place in a list. */

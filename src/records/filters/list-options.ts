@@ -1,4 +1,5 @@
 /** What `find` and `list` of a repository may be asked. Source: public face, Records. */
+import { refuseUnknownOptions } from '../statements/refuse-options.js'
 import { invalid } from './invalid.js'
 import type { OrderBy, Where } from './filter-types.js'
 import type { RowsView } from '../statements/rows-view.js'
@@ -9,6 +10,15 @@ export type Id = number | string
 export interface FindOptions {
   /** Relations to load too, by dotted path: `['category', 'reviews.author']`. One statement a level. Default none. */
   with?: readonly string[]
+}
+
+/** Of one row, by its key. */
+export interface FindOneOptions extends FindOptions {
+  /**
+   * Holds the row until the transaction ends: whoever else would change it, or hold it, waits. Only inside a transaction.
+   * Default false.
+   */
+  lock?: boolean
 }
 
 export interface ListOptions<T> extends FindOptions {
@@ -39,14 +49,22 @@ const listOptions: ReadonlySet<string> = new Set([
 ])
 
 /** @throws {TypeError} a misspelt option: a filter that nobody reads would find every row */
-export function checkOptions(options: object): void {
-  for (const name in options) {
-    if (!listOptions.has(name)) {
-      const names = [...listOptions].join(', ')
-      throw new TypeError(`list: unknown option "${name}". Options: ${names}.`)
-    }
-  }
+export function checkListOptions(options: object): void {
+  refuseUnknownOptions('list', options, listOptions)
 }
+
+/** @throws {TypeError} an option that is none */
+export function checkFindOptions(options: object | undefined): void {
+  refuseUnknownOptions('find', options, findOptions)
+}
+
+/** @throws {TypeError} an option that is none */
+export function checkCountOptions(options: object): void {
+  refuseUnknownOptions('count', options, countOptions)
+}
+
+const findOptions: ReadonlySet<string> = new Set(['with', 'lock'])
+const countOptions: ReadonlySet<string> = new Set(['withDeleted', 'view'])
 
 /** @throws {HttpError} 400 for what is no whole number */
 export function readCount(name: string, value: unknown): number {

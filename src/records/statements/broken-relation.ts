@@ -1,6 +1,7 @@
 /** Finds out which of a row's keys no record has, where the database does not say: SQLite names no constraint. */
 import { type Later, after, attempt } from '../../core/later.js'
 import { EngineFault } from '../engines/engine.js'
+import { probing } from './guarded-runner.js'
 import type { Source } from './source.js'
 import type { Relation, Table } from '../model/table.js'
 
@@ -32,7 +33,7 @@ function missing(relation: Relation, value: unknown, source: Source): Later<Rela
   const { context } = source
   const key = context.codecOf(relation.target).key.encode(value)
   const { statement } = context.plansOf(relation.target).find
-  return after(source.runner().first(statement, [key]), (row) =>
+  return after(probing(source.runner()).first(statement, [key]), (row) =>
     row === undefined ? relation : undefined,
   )
 }

@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
 import { toIds } from './delete-row.js'
-import type { Runner } from '../engines/engine.js'
+import { EngineFault, type Runner } from '../engines/engine.js'
+import { refuseUnknownOptions } from './refuse-options.js'
 import type { Source } from './source.js'
 import type { Table } from '../model/table.js'
-import { toClientError } from './write-faults.js'
+import { toClientError, toUnavailable } from './write-faults.js'
 
 export interface InsertManyOptions {
   /** Told after every batch of 1,000 rows and at the end. */
@@ -19,6 +20,8 @@ export interface InsertProgress {
   readonly total: number | undefined
 }
 
+const optionNames: ReadonlySet<string> = new Set(['onProgress'])
+
 const batchSize = 1000
 /** PostgreSQL counts placeholders with 16 bits. */
 const mostValues = 65_535
@@ -27,10 +30,17 @@ export function insertMany(
   table: Table,
   source: Source,
   rows: Iterable<object>,
-  { onProgress }: InsertManyOptions,
+  options: InsertManyOptions,
 ): Promise<number> {
+  refuseUnknownOptions('insertMany', options, optionNames)
+  const { onProgress } = options
   const total = Array.isArray(rows) ? rows.length : undefined
+  let isRead = false
   return source.atomically(async (transaction) => {
+    // What is left of rows that come once would be stored as if it were all of them.
+    if (isRead && (rows[Symbol.iterator]() as unknown) === rows)
+      throw toUnavailable(new EngineFault('conflict', 'The rows can be read once.'))
+    isRead = true
     let done = 0
     for (const batch of inBatches(rows)) {
       const checked = await checkBatch(table, transaction, batch, done)

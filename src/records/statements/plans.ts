@@ -8,6 +8,7 @@ import { Kept } from '../../core/kept.js'
 import { toNullPieces, writePieces } from '../filters/null-pieces.js'
 import { writeOrder, type Order } from '../filters/order.js'
 import { writeInsert, type InsertParts } from './insert-plan.js'
+import { living, namesOf, selectionKey } from './plan-parts.js'
 import { selected } from './selected.js'
 import type { RowsWithin } from './rows-within.js'
 import type { Column, Relation, Table } from '../model/table.js'
@@ -39,11 +40,17 @@ export class TablePlans {
     this.#builder = builder
     this.#dialect = dialect
     this.#columns = builder.sql.join(table.columns.map((column) => this.#read(column)))
-    this.find = this.#planFind()
+    this.find = this.#planFind('')
   }
 
   /** `select … where id = ?` */
   readonly find: Plan
+
+  /** The same, and holds the row until the transaction ends. */
+  get findToWrite(): Plan {
+    const { lock } = this.#dialect
+    return lock === '' ? this.find : this.#kept.get('F', () => this.#planFind(lock))
+  }
 
   /** Values: the selection's, then limit, then offset. */
   list(selection: Selection, order: Order, hasLimit: boolean, hasOffset: boolean): Plan {
@@ -212,9 +219,9 @@ export class TablePlans {
     return { table: this.table, sql: this.#builder.sql, dialect: this.#dialect }
   }
 
-  #planFind(): Plan {
+  #planFind(lock: string): Plan {
     const { sql } = this.#builder
-    const fragment = sql`select ${this.#columns} from ${sql.table(this.table.name)} where ${this.#isKey(0)}`
+    const fragment = sql`select ${this.#columns} from ${sql.table(this.table.name)} where ${this.#isKey(0)}${sql.raw(lock)}`
     return this.#builder.compile(fragment, false)
   }
 
@@ -268,16 +275,4 @@ export class TablePlans {
     const { sql } = this.#builder
     return sql`${sql.table(this.table.name)} as ${sql.id(alias)}`
   }
-}
-
-function namesOf(columns: readonly Column[]): string {
-  return columns.map(({ name }) => name).join(',')
-}
-
-function selectionKey({ key, withDeleted }: Selection): string {
-  return withDeleted ? `${key}D` : key
-}
-
-function living({ deletedAt }: Table, sql: Builder['sql']): Fragment {
-  return deletedAt === undefined ? sql`` : sql` and ${sql.ref(`t.${deletedAt.name}`)} is null`
 }

@@ -2,38 +2,56 @@
  * All or nothing. Work inside a transaction is part of it whichever repository it goes through: the transaction travels
  * with the asynchronous calls, so that an injected repository joins the transaction of the route that calls it.
  */
+import type { Isolation } from '../engines/begin-options.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import {
-  EngineFault,
-  type Runner,
-  type TransactionOptions,
-  type TransactionRunner,
-} from '../engines/engine.js'
+import { EngineFault, type Runner } from '../engines/engine.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
+import { GuardedRunner } from './guarded-runner.js'
+import { refuseUnknownOptions } from './refuse-options.js'
+import { Retries } from './retries.js'
 import type { RecordsContext, Source } from './source.js'
 
-/** Attempts at a transaction that the database cannot fit between others. */
-const mostAttempts = 4
+export interface TransactionOptions {
+  /**
+   * How much of others' work is seen meanwhile. Default `repeatable read`: what was read stays so, and of two that change
+   * the same row one runs again. `serializable` is as if it ran alone. `read committed` loses what is read and written
+   * without `{ lock: true }`. SQLite has one writer, so that each is as good as the highest there.
+   */
+  isolation?: Isolation
+  /** Milliseconds within which the work may run again where others were in its way. Default 30,000. */
+  timeout?: number
+}
+
+const isolations: readonly Isolation[] = ['read committed', 'repeatable read', 'serializable']
+
+/** Under it nothing is lost that is found and then updated. */
+const defaultIsolation: Isolation = 'repeatable read'
+
+interface ScopeParts {
+  readonly context: RecordsContext
+  readonly runner: GuardedRunner
+  readonly transactions: Transactions
+  readonly isolation: Isolation | undefined
+  readonly depth?: number
+}
 
 /** An open transaction, or a part of one behind a savepoint. */
 export class Scope implements Source {
   readonly context: RecordsContext
   readonly changes: RowChanges[] = []
   isOver = false
-  readonly #runner: TransactionRunner
+  /** Undefined: the database's own. */
+  readonly isolation: Isolation | undefined
+  readonly #runner: GuardedRunner
   readonly #depth: number
   readonly #transactions: Transactions
   /** Parts follow each other: savepoints are a stack. */
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(
-    context: RecordsContext,
-    runner: TransactionRunner,
-    transactions: Transactions,
-    depth = 0,
-  ) {
+  constructor({ context, runner, transactions, isolation, depth = 0 }: ScopeParts) {
     this.context = context
+    this.isolation = isolation
     this.#runner = runner
     this.#transactions = transactions
     this.#depth = depth
@@ -68,23 +86,41 @@ export class Scope implements Source {
   }
 
   async #runNested<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
-    const name = `filigree_${this.#depth + 1}`
+    const depth = this.#depth + 1
+    const name = `filigree_${depth}`
     const runner = this.runner()
     await runner.script(`savepoint ${name}`)
-    const scope = new Scope(this.context, this.#runner, this.#transactions, this.#depth + 1)
+    const { context, isolation } = this
+    const transactions = this.#transactions
+    const scope = new Scope({ context, runner: this.#runner, transactions, isolation, depth })
     try {
       const result = await this.#transactions.inside(scope, () => work(scope))
       await runner.script(`release savepoint ${name}`)
       this.changes.push(...scope.changes)
       return result
     } catch (error) {
-      // Where SQLite has rolled everything back by itself there is no savepoint any more: the first error counts.
-      await Promise.resolve(runner.script(`rollback to savepoint ${name}`)).catch(() => undefined)
+      await this.#takeBack(name)
       throw error
     } finally {
       scope.isOver = true
     }
   }
+
+  /** Where SQLite has rolled everything back by itself there is no savepoint any more: what failed first counts. */
+  async #takeBack(name: string): Promise<void> {
+    const { inner } = this.#runner
+    await settled(() => inner.script(`rollback to savepoint ${name}`)).then(
+      () => {
+        this.#runner.mend()
+      },
+      () => undefined,
+    )
+  }
+}
+
+/** Runs what is thrown at once as a rejection. */
+async function settled(run: () => unknown): Promise<void> {
+  await run()
 }
 
 export class Transactions {
@@ -106,15 +142,39 @@ export class Transactions {
     return scope === undefined || scope.isOver ? undefined : scope
   }
 
-  /** Runs work in a transaction, or in a part of the one that is open here; tries again where another was in its way. */
-  async run<T>(work: (scope: Scope) => Promise<T>, options?: TransactionOptions): Promise<T> {
+  /**
+   * Runs work in a transaction that loses nothing, or in a part of the one that is open here. Where another was in its way
+   * it runs again.
+   *
+   * @throws {TypeError} an option that is none, or that the transaction around cannot keep
+   */
+  async run<T>(work: (scope: Scope) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    checkOptions(options)
     const outer = this.current()
-    if (outer !== undefined) return outer.nested(work)
-    for (let attempt = 1; ; attempt++) {
+    if (outer !== undefined) {
+      refuseHigher(options.isolation, outer.isolation, this.#context)
+      return outer.nested(work)
+    }
+    return this.#runUntilDone(work, options.isolation ?? defaultIsolation, options.timeout)
+  }
+
+  /** The same for statements that belong together and look at nothing beforehand, or hold what they look at. */
+  async together<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
+    const outer = this.current()
+    return outer === undefined ? this.#runUntilDone(work) : outer.nested(work)
+  }
+
+  async #runUntilDone<T>(
+    work: (scope: Scope) => Promise<T>,
+    isolation?: Isolation,
+    timeout?: number,
+  ): Promise<T> {
+    const retries = new Retries(timeout)
+    for (;;) {
       try {
-        return await this.#runOnce(work, options)
+        return await this.#runOnce(work, isolation, retries.left)
       } catch (error) {
-        if (attempt >= mostAttempts || !isConflict(error)) throw error
+        if (!isConflict(error) || !(await retries.next())) throw error
       }
     }
   }
@@ -125,13 +185,17 @@ export class Transactions {
 
   async #runOnce<T>(
     work: (scope: Scope) => Promise<T>,
-    options: TransactionOptions | undefined,
+    isolation: Isolation | undefined,
+    patience: number,
   ): Promise<T> {
-    const runner = await this.#context.engine.begin(options)
-    const scope = new Scope(this.#context, runner, this)
+    const context = this.#context
+    const runner = await context.engine.begin({ isolation, patience })
+    const guarded = new GuardedRunner(runner)
+    const scope = new Scope({ context, runner: guarded, transactions: this, isolation })
     this.#open++
     try {
       const result = await this.inside(scope, () => work(scope))
+      guarded.assertWhole()
       await this.feed.send(scope.changes, runner)
       await runner.commit()
       this.feed.tell(scope.changes)
@@ -153,4 +217,31 @@ function isConflict(error: unknown): boolean {
     if (cause instanceof EngineFault) return cause.kind === 'conflict'
   }
   return false
+}
+
+const optionNames: ReadonlySet<string> = new Set(['isolation', 'timeout'])
+
+function checkOptions(options: TransactionOptions): void {
+  refuseUnknownOptions('transaction', options, optionNames)
+  const { isolation, timeout } = options
+  if (isolation !== undefined && !isolations.includes(isolation)) {
+    const names = isolations.join(', ')
+    throw new TypeError(`transaction: no isolation "${isolation as string}". Levels: ${names}.`)
+  }
+  if (timeout !== undefined && !(timeout > 0))
+    throw new TypeError(`transaction: timeout must be a number of milliseconds above 0.`)
+}
+
+/** A part sees what its transaction sees. */
+function refuseHigher(
+  wanted: Isolation | undefined,
+  open: Isolation | undefined,
+  { dialect }: RecordsContext,
+): void {
+  if (wanted === undefined || dialect.hasOneWriter) return
+  const level = open === undefined ? 0 : isolations.indexOf(open)
+  if (isolations.indexOf(wanted) <= level) return
+  throw new TypeError(
+    `transaction: it is part of one that is ${open ?? 'read committed'}, and cannot be ${wanted}. Begin the outer one so, or the route: { transaction: '${wanted}' }.`,
+  )
 }

@@ -15,13 +15,16 @@ export class Turn {
   /**
    * Waits for the turn; whoever gets it calls `release` once.
    *
-   * @throws {EngineFault} `unavailable` when it does not come in time (a rejection)
+   * @param patience milliseconds in line, where this one has its own
+   * @throws {EngineFault} `unavailable` when it does not come in time (a rejection); `conflict` for one with a patience of
+   * its own, which others have used up
    */
-  take(): Promise<void> {
+  take(patience?: number): Promise<void> {
     if (!this.taken) {
       this.taken = true
       return Promise.resolve()
     }
+    const most = patience ?? this.#patience
     return new Promise((resolve, reject) => {
       const called = (): void => {
         clearTimeout(timer)
@@ -29,10 +32,9 @@ export class Turn {
       }
       const timer = setTimeout(() => {
         this.#line.delete(called)
-        reject(
-          new EngineFault('unavailable', `Waited ${this.#patience} ms for another transaction.`),
-        )
-      }, this.#patience)
+        const kind = patience === undefined ? 'unavailable' : 'conflict'
+        reject(new EngineFault(kind, `Waited ${most} ms for another transaction.`))
+      }, most)
       this.#line.add(called)
     })
   }

@@ -58,10 +58,14 @@ function unfit(table: Table, fault: EngineFault): HttpError {
   })
 }
 
-/** 503 where the same may work later. */
+/** 503 where the same may work later, 409 where others were in the way. */
 export function toUnavailable(error: unknown): unknown {
   if (!(error instanceof EngineFault)) return error
-  if (error.kind !== 'unavailable' && error.kind !== 'conflict') return error
+  if (error.kind === 'conflict') {
+    const message = 'Others have changed the same records at the same time. Try again.'
+    return new HttpError(409, message, { code: 'CONFLICT_RETRY', cause: error })
+  }
+  if (error.kind !== 'unavailable') return error
   return new HttpError(503, 'The database is not available at the moment.', {
     code: 'DATABASE_UNAVAILABLE',
     headers: { 'retry-after': '1' },

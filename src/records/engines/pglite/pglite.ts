@@ -3,12 +3,13 @@
  * a transaction makes all others wait in line. SQL, JSON, catalogue and faults are PostgreSQL's.
  * Source: PGlite, API.
  */
+import type { BeginOptions } from '../begin-options.js'
 import { DeclarationError } from '../../../errors/declaration-error.js'
 import type { Catalogue } from '../../schema/catalogue.js'
 import { Turn } from '../../statements/turn.js'
 import { EngineFault, type Engine, type EngineSource, type QueryResult } from '../engine.js'
 import type { Row, Runner, SchemaChangeOptions, Statement } from '../engine.js'
-import type { TransactionOptions, TransactionRunner } from '../engine.js'
+import type { TransactionRunner } from '../engine.js'
 import { readPostgresCatalogue } from '../postgres/catalogue.js'
 import { createPostgresDialect } from '../postgres/dialect.js'
 import { toPostgresFault } from '../postgres/faults.js'
@@ -196,9 +197,9 @@ class PgliteEngine implements Engine {
     return this.#alone(() => this.#runner.script(sql))
   }
 
-  async begin({ isolation }: TransactionOptions = {}): Promise<TransactionRunner> {
+  async begin({ isolation, patience }: BeginOptions = {}): Promise<TransactionRunner> {
     const begin = beginStatement(isolation)
-    await this.#turn.take()
+    await this.#turn.take(patience)
     try {
       await this.#runner.script(begin)
       return new PgliteTransaction(this.#database, this.#turn)

@@ -56,6 +56,8 @@ export function createPostgresDialect(hasIcu: boolean, hasTrigrams = true): Dial
     foldValue: (text) => text.toLowerCase(),
     indexes: { nulls: true, trigrams: hasTrigrams },
     encodeList: (_column, values) => values,
+    lock: ' for update',
+    hasOneWriter: false,
     listHas: ['cast(', ' as jsonb) @> cast(', ' as jsonb)'],
     jsonPaths: (names) => [names],
     jsonAt,

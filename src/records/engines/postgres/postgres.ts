@@ -3,6 +3,7 @@
  * connection. A lost connection fails what ran on it; the pool opens others by itself.
  * Sources: node-postgres, Pool and Queries; PostgreSQL, Extended Query.
  */
+import type { BeginOptions } from '../begin-options.js'
 import type { Catalogue } from '../../schema/catalogue.js'
 import { EngineFault } from '../engine.js'
 import type {
@@ -16,7 +17,6 @@ import type {
   Statement,
   Runner,
   SchemaChangeOptions,
-  TransactionOptions,
   TransactionRunner,
 } from '../engine.js'
 import { readPostgresCatalogue } from './catalogue.js'
@@ -158,7 +158,7 @@ class PostgresEngine implements Engine {
     return this.#connection.script(sql)
   }
 
-  async begin({ isolation }: TransactionOptions = {}): Promise<TransactionRunner> {
+  async begin({ isolation }: BeginOptions = {}): Promise<TransactionRunner> {
     const begin = beginStatement(isolation)
     const client = await this.#connect()
     const connection = new Connection(client, this.#isPooled ? unprepared : this.#parts.names)

@@ -1,10 +1,10 @@
 /** A transaction on a connection of its own. */
+import type { BeginOptions } from '../begin-options.js'
 import {
   EngineFault,
   type QueryResult,
   type Row,
   type Statement,
-  type TransactionOptions,
   type TransactionRunner,
 } from '../engine.js'
 import { toQueryResult, type Client, type Connection, type Result } from './connection.js'
@@ -13,7 +13,7 @@ import { stalenessOf } from './statement-names.js'
 const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read', 'serializable'])
 
 /** @throws {TypeError} an isolation that there is not */
-export function beginStatement(isolation: TransactionOptions['isolation']): string {
+export function beginStatement(isolation: BeginOptions['isolation']): string {
   if (isolation === undefined) return 'begin'
   if (levels.has(isolation)) return `begin isolation level ${isolation}`
   throw new TypeError(

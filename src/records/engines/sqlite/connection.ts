@@ -12,7 +12,7 @@ export interface SqliteOptions {
   /** What survives a power cut: `full` every commit, `normal` all but the last ones. Both survive a killed process. Default `normal`. */
   readonly synchronous?: 'normal' | 'full'
   /** Milliseconds to wait for a lock, another process's or another transaction's. Default 5,000. */
-  readonly busyTimeout?: number
+  readonly busyTimeout?: number | undefined
   /** Nothing can be written. Default false. */
   readonly readOnly?: boolean
   /** Milliseconds that the long reads of a client's request may take, all together; 0 is any number. Default 30,000. */

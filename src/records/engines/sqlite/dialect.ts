@@ -66,6 +66,8 @@ export const sqliteDialect: Dialect = {
   // Numbers with fractions would have to survive two conversions, and bytes have no JSON.
   encodeList: ({ storage }: Column, values) =>
     unlisted.has(storage) ? undefined : JSON.stringify(values),
+  lock: '',
+  hasOneWriter: true,
   listHas: ['exists (select 1 from json_each(', ') where value = json_extract(', ", '$'))"],
   jsonPaths: (names) => {
     const write = (one: (name: string) => string): string => `$${names.map(one).join('')}`

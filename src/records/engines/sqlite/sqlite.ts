@@ -3,6 +3,7 @@
  * lasts over turns of the event loop, has a second one, and writes wait for it in line.
  * Sources: SQLite, Write-Ahead Logging; PRAGMA Statements; Result and Error Codes.
  */
+import type { BeginOptions } from '../begin-options.js'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -43,6 +44,8 @@ class SqliteEngine implements Engine {
   readonly #main: Connection
   readonly #turn: Turn
   readonly #patience: number
+  /** As the address says. */
+  readonly #waits: number | undefined
   /** One connection for all: what a transaction has not committed is on it, so others wait to read too. */
   readonly #shared: boolean
   readonly #readers: Readers | undefined
@@ -54,6 +57,7 @@ class SqliteEngine implements Engine {
     this.driver = driver.name
     this.dialect = createSqliteDialect(leavesJson(this.#main))
     this.#shared = options.file === ':memory:'
+    this.#waits = options.busyTimeout
     this.#patience = options.busyTimeout ?? 5000
     this.#turn = new Turn(this.#patience)
     if (this.#shared) return
@@ -94,8 +98,9 @@ class SqliteEngine implements Engine {
     return readSqliteSizes(this, tables)
   }
 
-  begin(): Promise<TransactionRunner> {
-    return this.#begin(false)
+  /** One writer at a time: nobody else writes from here to the end, so that every isolation is as good as the highest. */
+  begin({ patience }: BeginOptions = {}): Promise<TransactionRunner> {
+    return this.#begin(false, this.#waits ?? patience)
   }
 
   async changeSchema<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
@@ -110,8 +115,8 @@ class SqliteEngine implements Engine {
     }
   }
 
-  async #begin(schema: boolean): Promise<TransactionRunner> {
-    await this.#turn.take()
+  async #begin(schema: boolean, patience?: number): Promise<TransactionRunner> {
+    await this.#turn.take(patience)
     try {
       const connection = this.#shared ? this.#main : (this.#second ??= this.#open())
       // A table that is made anew is dropped first, which would delete what refers to it.

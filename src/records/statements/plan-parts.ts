@@ -1,0 +1,18 @@
+/** What the statements of a table have in common: keys under which they are kept, and the rows that live. */
+import type { Builder, RawBuilder } from './builder.js'
+import type { Selection } from './plans.js'
+import type { Column, Table } from '../model/table.js'
+
+type Fragment = RawBuilder<unknown>
+
+export function namesOf(columns: readonly Column[]): string {
+  return columns.map(({ name }) => name).join(',')
+}
+
+export function selectionKey({ key, withDeleted }: Selection): string {
+  return withDeleted ? `${key}D` : key
+}
+
+export function living({ deletedAt }: Table, sql: Builder['sql']): Fragment {
+  return deletedAt === undefined ? sql`` : sql` and ${sql.ref(`t.${deletedAt.name}`)} is null`
+}

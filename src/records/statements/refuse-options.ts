@@ -1,0 +1,19 @@
+/** Refuses options that mean nothing: one that nobody reads would be a promise that nobody keeps. */
+import { didYouMean } from '../../errors/did-you-mean.js'
+
+/** @throws {TypeError} an option that is none of these, or options that are no object */
+export function refuseUnknownOptions(
+  method: string,
+  options: unknown,
+  known: ReadonlySet<string>,
+): void {
+  if (options === undefined) return
+  const names = known.size === 0 ? 'It has none.' : `Options: ${[...known].join(', ')}.`
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError(`${method}: options must be an object. ${names}`)
+  for (const name of Object.keys(options)) {
+    if (known.has(name)) continue
+    const meant = didYouMean(name, [...known])
+    throw new TypeError(`${method}: unknown option "${name}". ${meant} ${names}`.replace('  ', ' '))
+  }
+}
