@@ -91,16 +91,20 @@ describe('a client that takes nothing', () => {
   })
 
   it('is not one that takes a little now and then', async () => {
-    await start({ times: { stall: 200 } })
+    await start({ times: { stall: 1000 } })
     const answer = await ask('/large')
     let size = 0
+    let rests = 0
     answer.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size % 20 !== 0) return
+      // Longer in all than it may take nothing at once.
+      if (size < rests * 2_000_000) return
+      rests += 1
       answer.pause()
-      setTimeout(() => answer.resume(), 10)
+      setTimeout(() => answer.resume(), 60)
     })
     await once(answer, 'end')
+    expect(rests).toBe(26)
     expect(size).toBe(50_000_000)
   })
 })
