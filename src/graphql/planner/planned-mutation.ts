@@ -1,7 +1,9 @@
 /** The plan of a generated mutation: what is answered is settled before anything is written. */
 import { arrange } from '../../records/statements/builder.js'
 import type { Condition } from '../../records/filters/condition.js'
-import { type Later, after } from '../../core/later.js'
+import { type Later, after, attempt } from '../../core/later.js'
+import { HttpError } from '../../errors/http-error.js'
+import { toUnavailable } from '../../records/statements/write-faults.js'
 import { callerOf } from '../caller.js'
 import type { RootPlan } from '../planner-contract.js'
 import { outputOf } from '../records/output.js'
@@ -72,7 +74,10 @@ export class PlannedMutation implements RootPlan {
       return (record) => {
         const values = [...reader.values]
         values[slot] = codec.encode(record[model.table.key.property])
-        const row = source.runner().first(plan.statement, arrange(plan, values))
+        const row = attempt(
+          () => source.runner().first(plan.statement, arrange(plan, values)),
+          failUnread,
+        )
         return after(row, (read) => preparation.textOf(read) ?? failInfinite())
       }
     } catch {
@@ -122,6 +127,17 @@ function toInts(value: unknown): unknown {
     throw new GraphQLError(message)
   }
   return value
+}
+
+/** What was written is there, whatever becomes of the answer. */
+function failUnread(error: unknown): never {
+  const told = toUnavailable(error)
+  if (!(told instanceof HttpError)) throw told
+  throw new HttpError(503, `The record was written. ${told.message}`, {
+    code: 'DATABASE_UNAVAILABLE',
+    headers: { 'retry-after': '1' },
+    cause: error,
+  })
 }
 
 function failInfinite(): never {

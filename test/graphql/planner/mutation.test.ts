@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Field } from '../../../src/fields/field.js'
 import { GraphQL } from '../../../src/graphql/graphql.js'
 import { connect, type Database } from '../../../src/records/database.js'
+import { EngineFault, type Engine } from '../../../src/records/engines/engine.js'
 import { Record } from '../../../src/records/model/record.js'
 import { BelongsTo, HasMany, type Rel } from '../../../src/records/model/relations.js'
 import { startBothEngines } from '../../records/both-engines.js'
@@ -170,6 +171,25 @@ describe.each(engines)("an update of a row that must be the caller's on %s", (_n
     { text: 'a', owner: 'ann' },
     { text: 'b', owner: 'bob' },
   ]
+
+  it('says that the record was written where the database is gone before it can be shown', async () => {
+    const engine: Partial<Engine> & Engine = database.context.engine
+    engine.first = () => {
+      throw new EngineFault('unavailable', 'disk I/O error')
+    }
+    const text =
+      'mutation { createNote(input: { text: "c", owner: "ann", pages: [{ text: "r" }] }) { id pages { text } } }'
+    const { data, errors } = await graphql.execute(text)
+    Reflect.deleteProperty(engine, 'first')
+    expect(data).toEqual({ createNote: null })
+    expect(errors).toMatchObject([
+      {
+        message: 'The record was written. The database is not available at the moment.',
+        extensions: { code: 'DATABASE_UNAVAILABLE' },
+      },
+    ])
+    expect(await notes()).toHaveLength(3)
+  })
 
   it('is one statement that says whose the row is', async () => {
     const { shown, sql } = await update(1, { text: 'mine' })
