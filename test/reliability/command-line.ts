@@ -8,6 +8,12 @@ export function numberOf(name: string, otherwise: number): number {
   return given
 }
 
+/** @returns the text behind `--name`, should it be there */
+export function textOf(name: string): string | undefined {
+  const place = process.argv.indexOf(`--${name}`)
+  return place === -1 ? undefined : process.argv[place + 1]
+}
+
 /** The same numbers for the same seed (mulberry32), from 0 up to 1. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0

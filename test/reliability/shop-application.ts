@@ -1,17 +1,20 @@
 /** The application that the reliability scripts drive: records by `crud` and GraphQL, bodies, uploads, sessions, streams. */
 import {
+  BelongsTo,
   bootstrap,
   Controller,
   Database,
   events,
   Field,
   Get,
+  HasMany,
   Module,
   NoAuth,
   Post,
   Record,
   type Application,
   type BootstrapOptions,
+  type Rel,
   type Session,
   type UploadedFiles,
 } from '../../src/index.js'
@@ -29,6 +32,24 @@ export class Shadow {
   @Field('id') id!: number
   @Field('string', { maxLength: 80 }) name!: string
 }
+
+/** Written with its lines by GraphQL: one without its lines would be half a write. */
+@Record
+export class Basket {
+  @Field('id') id!: number
+  @Field('string', { maxLength: 80 }) name!: string
+  @HasMany(() => Line) lines!: Rel<Line[]>
+}
+
+@Record
+export class Line {
+  @Field('id') id!: number
+  @Field('string', { maxLength: 80 }) text!: string
+  @Field('integer') basketId!: number
+  @BelongsTo(() => Basket, { onDelete: 'cascade' }) basket!: Rel<Basket>
+}
+
+export const records = [Thing, Shadow, Basket, Line]
 
 @Controller('/things', { crud: Thing })
 @NoAuth
@@ -86,7 +107,7 @@ class MixedController {
   }
 }
 
-@Module({ controllers: [ThingController, MixedController], records: [Thing, Shadow] })
+@Module({ controllers: [ThingController, MixedController], records })
 class ShopModule {}
 
 export const apiKey = 'operator-0123456789abcdef'

@@ -1,0 +1,43 @@
+/**
+ * Runs the faults one after the other and says what was found: `npm run faults`, or one part of it by
+ * `npm run faults -- --only statements` (`postgres`, `disk`, `processes`, `subscribers`).
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startOwnPostgres } from '../records/postgres-server.js'
+import { textOf } from './command-line.js'
+import { fillDisk } from './full-disk.js'
+import { killPostgres } from './killed-postgres.js'
+import { killOneOfThree } from './killed-process.js'
+import { tryStatementFaults } from './statement-faults.js'
+import { tellMany } from './many-subscribers.js'
+
+const only = textOf('only')
+
+/** On both engines, in a folder of its own and on a server of its own. */
+async function onBoth(part: (url: string) => Promise<number>): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'filigree-reliability-'))
+  const server = await startOwnPostgres()
+  try {
+    const found = await part(`sqlite:${join(folder, 'app.db')}`)
+    return found + (await part(await server.createDatabase()))
+  } finally {
+    await server.close()
+    await rm(folder, { recursive: true })
+  }
+}
+
+const parts: Readonly<Record<string, () => Promise<number>>> = {
+  statements: () => onBoth(tryStatementFaults),
+  processes: () => onBoth(killOneOfThree),
+  postgres: killPostgres,
+  disk: fillDisk,
+  subscribers: () => onBoth(tellMany),
+}
+
+let findings = 0
+for (const [name, part] of Object.entries(parts)) {
+  if (only === undefined || only === name) findings += await part()
+}
+process.exit(findings === 0 ? 0 : 1)

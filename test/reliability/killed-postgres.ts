@@ -1,0 +1,74 @@
+/**
+ * Kills PostgreSQL by `kill -9` in the middle of writes, and starts it again: what was answered is there, nothing is there
+ * by half, meanwhile the answer is 503, and the application goes on by itself. `npm run faults -- --only postgres`
+ */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Database } from '../../src/index.js'
+import { startOwnPostgres, type PostgresServer } from '../records/postgres-server.js'
+import { say } from './command-line.js'
+import { start } from './shop-application.js'
+import { findLoss, writeSteadily } from './steady-writes.js'
+
+const rounds = 3
+
+/** @returns the number of findings */
+export async function killPostgres(): Promise<number> {
+  const server = await startOwnPostgres()
+  const app = await start(await server.createDatabase())
+  const database = app.get(Database)
+  let findings = 0
+  try {
+    for (let round = 1; round <= rounds; round++) {
+      const postmaster = await postmasterOf(database)
+      let isBack = false
+      let downFor = 0
+      const killing = async (): Promise<void> => {
+        await pause(300 * round)
+        const began = performance.now()
+        process.kill(postmaster, 'SIGKILL')
+        await startAgain(server)
+        isBack = true
+        downFor = Math.round(performance.now() - began)
+      }
+      const [written] = await Promise.all([
+        writeSteadily([app.url], 8, ({ inRow }) => isBack && inRow >= 50),
+        killing(),
+      ])
+      const { names, statuses, unclean } = written
+      const loss = await findLoss(database, written)
+      findings += loss.lost + loss.half + unclean.length
+      say({ part: 'postgres', round, answered: names.size, statuses, unclean, downFor, ...loss })
+    }
+  } finally {
+    await app.close()
+    await server.close()
+  }
+  return findings
+}
+
+/** The first line of the file that the server keeps while it runs. */
+async function postmasterOf({ kysely }: Database): Promise<number> {
+  const { rows } = await kysely.executeQuery<{ data_directory: string }>({
+    sql: 'show data_directory',
+    parameters: [],
+    query: { kind: 'RawNode' },
+    queryId: {},
+  } as never)
+  const text = await readFile(join(rows[0]?.data_directory ?? '', 'postmaster.pid'), 'utf8')
+  return Number(text.split('\n')[0])
+}
+
+/** What the killed one has left behind is in the way of the next for a moment. */
+async function startAgain(server: PostgresServer): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await server.start()
+      return
+    } catch (error) {
+      if (attempt === 50) throw error
+      await pause(200)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * A thousand subscribers of one record, and twenty writes: others are answered meanwhile. `--subscribers 1000`
+ * `npm run faults -- --only subscribers`
+ */
+import { Database } from '../../src/index.js'
+import { subscribe } from '../graphql/event-client.js'
+import { numberOf, say } from './command-line.js'
+import { start, Thing } from './shop-application.js'
+
+const subscribers = numberOf('subscribers', 1000)
+const writes = 20
+
+/** @returns the number of findings: events that were not told */
+export async function tellMany(url: string): Promise<number> {
+  const app = await start(url, { limits: { streams: Infinity, streamsByAddress: Infinity } })
+  const things = app.get(Database).records(Thing)
+  const query = 'subscription { thingChanged { event thing { id name } } }'
+  const clients = await Promise.all(
+    Array.from({ length: subscribers }, () => subscribe(`${app.url}/graphql`, query)),
+  )
+  let told = 0
+  const began = performance.now()
+  const telling = Promise.all(
+    clients.map(async (client) => {
+      for (let index = 0; index < writes; index++) {
+        const result = await client.next()
+        if (result?.errors === undefined) told++
+      }
+    }),
+  )
+  const listening = { isOver: false }
+  void telling.then(() => (listening.isOver = true))
+  const latencies: number[] = []
+  const asking = (async () => {
+    while (!listening.isOver) {
+      const asked = performance.now()
+      await (await fetch(`${app.url}/fast`)).text()
+      latencies.push(performance.now() - asked)
+    }
+  })()
+  for (let index = 0; index < writes; index++) await things.create({ name: `n${index}` })
+  await telling
+  const seconds = (performance.now() - began) / 1000
+  await asking
+  for (const client of clients) client.leave()
+  latencies.sort((a, b) => a - b)
+  const engine = app.get(Database).engineName
+  await app.close()
+  say({
+    part: 'subscribers',
+    engine,
+    subscribers,
+    writes,
+    told,
+    seconds: Math.round(seconds * 10) / 10,
+    others: latencies.length,
+    median: Math.round(latencies[latencies.length >> 1] ?? 0),
+    longest: Math.round(latencies.at(-1) ?? 0),
+  })
+  return subscribers * writes - told
+}

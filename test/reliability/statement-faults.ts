@@ -1,0 +1,166 @@
+/**
+ * Lets the n-th statement of a request fail, for n = 1, 2, … until the request needs no more of them, on SQLite and on
+ * PostgreSQL: refused by the engine, its connection lost before it ran, or lost before its answer came. A finding is
+ * anything but one clean error, a half write, or a next request that is not answered.
+ * `npm run faults -- --only statements`
+ */
+import { Database, type Application } from '../../src/index.js'
+import { say } from './command-line.js'
+import { breakPostgres, breakSqlite, type Breaker, type Kind } from './break-statements.js'
+import { apiKey, Basket, Line, Shadow, start, Thing } from './shop-application.js'
+
+interface Asked {
+  readonly name: string
+  readonly path: string
+  readonly method?: string
+  readonly body?: object
+}
+
+/** More statements than any of them takes. */
+const most = 40
+
+/** The key of the row that is there before; keys that the database makes stay below. */
+const old = 1_000_000
+
+const graphql = (query: string): Asked => ({
+  name: query.slice(0, 24),
+  path: '/graphql',
+  method: 'POST',
+  body: { query },
+})
+
+const requests: readonly Asked[] = [
+  { name: 'two rows in a transaction', path: '/pairs', method: 'POST', body: { name: 'new' } },
+  { name: 'create', path: '/things', method: 'POST', body: { name: 'new' } },
+  { name: 'update', path: `/things/${old}`, method: 'PATCH', body: { name: 'new' } },
+  { name: 'replace', path: `/things/${old}`, method: 'PUT', body: { name: 'new', count: 3 } },
+  { name: 'delete', path: `/things/${old}`, method: 'DELETE' },
+  { name: 'list', path: '/things?limit=3&count.gte=0' },
+  { name: 'find', path: `/things/${old}` },
+  { name: 'session', path: '/visit' },
+  graphql('{ things(limit: 3) { name } thingCount }'),
+  graphql('mutation { createThing(input: { name: "new" }) { id } }'),
+  graphql(
+    'mutation { createBasket(input: { name: "new", lines: [{ text: "a" }, { text: "b" }] }) { id lines { text } } }',
+  ),
+  graphql(`mutation { updateThing(id: ${old}, input: { name: "new" }) { name } }`),
+  graphql(`mutation { deleteThing(id: ${old}) }`),
+]
+
+/** @returns the number of findings */
+export async function tryStatementFaults(url: string): Promise<number> {
+  const app = await start(url)
+  const database = app.get(Database)
+  const breaker = await (database.engineName === 'sqlite' ? breakSqlite() : breakPostgres())
+  let [trials, findings] = [0, 0]
+  try {
+    for (const kind of breaker.kinds) {
+      for (const asked of requests) {
+        for (let place = 1; place <= most; place++) {
+          const finding = await tryOne(app, asked, { breaker, kind, place })
+          if (finding === 'through') break
+          trials++
+          if (finding === undefined) continue
+          findings++
+          say({ engine: database.engineName, kind, request: asked.name, place, finding })
+        }
+      }
+    }
+  } finally {
+    breaker.mend()
+    await app.close()
+  }
+  say({ part: 'statements', engine: database.driverName, trials, findings })
+  return findings
+}
+
+interface Fault {
+  readonly breaker: Breaker
+  readonly kind: Kind
+  readonly place: number
+}
+
+/** @returns what is wrong; `'through'` where the request needed fewer statements than that */
+async function tryOne(app: Application, asked: Asked, fault: Fault): Promise<string | undefined> {
+  const { breaker, kind, place } = fault
+  await refill(app)
+  const before = await rowsOf(app)
+  breaker.arm(kind, place)
+  const answer = await send(app, asked)
+  const wasHit = breaker.disarm()
+  const text = await answer.text()
+  if (!wasHit) return answer.status < 400 ? 'through' : `${answer.status} without a fault: ${text}`
+  const after = await rowsOf(app)
+  const changed = JSON.stringify(after) !== JSON.stringify(before)
+  const failed = answer.status >= 400 || text.includes('"errors"')
+  // Only where the database's answer was lost, or the error says so, may there be an error and a whole write.
+  const isTold = kind === 'unheard' || text.includes('was written')
+  if (failed && changed && !isTold) return `an error, and rows that changed: ${text}`
+  const half = findHalf(after)
+  if (half !== undefined) return half
+  const unclean = failed ? findUnclean(answer, text) : undefined
+  if (unclean !== undefined) return unclean
+  for (const next of [requests[5], requests[0]] as Asked[]) {
+    const { status } = await send(app, next)
+    if (status >= 400) return `then ${next.name} is ${status}`
+  }
+  return undefined
+}
+
+function send(app: Application, { path, method = 'GET', body }: Asked): Promise<Response> {
+  return fetch(`${app.url}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(10_000),
+  })
+}
+
+interface Rows {
+  readonly things: readonly Thing[]
+  readonly shadows: readonly Shadow[]
+  readonly baskets: readonly Basket[]
+  readonly lines: readonly Line[]
+}
+
+async function rowsOf(app: Application): Promise<Rows> {
+  const database = app.get(Database)
+  const orderBy = { id: 'asc' } as const
+  return {
+    things: await database.records(Thing).list({ orderBy, limit: 100 }),
+    shadows: await database.records(Shadow).list({ orderBy, limit: 100 }),
+    baskets: await database.records(Basket).list({ orderBy, limit: 100 }),
+    lines: await database.records(Line).list({ orderBy, limit: 100 }),
+  }
+}
+
+/** One thing, and nothing else. */
+async function refill(app: Application): Promise<void> {
+  const { kysely } = app.get(Database)
+  for (const table of ['line', 'basket', 'shadow', 'thing'])
+    await kysely.deleteFrom(table).execute()
+  await kysely.insertInto('thing').values({ id: old, name: 'old', count: 0 }).execute()
+}
+
+/** A pair without its other half, a basket without its two lines. */
+function findHalf({ things, shadows, baskets, lines }: Rows): string | undefined {
+  const made = things.filter(({ id, name }) => id !== old && name === 'new').length
+  if (shadows.length > made) return 'a shadow without a thing'
+  if (lines.length !== 2 * baskets.length) return 'a basket without its lines'
+  return undefined
+}
+
+/** An answer of 503 that says when to come again, or GraphQL's own; without SQL and without a stack. */
+function findUnclean(answer: Response, text: string): string | undefined {
+  if (/\n\s+at |select |insert |update "|SQLITE|53200|ECONN/i.test(text))
+    return `it tells too much: ${text}`
+  const body = JSON.parse(text) as { error?: string; errors?: readonly object[] }
+  if (answer.status === 503) {
+    return answer.headers.has('retry-after') ? undefined : '503 without Retry-After'
+  }
+  const isGraphql = answer.status === 200 && (body.errors?.length ?? 0) > 0
+  return isGraphql ? undefined : `status ${answer.status}: ${text}`
+}
