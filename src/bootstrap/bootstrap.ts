@@ -113,7 +113,7 @@ async function start(
     }),
     cors,
     application: state,
-    settings: { ...settings, tokenCookie: plan.authOptions.cookie, ending },
+    settings: { ...settings, log, tokenCookie: plan.authOptions.cookie, ending },
     mostUrl: settings.limits.url,
     shortestTime: shortestTime(plan),
   })

@@ -1,5 +1,5 @@
 /** The application's log: pino on standard output, unless it brings its own. */
-import { silentLog, type Log } from '../core/log.js'
+import { fieldsOf, silentLog, type Log } from '../core/log.js'
 
 /**
  * @param logger true or nothing: pino; false: none
@@ -18,7 +18,8 @@ export async function createLog(logger: Log | boolean | undefined, level: string
 function unfailing(log: Log): Log {
   const at = (level: keyof Log) => (details: object, message: string) => {
     try {
-      log[level](details, message)
+      const fields = fieldsOf(undefined)
+      log[level](fields === undefined ? details : { ...fields, ...details }, message)
     } catch {
       warnWithout(log, level, message)
     }

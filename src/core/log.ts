@@ -13,3 +13,29 @@ export const silentLog: Log = Object.freeze({
   info: () => undefined,
   debug: () => undefined,
 })
+
+/**
+ * Gives fields for lines of the log.
+ *
+ * @param request what the line is about; `undefined` where that is no request
+ */
+export type LogFields = (
+  request: object | undefined,
+) => Readonly<Record<string, unknown>> | undefined
+
+/** In the whole process: whoever adds fields, such as the id of a trace, knows them of the running code. */
+const sources = new Set<LogFields>()
+
+/** Adds fields to every line of the applications' logs. @returns what ends it */
+export function addLogFields(source: LogFields): () => void {
+  sources.add(source)
+  return () => {
+    sources.delete(source)
+  }
+}
+
+/** What a line about this request has besides its own; `undefined` where nobody adds anything. */
+export function fieldsOf(request: object | undefined): object | undefined {
+  if (sources.size === 0) return undefined
+  return Object.assign({}, ...[...sources].map((source) => source(request))) as object
+}

@@ -5,7 +5,7 @@ import { answerEarly, unreadBody } from './early-answer.js'
 import { endWith } from './end-with.js'
 import { toErrorAnswer, type ErrorAnswer } from './error-answer.js'
 import { setHeader } from './header-list.js'
-import type { Log } from '../core/log.js'
+import { fieldsOf, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
 import { isRefusal } from './refusals.js'
 import { isBodyless, toHead } from './response-head.js'
@@ -105,12 +105,13 @@ export class FailureWriter {
     const { method, path } = request
     if (error instanceof HttpError && (error.status < 500 || isRefusal(error))) {
       if (error.cause === undefined) return
-      this.#log.debug({ err: error, method, path }, 'request refused')
+      this.#log.debug({ ...fieldsOf(request), err: error, method, path }, 'request refused')
       return
     }
     if (request.outgoing.destroyed && isAbort(error)) return
     request.failure = error
-    this.#log.error({ err: error, requestId: request.id, method, path }, 'request failed')
+    const about = { ...fieldsOf(request), err: error, requestId: request.id, method, path }
+    this.#log.error(about, 'request failed')
   }
 }
 

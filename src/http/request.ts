@@ -1,5 +1,6 @@
 /** The request as handlers, guards and interceptors see it. What the walk keeps in it is in `server-request.ts`. */
 import type { RouteInfo } from '../routing/route-info.js'
+import type { ChildLog } from './request-log.js'
 import type { Incoming, Outgoing } from './exchange.js'
 import type { TextValues } from './query.js'
 import type { UploadedFile } from './uploaded-file.js'
@@ -80,6 +81,8 @@ export interface HttpRequest {
   readonly secure: boolean
   /** Names the request in logs: a sane incoming `X-Request-Id`, else a new UUID. Sent back once it was read. */
   readonly id: string
+  /** The application's log; each line has `requestId`, and what modules add: `request.log.info({ item: 7 }, 'found')`. */
+  readonly log: ChildLog
   /**
    * Aborted when the client goes away before the response is complete, and when the application closes: at once where
    * the answer has begun, else after `times.linger`, with an HttpError of status 503 as its reason.

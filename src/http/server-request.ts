@@ -5,6 +5,8 @@ import type { RouteInfo } from '../routing/route-info.js'
 import { readCookies } from './cookies.js'
 import type { End, Ending } from './ending.js'
 import type { Incoming, Outgoing } from './exchange.js'
+import { silentLog, type Log } from '../core/log.js'
+import { createRequestLog, type ChildLog } from './request-log.js'
 import { assertHeader } from './header-list.js'
 import { onCookie } from './private-answers.js'
 import { readQuery, type TextValues } from './query.js'
@@ -22,6 +24,8 @@ import type {
 export interface RequestSettings {
   /** Believe `X-Forwarded-For` and `X-Forwarded-Proto`. Default false. */
   readonly trustProxy: boolean | number
+  /** Where `request.log` goes. Default: nowhere. */
+  readonly log?: Log
   /** Before every path: `/api`, or nothing. Default nothing. */
   readonly basePath?: string
   /** Tokens that a handler hands out go into a cookie too. Default false. */
@@ -95,6 +99,7 @@ export class ServerRequest implements HttpRequest {
   #params: Record<string, PathValue> | undefined
   #id: string | undefined
   #session: Session | undefined
+  #log: ChildLog | undefined
   #isKnownVisitor = false
   #hasLooked = false
   #abort: AbortController | undefined
@@ -177,6 +182,10 @@ export class ServerRequest implements HttpRequest {
       this.addHeader('X-Request-Id', this.#id)
     }
     return this.#id
+  }
+
+  get log(): ChildLog {
+    return (this.#log ??= createRequestLog(this.#settings.log ?? silentLog, this))
   }
 
   /**

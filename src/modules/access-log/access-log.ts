@@ -1,0 +1,127 @@
+/**
+ * `filigree/access-log`: one line of JSON for each request, at level info in the application's log, when its answer is
+ * complete or its client has gone. Paths are not in it: the route's pattern is.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import {
+  ApplicationState,
+  createModule,
+  type HttpRequest,
+  type Problem,
+  type RequestEvent,
+} from '../../index.js'
+import { Redaction } from './redaction.js'
+
+export interface AccessLogOptions {
+  /** The share of requests that get a line, from 0 to 1; failures, 500 and more, always do. Default 1. */
+  sample?: number
+  /** Headers of the request that the line has: their names, or true for all. Default none; all where `redact` is given. */
+  headers?: boolean | readonly string[]
+  /** The line has the query, name by name. Default false; true where `redact` is given. */
+  query?: boolean
+  /** Names of headers and of query keys whose values are hidden, besides those of tokens and passwords. */
+  redact?: readonly string[] | { headers?: readonly string[]; query?: readonly string[] }
+}
+
+/** Logs every request. */
+export const accessLog = createModule(function accessLog(options: AccessLogOptions = {}) {
+  const problems = findProblems(options)
+  const { sample = 1, redact } = problems.length > 0 ? {} : options
+  const { headers = redact !== undefined, query = redact !== undefined } = options
+  const redaction = new Redaction(redact)
+
+  class AccessLog {
+    static inject = [ApplicationState]
+    /** The address is gone with the connection. */
+    readonly #seen = new WeakMap<HttpRequest, object>()
+
+    constructor(private readonly state: ApplicationState) {}
+
+    onStart(): void {
+      subscribe('tracing:filigree:request:start', this.#begin)
+      subscribe('filigree:request', this.#end)
+    }
+
+    onStop(): void {
+      unsubscribe('tracing:filigree:request:start', this.#begin)
+      unsubscribe('filigree:request', this.#end)
+    }
+
+    readonly #begin = (message: unknown): void => {
+      const { request, application } = message as RequestEvent
+      if (application !== this.state) return
+      // Once the id is read it is sent back: the client can name what the line is about.
+      this.#seen.set(request, { address: request.ip, requestId: request.id })
+    }
+
+    readonly #end = (message: unknown): void => {
+      const event = message as RequestEvent
+      const { request, application, status } = event
+      if (application !== this.state) return
+      if (status < 500 && sample < 1 && Math.random() >= sample) return
+      const line = { ...describe(event), ...this.#seen.get(request), ...this.#details(request) }
+      request.log.info(line, 'request')
+    }
+
+    #details(request: HttpRequest): object {
+      return {
+        ...(headers === false ? {} : { headers: redaction.headers(request, headers) }),
+        ...(query ? { query: redaction.query(request) } : {}),
+      }
+    }
+  }
+
+  return { problems, providers: [AccessLog] }
+})
+
+function describe({ request, status, ms, bytes, aborted }: RequestEvent): object {
+  return {
+    method: request.method,
+    route: request.route?.path ?? null,
+    status,
+    ms: Math.round(ms * 100) / 100,
+    bytes,
+    userId: request.user?.sub,
+    ...(aborted ? { aborted } : {}),
+  }
+}
+
+const optionNames: readonly string[] = ['sample', 'headers', 'query', 'redact']
+
+function findProblems(options: AccessLogOptions): Problem[] {
+  return Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
+    const remedy = remedyFor(name, value)
+    if (remedy === undefined) return []
+    const message = `accessLog: ${name} is ${JSON.stringify(value)}.`
+    return [{ code: 'INVALID_OPTION', message, remedy }]
+  })
+}
+
+function remedyFor(name: string, value: unknown): string | undefined {
+  if (!optionNames.includes(name)) return `Options: ${optionNames.join(', ')}.`
+  if (value === undefined) return undefined
+  switch (name) {
+    case 'sample':
+      return typeof value === 'number' && value >= 0 && value <= 1
+        ? undefined
+        : 'Give a share from 0 to 1: 0.1 is every tenth request.'
+    case 'headers':
+      return typeof value === 'boolean' || isNames(value) ? undefined : 'Give true, or names.'
+    case 'query':
+      return typeof value === 'boolean' ? undefined : 'Give true or false.'
+    default:
+      return isRedact(value) ? undefined : "Give names: ['token', 'x-secret']."
+  }
+}
+
+function isRedact(value: unknown): boolean {
+  if (isNames(value)) return true
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.entries(value).every(
+    ([name, names]) => ['headers', 'query'].includes(name) && isNames(names),
+  )
+}
+
+function isNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string')
+}

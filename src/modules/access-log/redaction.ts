@@ -1,0 +1,71 @@
+/** Hides values of headers and of the query by their names, however these are written and however often they come. */
+import type { HttpRequest } from '../../index.js'
+
+const hidden = '[redacted]'
+
+/** Never in a line. */
+const secretHeaders = ['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'freshtoken']
+const secretKeys = [
+  ...['token', 'access_token', 'refresh_token', 'id_token', 'formtoken', 'freshtoken'],
+  ...['password', 'secret', 'client_secret', 'api_key', 'apikey', 'code', 'signature', 'sig'],
+]
+
+type Names = readonly string[]
+
+export class Redaction {
+  readonly #headers: ReadonlySet<string>
+  readonly #keys: ReadonlySet<string>
+
+  /** @param more names besides those of tokens and passwords: for both, or for each */
+  constructor(more: Names | { readonly headers?: Names; readonly query?: Names } = []) {
+    const { headers = [], query = [] } = isNames(more) ? { headers: more, query: more } : more
+    this.#headers = toSet([...secretHeaders, ...headers])
+    this.#keys = toSet([...secretKeys, ...query])
+  }
+
+  /** @param wanted names, or true for all */
+  headers(request: HttpRequest, wanted: boolean | Names): Record<string, string> {
+    const names = wanted === true ? Object.keys(request.headers) : wanted === false ? [] : wanted
+    const shown: Record<string, string> = {}
+    for (const given of names) {
+      const name = given.toLowerCase()
+      const value = request.headers[name]
+      if (value === undefined) continue
+      shown[name] = this.#headers.has(name) ? hidden : this.#withoutSecrets(name, value)
+    }
+    return shown
+  }
+
+  /** The query by its names as they are once they are decoded; a name that came again has a list. */
+  query({ url }: HttpRequest): Record<string, string | string[]> {
+    const shown = Object.create(null) as Record<string, string | string[]>
+    const mark = url.indexOf('?')
+    if (mark === -1) return shown
+    for (const [name, given] of new URLSearchParams(url.slice(mark + 1))) {
+      const value = this.#keys.has(name.toLowerCase()) ? hidden : given
+      const before = shown[name]
+      shown[name] = before === undefined ? value : [before, value].flat()
+    }
+    return shown
+  }
+
+  /** The address of the page before has a query, too. */
+  #withoutSecrets(name: string, value: string): string {
+    if (name !== 'referer' && name !== 'referrer') return value
+    const mark = value.indexOf('?')
+    if (mark === -1) return value
+    const pairs = value.slice(mark + 1).split('#', 1)[0] ?? ''
+    const query = new URLSearchParams(pairs)
+    for (const key of new Set(query.keys()))
+      if (this.#keys.has(key.toLowerCase())) query.set(key, hidden)
+    return `${value.slice(0, mark)}?${query.toString()}`
+  }
+}
+
+function isNames(given: unknown): given is Names {
+  return Array.isArray(given)
+}
+
+function toSet(names: Names): ReadonlySet<string> {
+  return new Set(names.map((name) => name.toLowerCase()))
+}

@@ -1,0 +1,39 @@
+/** Sends the trace along with `fetch`: undici, which is behind it, tells of each request before it is sent. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { context, propagation, trace } from '@opentelemetry/api'
+
+/** The part of undici's request that is used. */
+interface OutgoingRequest {
+  readonly headers?: string | readonly unknown[]
+  addHeader(name: string, value: string): unknown
+}
+
+const created = 'undici:request:create'
+
+/** @returns what ends it */
+export function injectIntoFetch(): () => void {
+  subscribe(created, inject)
+  return () => {
+    unsubscribe(created, inject)
+  }
+}
+
+function inject(message: unknown): void {
+  const active = context.active()
+  if (trace.getSpanContext(active) === undefined) return
+  const { request } = message as { request: OutgoingRequest }
+  // Who has said it already, a handler or an instrumentation, is right.
+  if (names(request.headers).includes('traceparent')) return
+  const headers: Record<string, string> = {}
+  propagation.inject(active, headers)
+  for (const [name, value] of Object.entries(headers)) request.addHeader(name, value)
+}
+
+/** Lines of text in older versions, names and values in turn in newer ones. */
+function names(headers: string | readonly unknown[] = []): string[] {
+  const list =
+    typeof headers === 'string'
+      ? headers.split('\r\n').map((line) => line.split(':', 1)[0] ?? '')
+      : headers.filter((_, index) => index % 2 === 0).map(String)
+  return list.map((name) => name.toLowerCase())
+}

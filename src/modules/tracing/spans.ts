@@ -1,0 +1,176 @@
+/** Turns the events of the framework into spans. What runs inside of the work runs in the context of its span. */
+import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { context, propagation, ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api'
+import { SpanKind, SpanStatusCode, type Context, type Span } from '@opentelemetry/api'
+import {
+  addLogFields,
+  HttpError,
+  type GateEvent,
+  type GraphqlEvent,
+  type HandlerEvent,
+  type RequestEvent,
+  type StatementEvent,
+  type WatchedWork,
+} from '../../index.js'
+import { endAttributes, startAttributes, statementAttributes, toMethod } from './attributes.js'
+import { installDefaults, type ContextStore } from './context-store.js'
+import { injectIntoFetch } from './outgoing.js'
+
+/** One of a process: the events are the process's, and so are OpenTelemetry's tracer, context and propagation. */
+let users = 0
+let stop: (() => void) | undefined
+
+/** Listens while an application that imports the module runs. */
+export class Tracing {
+  onStart(): void {
+    if (users++ === 0) stop = startTracing()
+  }
+
+  onStop(): void {
+    if (--users > 0) return
+    stop?.()
+    stop = undefined
+  }
+}
+
+const tracer = (): ReturnType<typeof trace.getTracer> => trace.getTracer('filigree')
+
+/** The span of work that is under way. */
+const spans = new WeakMap<object, Span>()
+/** The span of a request, for lines of the log. */
+const requestSpans = new WeakMap<object, Span>()
+
+function startTracing(): () => void {
+  const ends: (() => void)[] = []
+  const store = installDefaults(ends)
+  const listen = <Work extends WatchedWork>(
+    name: string,
+    begin: (work: Work) => Context,
+    end: (work: Work, span: Span) => void,
+  ): void => {
+    ends.push(bind(store, name, begin), onEnd(name, end))
+  }
+  listen<RequestEvent>('filigree:request', beginRequest, endRequest)
+  listen<GateEvent>('filigree:gate', (work) => begin(work, 'gate'), endWork)
+  listen<HandlerEvent>('filigree:handler', (work) => begin(work, work.name), endWork)
+  listen<GraphqlEvent>('filigree:graphql', beginOperation, endOperation)
+  listen<StatementEvent>('filigree:statement', beginStatement, endStatement)
+  ends.push(injectIntoFetch(), addLogFields(traceFields))
+  return () => {
+    for (const end of ends.reverse()) end()
+  }
+}
+
+function bind(store: ContextStore, name: string, begin: (work: never) => Context): () => void {
+  const start = channel(`tracing:${name}:start`)
+  start.bindStore(store, (work) => begin(work as never))
+  return () => {
+    start.unbindStore(store)
+  }
+}
+
+function onEnd(name: string, end: (work: never, span: Span) => void): () => void {
+  const listener = (message: unknown): void => {
+    const span = spans.get(message as object)
+    if (span === undefined) return
+    end(message as never, span)
+    span.end()
+  }
+  subscribe(name, listener)
+  return () => {
+    unsubscribe(name, listener)
+  }
+}
+
+/** The span below what runs; none where nothing of the trace is wanted, or no span is above. */
+function begin(work: object, name: string, options: Parameters<typeof open>[2] = {}): Context {
+  const parent = context.active()
+  const isAlone = trace.getSpanContext(parent) === undefined
+  return isAlone || isUnwanted(parent) ? parent : open(work, name, options, parent)
+}
+
+function open(
+  work: object,
+  name: string,
+  options: { kind?: SpanKind; attributes?: Record<string, string | number> },
+  parent: Context,
+): Context {
+  const span = tracer().startSpan(name, { kind: SpanKind.INTERNAL, ...options }, parent)
+  spans.set(work, span)
+  return trace.setSpan(parent, span)
+}
+
+/** Who began the trace does not want it kept. */
+function isUnwanted(parent: Context): boolean {
+  const above = trace.getSpanContext(parent)
+  return above !== undefined && (above.traceFlags & TraceFlags.SAMPLED) === 0
+}
+
+function beginRequest(event: RequestEvent): Context {
+  const { request } = event
+  const parent = propagation.extract(ROOT_CONTEXT, request.headers)
+  const above = trace.getSpan(parent)
+  if (above !== undefined && isUnwanted(parent)) {
+    requestSpans.set(request, above)
+    return parent
+  }
+  const attributes = startAttributes(request)
+  const made = open(event, toMethod(request), { kind: SpanKind.SERVER, attributes }, parent)
+  const span = trace.getSpan(made)
+  if (span !== undefined) requestSpans.set(request, span)
+  return made
+}
+
+function endRequest(event: RequestEvent, span: Span): void {
+  const { request, status, error } = event
+  const route = request.route?.path
+  if (route !== undefined) span.updateName(`${toMethod(request)} ${route}`)
+  span.setAttributes(endAttributes(event))
+  // What a client did wrong is no fault of the server's.
+  if (status < 500) return
+  span.setStatus({ code: SpanStatusCode.ERROR })
+  if (error instanceof Error) span.recordException(error)
+}
+
+function endWork({ error }: WatchedWork, span: Span): void {
+  if (error === undefined || (error instanceof HttpError && error.status < 500)) return
+  span.setStatus({ code: SpanStatusCode.ERROR })
+  span.setAttribute('error.type', error instanceof Error ? error.name : '_OTHER')
+  if (error instanceof Error) span.recordException(error)
+}
+
+function beginOperation(event: GraphqlEvent): Context {
+  const { type, name } = event
+  const attributes = {
+    'graphql.operation.type': type,
+    ...(name === undefined ? {} : { 'graphql.operation.name': name }),
+  }
+  // The name is the client's: it is an attribute, not the span's name.
+  return begin(event, type, { attributes })
+}
+
+function endOperation(event: GraphqlEvent, span: Span): void {
+  endWork(event, span)
+  if (event.failed) span.setStatus({ code: SpanStatusCode.ERROR })
+}
+
+function beginStatement(event: StatementEvent): Context {
+  const { kind, table } = event
+  const name = table === undefined ? kind : `${kind} ${table}`
+  return begin(event, name, { kind: SpanKind.CLIENT, attributes: statementAttributes(event) })
+}
+
+/** The driver's message may have values in it: the kind of the fault says enough. */
+function endStatement({ error }: StatementEvent, span: Span): void {
+  if (error === undefined) return
+  const { kind } = error as { kind?: unknown }
+  span.setStatus({ code: SpanStatusCode.ERROR })
+  span.setAttribute('error.type', typeof kind === 'string' ? kind : '_OTHER')
+}
+
+function traceFields(request: object | undefined): Record<string, unknown> | undefined {
+  const running = trace.getSpan(context.active()) ?? (request && requestSpans.get(request))
+  const { traceId, spanId, traceFlags } = running?.spanContext() ?? {}
+  if (traceId === undefined || /^0*$/.test(traceId)) return undefined
+  return { trace_id: traceId, span_id: spanId, trace_flags: `0${String(traceFlags ?? 0)}` }
+}

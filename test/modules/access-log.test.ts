@@ -1,0 +1,185 @@
+import { request as ask } from 'node:http'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import pino from 'pino'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  events,
+  Get,
+  HttpError,
+  Module,
+  NoAuth,
+  Post,
+  Secured,
+  type Application,
+  type HttpRequest,
+} from 'filigree'
+import { accessLog } from 'filigree/access-log'
+
+type Line = Record<string, unknown>
+
+let opened: (() => void) | undefined
+
+@Controller('/items')
+class ItemController {
+  @Get('/<id:int>') show(id: number, request: HttpRequest): object {
+    request.log.info({ item: id }, 'found')
+    request.log.child({ step: 2 }).warn('second')
+    return { id }
+  }
+  @Get('/broken') broken(): object {
+    throw new Error('broken')
+  }
+  @Get('/mine') @Secured mine(): object {
+    return {}
+  }
+  @Get('/stream') stream(): unknown {
+    return events(
+      (async function* () {
+        yield { data: 'one' }
+        opened?.()
+        await new Promise(() => undefined)
+      })(),
+    )
+  }
+  @Get('/refused') refused(): object {
+    throw new HttpError(409)
+  }
+  @Post('/') @NoAuth create(body: unknown): unknown {
+    return body
+  }
+}
+
+let app: Application
+let lines: Line[] = []
+let waiting: (() => void) | undefined
+afterEach(() => app.close())
+
+async function start(options?: Parameters<typeof accessLog>[0]): Promise<void> {
+  lines = []
+  @Module({ imports: [accessLog(options)], controllers: [ItemController] })
+  class AppModule {}
+  const stream = {
+    write: (text: string) => {
+      lines.push(JSON.parse(text) as Line)
+      waiting?.()
+    },
+  }
+  const env = { APP_API_KEY: 'a-key-of-sixteen-letters' }
+  const logger = pino({}, stream)
+  app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger, env })
+}
+
+/** The lines of the access log, once there are so many. */
+async function logged(count = 1): Promise<Line[]> {
+  for (;;) {
+    const found = lines.filter(({ msg }) => msg === 'request')
+    if (found.length >= count) return found
+    await new Promise<void>((resolve) => (waiting = resolve))
+  }
+}
+
+async function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  const answer = await fetch(app.url + path, { headers })
+  await answer.text()
+  return answer
+}
+
+describe('accessLog', () => {
+  it('writes one line a request', async () => {
+    await start()
+    const answer = await get('/items/7?token=hush', { 'x-request-id': 'r-1' })
+    expect(answer.headers.get('x-request-id')).toBe('r-1')
+    const [line] = await logged()
+    expect(line).toMatchObject({
+      level: 30,
+      method: 'GET',
+      route: '/items/<id:int>',
+      status: 200,
+      bytes: 8,
+      requestId: 'r-1',
+      address: '127.0.0.1',
+    })
+    expect(line!.ms).toBeGreaterThan(0)
+    expect(JSON.stringify(line)).not.toMatch(/hush|items\/7/)
+  })
+
+  it('names no path where there is no route, and gives each answer the id of its line', async () => {
+    await start()
+    const answer = await get('/no/such/path')
+    const [line] = await logged()
+    expect(line).toMatchObject({ route: null, status: 404 })
+    expect(line!.requestId).toBe(answer.headers.get('x-request-id'))
+    expect(JSON.stringify(line)).not.toContain('such')
+  })
+
+  it('names the caller, and never the token', async () => {
+    await start()
+    const token = await app.get(Auth).getToken({ sub: 'ada' })
+    await get('/items/mine', { authorization: `Bearer ${token}` })
+    const [line] = await logged()
+    expect(line).toMatchObject({ status: 200, route: '/items/mine', userId: 'ada' })
+    expect(JSON.stringify(lines)).not.toContain(token)
+  })
+
+  it('writes streams at their end, and says that the client has left', async () => {
+    await start()
+    const begun = new Promise<void>((resolve) => (opened = resolve))
+    const client = ask(`${app.url}/items/stream`)
+    client.on('error', () => undefined)
+    client.end()
+    client.on('response', (response) => response.resume())
+    await begun
+    expect(lines.filter(({ msg }) => msg === 'request')).toEqual([])
+    client.destroy()
+    const [line] = await logged()
+    expect(line).toMatchObject({ route: '/items/stream', status: 200, aborted: true })
+    expect(line!.bytes).toBeGreaterThan(0)
+  })
+
+  it('hides what it is told to, however it is written', async () => {
+    await start({ redact: ['x-secret', 'pin'] })
+    await get('/items/7?pin=1234&%50in=1234&PIN=1234&q=lamp&access_token=1234', {
+      'X-Secret': '1234',
+      authorization: 'Basic 1234',
+      'x-plain': 'plain',
+      referer: 'http://a/b?pin=1234&q=1',
+    })
+    const [line] = await logged()
+    expect(JSON.stringify(line)).not.toContain('1234')
+    const hidden = '[redacted]'
+    expect(line!.query).toMatchObject({
+      pin: [hidden, hidden],
+      PIN: hidden,
+      q: 'lamp',
+      access_token: hidden,
+    })
+    expect(line!.headers).toMatchObject({ 'x-secret': hidden, 'x-plain': 'plain' })
+  })
+
+  it('takes a sample, and every failure', async () => {
+    await start({ sample: 0 })
+    await get('/items/7')
+    await get('/items/broken')
+    const found = await logged()
+    expect(found.map(({ status }) => status)).toEqual([500])
+  })
+
+  it('gives request.log the id of the request', async () => {
+    await start()
+    await get('/items/7', { 'x-request-id': 'r-2' })
+    await logged()
+    expect(lines.find(({ msg }) => msg === 'found')).toMatchObject({ item: 7, requestId: 'r-2' })
+    const second = lines.find(({ msg }) => msg === 'second')
+    expect(second).toMatchObject({ step: 2, requestId: 'r-2', level: 40 })
+  })
+})
+
+it('refuses options that say nothing', async () => {
+  await start()
+  @Module({ imports: [accessLog({ sample: 2 }), accessLog({ every: 1 } as never)] })
+  class FaultyModule {}
+  const starting = bootstrap(FaultyModule, { listen: false, logger: false, env: {} })
+  await expect(starting).rejects.toThrow(/sample is 2[^]*every is 1/)
+})
