@@ -44,7 +44,7 @@ export async function bootstrap(
 ): Promise<Application> {
   if (isCaptured({ module, options })) return new Promise(() => undefined)
   const began = performance.now()
-  const plan = await planApplication(module, options)
+  const plan = await planApplication(module, options, true)
   logStartWarnings(plan.routes, plan.settings, plan.log)
   logOpenRecords(plan, plan.log)
   const storage = await openStorage({ ...plan, ...storageOptions(plan, options) })

@@ -15,6 +15,7 @@ import { readTables } from '../records/model/read-table.js'
 import { readController } from '../routing/controller.js'
 import { scriptRoutes } from './client-script.js'
 import { forOwnRoutes, planApplicationUse } from './application-use.js'
+import { provideConfigs } from './config.js'
 import { createContainer, type Container } from './container.js'
 import { documentReader, findDocumentationProblems } from './docs-routes.js'
 import { readEnvironment, type Environment } from './environment.js'
@@ -53,10 +54,14 @@ export interface ApplicationPlan {
   readonly container: Container
 }
 
-/** @throws {DeclarationError} with every fault */
+/**
+ * @param starts the application is to run: settings of its own are read
+ * @throws {DeclarationError} with every fault
+ */
 export async function planApplication(
   module: Class,
   options: BootstrapOptions,
+  starts = false,
 ): Promise<ApplicationPlan> {
   const problems: Problem[] = []
   const environment = readEnvironment(options.env ?? process.env, problems)
@@ -86,18 +91,22 @@ export async function planApplication(
     ...staticRoutes(settings, problems),
     ...scriptRoutes(settings.client, settings.times.handler, problems, settings.basePath),
   ]
+  const interceptors = interceptorClasses([
+    ...routes.flatMap(({ stands }) => stands),
+    ...around.pages,
+  ])
+  const providers = await provideConfigs(
+    [...parts.providers, ...graphql.instances.flatMap(({ schema }) => schema.resolvers.providers)],
+    [...controllers.map(({ controller }) => controller), ...interceptors],
+    { variables: starts ? environment.variables : undefined, override: settings.override },
+    problems,
+  )
   const container: Container = createContainer(
     {
       moduleName: parts.name,
-      providers: [
-        ...parts.providers,
-        ...graphql.instances.flatMap(({ schema }) => schema.resolvers.providers),
-      ],
+      providers,
       controllers: controllers.map(({ controller }) => controller),
-      interceptors: interceptorClasses([
-        ...routes.flatMap(({ stands }) => stands),
-        ...around.pages,
-      ]),
+      interceptors,
       override: settings.override,
       builtIn: [Auth, Database, ApplicationState],
     },

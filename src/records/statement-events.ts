@@ -21,8 +21,8 @@ import type {
 export interface StatementEvent extends WatchedWork {
   /** The `Database` that it belongs to. */
   readonly database: object | undefined
-  /** `sqlite`, `postgres`, or what an engine of the application calls itself. */
-  readonly engine: string
+  /** What monitoring calls the engine. */
+  readonly system: string
   /** As it was sent: placeholders stand for the values. */
   readonly sql: string
   /** Its first word in upper case: `SELECT`, `INSERT`, `BEGIN`. */
@@ -60,18 +60,18 @@ export function meaningOf(sql: string): Meaning {
 class Teller {
   /** Set once there is one. */
   database: object | undefined = undefined
-  readonly #engine: string
+  readonly #system: string
 
-  constructor(engine: string) {
-    this.#engine = engine
+  constructor({ name, system = name }: Dialect) {
+    this.#system = system
   }
 
   around<T>(sql: string, run: () => T): T {
     const { kind, table } = meaningOf(sql)
     const { database } = this
-    const engine = this.#engine
+    const system = this.#system
     return statementEvents.around(
-      { database, engine, sql, kind, table, ms: 0, error: undefined },
+      { database, system, sql, kind, table, ms: 0, error: undefined },
       run,
     )
   }
@@ -134,7 +134,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
   readonly pool?: () => PoolState
 
   constructor(inner: Engine) {
-    const teller = new Teller(inner.dialect.name)
+    const teller = new Teller(inner.dialect)
     super(inner, teller)
     this.dialect = inner.dialect
     this.driver = inner.driver

@@ -140,7 +140,7 @@ describe('accessLog', () => {
 
   it('hides what it is told to, however it is written', async () => {
     await start({ redact: ['x-secret', 'pin'] })
-    await get('/items/7?pin=1234&%50in=1234&PIN=1234&q=lamp&access_token=1234', {
+    await get('/items/7?pin=1234&%70in=1234&PIN=1234&q=lamp&access_token=1234', {
       'X-Secret': '1234',
       authorization: 'Basic 1234',
       'x-plain': 'plain',

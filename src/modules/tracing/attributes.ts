@@ -40,12 +40,9 @@ export function endAttributes({ request, status, bytes, aborted }: RequestEvent)
   return attributes
 }
 
-/** What OpenTelemetry calls the engines. */
-const systems: Readonly<Record<string, string>> = { postgres: 'postgresql' }
-
-export function statementAttributes({ engine, kind, table, sql }: StatementEvent): Attributes {
+export function statementAttributes({ system, kind, table, sql }: StatementEvent): Attributes {
   return {
-    'db.system.name': systems[engine] ?? engine,
+    'db.system.name': system,
     'db.operation.name': kind,
     'db.query.text': withoutValues(sql),
     ...(table === undefined ? {} : { 'db.collection.name': table }),

@@ -10,7 +10,7 @@ import {
   ROOT_CONTEXT,
   type Context,
   type ContextManager,
-} from '@opentelemetry/api'
+} from './opentelemetry.js'
 import { TraceContext } from './trace-context.js'
 
 export class ContextStore extends AsyncLocalStorage<Context> {

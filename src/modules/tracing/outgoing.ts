@@ -1,6 +1,6 @@
 /** Sends the trace along with `fetch`: undici, which is behind it, tells of each request before it is sent. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { context, propagation, trace } from '@opentelemetry/api'
+import { context, propagation, trace } from './opentelemetry.js'
 
 /** The part of undici's request that is used. */
 interface OutgoingRequest {

@@ -1,7 +1,7 @@
 /** Turns the events of the framework into spans. What runs inside of the work runs in the context of its span. */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { context, propagation, ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api'
-import { SpanKind, SpanStatusCode, type Context, type Span } from '@opentelemetry/api'
+import { context, propagation, ROOT_CONTEXT, trace, TraceFlags } from './opentelemetry.js'
+import { SpanKind, SpanStatusCode, type Context, type Span } from './opentelemetry.js'
 import {
   addLogFields,
   HttpError,

@@ -11,7 +11,7 @@ import {
   type TextMapGetter,
   type TextMapPropagator,
   type TextMapSetter,
-} from '@opentelemetry/api'
+} from './opentelemetry.js'
 
 const form = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/
 

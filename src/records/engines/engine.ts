@@ -122,7 +122,6 @@ export interface PoolState {
   readonly most: number
   readonly open: number
   readonly idle: number
-  /** Who waits for one. */
   readonly waiting: number
 }
 
@@ -169,6 +168,7 @@ export type Around = readonly [before: string, behind: string]
 export interface Dialect {
   /** What its migrations are named by: `add-price.postgres.sql`. Engines of the same SQL share it. */
   readonly name: string
+  /** What monitoring calls it. Default `name`. */ readonly system?: string
   /** For people: `PostgreSQL`. */
   readonly title: string
   /** The family of Kysely's compiler, for what repositories do not do. */

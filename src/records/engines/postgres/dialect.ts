@@ -16,6 +16,7 @@ export function createPostgresDialect(hasIcu: boolean, hasTrigrams = true): Dial
   const collation = hasIcu ? ' collate "und-x-icu"' : ''
   return {
     name: 'postgres',
+    system: 'postgresql',
     title: 'PostgreSQL',
     kysely: 'Postgres',
     isLocal: false,

@@ -1,0 +1,152 @@
+/**
+ * `@Config`: a class whose fields are read from the environment at the start. `mailHost` is `MAIL_HOST`; what is missing or
+ * wrong joins the report of the start, and what is hidden is shown nowhere.
+ */
+import { HttpError } from '../errors/http-error.js'
+import type { Problem } from '../errors/declaration-error.js'
+import { compileText } from '../fields/compile-text.js'
+import { readShape, type Shape, type ShapeField } from '../fields/shape.js'
+import { decorate, isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import { createClassNote, type Class } from '../metadata/note.js'
+import { classProvider, type ProviderDeclaration, type Token } from './provider.js'
+
+const configs = createClassNote<true>('config')
+
+/**
+ * Makes a class one of settings: its `@Field`s are read from the environment. List it among the providers, or ask for it in
+ * a constructor. Its instance is frozen.
+ */
+export function Config(): AnyDecorator
+export function Config(target: Class): void
+export function Config(value: unknown, context: DecoratorContext): void
+export function Config(...args: unknown[]): AnyDecorator | undefined {
+  const mark = ({ owner }: { readonly owner: Class }): void => {
+    configs.write(owner, true)
+  }
+  return decorate(args, mark) ? undefined : toDecorator(mark)
+}
+
+type Variables = Readonly<Record<string, string | undefined>>
+
+export interface ConfigSources {
+  /** Undefined where the application is described and not started: then nothing is read. */
+  readonly variables: Variables | undefined
+  /** What takes the place of providers: these are not read. */
+  readonly override: readonly (readonly [Token, unknown])[]
+}
+
+/**
+ * @param classes who may ask for settings: controllers, interceptors
+ * @param problems takes variables that are missing or wrong
+ * @returns the declarations, those of settings with their values
+ */
+export async function provideConfigs(
+  declared: readonly ProviderDeclaration[],
+  classes: readonly Class[],
+  { variables, override }: ConfigSources,
+  problems: Problem[],
+): Promise<ProviderDeclaration[]> {
+  const listed = declared.filter((declaration) => isConfig(declaration))
+  const askers = [...declared.filter((declaration) => isClass(declaration)), ...classes]
+  const asked = askers
+    .flatMap((asker) => classProvider(asker, asker).dependencies)
+    .filter((token) => isConfig(token))
+  const provided: ProviderDeclaration[] = declared.filter((declaration) => !isConfig(declaration))
+  for (const type of new Set([...listed, ...asked])) {
+    const isRead = variables !== undefined && !override.some(([token]) => token === type)
+    const use = isRead ? await readConfig(type, variables, problems) : undefined
+    provided.push({ provide: type, use })
+  }
+  return provided
+}
+
+function isConfig(declaration: unknown): declaration is Class {
+  return isClass(declaration) && configs.readOwn(declaration) === true
+}
+
+async function readConfig(
+  type: Class,
+  variables: Variables,
+  problems: Problem[],
+): Promise<object | undefined> {
+  const before = problems.length
+  const shape = readShape(type, problems)
+  if (problems.length > before) return undefined
+  const options = { unknownKeys: 'drop', from: 'program', whole: 'the environment' } as const
+  const check = compileText(shape, { ...options, problems })
+  if (problems.length > before) return undefined
+  try {
+    return seal(shape, (await check(readTexts(shape, variables))) as Record<string, unknown>)
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error
+    for (const { path, code, message } of error.errors ?? []) {
+      problems.push(toProblem(shape, path, { code, message }))
+    }
+    return undefined
+  }
+}
+
+/** `mailHost` is `MAIL_HOST`, `smtpURL` is `SMTP_URL`. */
+function variableOf(property: string): string {
+  return property
+    .replace(/([a-z\d])([A-Z])/g, '$1_$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+    .toUpperCase()
+}
+
+/** A blank variable is not set: no number is 0 and no switch is off because of it. */
+function readTexts({ fields }: Shape, variables: Variables): Record<string, unknown> {
+  const texts: Record<string, unknown> = {}
+  for (const field of fields) {
+    const text = variables[variableOf(field.name)]
+    if (text !== undefined && text.trim() !== '') texts[field.name] = readText(field, text)
+  }
+  return texts
+}
+
+/** Text is taken as it is; of all else the blanks around do not count, and commas stand between items. */
+function readText({ kind, list }: ShapeField, text: string): unknown {
+  if (list) return text.split(',').map((item) => item.trim())
+  return kind === 'string' || kind === 'text' ? text : text.trim()
+}
+
+interface Found {
+  readonly code: string
+  readonly message: string
+}
+
+/** Of what is hidden it says no more than that it is wrong. */
+function toProblem({ name, byName }: Shape, path: string, { code, message }: Found): Problem {
+  const [property = ''] = path.split('.', 1)
+  const variable = variableOf(property)
+  const isHidden = byName.get(property)?.hidden === true
+  const said = message.startsWith(`${path} `) ? message.slice(path.length + 1) : message
+  const fault = code === 'required' ? 'is not set' : isHidden ? 'is wrong' : said
+  return {
+    code: 'INVALID_ENVIRONMENT',
+    message: `${variable} ${fault.replace(/\.$/, '')}, for ${name}.${property}.`,
+    remedy: code === 'required' ? `Set ${variable}.` : `Correct ${variable}.`,
+  }
+}
+
+/** A hidden value is behind a getter that nobody counts: JSON, inspect, logs and copies pass it by. */
+function seal({ type, fields }: Shape, values: Record<string, unknown>): object {
+  const config = Object.create(type.prototype as object) as object
+  const hidden = new Set(fields.filter((field) => field.hidden).map(({ name }) => name))
+  for (const [name, value] of Object.entries(values)) {
+    const settled = freezeDeep(value)
+    const enumerable = !hidden.has(name)
+    Object.defineProperty(
+      config,
+      name,
+      enumerable ? { value: settled, enumerable } : { get: () => settled, enumerable },
+    )
+  }
+  return Object.freeze(config)
+}
+
+function freezeDeep<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
+  for (const inner of Object.values(value)) freezeDeep(inner)
+  return Object.freeze(value)
+}

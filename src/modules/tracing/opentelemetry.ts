@@ -1,0 +1,19 @@
+/** The part of OpenTelemetry's API that is used; the one place that needs the package. */
+export {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  context,
+  createContextKey,
+  createTraceState,
+  isSpanContextValid,
+  propagation,
+  trace,
+  type Context,
+  type ContextManager,
+  type Span,
+  type TextMapGetter,
+  type TextMapPropagator,
+  type TextMapSetter,
+} from '@opentelemetry/api'

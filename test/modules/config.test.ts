@@ -1,0 +1,105 @@
+import { inspect } from 'node:util'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { bootstrap, Config, Controller, DeclarationError, Field, Get, Module } from 'filigree'
+import type { Application } from 'filigree'
+import { describeApplication } from '../../src/bootstrap/plan-application.js'
+
+@Config
+class MailConfig {
+  @Field('string') mailHost!: string
+  @Field('integer', { default: 25, min: 1 }) mailPort!: number
+  @Field('boolean', { optional: true }) mailTLS?: boolean
+  @Field('string', { hidden: true, minLength: 8 }) mailPassword!: string
+  @Field('string', { list: true, optional: true }) mailCopies?: string[]
+}
+
+@Controller('/mail')
+class MailController {
+  static inject = [MailConfig]
+  constructor(readonly mail: MailConfig) {}
+  @Get('/') show(): object {
+    return this.mail
+  }
+}
+
+const env = { MAIL_HOST: 'mail.example', MAIL_PASSWORD: 'hush-hush', MAIL_COPIES: 'a@b, c@d' }
+let app: Application | undefined
+afterEach(async () => {
+  await app?.close()
+  app = undefined
+})
+
+async function start(variables: Record<string, string>, options: object = {}): Promise<MailConfig> {
+  @Module({ controllers: [MailController], providers: [MailConfig] })
+  class AppModule {}
+  app = await bootstrap(AppModule, { listen: false, logger: false, env: variables, ...options })
+  return app.get(MailConfig)
+}
+
+async function faultsOf(variables: Record<string, string>): Promise<string> {
+  const error: unknown = await start(variables).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(DeclarationError)
+  return (error as DeclarationError).message
+}
+
+describe('@Config', () => {
+  it('reads its fields from the environment, and is frozen', async () => {
+    const mail = await start({ ...env, MAIL_PORT: ' 587 ', MAIL_TLS: 'true' })
+    expect(mail).toBeInstanceOf(MailConfig)
+    expect(Object.assign({}, mail)).toEqual({
+      mailHost: 'mail.example',
+      mailPort: 587,
+      mailTLS: true,
+      mailCopies: ['a@b', 'c@d'],
+    })
+    expect(mail.mailPassword).toBe('hush-hush')
+    expect(() => Object.assign(mail, { mailPort: 1 })).toThrow(TypeError)
+    expect(() => mail.mailCopies?.push('e@f')).toThrow(TypeError)
+  })
+
+  it('has a default where a variable is missing or blank: a blank number is never 0', async () => {
+    expect((await start({ ...env, MAIL_PORT: '  ', MAIL_TLS: '' })).mailPort).toBe(25)
+    expect(app!.get(MailConfig).mailTLS).toBeUndefined()
+  })
+
+  it('reports every fault at once, with all others', async () => {
+    const report = await faultsOf({ MAIL_PORT: 'many', PORT: 'none', MAIL_PASSWORD: 'short' })
+    expect(report).toContain('MAIL_HOST is not set, for MailConfig.mailHost.')
+    expect(report).toContain('MAIL_PORT must be an integer, for MailConfig.mailPort.')
+    expect(report).toContain('MAIL_PASSWORD is wrong')
+    expect(report).toContain('PORT: "none" is no port.')
+    expect(report).not.toContain('short')
+  })
+
+  it('shows a secret nowhere', async () => {
+    const mail = await start(env)
+    const shown = [
+      JSON.stringify(mail),
+      inspect(mail, { showHidden: true, depth: 5 }),
+      JSON.stringify(Object.assign({}, mail)),
+      JSON.stringify(structuredClone(Object.assign({}, mail))),
+      (await app!.inject('/mail')).body,
+    ].join()
+    expect(shown).toContain('mail.example')
+    expect(shown).not.toContain('hush')
+  })
+
+  it('is made for who asks, listed or not', async () => {
+    @Module({ controllers: [MailController] })
+    class AppModule {}
+    app = await bootstrap(AppModule, { listen: false, logger: false, env })
+    expect(app.get(MailController).mail.mailHost).toBe('mail.example')
+  })
+
+  it('is not read where a test overrides it, or the application is only described', async () => {
+    const fake = { mailHost: 'fake' }
+    expect(await start({}, { override: [[MailConfig, fake]] })).toBe(fake)
+    @Module({ controllers: [MailController] })
+    class AppModule {}
+    const { paths } = await describeApplication(AppModule, { logger: false, env: {} })
+    expect(paths).toHaveProperty('/mail')
+  })
+})
