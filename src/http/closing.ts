@@ -4,6 +4,7 @@
  */
 import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
+import type { Connections } from './connections.js'
 
 export interface ClosingTimes {
   /** Milliseconds for which those who are connected are still answered. */
@@ -17,10 +18,38 @@ export interface ClosingTimes {
 /** Between two looks at the connections, in milliseconds. */
 const lookEvery = 20
 
+/** For so long at most a moment is waited for in which nobody connects, in milliseconds. */
+const mostPatience = 250
+
+/**
+ * Refusals while the server closes. Who was refused may come again at once, and whoever the system has connected when the
+ * listener closes is reset. So the last refusals are held back until it is closed.
+ */
+export class Refusals {
+  #isHolding = false
+  #held: (() => void)[] = []
+
+  /** @param write is called now, or once the listener is closed */
+  add(write: () => void): void {
+    if (this.#isHolding) this.#held.push(write)
+    else write()
+  }
+
+  hold(): void {
+    this.#isHolding = true
+  }
+
+  release(): void {
+    this.#isHolding = false
+    for (const write of this.#held.splice(0)) write()
+  }
+}
+
 /** @returns once every connection is closed */
 export function closeServer(
   server: Server,
-  connections: Iterable<Socket> & { readonly size: number },
+  connections: Connections,
+  refusals: Refusals,
   { linger, drain, takesNew }: ClosingTimes,
 ): Promise<void> {
   if (!server.listening) return Promise.resolve()
@@ -32,10 +61,26 @@ export function closeServer(
       clearTimeout(last)
       resolve()
     }
+    const stop = (): void => {
+      stopListening(server, closed)
+      refusals.release()
+    }
+    let arrived = -1
+    /** Once nobody has connected from one look to the next, those included whom this turn of the loop brings. */
+    const stopInSilence = (isLate: boolean): void => {
+      const before = arrived
+      arrived = connections.arrived
+      refusals.hold()
+      setImmediate(() => {
+        if (server.listening && (isLate || before === connections.arrived)) stop()
+      })
+    }
     const look = (): void => {
       const passed = performance.now() - began
-      const isOver = !takesNew || passed >= linger || connections.size === 0
-      if (server.listening && isOver) stopListening(server, closed)
+      if (server.listening) {
+        if (!takesNew || connections.size === 0) stop()
+        else if (passed >= linger) stopInSilence(passed >= linger + mostPatience)
+      }
       for (const socket of connections) {
         const most = passed >= 2 * linger ? 0 : linger
         if (!isAsking(socket) && silence.of(socket) >= most) socket.destroy()
@@ -43,7 +88,7 @@ export function closeServer(
     }
     const looks = setInterval(look, lookEvery)
     const last = setTimeout(() => {
-      if (server.listening) stopListening(server, closed)
+      if (server.listening) stop()
       for (const socket of connections) socket.destroy()
     }, drain)
     look()

@@ -33,6 +33,8 @@ export class Connections implements Iterable<Socket> {
   readonly #refused = new WeakMap<Socket, () => HttpError>()
   readonly #progress = new WeakMap<Socket, Progress>()
   #refuses = false
+  /** How many there have been. */
+  arrived = 0
   #closing = false
   #looks: NodeJS.Timeout | undefined
 
@@ -56,6 +58,7 @@ export class Connections implements Iterable<Socket> {
     else if (this.#open.size >= connections || this.#byAddress.of(key) >= connectionsByAddress) {
       this.#refuse(socket, connectionRefusal)
     }
+    this.arrived++
     this.#open.add(socket)
     this.#byAddress.add(key)
     this.#looks ??= this.#watch()

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { HttpError } from '../errors/http-error.js'
 import type { Bounds } from './bounds.js'
-import { closeServer } from './closing.js'
+import { closeServer, Refusals } from './closing.js'
 import { Connections } from './connections.js'
 import type { Incoming, Outgoing } from './exchange.js'
 import { headBytes, mostHeaders } from './limits.js'
@@ -94,6 +94,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   const waiting = new WaitingAnswers()
   const connections = new Connections({ ...bounds, stall: times.stall })
   const pressure = new Pressure(times.delay)
+  const refusals = new Refusals()
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     waiting.watch(incoming, outgoing)
     const refusal = pressure.isOver ? overloadRefusal() : connections.refusalFor(incoming.socket)
@@ -101,7 +102,9 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     else {
       // Who was refused shall not stay: the connection is what there is too much of.
       outgoing.shouldKeepAlive = false
-      options.refuse(incoming, outgoing, refusal)
+      refusals.add(() => {
+        options.refuse(incoming, outgoing, refusal)
+      })
     }
   }
   server.on('request', serve)
@@ -123,7 +126,8 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     close: () => {
       pressure.stop()
       connections.close()
-      return closeServer(server, connections, { ...times, takesNew: options.takesNew ?? true })
+      const takesNew = options.takesNew ?? true
+      return closeServer(server, connections, refusals, { ...times, takesNew })
     },
   }
 }

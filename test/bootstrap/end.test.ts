@@ -132,6 +132,27 @@ describe('the end of an application', () => {
     await expect(ask(`${app.url}/fast`, false)).rejects.toThrow('ECONNREFUSED')
   })
 
+  it('resets nobody who comes again and again, until nobody listens', async () => {
+    const app = await start()
+    const outcomes = new Set<unknown>()
+    const clients = Array.from({ length: 20 }, async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      for (let code: unknown; code === undefined;) {
+        try {
+          const answer = await ask(`${app.url}/fast`, agent)
+          await text(answer)
+          outcomes.add(answer.statusCode)
+        } catch (error) {
+          outcomes.add((code = (error as NodeJS.ErrnoException).code))
+        }
+      }
+    })
+    while (!outcomes.has(200)) await new Promise((resolve) => setImmediate(resolve))
+    await app.close()
+    await Promise.all(clients)
+    expect(outcomes).toEqual(new Set([200, 503, 'ECONNREFUSED']))
+  })
+
   it('is not held by a head that does not end, nor by a connection that says nothing', async () => {
     const app = await start({ linger: 50, drain: 60_000, headers: 60_000 })
     const sockets = [open(app.url), open(app.url)]
