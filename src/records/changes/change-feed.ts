@@ -13,12 +13,8 @@ import {
   type RowChanges,
 } from './changes.js'
 import { type Later, after } from '../../core/later.js'
-import {
-  lookupsLast,
-  type ChannelListener,
-  type EngineChannel,
-  type Runner,
-} from '../engines/engine.js'
+import { lookupsLast, type ChannelListener } from '../engines/channel-listener.js'
+import type { EngineChannel, Runner } from '../engines/engine.js'
 import type { Column, Table } from '../model/table.js'
 import { policyOf } from '../policy/record-policy.js'
 

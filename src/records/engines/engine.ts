@@ -10,6 +10,7 @@
  * - The suites of test/contracts hold for it. docs/maintainers/engines.md says how to add one.
  */
 import type { BeginOptions } from './begin-options.js'
+import type { ChannelHandlers, ChannelListener } from './channel-listener.js'
 import type { Later } from '../../core/later.js'
 import type { Code } from '../../fields/kinds/kind.js'
 import type { Log } from '../../core/log.js'
@@ -139,30 +140,20 @@ export interface EngineChannel {
   listen(handlers: ChannelHandlers): ChannelListener
 }
 
-export interface ChannelHandlers {
-  message(text: string): void
-  /** Texts may have been missed: there was no connection for a while. Told when there is one again. */
-  lost(): void
-}
-
-/** Listens by a connection of its own, which is there while there are topics and comes back when it was lost. */
-export interface ChannelListener {
-  /** The database's id of the connection, while there is one. */
-  readonly processId: number | undefined
-  /**
-   * Makes these the topics. Resolved when every process that writes knows of them.
-   *
-   * @throws {EngineFault} `unavailable` where no connection can be had
-   */
-  listenTo(topics: ReadonlySet<number>): Promise<void>
-  close(): Promise<void>
-}
-
-/** Milliseconds that a process may write by what it knew of the topics. */
-export const lookupsLast = 500
-
 /** SQL before and behind a column. */
 export type Around = readonly [before: string, behind: string]
+
+/** How many rows are inserted by one statement: a list of values for each column. */
+export interface InsertLists {
+  /** A query for the names and types of a table's columns; its value is the table's quoted name. */
+  readonly types: string
+  /** SQL around the lists that makes rows of them. */
+  readonly rows: Around
+  /** SQL around the placeholder of a list. */
+  list(type: string): Around
+  /** The list of what stands at a place of each row. */
+  write(rows: readonly (readonly unknown[])[], place: number): unknown
+}
 
 /** What differs between databases in SQL and in the values that come and go. */
 export interface Dialect {
@@ -175,6 +166,8 @@ export interface Dialect {
   readonly kysely: 'Sqlite' | 'Postgres' | 'Mysql'
   /** A statement costs no journey: rows are inserted one by one. */
   readonly isLocal: boolean
+  /** Absent where they are inserted by one list of all values. */
+  readonly lists?: InsertLists
   /** What a value of the application's own queries becomes, where the driver does not know its type. */
   readonly toDriver: (value: unknown) => unknown
   /** The placeholder of the value at this place, from 1, in SQL that is written by hand. */

@@ -10,36 +10,67 @@ export interface InsertParts {
   readonly table: Table
   readonly sql: Sql
   readonly dialect: Dialect
-}
-
-interface Inserted extends InsertParts {
-  readonly columns: readonly Column[]
-  readonly rows: number
-  readonly returns: 'nothing' | 'key' | 'row'
   /** The columns of a whole row. */
   readonly answered: Fragment
 }
 
+interface Inserted extends InsertParts {
+  readonly columns: readonly Column[]
+  readonly returns: 'nothing' | 'key' | 'row'
+}
+
 /** Values: those of `columns`, once for every row. */
-export function writeInsert({ table, sql, dialect, columns, rows, returns, answered }: Inserted) {
-  const key = sql.ref(table.key.name)
-  const into = sql`insert into ${sql.table(table.name)}`
-  const returned = { nothing: undefined, key, row: answered }[returns]
-  const returning = returned === undefined ? sql`` : sql` returning ${returned}`
-  if (columns.length === 0) return sql`${into} default values${returning}`
+export function writeInsert(inserted: Inserted, rows: number): Fragment {
+  const { table, sql, columns } = inserted
+  if (columns.length === 0) {
+    const into = sql`insert into ${sql.table(table.name)} default values`
+    return sql`${into}${writeReturning(inserted)}`
+  }
   const lists = Array.from({ length: rows }, (_, row) => {
     const slots = columns.map((_, column) => new Slot(row * columns.length + column))
     return sql`(${sql.join(slots.map((slot) => sql.val(slot)))})`
   })
+  return writeAnswered(inserted, sql`values ${sql.join(lists)}`)
+}
+
+/**
+ * Values: a list for each of `columns`.
+ *
+ * @param types of those columns in the database
+ */
+export function writeInsertLists(inserted: Inserted, types: readonly string[]): Fragment {
+  const { sql, dialect } = inserted
+  if (dialect.lists === undefined) throw new TypeError('The database takes no lists.')
+  const [before, behind] = dialect.lists.rows
+  const lists = types.map((type, place) => {
+    const around = dialect.lists?.list(type) ?? ['', '']
+    return sql`${sql.raw(around[0])}${new Slot(place)}${sql.raw(around[1])}`
+  })
+  return writeAnswered(
+    inserted,
+    sql`select * from ${sql.raw(before)}${sql.join(lists)}${sql.raw(behind)}`,
+  )
+}
+
+function writeAnswered(inserted: Inserted, source: Fragment): Fragment {
+  const { table, sql, dialect, columns, returns } = inserted
   const names = sql.join(columns.map(({ name }) => sql.ref(name)))
-  const insert = sql`${into} (${names}) values ${sql.join(lists)}`
+  const insert = sql`insert into ${sql.table(table.name)} (${names}) ${source}`
   const pass = columns.includes(table.key) ? writePass(table, dialect) : undefined
-  if (pass === undefined) return sql`${insert}${returning}`
+  if (pass === undefined) return sql`${insert}${writeReturning(inserted)}`
   // What is answered as text must keep its name: the rows are answered from there.
-  const stored = returns === 'row' ? sql.join(table.columns.map(({ name }) => sql.ref(name))) : key
+  const stored =
+    returns === 'row'
+      ? sql.join(table.columns.map(({ name }) => sql.ref(name)))
+      : sql.ref(table.key.name)
   const answer =
     returns === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
   return sql`with stored as (${insert} returning ${stored}), passed as (${sql.raw(pass)}) ${answer}`
+}
+
+function writeReturning({ sql, table, returns, answered }: Inserted): Fragment {
+  const returned = { nothing: undefined, key: sql.ref(table.key.name), row: answered }[returns]
+  return returned === undefined ? sql`` : sql` returning ${returned}`
 }
 
 /** In the statement that writes the keys: one journey, and no gap in which a fault leaves half. */

@@ -7,7 +7,7 @@ import { FilterWriter } from '../filters/filter-sql.js'
 import { Kept } from '../../core/kept.js'
 import { toNullPieces, writePieces } from '../filters/null-pieces.js'
 import { writeOrder, type Order } from '../filters/order.js'
-import { writeInsert, type InsertParts } from './insert-plan.js'
+import { writeInsert, writeInsertLists, type InsertParts } from './insert-plan.js'
 import { living, namesOf, selectionKey } from './plan-parts.js'
 import { selected } from './selected.js'
 import type { RowsWithin } from './rows-within.js'
@@ -116,10 +116,14 @@ export class TablePlans {
   insert(columns: readonly Column[], rows: number, returns: 'nothing' | 'key' | 'row'): Plan {
     const key = `i${columns.length === this.table.columns.length ? 'k' : ''}${rows}${returns}`
     return this.#kept.get(key, () =>
-      this.#builder.compile(
-        writeInsert({ ...this.#parts(), columns, rows, returns, answered: this.#columns }),
-        true,
-      ),
+      this.#builder.compile(writeInsert({ ...this.#parts(), columns, returns }, rows), true),
+    )
+  }
+
+  /** Values: a list for each of `columns`, of these types. */
+  insertLists(columns: readonly Column[], types: readonly string[], returns: 'nothing' | 'key') {
+    return this.#kept.get(`I${namesOf(columns)}|${types.join()}${returns}`, () =>
+      this.#builder.compile(writeInsertLists({ ...this.#parts(), columns, returns }, types), true),
     )
   }
 
@@ -216,7 +220,8 @@ export class TablePlans {
   }
 
   #parts(): InsertParts {
-    return { table: this.table, sql: this.#builder.sql, dialect: this.#dialect }
+    const { sql } = this.#builder
+    return { table: this.table, sql, dialect: this.#dialect, answered: this.#columns }
   }
 
   #planFind(lock: string): Plan {

@@ -5,13 +5,8 @@
  * Sources: PostgreSQL, NOTIFY; Advisory Locks; pg_locks.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  EngineFault,
-  lookupsLast,
-  type ChannelHandlers,
-  type ChannelListener,
-  type EngineChannel,
-} from '../engine.js'
+import { lookupsLast, type ChannelHandlers, type ChannelListener } from '../channel-listener.js'
+import { EngineFault, type EngineChannel } from '../engine.js'
 import type { Driver, Pool, PostgresOptions, SingleClient } from './connection.js'
 import { toPostgresFault } from './faults.js'
 import { endSession, openSession, proveListening, type Session } from './session.js'

@@ -3,6 +3,7 @@ import type { Code } from '../../../fields/kinds/kind.js'
 import { toDecimal } from '../../../fields/kinds/decimal.js'
 import type { Around, Dialect } from '../engine.js'
 import type { TableChanges } from '../table-changes.js'
+import { postgresLists } from './lists.js'
 import { readMoment } from './moments.js'
 import type { Column } from '../../model/table.js'
 import { quote } from '../../schema/ddl.js'
@@ -20,6 +21,7 @@ export function createPostgresDialect(hasIcu: boolean, hasTrigrams = true): Dial
     title: 'PostgreSQL',
     kysely: 'Postgres',
     isLocal: false,
+    lists: postgresLists,
     toDriver: (value) => value,
     placeholder: (place) => `$${place}`,
     textsOf: (place) => `select json_array_elements_text($${place})`,

@@ -1,0 +1,375 @@
+/**
+ * Records on big tables beside SQL that is written by hand, same rows, same run, by turns: `npm run big-tables`. It prints
+ * the tables of docs/performance.md. `--rows 100000` for a first look, `--engine sqlite`.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import {
+  BelongsTo,
+  bootstrap,
+  connect,
+  Controller,
+  Field,
+  HasMany,
+  Module,
+  NoAuth,
+  Record,
+  type Database,
+} from 'filigree'
+import { startOwnPostgres } from '../records/postgres-server.js'
+
+@Record()
+class Seller {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @HasMany(() => Item, { by: 'sellerId' }) items!: Item[]
+}
+
+@Record({ indexes: [{ fields: ['status', '-price'] }] })
+class Item {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('integer', { index: true }) price!: number
+  @Field('integer', { optional: true, nullable: true, index: true }) rank!: number | null
+  @Field('string') status!: string
+  @Field('integer') sellerId!: number
+  @BelongsTo(() => Seller) seller!: unknown
+}
+
+@Record()
+class Line {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('integer') amount!: number
+  @Field('numeric') price!: number
+  @Field('boolean') paid!: boolean
+}
+
+@Controller('/items', { crud: Item })
+@NoAuth
+class Items {}
+@Module({ controllers: [Items], records: [Seller, Item, Line] })
+class App {}
+
+const { values: options } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '1000000' },
+    inserted: { type: 'string', default: '200000' },
+    engine: { type: 'string' },
+  },
+})
+const count = Number(options.rows)
+const sellers = Math.ceil(count / 20)
+/** It has a fifth of all items. */
+const hot = 3
+const rounds = 15
+
+function* makeItems(): Generator<object> {
+  for (let index = 0; index < count; index++) {
+    const spread = (index * 7919) % 1_000_003
+    yield {
+      name: `item ${spread}`,
+      price: spread % 100_000,
+      rank: spread % 10 === 0 ? null : spread % 5000,
+      status: ['open', 'sold', 'gone', 'hidden'][spread % 4],
+      sellerId: index % 5 === 0 ? hot : 1 + (spread % Math.ceil(sellers * 0.9)),
+    }
+  }
+}
+
+interface Task {
+  readonly name: string
+  readonly most: number
+  readonly ours: () => Promise<unknown>
+  readonly byHand: () => Promise<unknown>
+}
+
+async function measure({ name, most, ours, byHand }: Task): Promise<string> {
+  const times: [number[], number[]] = [[], []]
+  for (let round = -2; round < rounds; round++) {
+    for (const [place, run] of [ours, byHand].entries()) {
+      const start = performance.now()
+      await run()
+      if (round >= 0) times[place]?.push(performance.now() - start)
+    }
+  }
+  const [mine, theirs] = times.map(median) as [number, number]
+  return row(name, `${mine.toFixed(2)} ms`, `${theirs.toFixed(2)} ms`, mine / theirs, `≤ ${most}`)
+}
+
+function median(times: number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? NaN
+}
+
+function row(name: string, mine: string, theirs: string, ratio: number, asked: string): string {
+  return `| ${name} | ${mine} | ${theirs} | ${ratio.toFixed(2)} × | ${asked} × |`
+}
+
+const columns = 't.id, t.name, t.price, t.rank, t.status, t.seller_id'
+
+function tasksOf(database: Database, isLite: boolean): Task[] {
+  const items = database.records(Item)
+  const owners = database.records(Seller)
+  const { engine } = database.context
+  const sql = (text: string, ...values: unknown[]) => {
+    let place = 0
+    const statement = {
+      sql: isLite ? text : text.replaceAll('?', () => `$${++place}`),
+      writes: false,
+    }
+    return () => Promise.resolve(engine.rows(statement, values))
+  }
+  const behind = (price: number): Item => Object.assign(new Item(), { id: 500, price, rank: 2500 })
+  const deep = items.cursorOf(behind(50_000), { price: 'desc' })
+  const ranked = items.cursorOf(behind(1), { rank: 'asc' })
+  const list = (text: string) => `select ${columns} from item t ${text}`
+  return [
+    {
+      name: 'cursor page in the middle, `price` descending',
+      most: 1.5,
+      ours: () => items.list({ orderBy: { price: 'desc' }, after: deep, limit: 20 }),
+      byHand: sql(
+        list(
+          'where t.price <= ? and (t.price < ? or t.id > ?) order by t.price desc, t.id limit 20',
+        ),
+        50_000,
+        50_000,
+        500,
+      ),
+    },
+    {
+      name: 'cursor page in the middle, nullable `rank` ascending',
+      most: 1.5,
+      ours: () => items.list({ orderBy: { rank: 'asc' }, after: ranked, limit: 20 }),
+      byHand: sql(
+        list('where t.rank >= ? and (t.rank > ? or t.id > ?) order by t.rank, t.id limit 20'),
+        2500,
+        2500,
+        500,
+      ),
+    },
+    {
+      name: 'first page, nullable `rank` descending, nulls last',
+      most: 1.5,
+      ours: () => items.list({ orderBy: { rank: 'desc' }, limit: 20 }),
+      byHand: sql(list('where t.rank is not null order by t.rank desc, t.id limit 20')),
+    },
+    {
+      name: 'list with filter and order',
+      most: 1.3,
+      ours: () =>
+        items.list({
+          where: { status: 'open', price: { lt: 50_000 } },
+          orderBy: { price: 'desc' },
+          limit: 50,
+        }),
+      byHand: sql(
+        list('where t.status = ? and t.price < ? order by t.price desc, t.id limit 50'),
+        'open',
+        50_000,
+      ),
+    },
+    {
+      name: 'none: sellers without items, counted',
+      most: 2,
+      ours: () => owners.count({ not: { items: {} } }),
+      byHand: sql(
+        'select count(*) from seller s where not exists (select 1 from item t where t.seller_id = s.id)',
+      ),
+    },
+    {
+      name: 'every: sellers all of whose items are cheap, first 50',
+      most: 2,
+      ours: () =>
+        owners.list({ where: { not: { items: { not: { price: { lt: 99_000 } } } } }, limit: 50 }),
+      byHand: sql(
+        'select s.id, s.name from seller s where not exists (select 1 from item t where t.seller_id = s.id and not t.price < ?) order by s.id limit 50',
+        99_000,
+      ),
+    },
+    {
+      name: 'count through a relation: sellers with dear items',
+      most: 2,
+      ours: () => owners.count({ items: { price: { gte: 90_000 } } }),
+      byHand: sql(
+        'select count(*) from seller s where s.id in (select t.seller_id from item t where t.price >= ?)',
+        90_000,
+      ),
+    },
+    {
+      name: 'first 5 children of a parent with a fifth of all',
+      most: 1.3,
+      ours: () => items.list({ where: { sellerId: hot }, limit: 5 }),
+      byHand: sql(list('where t.seller_id = ? order by t.id limit 5'), hot),
+    },
+  ]
+}
+
+const inserted = Number(options.inserted)
+const lines = Array.from({ length: inserted }, (_, index) => ({
+  name: `line ${index}`,
+  amount: index % 1000,
+  price: index / 7,
+  paid: index % 3 === 0,
+}))
+
+/** A statement that is prepared and run for each row, in one transaction. */
+async function insertInLoop({ context: { engine } }: Database): Promise<void> {
+  const sql = 'insert into line (name, amount, price, paid) values (?, ?, ?, ?)'
+  const statement = { sql, writes: true }
+  const transaction = await engine.begin({})
+  for (const { name, amount, price, paid } of lines) {
+    const done = transaction.change(statement, [name, amount, price, paid ? 1 : 0])
+    if (done instanceof Promise) await done
+  }
+  await transaction.commit()
+}
+
+/** The part of pg that is used; it brings no types. */
+interface CopyConnection {
+  query(sql: string): void
+  sendCopyFromChunk(chunk: Buffer): void
+  endCopyFrom(): void
+}
+interface PgClient {
+  connect(): Promise<void>
+  query(query: CopyIn): void
+  end(): Promise<void>
+}
+const driver = 'pg'
+
+/** `copy … from stdin`, as the driver takes queries of others. */
+class CopyIn {
+  #settle: { resolve: () => void; reject: (error: unknown) => void } | undefined
+  readonly done = new Promise<void>((resolve, reject) => {
+    this.#settle = { resolve, reject }
+  })
+
+  submit(connection: CopyConnection): void {
+    connection.query('copy line (name, amount, price, paid) from stdin')
+  }
+
+  handleCopyInResponse(connection: CopyConnection): void {
+    for (let start = 0; start < lines.length; start += 1000) {
+      let text = ''
+      for (const { name, amount, price, paid } of lines.slice(start, start + 1000))
+        text += `${name}\t${amount}\t${price}\t${paid ? 't' : 'f'}\n`
+      connection.sendCopyFromChunk(Buffer.from(text))
+    }
+    connection.endCopyFrom()
+  }
+
+  handleCommandComplete(): void {
+    // The connection is ready a moment later.
+  }
+
+  handleError(error: unknown): void {
+    this.#settle?.reject(error)
+  }
+
+  handleReadyForQuery(): void {
+    this.#settle?.resolve()
+  }
+}
+
+async function insertByCopy(url: string): Promise<void> {
+  const { Client } = (await import(driver)) as {
+    Client: new (options: { connectionString: string }) => PgClient
+  }
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  const copy = new CopyIn()
+  client.query(copy)
+  await copy.done
+  await client.end()
+}
+
+async function measureInserts(database: Database, url: string, isLite: boolean): Promise<string> {
+  const times: [number[], number[]] = [[], []]
+  const ways = [
+    () => database.records(Line).insertMany(lines),
+    () => (isLite ? insertInLoop(database) : insertByCopy(url)),
+  ]
+  for (let round = -1; round < 5; round++) {
+    for (const [place, run] of ways.entries()) {
+      await database.context.engine.script('delete from line')
+      const start = performance.now()
+      await run()
+      if (round >= 0) times[place]?.push(performance.now() - start)
+    }
+  }
+  const [mine, theirs] = times.map(median) as [number, number]
+  const speed = (time: number): string => `${Math.round(inserted / time)},000 rows/s`
+  const name = `\`insertMany\` beside ${isLite ? 'a prepared loop' : 'one COPY'}`
+  return row(name, speed(mine), speed(theirs), theirs / mine, `≥ ${isLite ? 0.9 : 0.8}`)
+}
+
+/** `GET /items/7`, alone and while others ask for what looks at every row. */
+async function measureBeside(database: Database): Promise<string> {
+  const app = await bootstrap(App, { port: 0, logger: false, database, limits: { cost: Infinity } })
+  const ask = async (): Promise<number> => {
+    const start = performance.now()
+    await (await fetch(`${app.url}/items/7`)).json()
+    return performance.now() - start
+  }
+  const askMany = async (): Promise<[string, string]> => {
+    const times: number[] = []
+    for (let index = 0; index < 400; index++) times.push(await ask())
+    const sorted = times.toSorted((a, b) => a - b)
+    return [sorted[200], sorted[396]].map((time) => `${(time ?? NaN).toFixed(1)} ms`) as [
+      string,
+      string,
+    ]
+  }
+  await askMany()
+  const alone = await askMany()
+  const end = new AbortController()
+  const scan = async (): Promise<number> => {
+    let scans = 0
+    while (!end.signal.aborted) {
+      const query = 'name.ilike=%25nothing%25&count=none'
+      await (await fetch(`${app.url}/items?${query}`, { signal: end.signal })).text()
+      scans++
+    }
+    return scans
+  }
+  const scans = Array.from({ length: 4 }, () => scan().catch(() => 0))
+  const beside = await askMany()
+  end.abort()
+  await Promise.all(scans)
+  await app.close()
+  return `| ${alone.join(' | ')} | ${beside.join(' | ')} |`
+}
+
+async function measureOn(title: string, url: string, isLite: boolean): Promise<void> {
+  const database = await connect(url, { records: [Seller, Item, Line] })
+  await database.sync()
+  await database
+    .records(Seller)
+    .insertMany(Array.from({ length: sellers }, (_, index) => ({ name: `seller ${index}` })))
+  await database.records(Item).insertMany(makeItems())
+  await database.context.engine.script(isLite ? 'analyze' : 'vacuum analyze')
+  const found: string[] = []
+  for (const task of tasksOf(database, isLite)) found.push(await measure(task))
+  found.push(await measureInserts(database, url, isLite))
+  const head = '| | Filigree | by hand | | asked |\n| --- | --- | --- | --- | --- |'
+  console.log(`\n## ${title}, ${count.toLocaleString('en')} items\n\n${head}\n${found.join('\n')}`)
+  const beside = await measureBeside(database)
+  console.log(
+    `\n| \`GET /items/7\` alone: half within | 99 % within | beside four scans: half within | 99 % within |\n| --- | --- | --- | --- |\n${beside}`,
+  )
+  await database.close()
+}
+
+if (options.engine !== 'postgres') {
+  const folder = await mkdtemp(join(tmpdir(), 'filigree-big-'))
+  await measureOn('SQLite', `sqlite:${join(folder, 'big.db')}`, true)
+  await rm(folder, { recursive: true })
+}
+if (options.engine !== 'sqlite') {
+  const server = await startOwnPostgres()
+  await measureOn('PostgreSQL', await server.createDatabase(), false)
+  await server.close()
+}
