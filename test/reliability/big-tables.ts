@@ -125,6 +125,8 @@ function tasksOf(database: Database, isLite: boolean): Task[] {
   const deep = items.cursorOf(behind(50_000), { price: 'desc' })
   const ranked = items.cursorOf(behind(1), { rank: 'asc' })
   const list = (text: string) => `select ${columns} from item t ${text}`
+  const pieces = (text: string) =>
+    `select * from (${list(text)}) a union all select * from (${list('where t.rank is null order by t.id limit 20')}) b limit 20`
   return [
     {
       name: 'cursor page in the middle, `price` descending',
@@ -144,7 +146,7 @@ function tasksOf(database: Database, isLite: boolean): Task[] {
       most: 1.5,
       ours: () => items.list({ orderBy: { rank: 'asc' }, after: ranked, limit: 20 }),
       byHand: sql(
-        list('where t.rank >= ? and (t.rank > ? or t.id > ?) order by t.rank, t.id limit 20'),
+        pieces('where t.rank >= ? and (t.rank > ? or t.id > ?) order by t.rank, t.id limit 20'),
         2500,
         2500,
         500,
@@ -154,7 +156,7 @@ function tasksOf(database: Database, isLite: boolean): Task[] {
       name: 'first page, nullable `rank` descending, nulls last',
       most: 1.5,
       ours: () => items.list({ orderBy: { rank: 'desc' }, limit: 20 }),
-      byHand: sql(list('where t.rank is not null order by t.rank desc, t.id limit 20')),
+      byHand: sql(pieces('where t.rank is not null order by t.rank desc, t.id limit 20')),
     },
     {
       name: 'list with filter and order',

@@ -128,7 +128,9 @@ export class StatementWriter {
     const { dialect } = this.#context
     const codec = this.#context.codecOf(table)
     const pieces = toNullPieces({ table, codec }, order, condition, dialect)
-    return pieces && writePieces(pieces, { alias, writer: this.filters, rows, limit, offset })
+    const { isLocal } = dialect
+    const writer = this.filters
+    return pieces && writePieces(pieces, { alias, writer, rows, limit, offset, isLocal })
   }
 
   /** The one row that another belongs to, or null. */

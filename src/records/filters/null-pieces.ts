@@ -60,24 +60,28 @@ function toPiece(
 /** The rows of a list, to stand behind `from`. */
 export function writePieces(
   pieces: readonly Piece[],
-  { alias, writer, rows, limit, offset }: PieceParts,
+  { alias, writer, rows, limit, offset, isLocal }: PieceParts,
 ): Fragment {
   const { sql } = writer
   const slot = (place: number): Fragment => sql`cast(${new Slot(place)} as bigint)`
   const most = offset === undefined ? slot(limit) : sql`${slot(limit)} + ${slot(offset)}`
-  const write = ({ condition, terms }: Piece, more: Fragment): Fragment => {
+  const write = ({ condition, terms }: Piece, more: Fragment, few: Fragment): Fragment => {
     const by = terms.length === 0 ? sql`` : sql` order by ${writeOrder(terms, writer, alias)}`
-    return sql`select ${sql.id(alias)}.* from ${rows(condition)}${more}${by} limit ${most}`
+    return sql`select ${sql.id(alias)}.* from ${rows(condition)}${more}${by} limit ${few}`
   }
   const [first, second] = pieces
   if (first === undefined) {
     const none: Piece = { condition: { kind: 'any', parts: [] }, terms: [] }
-    return sql`(${write(none, sql``)}) as ${sql.id(alias)}`
+    return sql`(${write(none, sql``, most)}) as ${sql.id(alias)}`
   }
-  if (second === undefined) return sql`(${write(first, sql``)}) as ${sql.id(alias)}`
+  if (second === undefined) return sql`(${write(first, sql``, most)}) as ${sql.id(alias)}`
   const name = sql.id('filigree_first')
-  const isShort = sql` and (select count(*) from ${name}) < ${most}`
-  return sql`(with ${name} as (${write(first, sql``)}) select * from ${name} union all select * from (${write(second, isShort)}) as filigree_second) as ${sql.id(alias)}`
+  const found = sql`(select count(*) from ${name})`
+  // SQLite would hold a test against every row; PostgreSQL plans by a limit that it knows.
+  const behind = isLocal
+    ? write(second, sql``, sql`${most} - ${found}`)
+    : write(second, sql` and ${found} < ${most}`, most)
+  return sql`(with ${name} as (${write(first, sql``, most)}) select * from ${name} union all select * from (${behind}) as filigree_second) as ${sql.id(alias)}`
 }
 
 interface PieceParts {
@@ -89,6 +93,8 @@ interface PieceParts {
   /** Places of the values: how many rows are wanted, behind how many. */
   readonly limit: number
   readonly offset: number | undefined
+  /** The dialect's. */
+  readonly isLocal: boolean
 }
 
 /** What begins behind a cursor among values has those behind it, or none. */

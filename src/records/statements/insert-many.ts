@@ -85,9 +85,12 @@ export function insertMany(
 function* inPieces(rows: Iterable<object>, most: number): Generator<object[]> {
   let piece: object[] = []
   let length = 0
+  // The first is small, so that the database begins soon.
+  let size = batchSize
   for (const row of rows) {
     length += roughLength(row)
-    if (piece.push(row) < most && length < pieceLength) continue
+    if (piece.push(row) < size && length < pieceLength) continue
+    size = Math.min(most, 2 * size)
     yield piece
     piece = []
     length = 0

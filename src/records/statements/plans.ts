@@ -73,6 +73,7 @@ export class TablePlans {
             rows,
             limit: selection.count,
             offset: hasOffset ? selection.count + 1 : undefined,
+            isLocal: this.#dialect.isLocal,
           })
         : rows(selection.condition)
       const fragment = sql`select ${this.#selected('t')} from ${from} order by ${by}${limit}${offset}`
