@@ -61,21 +61,20 @@ export function insertMany(
       }
     }
     const most = transaction.context.dialect.isLocal ? batchSize : pieceSize
-    for (const rowsOfPiece of inPieces(rows, most)) {
-      let piece: unknown[][]
-      try {
-        piece = await checkPiece(table, transaction, rowsOfPiece, checked)
-      } catch (error) {
-        // What fails in the rows before comes first, and the transaction ends behind it.
+    try {
+      for (const piece of inPieces(rows, most)) {
+        const values = await checkPiece(table, transaction, piece, checked)
+        checked += piece.length
         await writing
-        throw error
+        writing = write(values)
+        // It is waited for below; without this a failure in between would be nobody's.
+        writing.catch(() => undefined)
+        await setImmediate()
       }
-      checked += piece.length
+    } catch (error) {
+      // What fails in the rows before comes first, and the transaction ends behind it.
       await writing
-      writing = write(piece)
-      // It is waited for below; without this a failure in between would be nobody's.
-      writing.catch(() => undefined)
-      await setImmediate()
+      throw error
     }
     await writing
     return done
