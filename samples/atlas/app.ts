@@ -1,5 +1,8 @@
 /** The atlas: what belongs to it. */
 import { Controller, Doc, Get, Module, reply } from 'filigree'
+import { accessLog } from 'filigree/access-log'
+import { health } from 'filigree/health'
+import { metrics } from 'filigree/metrics'
 import { CityController } from './cities.js'
 import { CitySearch } from './city-search.js'
 import { CountryController } from './countries.js'
@@ -36,6 +39,7 @@ export class IndexController {
 }
 
 @Module({
+  imports: [health(), metrics(), accessLog()],
   controllers: [
     IndexController,
     CountryController,

@@ -25,6 +25,8 @@ The atlas knows ${countries} countries and ${cities} cities.
   ${app.url}/cities?q=reykja                     search
   ${app.url}/cities/near/64.14/-21.9             what is around
   ${app.url}/swagger                             the documentation, to try out
+  ${app.url}/health/ready                        whether it is ready for requests
+  ${app.url}/metrics                             what it does, in numbers
   ${app.url}/graphql                             the same over GraphQL, with a page to write queries on
 
   Log in to write: POST /login with {"name": "ada", "password": "analytical"}.

@@ -45,6 +45,17 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
     return { status, location: headers.location, body: JSON.parse(body) }
   }
 
+  it('tells of its health, and of what it does in numbers', async () => {
+    const { checks } = await get('/health/ready')
+    expect(checks.database).toBe('ok')
+    await app.inject('/countries/IS')
+    const { body } = await app.inject('/metrics')
+    expect(body).toMatch(
+      /http_request_duration_seconds_count\{[^}]*route="\/countries\/<[^}]*status="200"\} \d/,
+    )
+    expect(body).toContain('database_statements_total{table="country",kind="select"}')
+  })
+
   it('is loaded once, however many start together', async () => {
     for (const each of apps) {
       expect(await each.get(World).statistics()).toEqual({ countries: 5, cities: 10 })
