@@ -55,3 +55,12 @@ function missingHost(incoming: Incoming): HttpError | undefined {
   if (incoming.headers.host !== undefined || incoming.httpVersion !== '1.1') return undefined
   return new HttpError(400, 'The header Host is missing.', { code: 'MISSING_HOST' })
 }
+
+/** A target sent in absolute form (`http://host/path`, RFC 9112 §3.2.2) without its scheme and authority. */
+export function toOriginForm(target: string): string {
+  if (target.startsWith('/')) return target
+  const match = /^https?:\/\/[^/?#]*(.*)$/i.exec(target)
+  const rest = match?.[1]
+  if (rest === undefined) return target
+  return rest.startsWith('/') ? rest : `/${rest}`
+}

@@ -7,6 +7,7 @@ import type { End, Ending } from './ending.js'
 import type { Incoming, Outgoing } from './exchange.js'
 import { silentLog, type Log } from '../core/log.js'
 import { createRequestLog, type ChildLog } from './request-log.js'
+import { toOriginForm } from './head.js'
 import { assertHeader } from './header-list.js'
 import { onCookie } from './private-answers.js'
 import { readQuery, type TextValues } from './query.js'
@@ -39,6 +40,9 @@ const noBytes = Buffer.alloc(0)
 const noSession =
   'request.session is not open on this route. Name `session` or `request` among the arguments of the handler.'
 
+/** A form brings texts, which are converted; an upload is a form with files, and has its own time. */
+export type BodyForm = 'whole' | 'form' | 'upload'
+
 export class ServerRequest implements HttpRequest {
   /** Set by the dispatcher. */
   route: RouteInfo | undefined = undefined
@@ -56,6 +60,8 @@ export class ServerRequest implements HttpRequest {
   rawBody: Buffer = noBytes
   /** True once somebody reads the body, so that nobody does twice. */
   bodyRead = false
+  /** How it is read, which its media type decides once, when the reading begins. */
+  bodyForm: BodyForm = 'whole'
   /** Milliseconds in which the body has to arrive, while it is waited for. */
   bodyTime: number | undefined = undefined
   files: UploadedFiles = {}
@@ -280,15 +286,6 @@ export class ServerRequest implements HttpRequest {
 /** An IPv4 address that comes by an IPv6 socket. */
 function toPlainAddress(address: string): string {
   return address.replace(/^::ffff:(?=[\d.]+$)/i, '')
-}
-
-/** A target sent in absolute form (`http://host/path`, RFC 9112 §3.2.2) without its scheme and authority. */
-function toOriginForm(target: string): string {
-  if (target.startsWith('/')) return target
-  const match = /^https?:\/\/[^/?#]*(.*)$/i.exec(target)
-  const rest = match?.[1]
-  if (rest === undefined) return target
-  return rest.startsWith('/') ? rest : `/${rest}`
 }
 
 function toTextHeaders(incoming: Incoming): Record<string, string> {

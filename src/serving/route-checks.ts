@@ -5,7 +5,6 @@ import { compileOutput } from '../fields/compile-output.js'
 import { compileText } from '../fields/compile-text.js'
 import { readShape } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
-import { readMediaType } from '../http/bodies/media-type.js'
 import { canFlow } from '../http/chunk-source.js'
 import { EventStream } from '../http/events.js'
 import { FileBody } from '../http/file-reply.js'
@@ -65,7 +64,7 @@ function compileBodyCheck({ type, list }: DeclaredType, options: InputOptions): 
     ? check
     : compileText(shape, { ...options, whole: 'the body' })
   return (request) => {
-    const checked = (isForm(request) ? checkForm : check)(request.body)
+    const checked = (request.bodyForm === 'whole' ? check : checkForm)(request.body)
     if (!(checked instanceof Promise)) {
       request.body = checked
       return undefined
@@ -88,14 +87,6 @@ function compileQueryCheck({ type }: DeclaredType, options: InputOptions): Reque
       request.query = value as TextValues
     })
   }
-}
-
-const forms: readonly unknown[] = ['application/x-www-form-urlencoded', 'multipart/form-data']
-
-/** By the parser that chose how the body was read, so that both see the same type. */
-function isForm(request: ServerRequest): boolean {
-  const type = request.incoming.headers['content-type'] ?? ''
-  return type !== 'application/json' && forms.includes(readMediaType(type)?.essence)
 }
 
 function compileReturns(

@@ -157,8 +157,7 @@ export function readWithin(plan: BodyPlan, times: Times): Step {
     request.bodyRead = true
     const reading = readBody(request, plan)
     if (reading === undefined) return undefined
-    const isUpload = /^multipart\//i.test(request.incoming.headers['content-type'] ?? '')
-    request.bodyTime = isUpload ? times.upload : times.request
+    request.bodyTime = request.bodyForm === 'upload' ? times.upload : times.request
     return reading
   }
 }

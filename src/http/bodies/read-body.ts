@@ -59,8 +59,10 @@ async function readByType(request: ServerRequest, plan: BodyPlan): Promise<void>
   const reader = type && readerOf(type)
   if (type !== undefined && reader !== undefined) {
     refuseOtherCharset(type)
+    if (reader === readUrlencoded) request.bodyForm = 'form'
     await readWhole(request, plan, reader)
   } else if (type?.essence === multipart) {
+    request.bodyForm = 'upload'
     if (plan.keepsBytes === true) throw unreadType([...readers.keys()])
     refuseOtherCharset(type)
     const boundary = readBoundary(type)
