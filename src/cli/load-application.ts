@@ -1,13 +1,13 @@
 /** Loads the module of an application, as it was built, without starting it: the file exports it, or calls `bootstrap` with it. */
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { captureBootstrap } from '../bootstrap/captured-call.js'
 import { isModule } from '../bootstrap/module.js'
 import type { BootstrapOptions } from '../bootstrap/options.js'
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
+import { pathInPackage } from './package-settings.js'
 import { UsageError, type Terminal } from './terminal.js'
 
 export interface LoadedApplication {
@@ -49,17 +49,6 @@ export async function loadApplication(
 function onlyModule(exported: Record<string, unknown>): unknown {
   const modules = Object.values(exported).filter((value) => isClass(value) && isModule(value))
   return modules.length === 1 ? modules[0] : undefined
-}
-
-async function pathInPackage(cwd: string): Promise<string | undefined> {
-  try {
-    const text = await readFile(join(cwd, 'package.json'), 'utf8')
-    const { filigree } = JSON.parse(text) as { filigree?: { module?: unknown } }
-    return typeof filigree?.module === 'string' ? filigree.module : undefined
-  } catch {
-    // No package.json, or none that can be read, names nothing.
-    return undefined
-  }
 }
 
 async function importFile(path: string, named: string): Promise<Record<string, unknown>> {

@@ -4,25 +4,32 @@ import { parseArgs } from 'node:util'
 import { toDatabaseOptions } from '../bootstrap/storage.js'
 import { planApplication } from '../bootstrap/plan-application.js'
 import { silentLog, type Log } from '../core/log.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import type { Class } from '../metadata/note.js'
 import { createDatabase, Database } from '../records/database.js'
+import { checkMigrations } from '../records/migrations/check-migrations.js'
 import { makeMigration } from '../records/migrations/make-migration.js'
 import { migrateDown, migrateUp, migrationStatus } from '../records/migrations/migrations.js'
+import { readTables } from '../records/model/read-table.js'
 import { loadApplication } from './load-application.js'
 import type { Command } from './command.js'
+import { readEngines } from './package-settings.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
-const usage = `filigree migrate make <name> | up | down | status  [--module module.js] [--folder migrations]
+const usage = `filigree migrate make <name> | up | down | status | check  [--module module.js] [--folder migrations]
   Changes the schema of the application's database (its option \`database\`, else DATABASE_URL;
   DATABASE_DIRECT_URL where a pooler stands before it), which is not started.
   make <name>       writes a migration for every engine, <stamp>_<name>.<engine>.sql, to be read before it runs: from
                     where the earlier ones lead to what the records want
   up                runs what has not run yet, each in a transaction, one process at a time
   down              takes the last one back; --steps 2 the last two
-  status            lists all, and exits with 1 where one has not run`
+  status            lists all, and exits with 1 where one has not run
+  check             exits with 1 where the files do not lead to what the records want, and names the fields; needs no database
+  "filigree": { "engines": […] } in package.json says for which engines files are written and checked`
 
 export const migrateCommand: Command = { usage, run }
 
-const actions = ['make', 'up', 'down', 'status'] as const
+const actions = ['make', 'up', 'down', 'status', 'check'] as const
 type Action = (typeof actions)[number]
 
 interface Arguments {
@@ -37,6 +44,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const given = readArguments(args)
   const { module, options } = await loadApplication(given.module, terminal)
   const { records, environment } = await planApplication(module, { ...options, logger: false })
+  if (given.action === 'check') return check(records, given, terminal)
   const database = options.database ?? environment.databaseUrl
   const open =
     database instanceof Database
@@ -49,10 +57,31 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
         })
   try {
     for (const record of records) open.table(record)
-    return await act(open, given, terminal)
+    return await act(open, { ...given, action: given.action }, terminal)
   } finally {
     await open.close()
   }
+}
+
+/** Without a database. */
+async function check(
+  records: readonly Class[],
+  given: Arguments,
+  terminal: Terminal,
+): Promise<number> {
+  const problems: Problem[] = []
+  const tables = readTables(records, problems)
+  if (problems.length > 0) throw new DeclarationError(problems)
+  const folder = resolve(terminal.cwd, given.folder)
+  const engines = await readEngines(terminal.cwd)
+  const found = await checkMigrations(tables, { folder, engines })
+  if (found.length === 0) {
+    await terminal.out('The migrations lead to what the records want.\n')
+    return exitCodes.done
+  }
+  const remedy = 'Write a migration: filigree migrate make <name>.'
+  await terminal.err(`${[...found, remedy].join('\n')}\n`)
+  return exitCodes.failed
 }
 
 /** Shows what is waited for. */
@@ -63,16 +92,23 @@ function warningsTo({ err }: Terminal): Log {
   return { ...silentLog, warn, error: warn }
 }
 
-async function act(database: Database, given: Arguments, terminal: Terminal): Promise<number> {
+async function act(
+  database: Database,
+  given: Arguments & { readonly action: Exclude<Action, 'check'> },
+  terminal: Terminal,
+): Promise<number> {
   const folder = resolve(terminal.cwd, given.folder)
   switch (given.action) {
     case 'make': {
-      const made = await makeMigration(database, given.name, { folder })
+      const engines = await readEngines(terminal.cwd)
+      const made = await makeMigration(database, given.name, { folder, engines })
       const lines = made?.files.map((file) => relative(terminal.cwd, file)) ?? [
         'Nothing differs: no migration is needed.',
       ]
       made?.applied.forEach((name) => lines.push(`this database has it already: ${name}`))
       await terminal.out(`${lines.join('\n')}\n`)
+      if (made !== undefined && made.warnings.length > 0)
+        await terminal.err(made.warnings.map((warning) => `warning: ${warning}\n`).join(''))
       return exitCodes.done
     }
     case 'up':

@@ -80,6 +80,46 @@ describe('filigree migrate', () => {
     expect(out).toMatch(/\nthis database has it already: \d{14}_lamps\n$/)
   })
 
+  it('checks classes and files without a database, for the engines of package.json', async () => {
+    const cwd = join(folder, 'checked')
+    await mkdir(cwd)
+    await writeFile(join(cwd, 'package.json'), '{ "filigree": { "engines": ["postgres"] } }')
+    const inFolder = async (
+      ...args: string[]
+    ): Promise<{ code: number; out: string; err: string }> => {
+      let [out, err] = ['', '']
+      const terminal = {
+        out: async (text: string) => void (out += text),
+        err: async (text: string) => void (err += text),
+        cwd,
+      }
+      const code = await runCommand(['migrate', ...args, '--module', shop], terminal)
+      return { code, out, err }
+    }
+    const before = await inFolder('check')
+    expect([before.code, before.err]).toEqual([
+      1,
+      'PostgreSQL: Table lamp is missing.\nWrite a migration: filigree migrate make <name>.\n',
+    ])
+    expect((await inFolder('make', 'lamps')).code).toBe(0)
+    expect(
+      (await readdir(join(cwd, 'migrations'))).map((file) => file.replace(/^\d+_/, '')),
+    ).toEqual(['lamps.postgres.sql', 'schema.postgres.json'])
+    expect(await inFolder('check')).toEqual({
+      code: 0,
+      out: 'The migrations lead to what the records want.\n',
+      err: '',
+    })
+    const snapshot = join(cwd, 'migrations', 'schema.postgres.json')
+    const text = await readFile(snapshot, 'utf8')
+    await writeFile(snapshot, text.replaceAll('"name": "name"', '"name": "title"'))
+    const after = await inFolder('check')
+    expect(after.code).toBe(1)
+    expect(after.err).toContain('lamp.name is missing (Lamp.name).')
+    await writeFile(join(cwd, 'package.json'), '{ "filigree": { "engines": "postgres" } }')
+    expect((await inFolder('check')).code).toBe(2)
+  })
+
   it('tells what is wrong with a migration', async () => {
     await mkdir(join(folder, 'faulty'))
     await writeFile(join(folder, 'faulty', '1_x.sqlite.sql'), 'nonsense;')
@@ -91,7 +131,7 @@ describe('filigree migrate', () => {
   })
 
   it.each([
-    [[], 'say what: make, up, down, status.'],
+    [[], 'say what: make, up, down, status, check.'],
     [['make'], 'make needs a name'],
     [['up', 'twice'], 'it takes no more words.'],
     [['down', '--steps', 'x'], '--steps is a number from 1.'],

@@ -80,6 +80,7 @@ describe.each(engines)('migrations on %s', (engine) => {
     expect(await makeMigration(database, 'First thing!', at())).toStrictEqual({
       files: engines.map((one) => join(at().folder, `${name}.${one}.sql`)),
       applied: [],
+      warnings: [],
     })
     const text = await read(name)
     expect(text).toContain('-- Table thing is missing.\ncreate table "thing" (')
@@ -282,7 +283,7 @@ describe.each(engines)('migrations on %s', (engine) => {
     if (engine === 'sqlite') {
       const error = await failure(makeMigration(database, 'b', at(1)))
       expect(error.message).toContain(
-        'the database has been changed: Index thing_name_index on thing is missing.',
+        'the database has been changed: Index thing_name_index on thing is missing (Thing.name).',
       )
     } else {
       await makeMigration(database, 'b', at(1))

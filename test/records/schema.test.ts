@@ -161,7 +161,7 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     await filled()
     const database = await open(thing({ name: ['string', { unique: true }] }))
     const error = await failure(database.sync())
-    expect(error.message).toContain('Index thing_name_key on thing is missing.')
+    expect(error.message).toContain('Index thing_name_key on thing is missing (Thing.name).')
     expect(error.message).toContain('Rows that are there may be alike.')
   })
 })

@@ -2,7 +2,6 @@
  * Writes a migration for every engine, connected or not: from where the engine's earlier files lead to what the records
  * want.
  */
-import type { Catalogue } from '../schema/catalogue.js'
 import {
   migrationFault,
   prepareMigrations,
@@ -13,19 +12,20 @@ import type { Database } from '../database.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import { findDifferences } from '../schema/difference.js'
 import type { Dialect } from '../engines/engine.js'
-import { dialects } from '../engines/engine-for-url.js'
 import { readMigrations, writeMigrationFile } from './migration-files.js'
 import { isNeeded, writeMigration } from './migration-text.js'
 import { defaultFolder, type MigrationOptions } from './migrations.js'
-import { replayMigrations } from './replay-migrations.js'
+import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
 import { toSchema, type TableSchema } from '../schema/schema.js'
-import { readSnapshot, toCatalogue, writeSnapshot } from './schema-snapshot.js'
+import { toCatalogue, writeSnapshot } from './schema-snapshot.js'
 
 export interface MadeMigration {
   /** Paths, in the order in which they run; one for every engine, all to be read first. */
   readonly files: readonly string[]
   /** Names of migrations that the database has already, made by `sync`: from now on they count as applied to it. */
   readonly applied: readonly string[]
+  /** What locks a large table, or has to be decided before it runs. */
+  readonly warnings: readonly string[]
 }
 
 /** What is to be done on an engine. */
@@ -37,6 +37,11 @@ interface Step {
   readonly forgotten: readonly string[]
   /** There is no file yet, and the database is neither empty nor as the records want it: it is begun with as it is. */
   readonly isAdopted: boolean
+}
+
+export interface MakeOptions extends MigrationOptions {
+  /** The engines in use, by their names. Default: all. */
+  readonly engines?: readonly string[] | undefined
 }
 
 interface Making {
@@ -57,10 +62,10 @@ interface Making {
 export async function makeMigration(
   database: Database,
   name: string,
-  { folder = defaultFolder, now = Date.now }: MigrationOptions = {},
+  { folder = defaultFolder, now = Date.now, engines }: MakeOptions = {},
 ): Promise<MadeMigration | undefined> {
   const making = { database, folder, now: now(), actual: await database.differences() }
-  let steps = await Promise.all(dialects.map((dialect) => findStep(making, dialect)))
+  let steps = await Promise.all(chooseDialects(engines).map((dialect) => findStep(making, dialect)))
   if (!steps.some(({ differences }) => isNeeded(differences))) {
     if (!isNeeded(making.actual) || (await isPending(making))) return undefined
     steps = mend(making, steps)
@@ -69,6 +74,7 @@ export async function makeMigration(
   const made = `${toStamp(making.now)}_${words.join('-')}`
   const files: string[] = []
   const applied: string[] = []
+  const warnings: string[] = []
   for (const { dialect, differences, forgotten, isAdopted } of steps) {
     if (isAdopted && dialect.replay !== undefined) {
       const before = `${toStamp(making.now - 1000)}_as-it-was`
@@ -77,14 +83,15 @@ export async function makeMigration(
       files.push(await writeMigrationFile(folder, before, dialect.name, text))
       applied.push(...(await takeAsApplied(making)))
     }
-    const text = writeMigration(differences, forgotten)
-    files.push(await writeMigrationFile(folder, made, dialect.name, text))
+    const written = writeMigration(differences, forgotten, dialect)
+    files.push(await writeMigrationFile(folder, made, dialect.name, written.text))
+    warnings.push(...written.warnings.map((warning) => `${dialect.title}: ${warning}`))
   }
   for (const { dialect, wanted } of steps) {
     if (dialect.replay === undefined) await writeSnapshot(folder, dialect.name, toCatalogue(wanted))
   }
   if (!isNeeded(making.actual)) applied.push(...(await takeAsApplied(making)))
-  return { files, applied }
+  return { files, applied, warnings }
 }
 
 async function findStep(making: Making, dialect: Dialect): Promise<Step> {
@@ -97,33 +104,17 @@ async function findStep(making: Making, dialect: Dialect): Promise<Step> {
     return { dialect, wanted, differences: actual, forgotten: [], isAdopted: true }
   }
   const base =
-    dialect.replay !== undefined
-      ? await replayMigrations(files, dialect.replay)
-      : ((await readSnapshot(folder, dialect.name)) ??
-        (await withoutSnapshot(files, isConnected, dialect, database)))
-  const names = new Set(wanted.map((table) => table.name))
-  const forgotten = [...base.keys()].filter((table) => !names.has(table) && !own.test(table))
+    (await readBase(folder, dialect)) ??
+    (isConnected ? await database.context.engine.catalogue(database.context.engine) : undefined)
+  if (base === undefined) throw withoutSnapshot(dialect)
   const differences = findDifferences(wanted, base, dialect)
+  const names = new Set(wanted.flatMap(({ name, was = [] }) => [name, ...was]))
+  const forgotten = [...base.keys()].filter((table) => !names.has(table) && !own.test(table))
   return { dialect, wanted, differences, forgotten, isAdopted: false }
 }
 
 /** Tables of the framework. */
 const own = /^filigree_/
-
-async function withoutSnapshot(
-  files: readonly unknown[],
-  isConnected: boolean,
-  { name, title }: Dialect,
-  { context: { engine } }: Database,
-): Promise<Catalogue> {
-  if (files.length === 0) return new Map()
-  if (isConnected) return engine.catalogue(engine)
-  throw migrationFault(
-    'MIGRATION_FAILED',
-    `There are migrations for ${title}, and no schema.${name}.json beside them says where they lead.`,
-    `Bring it back from version control, or make this one connected to a ${title} where they have run.`,
-  )
-}
 
 async function isPending({ database, folder }: Making): Promise<boolean> {
   const { files, missing } = await readMigrations(folder, database.engineName)

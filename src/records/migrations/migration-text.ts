@@ -1,7 +1,15 @@
 /** Writes differences as a migration's text, with what needs an eye on it said beside it. */
+import type { Dialect } from '../engines/engine.js'
 import { quote } from '../schema/ddl.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import { onceRebuilt } from '../schema/sync.js'
+import { toOnlineSteps, type OnlineSteps } from './online-steps.js'
+
+export interface MigrationText {
+  readonly text: string
+  /** What somebody has to know before it runs. */
+  readonly warnings: readonly string[]
+}
 
 /** Whether there is anything to do; what belongs to no record may stay. */
 export function isNeeded(differences: readonly Difference[]): boolean {
@@ -21,14 +29,43 @@ export function isNeeded(differences: readonly Difference[]): boolean {
  */
 export function writeMigration(
   differences: readonly Difference[],
-  forgotten: readonly string[] = [],
-): string {
+  forgotten: readonly string[],
+  dialect: Dialect,
+): MigrationText {
+  const made = new Set(
+    differences.filter(({ kind }) => kind === 'missing table').map(({ table }) => table),
+  )
   const wanted = [...onceRebuilt(differences), ...forgotten.map(toForgotten)]
   if (!isNeeded(wanted)) wanted.unshift(nothing)
-  const up = wanted.map(writeUp)
-  const down = [...wanted].reverse().filter(isDone).map(writeDown)
+  const all = wanted.map((difference) => ({
+    difference,
+    steps: toOnlineSteps(difference, dialect, made),
+  }))
+  const up = all.map(writeUp)
+  const later = all.filter(({ steps }) => steps.later.length > 0).map(writeLater)
+  const down = [...all]
+    .reverse()
+    .filter(({ difference }) => isDone(difference))
+    .map(writeDown)
   if (down.length === 0) down.push(`-- ${nothing.message}\n`)
-  return `${up.join('\n')}\n-- down\n${down.join('\n')}`
+  // What takes long is committed statement by statement, so that it holds nobody up.
+  const head = later.length === 0 ? '' : '-- filigree: no transaction\n\n'
+  return {
+    text: `${head}${[...up, ...later].join('\n')}\n-- down\n${down.join('\n')}`,
+    warnings: all.flatMap(({ difference, steps }) =>
+      steps.warning === undefined ? [] : [`${difference.message} ${upperFirst(steps.warning)}`],
+    ),
+  }
+}
+
+/** A change, and how it is made. */
+interface Change {
+  readonly difference: Difference
+  readonly steps: OnlineSteps
+}
+
+function upperFirst(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
 /** For an engine that has it all, while another has not. */
@@ -51,8 +88,8 @@ function isDone({ kind }: Difference): boolean {
   return kind !== 'unknown column'
 }
 
-function writeUp(difference: Difference): string {
-  const { message, remedy, rebuilds, sql, later = [] } = difference
+function writeUp({ difference, steps }: Change): string {
+  const { message, remedy, rebuilds, sql } = difference
   const lines = [`-- ${message}`]
   if (!isDone(difference)) {
     if (sql.length === 0) return `${lines.join('\n')}\n`
@@ -60,12 +97,22 @@ function writeUp(difference: Difference): string {
     return [...lines, ...sql.map((one) => `-- ${one};`), ''].join('\n')
   }
   if (rebuilds === true) lines.push('-- The table is made anew and its rows are copied.')
+  if (steps.warning !== undefined) lines.push(`-- WARNING: ${steps.warning}`)
   if (remedy === 'may fail') lines.push('-- REVIEW: rows that are there may not allow it.')
   if (remedy === 'by hand') lines.push('-- REVIEW: values may be changed or refused.')
-  return [...lines, ...[...sql, ...later].map((one) => `${one};`), ''].join('\n')
+  if (steps.now.length === 0) lines.push('-- See below, where nobody is held up.')
+  return [...lines, ...steps.now.map((one) => `${one};`), ''].join('\n')
 }
 
-function writeDown({ message, undo }: Difference): string {
+function writeLater({ difference: { message }, steps }: Change): string {
+  return [
+    `-- Without holding anybody up: ${message}`,
+    ...steps.later.map((one) => `${one};`),
+    '',
+  ].join('\n')
+}
+
+function writeDown({ difference: { message }, steps: { undo } }: Change): string {
   if (undo !== undefined) return undo.map((one) => `${one};\n`).join('')
   return `-- REVIEW: cannot be taken back by itself: ${message}\n`
 }

@@ -95,7 +95,11 @@ export async function writeSnapshot(
           columns: list,
           unique,
         })),
-        foreignKeys: foreignKeys.map(({ column, table }) => ({ column, table })),
+        foreignKeys: foreignKeys.map(({ column, table, name: key }) => ({
+          column,
+          table,
+          name: key,
+        })),
         checks: [...(checks ?? [])],
       },
     ]),

@@ -47,6 +47,16 @@ export function isCheckOf(name: string, table: string, column: string): boolean 
   return name.startsWith(start) && /^[0-9a-f]{8}$/.test(name.slice(start.length))
 }
 
+/** @returns the check's name in a table or column of another name; `undefined` where it is none of that column */
+export function renameCheck(
+  name: string,
+  [table, column]: readonly [table: string, column: string],
+  [newTable, newColumn]: readonly [table: string, column: string],
+): string | undefined {
+  if (!isCheckOf(name, table, column)) return undefined
+  return `${toCheckStart(newTable, newColumn)}${name.slice(-8)}`
+}
+
 function toCheckStart(table: string, column: string): string {
   const start = `${table}_${column}`
   return `${start.length <= 48 ? start : `${start.slice(0, 39)}_${toHash(start)}`}_check_`

@@ -52,6 +52,7 @@ const optionNames: Readonly<Record<keyof RecordOptions, true>> = {
   softDelete: true,
   table: true,
   timestamps: true,
+  was: true,
 }
 
 function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {

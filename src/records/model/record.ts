@@ -24,6 +24,8 @@ export type RowsAnswer<T> = boolean | (unknown extends T ? AnyRowFilter : Where<
 export interface RecordOptions<T = unknown> {
   /** The table's name. Default: the class's name in snake_case. */
   table?: string
+  /** The record's name before, or its table's, from which a migration renames the table. */
+  was?: string
   /** The name of the query for one record. Default: the class's name in lower case. */
   name?: string
   /** The name of the query for a list. Default: the English plural of the name. */

@@ -27,6 +27,8 @@ export interface ActualIndex {
 export interface ActualForeignKey {
   readonly column: string
   readonly table: string
+  /** Where the database tells. */
+  readonly name?: string | undefined
 }
 
 /** By name. */

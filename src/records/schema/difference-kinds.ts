@@ -1,5 +1,7 @@
 /** In what ways a database is not what the records want. */
 import type { ConstraintDifference } from './constraint-differences.js'
+import type { RenameDifference } from './renames.js'
+import type { ColumnSchema } from './schema.js'
 
 export interface Difference {
   readonly kind:
@@ -14,6 +16,7 @@ export interface Difference {
     | 'unfilled column'
     | 'unknown column'
     | ConstraintDifference['kind']
+    | RenameDifference['kind']
   readonly table: string
   /** A sentence: `product.price is missing (Product.price).` */
   readonly message: string
@@ -30,6 +33,8 @@ export interface Difference {
   readonly sql: readonly string[]
   /** Statements that take it back; `undefined` where the old state is not known any more. */
   readonly undo?: readonly string[]
+  /** Of a missing column and a stricter one. */
+  readonly column?: ColumnSchema
   /** Statements that follow when the others are committed, and hold nobody up. */
   readonly later?: readonly string[]
   /** They make the table anew, with everything else that differs in it. */

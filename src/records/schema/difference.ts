@@ -5,16 +5,19 @@ import type { Dialect } from '../engines/engine.js'
 import { compareConstraints } from './constraint-differences.js'
 import type { Difference } from './difference-kinds.js'
 import { sameType, toBareType, wasMoment } from './column-types.js'
+import { findRenames } from './renames.js'
 import type { ColumnSchema, ForeignKeySchema, TableSchema } from './schema.js'
 
 export function findDifferences(
   wanted: readonly TableSchema[],
-  actual: Catalogue,
+  before: Catalogue,
   dialect: Dialect,
 ): Difference[] {
+  const { renames, actual } = findRenames(wanted, before, dialect)
   const missing = wanted.filter(({ name }) => !actual.has(name))
   const present = wanted.filter(({ name }) => actual.has(name))
   return [
+    ...renames,
     ...missing.flatMap((schema) => missingTable(schema, dialect)),
     ...missing.flatMap((schema) => missingKeys(schema, dialect)),
     ...present.flatMap((schema) =>
@@ -44,7 +47,7 @@ function missingKeys(schema: TableSchema, dialect: Dialect): Difference[] {
   return schema.foreignKeys.map((key) => ({
     kind: 'missing foreign key',
     table: schema.name,
-    message: `${schema.name}.${key.column} does not refer to ${key.table}.`,
+    message: `${schema.name}.${key.column} does not refer to ${key.table}${originOf(schema, [key.column])}.`,
     blocks: true,
     remedy: 'safe',
     sql: [writeAddForeignKey(schema.name, key)],
@@ -66,7 +69,7 @@ function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Di
     differences.push({
       kind: 'missing index',
       table: schema.name,
-      message: `Index ${index.name} on ${schema.name} is missing.`,
+      message: `Index ${index.name} on ${schema.name} is missing${originOf(schema, index.columns)}.`,
       // Without it the records work, but slowly.
       ...(index.unique ? { blocks: true } : { blocks: false, upgrades: true }),
       // Rows that are there may be alike already.
@@ -141,6 +144,7 @@ function compareNull(
   return {
     ...base,
     kind,
+    ...(!looser && { column }),
     message,
     remedy: looser ? 'safe' : 'by hand',
     sql: [...fill, ...change],
@@ -164,6 +168,7 @@ function missingColumn(
   return {
     kind: 'missing column',
     table: schema.name,
+    column,
     message: `${schema.name}.${column.name} is missing (${column.origin}).`,
     blocks: true,
     remedy: fits ? 'safe' : 'may fail',
@@ -208,7 +213,7 @@ function compareForeignKeys(
       .map((key) => ({
         kind: 'missing foreign key',
         table: schema.name,
-        message: `${schema.name}.${key.column} does not refer to ${key.table}.`,
+        message: `${schema.name}.${key.column} does not refer to ${key.table}${originOf(schema, [key.column])}.`,
         blocks: true,
         remedy: 'may fail',
         rebuilds,
@@ -248,6 +253,12 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
     const message = `${where} and must be filled.`
     return [{ ...left, kind: 'unfilled column', message, blocks: true, rebuilds, sql }, left]
   })
+}
+
+/** ` (Product.name)` */
+function originOf({ columns }: TableSchema, names: readonly string[]): string {
+  const origins = columns.filter(({ name }) => names.includes(name)).map(({ origin }) => origin)
+  return origins.length === 0 ? '' : ` (${[...new Set(origins)].join(', ')})`
 }
 
 function sameList(a: readonly string[], b: readonly string[]): boolean {

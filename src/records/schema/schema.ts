@@ -1,6 +1,6 @@
 /** The tables that records want, in words that both engines' SQL and both engines' catalogues can be compared in. */
 import type { Dialect } from '../engines/engine.js'
-import { toIndexName } from '../model/column-names.js'
+import { toIndexName, toSnakeCase } from '../model/column-names.js'
 import { toForeignIndex } from '../model/read-indexes.js'
 import type { Column, JoinTable, Relation, Table, TableIndex } from '../model/table.js'
 import { toCheckSchema, toPreset } from './constraint-schema.js'
@@ -10,6 +10,8 @@ import { toConstraintName } from '../statements/write-faults.js'
 
 export interface TableSchema {
   readonly name: string
+  /** Names that it may have had before. */
+  readonly was?: readonly string[] | undefined
   readonly columns: readonly ColumnSchema[]
   /** Names of the key's columns; one, or two for a table of pairs. */
   readonly primaryKey: readonly string[]
@@ -19,6 +21,8 @@ export interface TableSchema {
 
 export interface ColumnSchema {
   readonly name: string
+  /** Names that it may have had before. */
+  readonly was?: readonly string[] | undefined
   /** As it stands in `create table`: `text collate "C"`. */
   readonly type: string
   readonly nullable: boolean
@@ -90,8 +94,10 @@ function toTableSchema(
   const byColumn = new Map(relations.map((relation) => [relation.local.name, relation]))
   return {
     name: table.name,
+    was: toOldNames(table.options.was),
     columns: table.columns.map((column) => ({
       name: column.name,
+      was: toOldNames(column.field.rules.was),
       type: dialect.columnType(column),
       nullable: column.nullable,
       increment: column.generated === 'increment',
@@ -125,21 +131,37 @@ function missingIndexes(
     .map((column) => toForeignIndex(name, column, key))
 }
 
+/** Of tables of pairs that nobody gave a name: they are called by both ends. */
+function oldJoinNames(table: Table, target: Table, { name }: JoinTable): string[] {
+  const [from, to] = [table, target].map((end) => [
+    end.name,
+    ...(toOldNames(end.options.was) ?? []),
+  ]) as [string[], string[]]
+  if (name !== [table.name, target.name].sort().join('_')) return []
+  const names = from.flatMap((one) => to.map((other) => [one, other].sort().join('_')))
+  return names.filter((one) => one !== name)
+}
+
 function toJoinSchema(
   table: Table,
   relation: Relation,
   join: JoinTable,
   dialect: Dialect,
 ): TableSchema {
+  const { target } = relation
   const ends = [
-    { column: join.from, key: table.key, other: table.name },
-    { column: join.to, key: relation.target.key, other: relation.target.name },
+    { column: join.from, key: table.key, other: table.name, end: table },
+    { column: join.to, key: target.key, other: target.name, end: target },
   ]
   const origin = `${table.type.name}.${relation.name}`
   return {
     name: join.name,
-    columns: ends.map(({ column, key }) => ({
+    was: oldJoinNames(table, target, join),
+    columns: ends.map(({ column, key, end }) => ({
       name: column,
+      was: toOldNames(end.options.was)
+        ?.filter(() => column === `${end.name}_id`)
+        .map((name) => `${name}_id`),
       type: dialect.columnType(key),
       nullable: false,
       increment: false,
@@ -164,6 +186,11 @@ function toJoinSchema(
       },
     ],
   }
+}
+
+/** A class says how its field or itself was called, or the column or table. */
+function toOldNames(was: string | undefined): readonly string[] | undefined {
+  return was === undefined ? undefined : [...new Set([was, toSnakeCase(was)])]
 }
 
 function toFill(column: Column, dialect: Dialect, now: number): string | undefined {

@@ -56,7 +56,7 @@ export function onceRebuilt(differences: readonly Difference[]): Difference[] {
   const seen = new Set<string>()
   return differences.filter(({ table, rebuilds, kind }) => {
     if (!rebuilt.has(table)) return true
-    if (!rebuilds || seen.has(table)) return kind === 'unknown column'
+    if (!rebuilds || seen.has(table)) return kind === 'unknown column' || kind.startsWith('renamed')
     seen.add(table)
     return true
   })
@@ -97,6 +97,8 @@ const remedies: Readonly<Record<Difference['kind'], string>> = {
   'unknown column': migrate,
   'missing check': `Rows that are there may break the rule: correct them, or leave the constraint out by { check: false }. ${migrate}`,
   'other check': migrate,
+  'renamed table': migrate,
+  'renamed column': migrate,
   'other default': migrate,
   'unfilled column': `No row can be written while it must be filled. ${migrate}`,
 }

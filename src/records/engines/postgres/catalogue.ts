@@ -24,8 +24,9 @@ export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> 
     const index = { unique: unique === true, columns: columns as string[] }
     tableOf(tables, table).indexes.set(String(name), index)
   }
-  for (const [table, column, target] of await read(foreignKeysSql)) {
-    tableOf(tables, table).foreignKeys.push({ column: String(column), table: String(target) })
+  for (const [table, column, target, name] of await read(foreignKeysSql)) {
+    const key = { column: String(column), table: String(target), name: String(name) }
+    tableOf(tables, table).foreignKeys.push(key)
   }
   for (const [table, name] of await read(checksSql)) tableOf(tables, table).checks.add(String(name))
   return tables
@@ -68,7 +69,7 @@ const indexesSql = `select c.relname, i.relname, x.indisunique,
   from pg_index x join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
   where ${ours} and not x.indisprimary`
 
-const foreignKeysSql = `select c.relname, a.attname, f.relname
+const foreignKeysSql = `select c.relname, a.attname, f.relname, k.conname
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class f on f.oid = k.confrelid
   join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[1]
   where ${ours} and k.contype = 'f'`

@@ -1,0 +1,44 @@
+/** Where the files of an engine lead, without a database; and which engines an application has files for. */
+import { DeclarationError } from '../../errors/declaration-error.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { dialects } from '../engines/engine-for-url.js'
+import type { Dialect } from '../engines/engine.js'
+import type { Catalogue } from '../schema/catalogue.js'
+import { migrationFault } from './applied-migrations.js'
+import { readMigrations } from './migration-files.js'
+import { replayMigrations } from './replay-migrations.js'
+import { readSnapshot } from './schema-snapshot.js'
+
+/** @returns `undefined` where there are files and nothing says where they lead */
+export async function readBase(folder: string, dialect: Dialect): Promise<Catalogue | undefined> {
+  const { files } = await readMigrations(folder, dialect.name)
+  if (dialect.replay !== undefined) return replayMigrations(files, dialect.replay)
+  const snapshot = await readSnapshot(folder, dialect.name)
+  return snapshot ?? (files.length === 0 ? new Map() : undefined)
+}
+
+export function withoutSnapshot({ name, title }: Dialect): Error {
+  return migrationFault(
+    'MIGRATION_FAILED',
+    `There are migrations for ${title}, and no schema.${name}.json beside them says where they lead.`,
+    `Bring it back from version control, or make this one connected to a ${title} where they have run.`,
+  )
+}
+
+/**
+ * @param names `"filigree": { "engines": ["postgres"] }` of package.json
+ * @throws {DeclarationError} `MIGRATION_FAILED` for a name that no engine has
+ */
+export function chooseDialects(names: readonly string[] | undefined): readonly Dialect[] {
+  if (names === undefined) return dialects
+  const known = dialects.map(({ name }) => name)
+  const problems = names
+    .filter((name) => !known.includes(name))
+    .map((name) => ({
+      code: 'MIGRATION_FAILED',
+      message: `package.json: filigree.engines names "${name}", which is no engine.`,
+      remedy: `${didYouMean(name, known)} There are ${known.join(', ')}.`.trim(),
+    }))
+  if (problems.length > 0) throw new DeclarationError(problems)
+  return dialects.filter(({ name }) => names.includes(name))
+}

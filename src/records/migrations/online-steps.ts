@@ -1,0 +1,165 @@
+/**
+ * What a change does to a table that is large and in use, and how it is made without holding its readers and writers up: a
+ * column comes nullable, is filled in pieces and held against its rule afterwards; an index is made concurrently. Such steps
+ * are in no transaction. They can run again where they were cut. Sources: PostgreSQL, ALTER TABLE, Notes; CREATE INDEX.
+ */
+import type { Dialect } from '../engines/engine.js'
+import { quote, writeAddCheck, writeAddColumn } from '../schema/ddl.js'
+import type { Difference } from '../schema/difference-kinds.js'
+import type { ColumnSchema } from '../schema/schema.js'
+
+export interface OnlineSteps {
+  /** They hold a lock for a moment only, or nobody can use the table yet. */
+  readonly now: readonly string[]
+  /** They take long and hold nobody up, each committed by itself. */
+  readonly later: readonly string[]
+  /** What takes all of it back. */
+  readonly undo: readonly string[] | undefined
+  /** For whoever reads the file. */
+  readonly warning?: string
+}
+
+/** Rows that are filled by one statement. */
+const piece = 10_000
+
+/** @param made tables that are made by the same migration: they are empty */
+export function toOnlineSteps(
+  difference: Difference,
+  dialect: Dialect,
+  made: ReadonlySet<string>,
+): OnlineSteps {
+  const { kind, table, sql, later = [], undo, rebuilds } = difference
+  if (rebuilds === true)
+    return { now: sql, later: [], undo, warning: 'nobody can write while the rows are copied.' }
+  const plain = { now: [...sql, ...later], later: [], undo }
+  if (dialect.changes.kind === 'anew' || made.has(table)) return plain
+  switch (kind) {
+    case 'missing index':
+      return indexSteps(difference)
+    case 'missing foreign key':
+      return referenceSteps(difference)
+    case 'missing check':
+      return { now: [...dropFirst(table, sql), ...sql], later, undo }
+    case 'missing column':
+      return columnSteps(difference, dialect)
+    case 'stricter column':
+      return stricterSteps(difference)
+    case 'other type':
+      return {
+        ...plain,
+        warning: `nobody can read or write ${table} while its rows are written anew.`,
+      }
+    default:
+      return plain
+  }
+}
+
+/** A build that was cut leaves an index that is of no use. */
+function indexSteps({ sql, undo = [] }: Difference): OnlineSteps {
+  const create = /^create (unique )?index ("(?:[^"]|"")+")/
+  const now = sql.filter((one) => !create.test(one) && !one.startsWith('drop index'))
+  const later = sql
+    .filter((one) => create.test(one))
+    .flatMap((one) => [
+      `drop index concurrently if exists ${create.exec(one)?.[2] ?? ''}`,
+      one.replace(create, 'create $1index concurrently $2'),
+    ])
+  return {
+    now,
+    later,
+    undo: undo.map((one) => one.replace(/^drop index/, 'drop index concurrently if exists')),
+  }
+}
+
+function referenceSteps({ table, sql, undo }: Difference): OnlineSteps {
+  const names = sql.flatMap((one) => constraintOf(one) ?? [])
+  return {
+    now: [...dropFirst(table, sql), ...sql.map((one) => `${one} not valid`)],
+    later: names.map((name) => `alter table ${quote(table)} validate constraint ${name}`),
+    undo,
+  }
+}
+
+function columnSteps({ table, column, undo, sql }: Difference, dialect: Dialect): OnlineSteps {
+  if (column === undefined) return { now: sql, later: [], undo }
+  const { check, nullable, fill, preset } = column
+  const isFilled = nullable || fill !== undefined || preset !== undefined
+  const bare = { ...column, check: undefined, nullable: nullable || !isFilled }
+  const alter = `alter table ${quote(table)}`
+  // Rows that are there get a default without being written.
+  const now = [
+    writeAddColumn(table, bare, dialect).replace('add column', 'add column if not exists'),
+  ]
+  const later: string[] = []
+  if (check !== undefined) {
+    const add = `${writeAddCheck(table, check)} not valid`
+    now.push(...dropFirst(table, [add]), add)
+    later.push(`${alter} validate constraint ${quote(check.name)}`)
+  }
+  if (!isFilled) later.push(...notNullSteps(table, column))
+  return {
+    now,
+    later,
+    undo,
+    ...(!isFilled && {
+      warning: `say what ${table}.${column.name} is in the rows that are there, where the comment says so.`,
+    }),
+  }
+}
+
+function stricterSteps({ table, column, sql, undo }: Difference): OnlineSteps {
+  if (column === undefined) return { now: sql, later: [], undo }
+  const loosen = `alter table ${quote(table)} alter column ${quote(column.name)} drop not null`
+  return { now: [], later: notNullSteps(table, column), undo: [loosen] }
+}
+
+/** `set not null` looks at no row where a check has said already that none is null. */
+function notNullSteps(table: string, { name, fill }: ColumnSchema): string[] {
+  const alter = `alter table ${quote(table)}`
+  const [column, rule] = [quote(name), quote(`${name.slice(0, 50)}_not_null`)]
+  return [
+    `${alter} drop constraint if exists ${rule}`,
+    `${alter} add constraint ${rule} check (${column} is not null) not valid`,
+    ...(fill === undefined ? [] : [writeBackfill(table, column, fill)]),
+    `${fill === undefined ? writeQuestion(table, column) : ''}${alter} validate constraint ${rule}`,
+    `${alter} alter column ${column} set not null`,
+    `${alter} drop constraint ${rule}`,
+  ]
+}
+
+/**
+ * ```sql
+ * do $$ begin loop
+ *   update "product" set "size" = 0 where ctid in (select ctid from "product" where "size" is null limit 10000);
+ *   exit when not found;
+ *   commit;
+ * end loop; end $$
+ * ```
+ */
+function writeBackfill(table: string, column: string, fill: string): string {
+  const empty = `select ctid from ${quote(table)} where ${column} is null limit ${piece}`
+  return [
+    'do $filigree$ begin loop',
+    `  update ${quote(table)} set ${column} = ${fill} where ctid in (${empty});`,
+    '  exit when not found;',
+    '  commit;',
+    'end loop; end $filigree$',
+  ].join('\n')
+}
+
+/** The same for somebody to fill in, as a comment: a record without a default does not say it. */
+function writeQuestion(table: string, column: string): string {
+  const lines = writeBackfill(table, column, '/* a value */').split('\n')
+  return `${lines.map((line) => `-- ${line}`).join('\n')};\n`
+}
+
+function constraintOf(sql: string): string | undefined {
+  return /\badd constraint ("(?:[^"]|"")+")/.exec(sql)?.[1]
+}
+
+/** For the second time. */
+function dropFirst(table: string, sql: readonly string[]): string[] {
+  return sql
+    .flatMap((one) => constraintOf(one) ?? [])
+    .map((name) => `alter table ${quote(table)} drop constraint if exists ${name}`)
+}

@@ -1,0 +1,179 @@
+/**
+ * Renames that classes tell of: `@Record({ was: 'article' })`, `@Field({ was: 'title' })`. What is named after a table or column
+ * is renamed with it; an engine that cannot rename an index makes it anew. Sources: PostgreSQL, ALTER TABLE; SQLite, ALTER TABLE.
+ */
+import { renameCheck, toIndexName } from '../model/column-names.js'
+import type { Dialect } from '../engines/engine.js'
+import { toConstraintName } from '../statements/write-faults.js'
+import type { ActualIndex, ActualTable, Catalogue } from './catalogue.js'
+import { quote, writeCreateIndex } from './ddl.js'
+import type { ColumnSchema, TableSchema } from './schema.js'
+
+/** A `Difference` (see difference.ts). */
+export interface RenameDifference {
+  readonly kind: 'renamed table' | 'renamed column'
+  readonly table: string
+  readonly message: string
+  readonly blocks: true
+  readonly remedy: 'safe'
+  readonly sql: readonly string[]
+  readonly undo: readonly string[]
+}
+
+/** @returns what renames, and the catalogue as it stands afterwards */
+export function findRenames(
+  wanted: readonly TableSchema[],
+  actual: Catalogue,
+  dialect: Dialect,
+): { readonly renames: readonly RenameDifference[]; readonly actual: Catalogue } {
+  const tables = new Map(actual)
+  const renames: RenameDifference[] = []
+  const names = new Set(wanted.map(({ name }) => name))
+  for (const schema of wanted) {
+    const old = schema.was?.find((name) => tables.has(name) && !names.has(name))
+    if (old === undefined || tables.has(schema.name)) continue
+    renames.push(renameTable(schema, old, tables, dialect))
+  }
+  for (const schema of wanted) {
+    const known = tables.get(schema.name)
+    if (known === undefined) continue
+    const columns = new Set(schema.columns.map(({ name }) => name))
+    for (const column of schema.columns) {
+      const table = tables.get(schema.name) ?? known
+      const old = column.was?.find((name) => table.columns.has(name) && !columns.has(name))
+      if (old === undefined || table.columns.has(column.name)) continue
+      renames.push(renameColumn(schema, column, old, tables, dialect))
+    }
+  }
+  return { renames, actual: tables }
+}
+
+function renameTable(
+  schema: TableSchema,
+  old: string,
+  tables: Map<string, ActualTable>,
+  dialect: Dialect,
+): RenameDifference {
+  const known = tables.get(old) as ActualTable
+  const [from, to] = [quote(old), quote(schema.name)]
+  const parts = renameParts(schema, { ...known, name: old }, (column) => column, dialect)
+  tables.delete(old)
+  tables.set(schema.name, parts.table)
+  for (const [name, table] of tables) {
+    const foreignKeys = table.foreignKeys.map((key) =>
+      key.table === old ? { ...key, table: schema.name } : key,
+    )
+    tables.set(name, { ...table, foreignKeys })
+  }
+  const isInPlace = dialect.changes.kind === 'in place'
+  const key = (a: string, b: string): string[] =>
+    isInPlace ? [`alter index if exists ${quote(`${a}_pkey`)} rename to ${quote(`${b}_pkey`)}`] : []
+  return {
+    kind: 'renamed table',
+    table: schema.name,
+    message: `Table ${old} is called ${schema.name} now.`,
+    blocks: true,
+    remedy: 'safe',
+    sql: [`alter table ${from} rename to ${to}`, ...key(old, schema.name), ...parts.sql],
+    undo: [
+      ...parts.undo,
+      ...key(schema.name, old),
+      `alter table ${to} rename to ${from}`,
+      ...parts.again,
+    ],
+  }
+}
+
+function renameColumn(
+  schema: TableSchema,
+  column: ColumnSchema,
+  old: string,
+  tables: Map<string, ActualTable>,
+  dialect: Dialect,
+): RenameDifference {
+  const known = tables.get(schema.name) as ActualTable
+  const parts = renameParts(schema, known, (name) => (name === old ? column.name : name), dialect)
+  tables.set(schema.name, parts.table)
+  const rename = (from: string, to: string): string =>
+    `alter table ${quote(schema.name)} rename column ${quote(from)} to ${quote(to)}`
+  return {
+    kind: 'renamed column',
+    table: schema.name,
+    message: `${schema.name}.${old} is called ${column.name} now (${column.origin}).`,
+    blocks: true,
+    remedy: 'safe',
+    sql: [rename(old, column.name), ...parts.sql],
+    undo: [...parts.undo, rename(column.name, old), ...parts.again],
+  }
+}
+
+interface Parts {
+  /** As it stands afterwards. */
+  readonly table: ActualTable
+  readonly sql: readonly string[]
+  readonly undo: readonly string[]
+  /** What was taken away, for the table as it was. */
+  readonly again: readonly string[]
+}
+
+/** What carries the names of the table and its columns: indexes, checks, references. */
+function renameParts(
+  schema: TableSchema,
+  known: ActualTable,
+  toNew: (column: string) => string,
+  dialect: Dialect,
+): Parts {
+  const alter = `alter table ${quote(schema.name)}`
+  const isInPlace = dialect.changes.kind === 'in place'
+  const sql: string[] = []
+  const undo: string[] = []
+  const again: string[] = []
+  const turn = (what: (from: string, to: string) => string, from: string, to: string): void => {
+    sql.push(what(quote(from), quote(to)))
+    undo.unshift(what(quote(to), quote(from)))
+  }
+  const indexes = new Map<string, ActualIndex>()
+  for (const [name, index] of known.indexes) {
+    const columns = index.columns.map(toNew)
+    // Those of foreign keys hold more columns than they are called by.
+    const count = columns.findIndex(
+      (_, place) =>
+        name === toIndexName(known.name, index.columns.slice(0, place + 1), index.unique),
+    )
+    const to =
+      count < 0 ? name : toIndexName(schema.name, columns.slice(0, count + 1), index.unique)
+    if (to !== name && isInPlace) turn((a, b) => `alter index ${a} rename to ${b}`, name, to)
+    if (to !== name && !isInPlace) {
+      sql.push(`drop index ${quote(name)}`)
+      undo.unshift(`drop index if exists ${quote(to)}`)
+      const whereNull = schema.indexes.find((one) => one.name === to)?.whereNull
+      again.push(writeCreateIndex(known.name, { ...index, name, whereNull }))
+      continue
+    }
+    indexes.set(to, { ...index, columns })
+  }
+  const checks = new Set<string>()
+  for (const name of known.checks ?? []) {
+    const renamed = [...known.columns.keys()]
+      .map((column) => renameCheck(name, [known.name, column], [schema.name, toNew(column)]))
+      .find((one) => one !== undefined)
+    if (renamed === undefined || renamed === name || !isInPlace) checks.add(name)
+    else {
+      turn((a, b) => `${alter} rename constraint ${a} to ${b}`, name, renamed)
+      checks.add(renamed)
+    }
+  }
+  const foreignKeys = known.foreignKeys.map((key) => {
+    const to = toConstraintName(schema.name, toNew(key.column))
+    if (isInPlace && key.name === toConstraintName(known.name, key.column) && key.name !== to)
+      turn((a, b) => `${alter} rename constraint ${a} to ${b}`, key.name, to)
+    return { ...key, column: toNew(key.column), name: to }
+  })
+  const columns = new Map(
+    [...known.columns.values()].map((column) => {
+      const name = toNew(column.name)
+      return [name, { ...column, name }]
+    }),
+  )
+  return { table: { name: schema.name, columns, indexes, foreignKeys, checks }, sql, undo, again }
+}

@@ -1,0 +1,224 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { sql } from 'kysely'
+import type { Class } from '../../src/metadata/note.js'
+import { Field, ManyToMany, Record, type Rel } from '../../src/index.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { checkMigrations } from '../../src/records/migrations/check-migrations.js'
+import { makeMigration } from '../../src/records/migrations/make-migration.js'
+import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
+import { startBothEngines } from './both-engines.js'
+import { thing } from './thing.js'
+
+const engines = await startBothEngines()
+
+@Record({ table: 'tag' })
+class Tag {
+  @Field('id') id!: number
+}
+@Record({ table: 'article' })
+class Article {
+  @Field('id') id!: number
+  @Field('string', { unique: true, maxLength: 40 }) title!: string
+  @ManyToMany(() => Tag) tags!: Rel<Tag[]>
+}
+@Record({ table: 'post', was: 'article' })
+class Post {
+  @Field('id') id!: number
+  @Field('string', { unique: true, maxLength: 40, was: 'title' }) heading!: string
+  @ManyToMany(() => Tag) tags!: Rel<Tag[]>
+}
+
+let folder: string
+const opened: Database[] = []
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-safe-'))
+})
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((database) => database.close()))
+  await rm(folder, { recursive: true })
+})
+
+const open = async (url: string, ...records: Class[]): Promise<Database> => {
+  const database = await connect(url, { records })
+  opened.push(database)
+  return database
+}
+/** The same database with other classes. */
+const become = (database: Database, ...records: Class[]): void => {
+  database.tables.clear()
+  for (const record of records) database.table(record)
+}
+const at = (minute: number): { folder: string; now: () => number } => ({
+  folder,
+  now: () => Date.UTC(2026, 10, 21, 10, minute),
+})
+const textOf = async (name: string, engine: string): Promise<string> => {
+  const files = await readdir(folder)
+  const file = files.find((one) => one.endsWith(`_${name}.${engine}.sql`)) ?? name
+  return readFile(join(folder, file), 'utf8')
+}
+const rows = async (database: Database, query: string): Promise<unknown[]> =>
+  (await sql.raw(query).execute(database.kysely)).rows
+
+describe.each(engines)('renames: %s', (_name, address) => {
+  it('keep every row and tie, and are taken back by down', async () => {
+    const database = await open(await address(), Article, Tag)
+    await makeMigration(database, 'first', at(0))
+    await migrateUp(database, at(0))
+    const tag = await database.records(Tag).create({})
+    const article = await database.records(Article).create({ title: 'One' })
+    await sql`insert into article_tag (article_id, tag_id) values (${article.id}, ${tag.id})`.execute(
+      database.kysely,
+    )
+    become(database, Post, Tag)
+    await makeMigration(database, 'rename', at(1))
+    const text = await textOf('rename', database.engineName)
+    expect(text).toContain('alter table "article" rename to "post"')
+    expect(text).toContain('rename column "title" to "heading"')
+    expect(text).not.toContain('no transaction')
+    await migrateUp(database, at(1))
+    await database.verify()
+    expect(await database.differences()).toEqual([])
+    expect(await makeMigration(database, 'again', at(2))).toBeUndefined()
+    expect(await database.records(Post).list()).toMatchObject([{ id: article.id, heading: 'One' }])
+    expect(await rows(database, 'select post_id, tag_id from post_tag')).toHaveLength(1)
+    await expect(database.records(Post).create({ heading: 'One' })).rejects.toMatchObject({
+      status: 409,
+      errors: [{ path: 'heading' }],
+    })
+    await migrateDown(database, at(1))
+    expect(await rows(database, 'select id, title from article')).toMatchObject([{ title: 'One' }])
+    expect(await rows(database, 'select tag_id from article_tag')).toHaveLength(1)
+    await migrateUp(database, at(1))
+    await database.verify()
+    expect(await rows(database, 'select heading from post')).toEqual([{ heading: 'One' }])
+  })
+
+  it('are made by sync too, and only once', async () => {
+    const database = await open(await address(), Article, Tag)
+    await database.sync()
+    await database.records(Article).create({ title: 'One' })
+    become(database, Post, Tag)
+    const kinds = (await database.sync()).map(({ kind }) => kind)
+    expect(kinds).toEqual(expect.arrayContaining(['renamed table', 'renamed column']))
+    expect(await database.records(Post).list()).toMatchObject([{ heading: 'One' }])
+    expect(await database.sync()).toEqual([])
+  })
+})
+
+describe('migrations of large tables on PostgreSQL', () => {
+  const address = engines[1]?.[1] as () => Promise<string>
+
+  it('make indexes concurrently, and hold rows against rules afterwards', async () => {
+    const database = await open(
+      await address(),
+      thing({ name: ['string'], size: ['integer', { nullable: true }] }),
+    )
+    await makeMigration(database, 'first', at(0))
+    await migrateUp(database, at(0))
+    await sql`insert into thing (name, size) select 'n' || n, null from generate_series(1, 25000) n`.execute(
+      database.kysely,
+    )
+    become(
+      database,
+      thing({
+        name: ['string', { unique: true, maxLength: 9 }],
+        size: ['integer', { default: 4, min: 1, index: true }],
+        more: ['integer', { default: 2, max: 3 }],
+      }),
+    )
+    const made = await makeMigration(database, 'second', at(1))
+    expect(made?.warnings).toEqual([expect.stringContaining('SQLite: ')])
+    const text = await textOf('second', 'postgres')
+    expect(text.startsWith('-- filigree: no transaction\n')).toBe(true)
+    expect(text).toContain('create unique index concurrently "thing_name_key"')
+    expect(text).toContain('create index concurrently "thing_size_index"')
+    expect(text).toMatch(/add constraint "thing_name_check_\w+" check \(.*\) not valid;/)
+    expect(text).toMatch(/validate constraint "thing_name_check_\w+"/)
+    expect(text).toMatch(/where "size" is null limit 10000\);[^]*commit;[^]*set not null/)
+    expect(await textOf('second', 'sqlite')).not.toContain('no transaction')
+    await migrateUp(database, at(1))
+    await database.verify()
+    expect(await database.differences()).toEqual([])
+    expect(await rows(database, 'select distinct size, more from thing')).toEqual([
+      { size: '4', more: '2' },
+    ])
+    expect(await rows(database, 'select 1 from pg_constraint where not convalidated')).toEqual([])
+    expect(await rows(database, 'select 1 from pg_index where not indisvalid')).toEqual([])
+    await migrateDown(database, at(1))
+    expect(await rows(database, "select 1 from pg_indexes where tablename = 'thing'")).toHaveLength(
+      1,
+    )
+    await migrateUp(database, at(1))
+    await database.verify()
+  })
+
+  it('ask what a required column is in the rows that are there', async () => {
+    const database = await open(await address(), thing({ name: ['string'] }))
+    await makeMigration(database, 'first', at(0))
+    become(database, thing({ name: ['string'], code: ['string'] }))
+    const made = await makeMigration(database, 'second', at(1))
+    expect(made?.warnings.join()).toContain('Say what thing.code is')
+    expect(await textOf('second', 'postgres')).toContain(
+      '--   update "thing" set "code" = /* a value */',
+    )
+    await migrateUp(database, at(1))
+    await database.verify()
+    expect(await database.differences()).toEqual([])
+  })
+
+  it('warn of a table that is written anew', async () => {
+    const database = await open(await address(), thing({ name: ['integer'] }))
+    await makeMigration(database, 'first', at(0))
+    become(database, thing({ name: ['string'] }))
+    const made = await makeMigration(database, 'second', at(1))
+    expect(made?.warnings.join()).toContain('Nobody can read or write thing')
+    expect(await textOf('second', 'postgres')).toContain(
+      '-- WARNING: nobody can read or write thing',
+    )
+  })
+})
+
+describe('the engines that migrations are written for', () => {
+  it('are those that are in use', async () => {
+    const database = await open('sqlite::memory:', thing({ name: ['string'] }))
+    await makeMigration(database, 'first', { ...at(0), engines: ['postgres'] })
+    expect(await readdir(folder)).toEqual([
+      expect.stringMatching(/^\d+_first\.postgres\.sql$/),
+      'schema.postgres.json',
+    ])
+    await expect(
+      makeMigration(database, 'x', { ...at(1), engines: ['postgress'] }),
+    ).rejects.toThrow('Did you mean "postgres"?')
+  })
+
+  it('are checked without a database, by the field', async () => {
+    const database = await open('sqlite::memory:', thing({ name: ['string'] }))
+    const check = (engines?: string[]): Promise<string[]> =>
+      checkMigrations(database.tables, { folder, engines })
+    expect(await check()).toEqual([
+      'SQLite: Table thing is missing.',
+      'PostgreSQL: Table thing is missing.',
+    ])
+    await makeMigration(database, 'first', { ...at(0), engines: ['postgres'] })
+    expect(await check()).toEqual([])
+    expect(await check(['postgres'])).toEqual([])
+    expect(await check(['sqlite'])).toHaveLength(2)
+    become(
+      database,
+      thing({ name: ['string', { index: true }], price: ['integer', { nullable: true }] }),
+    )
+    expect(await check()).toEqual([
+      'PostgreSQL: thing.price is missing (Thing.price).',
+      'PostgreSQL: Index thing_name_index on thing is missing (Thing.name).',
+    ])
+    become(database, thing({ name: ['string', { maxLength: 3, default: 'a' }] }))
+    expect(await check()).toEqual([
+      'PostgreSQL: thing.name is not checked by the database (Thing.name).',
+      "PostgreSQL: thing.name has not the default 'a' (Thing.name).",
+    ])
+  })
+})
