@@ -31,8 +31,8 @@ export class LoopDelay {
   isFine(): boolean {
     const histogram = this.#histogram
     if (histogram === undefined) return true
-    // Nanoseconds.
-    const worst = histogram.max / 1e6
+    // Nanoseconds, from one look to the next.
+    const worst = histogram.max / 1e6 - resolution
     if (performance.now() - this.#since > window) {
       histogram.reset()
       this.#since = performance.now()

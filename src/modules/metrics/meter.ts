@@ -15,6 +15,8 @@ const other = '_other'
 /** Of a request that has no route. */
 const unmatched = 'unmatched'
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+/** Milliseconds between two looks at the event loop. */
+const resolution = 20
 /** Seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -65,7 +67,7 @@ export class Meter {
   }
 
   onStart(): void {
-    this.#delay = monitorEventLoopDelay({ resolution: 20 })
+    this.#delay = monitorEventLoopDelay({ resolution })
     this.#delay.enable()
     for (const [channel, listener] of this.#listeners) subscribe(channel, listener)
   }
@@ -174,9 +176,7 @@ export class Meter {
       ['0.99', 99],
       ['1', 100],
     ] as const) {
-      // Nanoseconds; an empty histogram has none.
-      const value =
-        delay === undefined || delay.count === 0 ? 0 : delay.percentile(percentile) / 1e9
+      const value = delay === undefined ? 0 : secondsLate(delay, percentile)
       lines.push(`${name}{quantile="${label}"} ${value}`)
     }
     delay?.reset()
@@ -263,6 +263,12 @@ export class Meter {
       this.state.subscribers,
     )
   }
+}
+
+/** The histogram measures from one look to the next: what is more than their distance is a delay. An empty one has none. */
+function secondsLate(delay: IntervalHistogram, percentile: number): number {
+  if (delay.count === 0) return 0
+  return Math.max(0, Math.round(delay.percentile(percentile) / 1000 - resolution * 1000) / 1e6)
 }
 
 const kinds = new Set(['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'BEGIN', 'COMMIT', 'ROLLBACK'])
