@@ -7,6 +7,7 @@ import { operatorOf } from './operators.js'
 import type { Column, Relation } from '../model/table.js'
 
 type Fragment = RawBuilder<unknown>
+type Compared = Extract<Condition, { kind: 'compare' }>
 type Placed = Extract<Condition, { kind: 'compare' | 'null' }>
 
 /** Writes conditions on a table that the statement knows by an alias, and how many rows of it are wanted. */
@@ -35,6 +36,10 @@ export class FilterWriter {
         // An anti join; what is there or not is never unknown.
         if (condition.part.kind === 'related')
           return sql`not ${this.#writeThrough(condition.part, alias, isBelow)}`
+        if (condition.part.kind === 'compare') {
+          const opposite = toOpposite(condition.part)
+          if (opposite !== undefined) return this.#writeCompare(opposite, alias)
+        }
         // Not `not (…)`: that is null where a comparison with null was, and finds neither side.
         return sql`(${this.write(condition.part, alias, isBelow)}) is not true`
       case 'null':
@@ -185,4 +190,20 @@ export class FilterWriter {
     if (target.deletedAt === undefined) return this.sql``
     return this.sql` and ${this.ref(other, target.deletedAt)} is null`
   }
+}
+
+const opposites: Readonly<Partial<Record<Compared['operator'], Compared['operator']>>> = {
+  eq: 'ne',
+  ne: 'eq',
+  lt: 'gte',
+  lte: 'gt',
+  gt: 'lte',
+  gte: 'lt',
+}
+
+/** The comparison that holds where this one does not, which an index may serve; none where null would be neither. */
+function toOpposite(compared: Compared): Compared | undefined {
+  const operator = opposites[compared.operator]
+  if (operator === undefined || compared.at !== undefined) return undefined
+  return compared.codec.column.nullable ? undefined : { ...compared, operator }
 }
