@@ -1,9 +1,9 @@
 /** The documentation's place in the application: its problems at bootstrap, its document on demand, its pages as routes. */
 import type { Gate } from '../auth/gate.js'
-import type { Problem } from '../errors/declaration-error.js'
+import { addProblems, type Problem } from '../errors/declaration-error.js'
 import { findDocProblems } from '../openapi/doc-problems.js'
 import { resolveDocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
-import { docsPages } from '../openapi/docs-pages.js'
+import { docsPages, type ReadDocument } from '../openapi/docs-pages.js'
 import { createDocument, type OpenApiDocument } from '../openapi/document.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import { findNameCollisions } from '../openapi/name-collisions.js'
@@ -12,6 +12,7 @@ import { pageRoute, type PageRoute } from '../serving/page-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { promiseOf } from '../serving/serve-route.js'
 import type { Step } from '../serving/served-route.js'
+import { versionsOf } from './versions.js'
 
 /** @param docs `undefined` where the documentation is off: then names may collide */
 export function findDocumentationProblems(
@@ -20,11 +21,18 @@ export function findDocumentationProblems(
   problems: Problem[],
 ): void {
   findDocProblems(routes, problems)
-  if (docs !== undefined) findNameCollisions(routes, problems)
+  if (docs === undefined) return
+  const versions = versionsOf(routes)
+  for (const version of versions.length === 0 ? [undefined] : versions) {
+    const found: Problem[] = []
+    findNameCollisions(ofVersion(routes, version), found)
+    addProblems(found, problems)
+  }
 }
 
 /**
- * Writes the document when it is first asked for; with the documentation off under the default title.
+ * Writes the document of a version when it is first asked for; with the documentation off under the default title. One
+ * document has the routes of one version, and those that have none.
  *
  * @param cookie tokens come by cookie too
  * @param endpoints of GraphQL
@@ -34,14 +42,31 @@ export function documentReader(
   { docs, basePath }: { readonly docs: ResolvedDocs | undefined; readonly basePath: string },
   cookie: boolean,
   endpoints: readonly DocumentedEndpoint[],
-): () => OpenApiDocument {
-  let document: OpenApiDocument | undefined
-  return () => {
+): ReadDocument {
+  const documents = new Map<string | undefined, OpenApiDocument>()
+  const versions = versionsOf(routes)
+  const read = (version = versions.at(-1)): OpenApiDocument => {
+    const known = documents.get(version)
+    if (known !== undefined) return known
     const options = docs ?? resolveDocsOptions(true, [])
     if (options === undefined) throw new TypeError('The documentation has no options.')
-    document ??= createDocument(routes, { ...options, basePath, cookie, endpoints })
+    const document = createDocument(ofVersion(routes, version), {
+      ...options,
+      basePath,
+      cookie,
+      endpoints,
+    })
+    documents.set(version, document)
     return document
   }
+  return Object.assign(read, { versions })
+}
+
+function ofVersion(
+  routes: readonly PlannedRoute[],
+  version: string | undefined,
+): readonly PlannedRoute[] {
+  return routes.filter(({ route }) => route.version === undefined || route.version === version)
 }
 
 export interface DocsContext {
@@ -53,7 +78,7 @@ export interface DocsContext {
 /** A route for each page, for GET and HEAD. None where the documentation is off. */
 export function docsRoutes(
   docs: ResolvedDocs | undefined,
-  read: () => OpenApiDocument,
+  read: ReadDocument,
   { gate, timeout, basePath }: DocsContext,
 ): PageRoute[] {
   if (docs === undefined) return []

@@ -1,6 +1,7 @@
 /** Makes every route of a planned application ready to serve: its own ones, and the pages of the framework behind them. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { RouteTable } from '../routing/route-table.js'
+import { VersionedTable, type RouteLookup } from '../routing/versioned-table.js'
 import { makeStands, type FindInstance } from '../serving/interceptors.js'
 import type { Invoker } from '../serving/invoker.js'
 import { serveRoute, type ServeContext } from '../serving/serve-route.js'
@@ -8,9 +9,10 @@ import { surround, type ServedRoute } from '../serving/served-route.js'
 import { docsRoutes } from './docs-routes.js'
 import { graphqlRoutes } from './graphql-routes.js'
 import type { ApplicationPlan } from './plan-application.js'
+import { versionReader } from './versions.js'
 
 export interface FilledTable {
-  readonly table: RouteTable<ServedRoute>
+  readonly table: RouteLookup<ServedRoute>
   /** Puts those who stand around everything around what has no route; undefined where nobody does. */
   readonly aroundUnmatched: ((refuse: Invoker) => ServedRoute) | undefined
 }
@@ -19,12 +21,18 @@ export interface FilledTable {
 export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledTable {
   const problems: Problem[] = []
   const find: FindInstance = (token) => plan.container.get(token)
-  const table = new RouteTable<ServedRoute>()
+  const { versions } = plan.settings
+  const table =
+    versions.by === 'path'
+      ? new RouteTable<ServedRoute>()
+      : new VersionedTable<ServedRoute>(versionReader(versions))
   for (const planned of plan.routes) {
     const { route } = planned
     const controller = plan.container.get(route.controller)
     const stands = makeStands(planned.stands, planned.info, find, problems)
-    table.add(route.method, route.pattern, serveRoute(planned, controller, context, stands))
+    const served = serveRoute(planned, controller, context, stands)
+    if (table instanceof RouteTable) table.add(route.method, route.pattern, served)
+    else table.add(route.method, route.pattern, served, route.version)
   }
   addPages(table, plan, context, (served) => {
     const { gate } = makeStands(plan.pageStands, served.info, find, problems)
@@ -39,7 +47,7 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledT
 
 /** Behind the application's own routes, which win where both have a path. */
 function addPages(
-  table: RouteTable<ServedRoute>,
+  table: RouteTable<ServedRoute> | VersionedTable<ServedRoute>,
   { settings, document, graphql, folders }: ApplicationPlan,
   context: ServeContext,
   around: (served: ServedRoute) => ServedRoute,

@@ -16,6 +16,7 @@ import type { Interceptor } from '../seam/interceptor.js'
 import type { Environment } from './environment.js'
 import type { Token } from './provider.js'
 import { checkUnknownKeys } from './unknown-keys.js'
+import { resolveVersions, type ResolvedVersions, type VersionsOptions } from './versions.js'
 
 export interface SessionOptions {
   /** Seconds after the last change until a session is forgotten. Default 7,200. */
@@ -70,6 +71,8 @@ export interface BootstrapOptions {
   trustProxy?: boolean | number
   /** What happens to keys of a body or query that its class does not declare. Default `'refuse'`, with 400. */
   unknownKeys?: 'refuse' | 'drop'
+  /** How a request says which version of the API it means. Default: by its path, `/v2`. */
+  versions?: VersionsOptions
   /** Before every path of the application: `'/api'`. All else is 404. Default: nothing. */
   basePath?: string
   /** Interceptors around every route; those before the gate stand around 404, 405, documentation, GraphQL and files, too. */
@@ -103,6 +106,7 @@ export interface Settings {
   /** `''` where there is none, else without a slash at its end. */
   readonly basePath: string
   readonly use: readonly ClassReference<Interceptor>[]
+  readonly versions: ResolvedVersions
   readonly unknownKeys: 'refuse' | 'drop'
   readonly workers: number
   readonly override: readonly (readonly [Token, unknown])[]
@@ -132,6 +136,7 @@ const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   trustProxy: true,
   unknownKeys: true,
   use: true,
+  versions: true,
   workers: true,
 }
 
@@ -161,6 +166,7 @@ export function resolveOptions(
     client: options.client ?? false,
     trustProxy: options.trustProxy ?? false,
     basePath: readBasePath(options.basePath, problems),
+    versions: resolveVersions(options.versions, problems),
     use: Object.freeze([...(options.use ?? [])]),
     unknownKeys: options.unknownKeys ?? 'refuse',
     workers: readCount('workers', options.workers ?? 1, [1, 1024], problems),

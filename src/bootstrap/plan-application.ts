@@ -8,6 +8,7 @@ import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Log } from '../core/log.js'
 import { resolveClass } from '../metadata/class-reference.js'
 import type { Class } from '../metadata/note.js'
+import type { ReadDocument } from '../openapi/docs-pages.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import { extendWithCrud, type CrudOperation } from '../records/rest/crud.js'
 import { Database } from '../records/database.js'
@@ -46,7 +47,7 @@ export interface ApplicationPlan {
   readonly pageStands: readonly PlannedStand[]
   readonly folders: readonly PageRoute[]
   /** Written when it is first asked for. */
-  readonly document: () => OpenApiDocument
+  readonly document: ReadDocument
   readonly records: readonly Class[]
   /** Somebody asks for the database: a provider, a controller made of a record, a route in a transaction. */
   readonly needsDatabase: boolean

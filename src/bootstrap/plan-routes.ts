@@ -9,13 +9,14 @@ import { multipartAround, readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/note.js'
 import { docNote } from '../openapi/doc.js'
 import { collectRoutes, whereIs, type Route } from '../routing/route.js'
-import { RouteTable } from '../routing/route-table.js'
+import { VersionedTable } from '../routing/versioned-table.js'
 import { declaredClasses } from '../serving/declared-classes.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { OwnArguments } from '../seam/own-arguments.js'
 import type { Settings } from './options.js'
 import { planSeam, type UseList } from './plan-seam.js'
 import { checkUnknownKeys } from './unknown-keys.js'
+import { documentVersion, variesBy, versionReader, type ResolvedVersions } from './versions.js'
 import { compileChecks } from '../serving/route-checks.js'
 
 /** What a controller's routes are planned from. */
@@ -32,13 +33,15 @@ export function planRoutes(
   ownArguments: OwnArguments,
   problems: Problem[],
 ): PlannedRoute[] {
-  const context = { basePath: settings.basePath, ownArguments: [...ownArguments.keys()] }
-  const table = new RouteTable<Route>()
+  const { basePath, versions } = settings
+  const versionInPath = versions.by === 'path'
+  const context = { basePath, versionInPath, ownArguments: [...ownArguments.keys()] }
+  const table = new VersionedTable<Route>(versionReader(versions))
   const reported = new Set<string>()
   const planned: PlannedRoute[] = []
   for (const { controller, use } of controllers) {
     for (const route of collectRoutes(controller, context, problems)) {
-      refuseDuplicate(route, table, problems)
+      refuseDuplicate(route, versionInPath ? undefined : route.version, table, problems)
       const access = readAccess(route, settings.closed, reported, problems)
       const limits = readLimits(route, settings.limits, problems)
       const classes = declaredClasses(route, whereIs(route), problems)
@@ -58,6 +61,8 @@ export function planRoutes(
           checks,
           ownArguments,
           ...seam,
+          documents: [...documentVersion(versions, route.version), ...seam.documents],
+          headers: headersOf(route, versions),
         }),
       )
     }
@@ -81,8 +86,23 @@ function readGroups(route: Route, problems: Problem[]): readonly string[] | unde
   return undefined
 }
 
-function refuseDuplicate(route: Route, table: RouteTable<Route>, problems: Problem[]): void {
-  const first = table.add(route.method, route.pattern, route)
+/** What every answer of a route has. */
+function headersOf(
+  { controller, member, version }: Route,
+  versions: ResolvedVersions,
+): readonly string[] | undefined {
+  const varies = version === undefined ? undefined : variesBy(versions)
+  const ends = docNote(controller, member).deprecation
+  return varies === undefined ? ends : [...(ends ?? []), 'Vary', varies]
+}
+
+function refuseDuplicate(
+  route: Route,
+  version: string | undefined,
+  table: VersionedTable<Route>,
+  problems: Problem[],
+): void {
+  const first = table.add(route.method, route.pattern, route, version)
   if (first === undefined) return
   const both =
     first.pattern.text === route.pattern.text

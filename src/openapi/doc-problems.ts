@@ -11,6 +11,7 @@ import {
   type DocOptions,
   type DocResponse,
 } from './doc.js'
+import { deprecationFault } from './deprecation.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { toPlainJson } from './plain-json.js'
 
@@ -69,7 +70,6 @@ function judge(where: string, options: DocOptions, problems: Problem[]): void {
     ['description', 'a text', isText],
     ['tags', 'a list of texts', isTextList],
     ['secure', 'true or false', isBoolean],
-    ['deprecated', 'true or false', isBoolean],
     ['responses', 'an object by status', isRecord],
     ['headers', 'an object by name', isRecord],
     ['files', 'a list of names, or descriptions by name', isFiles],
@@ -78,6 +78,8 @@ function judge(where: string, options: DocOptions, problems: Problem[]): void {
     const value: unknown = options[name]
     if (value !== undefined && !test(value)) report(where, `${name} is not ${wanted}.`, problems)
   }
+  const fault = options.deprecated === undefined ? undefined : deprecationFault(options.deprecated)
+  if (fault !== undefined) report(where, `deprecated ${fault}.`, problems)
   for (const name of ['example', 'exampleResponse'] as const) {
     judgeSample(where, name, options[name], problems)
   }

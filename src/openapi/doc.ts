@@ -1,6 +1,7 @@
 /** `@Doc`: what a reader of the documentation is told about a route. Source: specification, Route documentation metadata. */
 import type { Declared } from '../metadata/class-reference.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import { deprecationHeaders, type Deprecated } from './deprecation.js'
 import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
 
 /** One answer of a route. Text alone is its description. */
@@ -37,8 +38,11 @@ export interface DocOptions {
   exampleResponse?: unknown
   /** True also enforces: the route then needs a token, unless `@Secured` or `@NoAuth` say otherwise. False says nothing. */
   secure?: boolean
-  /** The route still works and should not be used any more. Default false. */
-  deprecated?: boolean
+  /**
+   * The route still works and should not be used any more; with `{ since, until }` every answer says so, too, by the
+   * headers `Deprecation` and `Sunset`. Default false.
+   */
+  deprecated?: boolean | Deprecated
   /** Further answers by status: `{ 409: 'The name is taken.' }`. */
   responses?: Readonly<Record<number, string | DocResponse>>
   /** Headers that the handler reads, by name. */
@@ -58,6 +62,8 @@ export interface DocNote {
   /** True where the method or the class says so. */
   readonly secure: boolean
   readonly deprecated: boolean
+  /** Headers that say so: names and values in turn. */
+  readonly deprecation: readonly string[] | undefined
   readonly responses: ReadonlyMap<number, DocResponse>
   readonly headers: ReadonlyMap<string, DocHeader>
   /** Descriptions by the file's name. */
@@ -109,7 +115,8 @@ export function docNote(controller: Class, member: string): DocNote {
     ...(Object.hasOwn(both, 'example') ? { example: both.example } : {}),
     ...(Object.hasOwn(both, 'exampleResponse') ? { exampleResponse: both.exampleResponse } : {}),
     secure: onMember.secure === true || onClass.secure === true,
-    deprecated: (onMember.deprecated ?? onClass.deprecated) === true,
+    deprecated: (onMember.deprecated ?? onClass.deprecated ?? false) !== false,
+    deprecation: deprecationHeaders(onMember.deprecated ?? onClass.deprecated),
     responses: new Map([...responsesOf(onClass), ...responsesOf(onMember)]),
     headers: new Map([...headersOf(onClass), ...headersOf(onMember)]),
     files: filesOf(onMember.files ?? onClass.files),

@@ -20,12 +20,23 @@ export interface DocsPage {
   readonly answer: (request: ServerRequest) => Reply | Promise<Reply>
 }
 
-/** @param read gives the document; called when it is first asked for */
-export function docsPages(docs: ResolvedDocs, read: () => OpenApiDocument): readonly DocsPage[] {
+/** Gives the document of a version, by default of the newest. */
+export interface ReadDocument {
+  (version?: string): OpenApiDocument
+  /** Those that there are; none where no controller has one. */
+  readonly versions: readonly string[]
+}
+
+/** @param read called when a document is first asked for */
+export function docsPages(docs: ResolvedDocs, read: ReadDocument): readonly DocsPage[] {
   const { path, access } = docs
   const policy = pagePolicy(docs.servers)
-  const json = createTextPage('application/json; charset=utf-8', () => JSON.stringify(read()))
-  const yaml = createTextPage('application/yaml; charset=utf-8', () => toYaml(read()))
+  const json = pageByVersion(read.versions, (version) =>
+    createTextPage('application/json; charset=utf-8', () => JSON.stringify(read(version))),
+  )
+  const yaml = pageByVersion(read.versions, (version) =>
+    createTextPage('application/yaml; charset=utf-8', () => toYaml(read(version))),
+  )
   const style = createTextPage('text/css; charset=utf-8', () => pageStyle)
   const script = createTextPage('text/javascript; charset=utf-8', () => pageScript)
   return [
@@ -46,6 +57,23 @@ export function docsPages(docs: ResolvedDocs, read: () => OpenApiDocument): read
     { path: `${path}/page.js`, access: openAccess, answer: script },
     { path: `${path}/<file>`, access: openAccess, answer: answerAsset },
   ]
+}
+
+/** `?version=2`: a page for each version, and one for who names none. */
+function pageByVersion(
+  versions: readonly string[],
+  create: (version: string | undefined) => DocsPage['answer'],
+): DocsPage['answer'] {
+  const usual = create(undefined)
+  if (versions.length === 0) return usual
+  const pages = new Map(versions.map((version) => [version, create(version)]))
+  return (request) => {
+    const { version } = request.query
+    if (version === undefined) return usual(request)
+    const page = typeof version === 'string' ? pages.get(version) : undefined
+    if (page === undefined) throw new HttpError(404, 'There is no such version.')
+    return page(request)
+  }
 }
 
 /** What the page needs of the package, and no more. */

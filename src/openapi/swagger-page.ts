@@ -40,7 +40,9 @@ export const pageStyle = `body { margin: 0; background: #fafafa; }
 /** Runs in the browser. Where the document needs a token it is asked for, and then also used for trying routes out. */
 export const pageScript = `'use strict';
 const address = (name) => new URL(name, document.currentScript.src).href;
-const documentAddress = address('openapi.json');
+const version = new URLSearchParams(location.search).get('version');
+const documentAddress = address('openapi.json')
+  + (version === null ? '' : '?version=' + encodeURIComponent(version));
 const form = document.getElementById('token');
 const fault = document.getElementById('token-fault');
 

@@ -8,6 +8,7 @@ export interface ControllerNote {
   readonly path: string
   readonly crud: ClassReference | undefined
   readonly only: readonly string[] | undefined
+  readonly version: string | undefined
 }
 
 export interface ControllerOptions {
@@ -15,6 +16,8 @@ export interface ControllerOptions {
   crud?: ClassReference
   /** Which of them. Default all. */
   only?: readonly ('list' | 'find' | 'create' | 'update' | 'delete')[]
+  /** The version of the API that its routes belong to: `'2'`. Default: all of them. */
+  version?: string
 }
 
 const controllerNote = createClassNote<ControllerNote>('controller')
@@ -29,13 +32,13 @@ export function Controller(target: Class): void
 export function Controller(value: unknown, context: DecoratorContext): void
 export function Controller(...args: unknown[]): AnyDecorator | undefined {
   const isBare = decorate(args, ({ owner }) => {
-    controllerNote.write(owner, { path: '', crud: undefined, only: undefined })
+    controllerNote.write(owner, { path: '', crud: undefined, only: undefined, version: undefined })
   })
   if (isBare) return undefined
   const path = typeof args[0] === 'string' ? args[0] : ''
-  const { crud, only } = (args[1] ?? {}) as ControllerOptions
+  const { crud, only, version } = (args[1] ?? {}) as ControllerOptions
   return toDecorator(({ owner }) => {
-    controllerNote.write(owner, { path, crud, only })
+    controllerNote.write(owner, { path, crud, only, version })
   })
 }
 

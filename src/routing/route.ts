@@ -12,6 +12,8 @@ import { readRouteNotes, type RouteNote, type RouteOptions } from './verbs.js'
 export interface Route {
   readonly method: Method
   readonly pattern: Pattern
+  /** Of the API; undefined for routes of all versions. */
+  readonly version?: string | undefined
   /** `ItemController.show`, for messages and logs. */
   readonly name: string
   readonly controller: Class
@@ -44,6 +46,8 @@ export const requestArguments = [
 export interface RouteContext {
   /** Before every path: `/api`, or nothing. */
   readonly basePath: string
+  /** Versions stand in the path: `/v2`. */
+  readonly versionInPath: boolean
   /** Names of arguments that the application declares itself. */
   readonly ownArguments: readonly string[]
 }
@@ -67,10 +71,11 @@ export function collectRoutes(
     })
     return []
   }
+  const version = readVersion(note.version, controller, problems)
   const routes: Route[] = []
   for (const [member, notes] of readRouteNotes(controller)) {
     for (const routeNote of notes) {
-      const declaration = { controller, member, base: note.path, note: routeNote, context }
+      const declaration = { controller, member, base: note.path, version, note: routeNote, context }
       const route = toRoute(declaration, problems)
       if (route !== undefined) routes.push(route)
     }
@@ -78,21 +83,35 @@ export function collectRoutes(
   return routes
 }
 
+function readVersion(version: unknown, { name }: Class, problems: Problem[]): string | undefined {
+  if (version === undefined) return undefined
+  if (typeof version === 'string' && /^\w[\w.-]*$/.test(version)) return version
+  problems.push({
+    code: 'INVALID_OPTION',
+    message: `@Controller of ${name}: version is ${JSON.stringify(version)}.`,
+    remedy: "Write letters, digits, dots and hyphens: '2'.",
+  })
+  return undefined
+}
+
 interface Declaration {
   readonly controller: Class
   readonly member: string
   readonly base: string
+  readonly version: string | undefined
   readonly note: RouteNote
   readonly context: RouteContext
 }
 
 function toRoute(declaration: Declaration, problems: Problem[]): Route | undefined {
-  const { controller, member, base, note, context } = declaration
+  const { controller, member, base, version, note, context } = declaration
   const name = `${controller.name}.${member}`
   const text = joinPaths(base, note.path)
   const where = `${note.method} ${text} (${name})`
   const relative = base !== '' && note.path !== '' && !note.path.startsWith('/')
-  const path = context.basePath === '' ? text : joinPaths(context.basePath, text)
+  const isInPath = version !== undefined && context.versionInPath
+  const versioned = isInPath ? joinPaths(`/v${version}`, text) : text
+  const path = context.basePath === '' ? versioned : joinPaths(context.basePath, versioned)
   const pattern = parsePattern(relative ? note.path : path, where, problems)
   refuseUnknownNames(where, note.options, optionNames, problems)
   checkTransaction(where, note.options.transaction, problems)
@@ -102,6 +121,7 @@ function toRoute(declaration: Declaration, problems: Problem[]): Route | undefin
   return Object.freeze({
     method: note.method,
     pattern,
+    version,
     name,
     controller,
     member,

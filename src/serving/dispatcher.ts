@@ -15,7 +15,8 @@ import { ServerRequest, type RequestSettings } from '../http/server-request.js'
 import type { Responder } from '../http/responder.js'
 import { noSniff } from '../http/response-head.js'
 import { isThenable } from '../core/later.js'
-import { methods, pathFault, type RouteTable } from '../routing/route-table.js'
+import { methods, pathFault } from '../routing/route-table.js'
+import type { RouteLookup } from '../routing/versioned-table.js'
 import { runInRequest } from './current-request.js'
 import { Deadlines, tooLate, type Waiting } from './deadlines.js'
 import { letGo } from './replaced-streams.js'
@@ -25,7 +26,7 @@ import { observeRequest } from './observe-request.js'
 import { walkSurrounded, type WalkSurroundings } from './surrounded-walk.js'
 
 export interface DispatcherOptions {
-  readonly table: RouteTable<ServedRoute>
+  readonly table: RouteLookup<ServedRoute>
   readonly responder: Responder
   readonly cors: Cors
   readonly settings: RequestSettings
@@ -42,7 +43,7 @@ export interface DispatcherOptions {
 export class Dispatcher {
   /** Set while the application closes: every answer then ends its connection. */
   draining = false
-  readonly #table: RouteTable<ServedRoute>
+  readonly #table: RouteLookup<ServedRoute>
   readonly #responder: Responder
   readonly #cors: Cors
   readonly #settings: RequestSettings
@@ -106,20 +107,18 @@ export class Dispatcher {
         this.#answerOptions(request)
         return
       }
-      const route = this.#table.match(request.method, request.path, request.pathValues)
+      const { method, path, pathValues } = request
+      const route = this.#table.match(method, path, pathValues, incoming.headers)
       if (route === undefined) {
         if (this.#unmatchedRoute === undefined) this.#fail(request, this.#unmatched(request))
         else runInRequest(request, this.#walkSurrounded, this.#unmatchedRoute, 0)
         return
       }
       request.pathNames = route.pathNames
+      if (route.headers !== undefined) request.responseHeaders = [...route.headers]
       request.route = route.info
-      runInRequest(
-        request,
-        route.surrounded === undefined ? this.#run : this.#walkSurrounded,
-        route,
-        0,
-      )
+      const walk = route.surrounded === undefined ? this.#run : this.#walkSurrounded
+      runInRequest(request, walk, route, 0)
     } catch (error) {
       this.#fail(request, error)
     }
@@ -263,7 +262,7 @@ export class Dispatcher {
 
   /** 405 where other methods have the path, else 404. */
   #unmatched(request: ServerRequest): HttpError {
-    const allowed = this.#table.allowedMethods(request.path)
+    const allowed = this.#table.allowedMethods(request.path, request.incoming.headers)
     if (allowed.length === 0) return new HttpError(404)
     return new HttpError(405, undefined, { headers: { Allow: toAllow(allowed) } })
   }

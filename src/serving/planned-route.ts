@@ -20,6 +20,8 @@ export interface PlannedRoute {
   readonly checks: RouteChecks
   /** What others may know of it. */
   readonly info: RouteInfo
+  /** On every answer of it: names and values in turn; `undefined` where there are none. */
+  readonly headers: readonly string[] | undefined
   /** Who stands around it, from outside to inside. */
   readonly stands: readonly PlannedStand[]
   /** What decorators of one's own make of its operation in the document, from inside to outside. */

@@ -46,6 +46,7 @@ export function serveRoute(
   return Object.freeze({
     pathNames: route.pattern.names,
     info: plan.info,
+    headers: plan.headers,
     ...toWalk([
       ...stands.gate.map((intercept) => ({ intercept })),
       // A guard may read the session; for everybody else the store is asked only behind the gate.

@@ -15,6 +15,8 @@ export interface ServedRoute {
   readonly pathNames: readonly string[]
   /** What interceptors and handlers see of it; `undefined` where no route was found. */
   readonly info: RouteInfo | undefined
+  /** On every answer of it, errors too: names and values in turn; `undefined` where there are none. */
+  readonly headers?: readonly string[] | undefined
   /** In order, before the handler. Those that the route does not need are not among them. */
   readonly before: readonly Step[]
   /** The same steps, with those who stand around them; `undefined` where nobody does. */

@@ -1,0 +1,97 @@
+/** `bootstrap(AppModule, { versions })`: how a request says which version of the API it means. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Problem } from '../errors/declaration-error.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
+import type { DocumentOperation } from '../openapi/documented-route.js'
+
+export interface VersionsOptions {
+  /**
+   * `'path'`: `/v2/items`; `'header'`: `X-API-Version: 2`; `'media'`: `Accept: application/json; version=2`. Default
+   * `'path'`.
+   */
+  by?: 'path' | 'header' | 'media'
+  /** The header's name, for `'header'`. Default `X-API-Version`. */
+  header?: string
+}
+
+export interface ResolvedVersions {
+  readonly by: 'path' | 'header' | 'media'
+  readonly header: string
+}
+
+/** @param problems takes unknown names and values that say nothing sensible */
+export function resolveVersions(
+  options: VersionsOptions = {},
+  problems: Problem[],
+): ResolvedVersions {
+  refuseUnknownNames('bootstrap versions', options, { by: true, header: true }, problems)
+  const { by = 'path', header = 'X-API-Version' } = options
+  const refuse = (what: string, remedy: string): void => {
+    problems.push({ code: 'INVALID_OPTION', message: `bootstrap: versions.${what}.`, remedy })
+  }
+  if (!['path', 'header', 'media'].includes(by)) {
+    refuse(`by is ${JSON.stringify(by)}`, "Write 'path', 'header' or 'media'.")
+  }
+  if (typeof header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
+    refuse('header is no name of a header', "Give one such as 'X-API-Version'.")
+  }
+  return Object.freeze({ by, header })
+}
+
+/** What caches have to know: answers of one path differ by it. `undefined` where the path says all. */
+export function variesBy({ by, header }: ResolvedVersions): string | undefined {
+  if (by === 'path') return undefined
+  return by === 'header' ? header : 'Accept'
+}
+
+/** Reads the version that a request asks for. */
+export function versionReader({
+  by,
+  header,
+}: ResolvedVersions): (headers: IncomingHttpHeaders) => string | undefined {
+  if (by === 'header') {
+    const name = header.toLowerCase()
+    return (headers) => {
+      const given = headers[name]
+      return typeof given === 'string' ? given.trim() : undefined
+    }
+  }
+  return ({ accept }) => (accept === undefined ? undefined : fromMedia(accept))
+}
+
+/** `application/json; version=2`, `application/vnd.shop.v2+json`: the first that names one. */
+function fromMedia(accept: string): string | undefined {
+  for (const media of accept.split(',')) {
+    const parameter = /;\s*(?:version|v)\s*=\s*"?([\w.-]+)"?\s*(?:;|$)/i.exec(media)?.[1]
+    const version =
+      parameter ?? /\/vnd\.[\w.-]*?\.?v(\d[\w-]*)(?:\+\w+)?\s*(?:;|$)/i.exec(media)?.[1]
+    if (version !== undefined) return version
+  }
+  return undefined
+}
+
+/** What the document says of a route that is asked for by a header. */
+export function documentVersion(
+  { by, header }: ResolvedVersions,
+  version: string | undefined,
+): DocumentOperation[] {
+  if (version === undefined || by !== 'header') return []
+  const parameter = {
+    name: header,
+    in: 'header' as const,
+    required: true,
+    description: 'The version of the API.',
+    schema: { const: version },
+  }
+  return [
+    (operation) => ({ ...operation, parameters: [...(operation.parameters ?? []), parameter] }),
+  ]
+}
+
+/** The versions that some route has, the newest last. */
+export function versionsOf(
+  routes: readonly { readonly route: { readonly version?: string | undefined } }[],
+): string[] {
+  const versions = new Set(routes.flatMap(({ route }) => route.version ?? []))
+  return [...versions].sort((one, other) => one.localeCompare(other, 'en', { numeric: true }))
+}

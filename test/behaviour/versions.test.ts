@@ -1,0 +1,172 @@
+/** Source: decisions, "Second storey: production", Versions. */
+import { afterEach, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  Doc,
+  Get,
+  HttpError,
+  Module,
+  Post,
+  Secured,
+  type Application,
+  type BootstrapOptions,
+} from '../../src/index.js'
+
+@Doc({ deprecated: { since: '2026-01-01', until: new Date('2027-01-01T00:00:00Z') } })
+@Controller('/items', { version: '1' })
+class OldItems {
+  @Get('/<id:int>') show(id: number) {
+    if (id === 0) throw new HttpError(404)
+    return { id, version: 1 }
+  }
+  @Post('/') create() {
+    return {}
+  }
+}
+
+@Controller('/items', { version: '2' })
+class NewItems {
+  @Get('/<id:int>') show(id: number) {
+    return { id, version: 2 }
+  }
+  @Get('/') @Doc({ deprecated: true }) list() {
+    return []
+  }
+  @Get('/closed') @Secured closed() {
+    return {}
+  }
+}
+
+@Controller('/about')
+class About {
+  @Get('/') about() {
+    return { about: true }
+  }
+}
+
+@Module({ controllers: [OldItems, NewItems, About] })
+class AppModule {}
+
+let app: Application | undefined
+afterEach(() => app?.close())
+
+async function start(options: BootstrapOptions = {}) {
+  app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger: false, ...options })
+  const { url } = app
+  return (path: string, headers: { [name: string]: string } = {}, method = 'GET') =>
+    fetch(url + path, { headers, method })
+}
+
+describe('versions of an API', () => {
+  it('stand in the path by default; an unversioned path is 404', async () => {
+    const ask = await start()
+    expect(await (await ask('/v1/items/7')).json()).toEqual({ id: 7, version: 1 })
+    expect(await (await ask('/v2/items/7')).json()).toEqual({ id: 7, version: 2 })
+    expect((await ask('/items/7')).status).toBe(404)
+    expect((await ask('/v3/items/7')).status).toBe(404)
+    expect(await (await ask('/about')).json()).toEqual({ about: true })
+  })
+
+  it('stand behind the prefix of the application', async () => {
+    const ask = await start({ basePath: '/api', versions: { by: 'path' } })
+    expect((await ask('/api/v2/items/7')).status).toBe(200)
+    expect((await ask('/v2/items/7')).status).toBe(404)
+  })
+
+  it.each([
+    [
+      { by: 'header' as const },
+      { 'X-API-Version': '1' },
+      { 'X-API-Version': '2' },
+      'X-API-Version',
+    ],
+    [{ by: 'header' as const, header: 'Api' }, { Api: '1' }, { api: '2' }, 'Api'],
+    [
+      { by: 'media' as const },
+      { Accept: 'application/json; version=1' },
+      { Accept: 'text/html, application/vnd.shop.v2+json;q=0.9' },
+      'Accept',
+    ],
+  ])('are told by %j', async (versions, one, two, vary) => {
+    const ask = await start({ versions })
+    const first = await ask('/items/7', one)
+    expect(await first.json()).toEqual({ id: 7, version: 1 })
+    expect(first.headers.get('vary')).toBe(vary)
+    expect(await (await ask('/items/7', two)).json()).toEqual({ id: 7, version: 2 })
+    expect((await ask('/items/7')).status).toBe(404)
+    expect((await ask('/v1/items/7', one)).status).toBe(404)
+    expect((await ask('/about', two)).status).toBe(200)
+    const wrong = await ask('/items/7', two, 'DELETE')
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    expect((await ask('/items', {}, 'OPTIONS')).headers.get('allow')).toBe(
+      'GET, HEAD, POST, OPTIONS',
+    )
+  })
+
+  it('have one document each', async () => {
+    const ask = await start()
+    const read = async (query: string) =>
+      Object.keys(
+        ((await (await ask(`/swagger/openapi.json${query}`)).json()) as { paths: object }).paths,
+      )
+    expect(await read('?version=1')).toEqual(['/v1/items/{id}', '/v1/items', '/about'])
+    expect(await read('?version=2')).toContain('/v2/items/{id}')
+    expect(await read('?version=2')).not.toContain('/v1/items')
+    expect(await read('')).toEqual(await read('?version=2'))
+    expect((await ask('/swagger/openapi.json?version=3')).status).toBe(404)
+    expect((await ask('/swagger/openapi.yaml?version=1')).status).toBe(200)
+  })
+
+  it('name their header in the document', async () => {
+    await start({ versions: { by: 'header' } })
+    expect(app?.openapi.paths?.['/items/{id}']?.get?.parameters).toContainEqual(
+      expect.objectContaining({ name: 'X-API-Version', schema: { const: '2' }, required: true }),
+    )
+  })
+})
+
+describe('@Doc({ deprecated })', () => {
+  it('is told on every answer: HEAD, errors and the gate, too', async () => {
+    const ask = await start()
+    const answers = [
+      await ask('/v1/items/7'),
+      await ask('/v1/items/7', {}, 'HEAD'),
+      await ask('/v1/items/0'),
+      await ask('/v1/items', {}, 'POST'),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 401])
+    for (const { headers } of answers) {
+      expect(headers.get('deprecation')).toBe('@1767225600')
+      expect(headers.get('sunset')).toBe('Fri, 01 Jan 2027 00:00:00 GMT')
+    }
+    const plain = await ask('/v2/items')
+    expect([plain.headers.get('deprecation'), plain.headers.get('sunset')]).toEqual([null, null])
+    expect(app?.openapi.paths?.['/v2/items']?.get?.deprecated).toBe(true)
+  })
+
+  it('and versions that say nothing stop the start', async () => {
+    @Controller('/x', { version: 'v 2' })
+    class Faulty {
+      @Get('/') @Doc({ deprecated: { since: '2026-02-01', until: '2026-01-01' } }) x() {
+        return 1
+      }
+      @Get('/y') @Doc({ deprecated: { since: 'soon' } }) y() {
+        return 1
+      }
+    }
+    @Module({ controllers: [Faulty] })
+    class FaultyModule {}
+    const versions = { by: 'query' as 'path' }
+    await expect(
+      bootstrap(FaultyModule, { listen: false, logger: false, versions }),
+    ).rejects.toMatchObject({
+      problems: [
+        { message: 'bootstrap: versions.by is "query".' },
+        { message: '@Controller of Faulty: version is "v 2".' },
+        { message: expect.stringContaining('deprecated ends before it begins') },
+        { message: expect.stringContaining('deprecated has no date as since') },
+      ],
+    })
+  })
+})
