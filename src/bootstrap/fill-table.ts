@@ -7,7 +7,8 @@ import type { Invoker } from '../serving/invoker.js'
 import { serveRoute, type ServeContext } from '../serving/serve-route.js'
 import { surround, type ServedRoute } from '../serving/served-route.js'
 import { docsRoutes } from './docs-routes.js'
-import { graphqlRoutes } from './graphql-routes.js'
+import { graphqlRoutes, type GraphqlServing } from './graphql-routes.js'
+import { aroundOperations } from './graphql-stands.js'
 import type { ApplicationPlan } from './plan-application.js'
 import { versionReader } from './versions.js'
 
@@ -34,7 +35,7 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledT
     if (table instanceof RouteTable) table.add(route.method, route.pattern, served)
     else table.add(route.method, route.pattern, served, route.version)
   }
-  addPages(table, plan, context, (served) => {
+  addPages(table, plan, context, find, (served) => {
     const { gate } = makeStands(plan.pageStands, served.info, find, problems)
     return surround(served, gate)
   })
@@ -48,13 +49,19 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledT
 /** Behind the application's own routes, which win where both have a path. */
 function addPages(
   table: RouteTable<ServedRoute> | VersionedTable<ServedRoute>,
-  { settings, document, graphql, folders }: ApplicationPlan,
+  { settings, document, graphql, graphqlStands, folders }: ApplicationPlan,
   context: ServeContext,
+  find: FindInstance,
   around: (served: ServedRoute) => ServedRoute,
 ): void {
   const { basePath, docs, limits, times } = settings
   const pages = docsRoutes(docs, document, { gate: context.gate, timeout: times.handler, basePath })
-  for (const { method, pattern, served } of graphqlRoutes(graphql, context, { limits, basePath })) {
+  const serving: GraphqlServing = {
+    limits,
+    basePath,
+    around: (instance) => aroundOperations(instance, graphqlStands, find, context.gate),
+  }
+  for (const { method, pattern, served } of graphqlRoutes(graphql, context, serving)) {
     table.add(method, pattern, around(served))
   }
   for (const { pattern, served } of [...pages, ...folders]) {

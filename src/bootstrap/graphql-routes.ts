@@ -10,7 +10,8 @@ import type { Parts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
 import { pageRoute, type PageRoute } from '../serving/page-route.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
-import type { Step } from '../serving/served-route.js'
+import type { Intercept } from '../seam/interceptor.js'
+import { toWalk, type Step } from '../serving/served-route.js'
 
 export interface PlannedGraphql {
   /** `app.graphql`: the one of the records, else the first of the module. */
@@ -93,26 +94,38 @@ export interface GraphqlRoute extends PageRoute {
   readonly method: Method
 }
 
+export interface GraphqlServing {
+  readonly limits: Limits
+  readonly basePath: string
+  /** Who stands around the operations of an instance; undefined where nobody does. */
+  readonly around: (instance: GraphQL) => Intercept | undefined
+}
+
 /** A route for each page of each instance. */
 export function graphqlRoutes(
   { instances }: PlannedGraphql,
   context: ServeContext,
-  { limits, basePath }: { readonly limits: Limits; readonly basePath: string },
+  { limits, basePath, around }: GraphqlServing,
 ): GraphqlRoute[] {
   const bodyReader = (body: number): Step =>
     readWithin({ limits: { ...limits, body }, declared: false }, context.times)
-  return instances.flatMap((instance) =>
-    instance.routes
+  return instances.flatMap((instance) => {
+    const intercept = around(instance)
+    return instance.routes
       .map(({ path, access }) => ({
         path: joinPaths(basePath, path),
         access: instance.accessFor(access),
       }))
       .flatMap((route) => graphqlPages(instance, route, { gate: context.gate, bodyReader }))
-      .flatMap((page) => serve(page, context)),
-  )
+      .flatMap((page) => serve(page, context, intercept))
+  })
 }
 
-function serve(given: GraphqlPage, { sessions, times }: ServeContext): GraphqlRoute[] {
+function serve(
+  given: GraphqlPage,
+  { sessions, times }: ServeContext,
+  intercept: Intercept | undefined,
+): GraphqlRoute[] {
   const { method, path, runs, before, answer } = given
   const pattern = parsePattern(path, `bootstrap graphql ${path}`, [])
   if (pattern === undefined) return []
@@ -121,5 +134,8 @@ function serve(given: GraphqlPage, { sessions, times }: ServeContext): GraphqlRo
     after: runs ? [saveSession(sessions)] : [],
   }
   const page = { pattern, name: 'graphql', method, invoke: answer, timeout: times.handler }
-  return [{ method, ...pageRoute({ ...page, ...steps }) }]
+  const route = pageRoute({ ...page, ...steps })
+  if (!runs || intercept === undefined) return [{ method, ...route }]
+  const lines = [...steps.before.map((step) => ({ step })), { intercept }]
+  return [{ method, ...route, served: Object.freeze({ ...route.served, ...toWalk(lines) }) }]
 }

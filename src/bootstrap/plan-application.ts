@@ -26,6 +26,7 @@ import {
   prepareGraphql,
   type PlannedGraphql,
 } from './graphql-routes.js'
+import { graphqlStands, planGraphqlStands, type GraphqlStands } from './graphql-stands.js'
 import { createLog } from './logger.js'
 import { collectParts, type Parts } from './module.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
@@ -52,6 +53,8 @@ export interface ApplicationPlan {
   /** Somebody asks for the database: a provider, a controller made of a record, a route in a transaction. */
   readonly needsDatabase: boolean
   readonly graphql: PlannedGraphql
+  /** Decorators around its root fields. */
+  readonly graphqlStands: GraphqlStands
   readonly container: Container
 }
 
@@ -88,6 +91,7 @@ export async function planApplication(
   const graphql = planGraphql(parts, options.graphql, cost, problems)
   const { closed } = authOptions
   prepareGraphql(graphql, { log, production: environment.production, closed }, problems)
+  const rootStands = planGraphqlStands(graphql.instances, problems)
   const folders = [
     ...staticRoutes(settings, problems),
     ...scriptRoutes(settings.client, settings.times.handler, problems, settings.basePath),
@@ -95,6 +99,7 @@ export async function planApplication(
   const interceptors = interceptorClasses([
     ...routes.flatMap(({ stands }) => stands),
     ...around.pages,
+    ...graphqlStands(rootStands),
   ])
   const providers = await provideConfigs(
     [...parts.providers, ...graphql.instances.flatMap(({ schema }) => schema.resolvers.providers)],
@@ -125,6 +130,7 @@ export async function planApplication(
     document: documentReader(routes, settings, authOptions.cookie, documentedEndpoints(graphql)),
     records: withGraphqlRecords(parts.records, graphql),
     graphql,
+    graphqlStands: rootStands,
     needsDatabase:
       container.needs(Database) ||
       controllers.some(({ controller }) => readController(controller)?.crud !== undefined) ||

@@ -58,17 +58,28 @@ export function planSeam(
       stands.push(...used)
       continue
     }
-    const where = `@${stand.decorator.decoratorName} on ${route.name}`
-    const specification = readSpecification(stand, where, problems)
-    if (specification === undefined) continue
-    runCheck(specification, { where, info }, problems)
-    if (specification.document !== undefined) documents.unshift(specification.document)
-    const build = specification.intercept
-    const place = readPlace(where, specification.before, problems)
-    const { inject = [] } = specification
-    if (build !== undefined) stands.push({ place, where, build, inject })
+    const { specification, planned } = planOwn(stand, info, problems)
+    if (specification?.document !== undefined) documents.unshift(specification.document)
+    if (planned !== undefined) stands.push(planned)
   }
   return { info, stands, documents }
+}
+
+/** A decorator of one's own at a route, or at what stands for one. */
+export function planOwn(
+  stand: OwnStand,
+  info: RouteInfo,
+  problems: Problem[],
+): { readonly specification?: DecoratorSpecification; readonly planned?: PlannedStand } {
+  const where = `@${stand.decorator.decoratorName} on ${info.name}`
+  const specification = readSpecification(stand, where, problems)
+  if (specification === undefined) return {}
+  runCheck(specification, { where, info }, problems)
+  const { intercept: build, inject = [] } = specification
+  const place = readPlace(where, specification.before, problems)
+  return build === undefined
+    ? { specification }
+    : { specification, planned: { place, where, build, inject } }
 }
 
 /** The interceptors of a list, with their places. */

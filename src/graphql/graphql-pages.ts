@@ -115,6 +115,15 @@ function refuseOtherTypes({ incoming }: ServerRequest): void {
   throw new HttpError(415, 'Send application/json.')
 }
 
+/** The same, of a request that may have malformed ones: undefined then. */
+export function queryParts({ query }: ServerRequest): Record<string, unknown> | undefined {
+  try {
+    return readQueryParts(query)
+  } catch {
+    return undefined
+  }
+}
+
 /** The parameters of a GET request, `variables` and `extensions` being JSON. */
 function readQueryParts(query: TextValues): Record<string, unknown> {
   const parts: Record<string, unknown> = {}

@@ -14,6 +14,9 @@ import {
   type ResolverClass,
   type ResolveWith,
 } from './injected-resolvers.js'
+import type { AnyDecorator } from '../metadata/dialect.js'
+import { standOf } from '../seam/own-decorator.js'
+import { standsExtension } from './stands-extension.js'
 import { readTypeNotation } from './type-notation.js'
 
 /** A field whose resolver may need providers of the application. */
@@ -30,6 +33,8 @@ export interface RootDefinition extends InjectableField {
   readonly secured?: boolean | string | readonly string[]
   /** Nobody is asked for a token: what a public mutation says. */
   readonly noAuth?: boolean
+  /** Decorators of one's own around the operation, for each time it asks for the field: `[Throttle('3/m')]`. */
+  readonly use?: readonly AnyDecorator[]
 }
 
 /** A field that is added to a type of records, or to one declared by hand. */
@@ -159,9 +164,23 @@ export class Schema {
       )
     }
     if (target.has(name)) this.#duplicate(what)
-    const { secured, noAuth, ...field } = this.#withResolver(what, definition)
+    const { secured, noAuth, use, ...plain } = this.#withResolver(what, definition)
+    const field = use === undefined ? plain : this.#withStands(what, use, plain)
     const access = this.#readAccess(what, secured, noAuth)
     return this.#change(() => target.set(name, access === undefined ? field : { ...field, access }))
+  }
+
+  #withStands<D extends { readonly extensions?: Readonly<Record<string, unknown>> }>(
+    what: string,
+    use: readonly unknown[],
+    field: D,
+  ): D {
+    const stands = use.flatMap((decorator) => standOf(decorator) ?? [])
+    if (stands.length < use.length) {
+      const remedy = "Give what createDecorator made, called: use: [Throttle('3/m')]."
+      this.#report('DECORATOR_SPECIFICATION', `${what}: use names what is no decorator.`, remedy)
+    }
+    return { ...field, extensions: { ...field.extensions, [standsExtension]: stands } }
   }
 
   #readAccess(
@@ -264,6 +283,7 @@ const rootNames: Readonly<Record<keyof RootDefinition, true>> = {
   ...fieldNames,
   secured: true,
   noAuth: true,
+  use: true,
 }
 const addedNames: Readonly<Record<keyof AddedFieldDefinition, true>> = {
   ...fieldNames,

@@ -56,9 +56,11 @@ export function createDecorator<Arguments extends readonly unknown[]>(
       })
     if (isBare) return undefined
     const stand = toStand(args)
-    return toDecorator((target) => {
+    const written = toDecorator((target) => {
       addStands(target, `@${name}`, [stand])
     })
+    called.set(written, stand)
+    return written
   }
   const own = Object.assign(decorator, { decoratorName: name }) as OwnDecorator<Arguments>
   const toStand = (args: readonly unknown[]): OwnStand => {
@@ -70,5 +72,14 @@ export function createDecorator<Arguments extends readonly unknown[]>(
       specify: () => (made ??= { specification: make() }).specification,
     }
   }
+  called.set(own, toStand([]))
   return own
+}
+
+/** What was called, or is written bare, by the function that it gave. */
+const called = new WeakMap<object, OwnStand>()
+
+/** @returns undefined for what `createDecorator` did not make */
+export function standOf(decorator: unknown): OwnStand | undefined {
+  return typeof decorator === 'function' ? called.get(decorator) : undefined
 }

@@ -1,0 +1,101 @@
+/** Decorators of one's own on root fields of GraphQL: planned at the start, run around the operations that ask for them. */
+import { promise } from '../core/later.js'
+import type { Gate } from '../auth/gate.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { HttpError } from '../errors/http-error.js'
+import { malformedReply } from '../graphql/endpoint.js'
+import type { GraphQL } from '../graphql/graphql.js'
+import { queryParts } from '../graphql/graphql-pages.js'
+import { askedRoots, stoodRoots } from '../graphql/root-stands.js'
+import { ServerRequest } from '../http/server-request.js'
+import type { RouteInfo } from '../routing/route-info.js'
+import type { Intercept, Next } from '../seam/interceptor.js'
+import { makeStands, type FindInstance, type PlannedStand } from '../serving/interceptors.js'
+import { planOwn } from './plan-seam.js'
+
+interface PlannedRoot {
+  readonly info: RouteInfo
+  readonly stands: readonly PlannedStand[]
+}
+
+/** By `Query.items`, for each instance that has any. */
+export type GraphqlStands = ReadonlyMap<GraphQL, ReadonlyMap<string, PlannedRoot>>
+
+/** @param problems takes what decorators find; a faulty schema is reported elsewhere */
+export function planGraphqlStands(
+  instances: readonly GraphQL[],
+  problems: Problem[],
+): GraphqlStands {
+  const all = new Map<GraphQL, ReadonlyMap<string, PlannedRoot>>()
+  for (const instance of instances) {
+    const roots = new Map<string, PlannedRoot>()
+    for (const [name, { info, stands }] of readRoots(instance)) {
+      roots.set(name, {
+        info,
+        stands: stands.flatMap((one) => planOwn(one, info, problems).planned ?? []),
+      })
+    }
+    if (roots.size > 0) all.set(instance, roots)
+  }
+  return all
+}
+
+function readRoots(instance: GraphQL): ReturnType<typeof stoodRoots> {
+  try {
+    return stoodRoots(instance)
+  } catch (error) {
+    if (error instanceof DeclarationError) return new Map()
+    throw error
+  }
+}
+
+/** Every stand, for the container. */
+export function graphqlStands(all: GraphqlStands): PlannedStand[] {
+  return [...all.values()].flatMap((roots) => [...roots.values()].flatMap(({ stands }) => stands))
+}
+
+/**
+ * What stands around the operations of an instance.
+ *
+ * @returns undefined where nobody does
+ */
+export function aroundOperations(
+  instance: GraphQL,
+  all: GraphqlStands,
+  find: FindInstance,
+  gate: Gate,
+): Intercept | undefined {
+  const planned = all.get(instance)
+  if (planned === undefined) return undefined
+  const problems: Problem[] = []
+  const made = new Map<string, readonly Intercept[]>()
+  for (const [name, { info, stands }] of planned) {
+    const { gate: outer, body, handler } = makeStands(stands, info, find, problems)
+    made.set(name, [...outer, ...body, ...handler])
+  }
+  if (problems.length > 0) throw new DeclarationError(problems)
+  return async (request, next) => {
+    if (!(request instanceof ServerRequest)) return next()
+    const { method, body } = request
+    const asked = askedRoots(instance, method === 'POST' ? body : queryParts(request))
+    const stands = asked.flatMap((name) => made.get(name) ?? [])
+    if (stands.length === 0) return next()
+    try {
+      // Who asks must be known; a bad token is answered further inside.
+      await gate.recognise(request)
+    } catch {
+      return next()
+    }
+    const walk = stands.reduceRight<() => Promise<unknown>>(
+      (inner, stand) => () => promise(() => stand(request, inner as Next)),
+      () => next(),
+    )
+    return walk().catch(refused)
+  }
+}
+
+/** As GraphQL's clients read it. */
+function refused(error: unknown): unknown {
+  if (error instanceof HttpError) return malformedReply(error)
+  throw error
+}

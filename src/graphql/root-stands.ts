@@ -1,0 +1,89 @@
+/**
+ * Decorators of one's own on root fields: `addQuery('x', { use: [Throttle('3/m')] })`, and those before a record for the
+ * fields that are generated of it. They stand around the operation, once for each root field that it asks for, aliases too.
+ */
+import { openAccess } from '../auth/access.js'
+import type { RouteInfo } from '../routing/route-info.js'
+import { readStands, type OwnStand } from '../seam/stands.js'
+import { accessOf } from './build-schema.js'
+import type { GraphQL } from './graphql.js'
+import { Refusal } from './operations.js'
+import { generatedOf } from './records/model.js'
+import { readRequestParts } from './request-parts.js'
+import { standsExtension } from './stands-extension.js'
+
+/** A root field with decorators. */
+export interface StoodRoot {
+  /** What the decorators know of it. */
+  readonly info: RouteInfo
+  /** From outside to inside. */
+  readonly stands: readonly OwnStand[]
+}
+
+const kinds = ['Query', 'Mutation', 'Subscription'] as const
+
+/** Every root field with decorators, by `Query.items`. The schema is built. */
+export function stoodRoots(graphql: GraphQL): ReadonlyMap<string, StoodRoot> {
+  const roots = new Map<string, StoodRoot>()
+  const { schema } = graphql.schema.build()
+  for (const kind of kinds) {
+    const type = {
+      Query: schema.getQueryType(),
+      Mutation: schema.getMutationType(),
+      Subscription: schema.getSubscriptionType(),
+    }[kind]
+    for (const field of Object.values(type?.getFields() ?? {})) {
+      const stands = standsOf(field)
+      if (stands.length === 0) continue
+      const name = `${kind}.${field.name}`
+      const access = accessOf(field.extensions) ?? openAccess
+      roots.set(name, { info: toInfo(kind, name, access, stands), stands })
+    }
+  }
+  return roots
+}
+
+function standsOf(field: {
+  readonly extensions: Readonly<Record<string, unknown>>
+}): readonly OwnStand[] {
+  const written = field.extensions[standsExtension] as readonly OwnStand[] | undefined
+  const generated = generatedOf(field)
+  if (generated === undefined || !('model' in generated)) return written ?? []
+  const { onClass } = readStands(generated.model.table.type, '')
+  return onClass.flatMap((stand) => ('decorator' in stand ? [stand] : []))
+}
+
+function toInfo(
+  kind: (typeof kinds)[number],
+  name: string,
+  access: { readonly open: boolean; readonly roles: readonly string[] },
+  stands: readonly OwnStand[],
+): RouteInfo {
+  return Object.freeze({
+    method: kind === 'Mutation' ? 'POST' : 'GET',
+    path: name,
+    name,
+    controller: undefined,
+    arguments: Object.freeze([]),
+    secured: !access.open,
+    roles: access.roles,
+    notes: Object.freeze({
+      get: (decorator: object) =>
+        stands.find((stand) => stand.decorator === decorator)?.args as never,
+    }),
+  })
+}
+
+/** The names of the root fields that a request asks for, one for each alias; empty for what is no operation. */
+export function askedRoots(graphql: GraphQL, asked: unknown): readonly string[] {
+  try {
+    const { query, operationName } = readRequestParts(asked, graphql.documents())
+    const operation = graphql.executor().find(query, operationName)
+    if (operation instanceof Refusal) return []
+    const kind = kinds.find((one) => one.toLowerCase() === (operation.node.operation as string))
+    return [...operation.everyRoot().values()].map(([node]) => `${kind}.${node.name.value}`)
+  } catch {
+    // What is wrong with it is answered by the endpoint.
+    return []
+  }
+}

@@ -1,0 +1,2 @@
+/** Where the decorators of a root field stand among its `extensions`. */
+export const standsExtension = 'filigreeStands'
