@@ -22,6 +22,7 @@ import {
 } from './error-components.js'
 import { graphqlPath, type DocumentedEndpoint, type OpenApiVersion } from './graphql-paths.js'
 import { controllerLabel, operationIds } from './operation-ids.js'
+import { givenParameters } from './given-parameters.js'
 import { headerParameters, pathParameters, queryParameters } from './parameters.js'
 import { requestBody } from './request-body.js'
 import { responses } from './responses.js'
@@ -109,6 +110,7 @@ function toOperation(documented: DocumentedRoute, context: OperationContext): Op
     ...(classes.query === undefined
       ? []
       : queryParameters(classes.query.type, schemas, route.options.groups)),
+    ...givenParameters(route.controller, route.member),
     ...headerParameters(note.headers),
   ]
   const body = requestBody(documented, note, schemas)

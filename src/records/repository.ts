@@ -5,10 +5,9 @@ import { type Later, after, attempt, promise } from '../core/later.js'
 import type { Row } from './engines/engine.js'
 import { deleteRow } from './statements/delete-row.js'
 import { invalid } from './filters/invalid.js'
-import type { OrderBy, Where } from './filters/filter-types.js'
-import { insertMany, type InsertManyOptions } from './statements/insert-many.js'
+import type { Where } from './filters/filter-types.js'
+import { ManyRecords } from './many-records.js'
 import { toKey } from './model/key.js'
-import { link } from './statements/link.js'
 import {
   checkCountOptions,
   checkFindOptions,
@@ -19,10 +18,8 @@ import {
   type ListOptions,
 } from './filters/list-options.js'
 import { readOrder } from './filters/order.js'
-import { writeCursor } from './filters/cursor.js'
 import { createRelationLoader } from './statements/load-relations.js'
 import type { TablePlans } from './statements/plans.js'
-import { RowCounts } from './statements/row-counts.js'
 import { selectRows } from './statements/select-rows.js'
 import { findReferrer } from './statements/find-referrer.js'
 import { isInTransaction } from './statements/guarded-runner.js'
@@ -37,16 +34,13 @@ import { toClientError, type Doing, type Referrer } from './statements/write-fau
  * Every method answers a promise. What a client can help is an `HttpError`: 400 `VALIDATION` with paths, 409 `CONFLICT`
  * with the field's name, 503 `DATABASE_UNAVAILABLE` with `Retry-After`.
  */
-export class Repository<T extends object = object> {
-  readonly table: Table<T>
-  readonly #source: Source
+export class Repository<T extends object = object> extends ManyRecords<T> {
   readonly #plans: TablePlans
   readonly #codec: TableCodec<T>
 
   /** Use `database.records(Class)`. */
   constructor(table: Table<T>, source: Source) {
-    this.table = table
-    this.#source = source
+    super(table, source)
     this.#plans = source.context.plansOf(table)
     this.#codec = source.context.codecOf(table) as TableCodec<T>
   }
@@ -57,7 +51,7 @@ export class Repository<T extends object = object> {
       if (options !== undefined) checkFindOptions(options)
       const key = toKey(this.#codec, id)
       if (key === undefined) return null
-      const runner = this.#source.runner()
+      const runner = this.source.runner()
       const isHeld = options?.lock === true
       if (isHeld && !isInTransaction(runner)) throw new TypeError(lockOutside)
       const { statement } = isHeld ? this.#plans.findToWrite : this.#plans.find
@@ -77,7 +71,7 @@ export class Repository<T extends object = object> {
       checkListOptions(options)
       const order = readOrder(this.table, options.orderBy, view !== undefined)
       view?.order(this.table, order)
-      const { selection, values } = selectRows(this.table, this.#source.context, options, order)
+      const { selection, values } = selectRows(this.table, this.source.context, options, order)
       if (limit !== undefined) values.push(readCount('limit', limit))
       if (offset !== undefined) values.push(readCount('offset', offset))
       const plan = this.#plans.list(selection, order, limit !== undefined, offset !== undefined)
@@ -90,19 +84,6 @@ export class Repository<T extends object = object> {
     })
   }
 
-  /**
-   * The place of a row in an order, for `list({ after })` and for pages of GraphQL and `crud`: they go on behind it whether
-   * or not the row is still there.
-   */
-  cursorOf(row: T, orderBy?: OrderBy<T>): string {
-    return writeCursor(readOrder(this.table, orderBy, false), row as Record<string, unknown>)
-  }
-
-  /** Counts that do not look at every row. */
-  get counts(): RowCounts<T> {
-    return new RowCounts(this.table, this.#source)
-  }
-
   /** The number of rows that a filter finds. Default: of all living ones. */
   count(
     where?: Where<T>,
@@ -110,7 +91,7 @@ export class Repository<T extends object = object> {
   ): Promise<number> {
     return promise(() => {
       checkCountOptions(options)
-      const { selection, values } = selectRows(this.table, this.#source.context, {
+      const { selection, values } = selectRows(this.table, this.source.context, {
         ...options,
         where,
       })
@@ -130,7 +111,7 @@ export class Repository<T extends object = object> {
 
   /** As `create`, without a promise where the database needs none: what fails is thrown at once, or later. */
   createNow(values: Partial<T>): Later<T> {
-    const checked = this.#source.context.checksOf(this.table, 'program').create(values)
+    const checked = this.source.context.checksOf(this.table, 'program').create(values)
     return after(checked, (record) => {
       const { columns, values } = valuesToInsert(this.table, this.#codec, record)
       const plan = this.#plans.insert(columns, 1, 'row')
@@ -160,7 +141,7 @@ export class Repository<T extends object = object> {
     const key = toKey(this.#codec, id)
     if (key === undefined) return null
     const given = this.#withoutKey(values, key)
-    const checked = this.#source.context.checksOf(this.table, 'program').update(given)
+    const checked = this.source.context.checksOf(this.table, 'program').update(given)
     return after(checked, (record) => this.#updateChecked(id, key, record, within))
   }
 
@@ -170,7 +151,7 @@ export class Repository<T extends object = object> {
     record: Record<string, unknown>,
     within: RowsWithin | undefined,
   ): Later<T | null> {
-    const { context } = this.#source
+    const { context } = this.source
     const { columns, values } = valuesToUpdate(this.table, this.#codec, record, context)
     if (within !== undefined && !staysWithin(within, columns)) return null
     if (columns.length === 0) return this.find(id)
@@ -198,36 +179,17 @@ export class Repository<T extends object = object> {
     const key = toKey(this.#codec, id)
     if (key === undefined) return false
     return attempt(
-      () => deleteRow(this.table, this.#source, key),
+      () => deleteRow(this.table, this.source, key),
       (error) =>
-        after(findReferrer(this.table, this.#source, error, key), (referrer): boolean => {
+        after(findReferrer(this.table, this.source, error, key), (referrer): boolean => {
           const told = referrer && (mayTell?.(referrer) ?? true) ? referrer : undefined
           throw toClientError(error, this.table, 'delete', { referrer: told })
         }),
     )
   }
 
-  /**
-   * Writes many rows in one transaction: all or none. Quicker than `create` by far, since nothing is read back.
-   *
-   * @returns the number of rows
-   */
-  insertMany(rows: Iterable<Partial<T>>, options: InsertManyOptions = {}): Promise<number> {
-    return insertMany(this.table, this.#source, rows, options)
-  }
-
-  /**
-   * Ties records of a many-to-many relation to this one; pairs that are tied already stay so.
-   *
-   * @returns the number of new pairs
-   */
-  link(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
-    return link(this.table, this.#source, { id, relation, ids, removes: false })
-  }
-
-  /** @returns the number of pairs that were tied and are no longer */
-  unlink(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
-    return link(this.table, this.#source, { id, relation, ids, removes: true })
+  protected on(source: Source): Repository<T> {
+    return new Repository(this.table, source)
   }
 
   #rows(
@@ -237,7 +199,7 @@ export class Repository<T extends object = object> {
     record?: Record<string, unknown>,
   ): Later<readonly Row[]> {
     const run = (): Later<readonly Row[]> =>
-      this.#source.runner().rows(plan.statement, arrange(plan, values))
+      this.source.runner().rows(plan.statement, arrange(plan, values))
     return this.#guard(doing, run, record)
   }
 
@@ -245,7 +207,7 @@ export class Repository<T extends object = object> {
   #guard<R>(doing: Doing, run: () => Later<R>, record?: Record<string, unknown>): Later<R> {
     return attempt(run, (error) => {
       if (record === undefined) throw toClientError(error, this.table, doing)
-      return after(findBrokenRelation(this.table, this.#source, error, record), (broken): R => {
+      return after(findBrokenRelation(this.table, this.source, error, record), (broken): R => {
         throw toClientError(error, this.table, doing, { broken })
       })
     })
@@ -262,7 +224,7 @@ export class Repository<T extends object = object> {
   #load(records: T[], paths: readonly string[], one: false): Later<void>
   #load(records: T[], paths: readonly string[], one: boolean): Later<T | void> {
     const load = createRelationLoader(this.table, paths)
-    return after(load(records, this.#source), () => (one ? records[0] : undefined))
+    return after(load(records, this.source), () => (one ? records[0] : undefined))
   }
 
   #withoutKey(values: Partial<T>, key: unknown): object {
@@ -278,9 +240,9 @@ export class Repository<T extends object = object> {
   /** Runs a write; in a transaction where a message to other processes goes with it. */
   #announced<R>(write: (here: Repository<T>) => Later<R>): Later<R> {
     const { table } = this
-    return after(this.#source.announces(table), (isAnnounced) =>
+    return after(this.source.announces(table), (isAnnounced) =>
       isAnnounced
-        ? this.#source.atomically((inner) => promise(() => write(new Repository(table, inner))))
+        ? this.source.atomically((inner) => promise(() => write(new Repository(table, inner))))
         : write(this),
     )
   }
@@ -289,7 +251,7 @@ export class Repository<T extends object = object> {
   #stored(event: 'created' | 'updated', row: Row): T {
     const record = this.#codec.readRow(row)
     const id = (record as Record<string, unknown>)[this.table.key.property] as Id
-    this.#source.changed({ event, table: this.table, ids: [id] })
+    this.source.changed({ event, table: this.table, ids: [id] })
     return record
   }
 }

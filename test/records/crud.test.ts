@@ -284,7 +284,7 @@ describe('crud', () => {
     extendWithCrud(Gated, { crud: Note, only: ['lst' as 'list'] }, open, faults)
     extendWithCrud(Gated, { crud: class Plain {} }, open, faults)
     expect(faults.map(({ message, remedy }) => `${message} ${remedy}`)).toStrictEqual([
-      'Gated: crud has no operation "lst". Did you mean "list"? Operations: list, find, create, update, delete.',
+      'Gated: crud has no operation "lst". Did you mean "list"? Operations: list, aggregate, find, create, update, delete.',
       'Plain is used as a record and carries no @Record. Write @Record before class Plain.',
     ])
   })

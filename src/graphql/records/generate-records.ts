@@ -7,6 +7,7 @@ import { readTables } from '../../records/model/read-table.js'
 import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
 import type { GenerateRecords } from '../generated-part.js'
 import { createPlanner } from '../planner/create-planner.js'
+import { declareAggregateTest, declareAggregateTypes } from './declare-aggregates.js'
 import { declareEnum, declareOrder, declareScalarFilters, declareWhere } from './declare-filters.js'
 import {
   declareConnection,
@@ -15,6 +16,7 @@ import {
   declareQueries,
 } from './declare-operations.js'
 import { changeEvent, declareChange, declareSubscription } from './declare-subscriptions.js'
+import { declareManyMutations, declareManyTypes } from './declare-many.js'
 import { declareInput, declareObject } from './declare-types.js'
 import { createFieldCosts } from './question-costs.js'
 import type { RecordModel } from './model.js'
@@ -27,6 +29,7 @@ import type { RecordServices } from './resolve-records.js'
  * ```graphql
  * category(id: ID): Category        categories(limit: Int = 10, …): [Category!]      categoryCount(where: CategoryWhere): Int
  * categoriesPage(first: Int = 10, …): CategoryConnection     createCategory(input: CategoryInput): Category
+ * categoriesAggregate(groupBy: [CategoryGroup!], …): [CategoryAggregate!]
  * categoryChanged: CategoryChange
  * ```
  */
@@ -53,6 +56,9 @@ export const generateRecords: GenerateRecords = (classes, context) => {
   for (const model of models.records) {
     for (const [name, query] of declareQueries(model, services))
       if (name === model.naive && !queries.all.has(name)) queries.all.set(name, query)
+    // A class of the plural's name has the mutation of that name.
+    for (const [name, mutation] of declareManyMutations(model, services))
+      if (!mutations.all.has(name)) mutations.all.set(name, mutation)
   }
   return {
     types: types.all,
@@ -76,12 +82,15 @@ function declareTypes(
     types.add(`${model.name}Where`, declareWhere(model), model.name)
     types.add(`${model.name}Order`, declareOrder(model), model.name)
     types.addAll(declareConnection(model), model)
+    types.addAll(declareAggregateTypes(model), model)
+    types.addAll(declareManyTypes(model), model)
   }
   for (const one of enums)
     for (const [name, type] of declareEnum(one)) types.add(name, type, `the enum ${one.name}`)
   const [first] = records
   if (first === undefined) return
   for (const [name, type] of declareScalarFilters(records)) types.add(name, type, 'the filters')
+  for (const [name, type] of declareAggregateTest()) types.add(name, type, 'the aggregates')
   types.add('PageInfo', declarePageInfo(first), 'the pages')
 }
 

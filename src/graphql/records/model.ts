@@ -74,7 +74,8 @@ export type GeneratedField =
   | { readonly kind: 'column'; readonly field: FieldModel }
   | { readonly kind: 'relation'; readonly relation: RelationModel }
   | {
-      readonly kind: 'one' | 'list' | 'count' | 'page' | 'create' | 'update' | 'delete'
+      readonly kind:
+        'one' | 'list' | 'count' | 'page' | 'aggregate' | 'create' | 'update' | 'delete' | 'many'
       readonly model: RecordModel
     }
   | { readonly kind: 'part'; readonly part: PagePart; readonly model: RecordModel }

@@ -1,18 +1,5 @@
 /** Names of what is generated from a record. Source: decisions, GraphQL, Names; Small print: GraphQL. */
-import { createRequire } from 'node:module'
-
-/** The package `pluralize`, by the part that is used. */
-interface Pluralize {
-  (word: string): string
-  singular(word: string): string
-}
-
-let library: Pluralize | undefined
-
-function pluralize(): Pluralize {
-  library ??= createRequire(import.meta.url)('pluralize') as Pluralize
-  return library
-}
+import { toPlural } from '../../records/model/english.js'
 
 /** Names of a record's queries. */
 export interface QueryNames {
@@ -34,15 +21,16 @@ export function queryNames(
 ): QueryNames {
   const one = given.name ?? typeName.toLowerCase()
   if (given.plural !== undefined) return { one, many: given.plural, naive: undefined }
-  const plural = pluralize()(one)
+  const plural = toPlural(one)
   const many = plural === one ? `${one}List` : plural
   const naive = `${one}s`
   return { one, many, naive: naive === many ? undefined : naive }
 }
 
-/** The input field that takes the keys of a many-to-many relation: `tags` gives `tagIds`. */
-export function idsName(relation: string): string {
-  return `${pluralize().singular(relation)}Ids`
+/** What mutations of many rows are called by: `Product` gives `Products`. */
+export function pluralOf(typeName: string): string {
+  const plural = toPlural(typeName)
+  return plural === typeName ? `${typeName}List` : plural
 }
 
 /** `category_id`, `CategoryId` and `categoryId` are all `categoryId`. */

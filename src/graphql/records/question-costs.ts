@@ -69,6 +69,8 @@ function costOfField(
       return costOf(namingOf(generated.model), args, rowsOf)
     case 'count':
       return costOf(namingOf(generated.model), { where: args.where, counts: true }, rowsOf)
+    case 'aggregate':
+      return costOf(namingOf(generated.model), { where, aggregates: true }, rowsOf)
     case 'part':
       // With a filter the page itself has counted the rows that are looked at.
       return generated.part === 'totalCount'

@@ -111,6 +111,16 @@ export class QuestionReader {
     return this.#count('first', given ?? defaultLimit)
   }
 
+  /** A filter of a client with the record's own names. */
+  translate(model: RecordModel, where: unknown): object {
+    return this.#translate(model, where, 'where') as object
+  }
+
+  /** @throws {HttpError} 400 when it is over the maximum, negative or no integer */
+  most(name: string, given: unknown): number {
+    return this.#count(name, given)
+  }
+
   /** From GraphQL's names to the record's. Names of the record's that GraphQL does not know never get here. */
   #translate(model: RecordModel, where: unknown, path: string): unknown {
     if (!isPlainObject(where)) return where

@@ -2,6 +2,7 @@
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
+import { idsName } from '../../records/model/english.js'
 import { isOrdered } from '../../records/filters/operators.js'
 import type { Column, Relation, Table } from '../../records/model/table.js'
 import { rulesBehind } from '../../records/policy/client-view.js'
@@ -10,7 +11,7 @@ import { EnumReader } from './read-enums.js'
 import type { FieldForm } from '../../records/engines/json-sql.js'
 import type { EnumModel, FieldModel, MethodModel } from './model.js'
 import type { RecordModel, RelationModel } from './model.js'
-import { idsName, isGraphqlName, queryNames, toCamelCase } from './names.js'
+import { isGraphqlName, queryNames, toCamelCase } from './names.js'
 import { readResolveNotes } from './resolve-note.js'
 
 export interface Models {

@@ -2,12 +2,12 @@
  * Creates, updates and deletes records for clients, nested records and ties included: reads the input, and leaves the
  * writing to the policy's writer. Source: decisions, GraphQL, Input and Not found; Small print: GraphQL.
  */
-import { HttpError } from '../../errors/http-error.js'
 import { type Later, after } from '../../core/later.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/policy/caller.js'
 import { ClientWriter } from '../../records/policy/client-writer.js'
+import { notThere } from '../../records/statements/write-each.js'
 import type { WriteTree } from '../../records/policy/write-tree.js'
 import type { RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
@@ -31,7 +31,7 @@ export class RecordWriter {
     const tree = readInput(model, input, 'input')
     refuseNested(tree)
     return after(this.#writer.update(id, tree), (changed) => {
-      if (changed === null) throw notFound(model, id)
+      if (changed === null) throw notThere(model.name, id)
       return changed
     })
   }
@@ -42,13 +42,9 @@ export class RecordWriter {
   }
 }
 
-function refuseNested({ owners, children }: WriteTree): void {
+/** @throws {HttpError} 400 for what is made with a parent only */
+export function refuseNested({ owners, children }: WriteTree): void {
   const path = owners[0]?.tree.path ?? children[0]?.path
   if (path === undefined) return
   throw invalid(path, 'readOnly', 'can only be given when its parent is created')
-}
-
-function notFound({ name }: RecordModel, id: string): HttpError {
-  const shown = id.length <= 50 ? id : `${id.slice(0, 50)}…`
-  return new HttpError(404, `There is no ${name} ${shown}.`, { code: 'NOT_FOUND' })
 }

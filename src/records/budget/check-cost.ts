@@ -1,6 +1,6 @@
 /** Refuses what would cost the database more than a client may ask of it. */
 import { HttpError } from '../../errors/http-error.js'
-import type { Table } from '../model/table.js'
+import type { Relation, Table } from '../model/table.js'
 import { costOf, ownNaming, type Question } from './query-cost.js'
 import type { TableSizes } from './table-sizes.js'
 
@@ -12,7 +12,12 @@ export interface ListedQuestion extends Question {
   readonly where: object
   readonly orderBy: readonly object[]
   readonly limit: number
+  /** Related rows that come along. */
+  readonly shape?: { readonly relations: AskedRelations } | undefined
 }
+
+/** Relation → those behind it. */
+export type AskedRelations = ReadonlyMap<Relation, AskedRelations>
 
 /** @throws {HttpError} 400 `TOO_COSTLY` */
 export function checkCost(
@@ -22,9 +27,26 @@ export function checkCost(
   most: number,
 ): void {
   const { where, orderBy } = question
-  if (Object.keys(where).length > 0 || orderBy.length > 0) sizes.refresh()
+  if (Object.keys(where).length > 0 || orderBy.length > 0 || question.shape !== undefined)
+    sizes.refresh()
   const { points } = costOf(ownNaming(table), question, (name) => sizes.rowsOf(name))
-  if (points + question.limit > most) throw tooCostly(most)
+  const relations = question.shape?.relations
+  const rows = relations === undefined ? 0 : rowsBehind(relations, question.limit, sizes)
+  if (points + question.limit + rows > most) throw tooCostly(most)
+}
+
+/** As many as rows have on the average. */
+function rowsBehind(relations: AskedRelations, rows: number, sizes: TableSizes): number {
+  let sum = 0
+  for (const [{ kind, join, table, target }, below] of relations) {
+    const each =
+      kind === 'belongsTo'
+        ? 1
+        : sizes.rowsOf(join?.name ?? target.name) / Math.max(1, sizes.rowsOf(table.name))
+    const behind = rows * Math.max(1, each)
+    sum += behind + rowsBehind(below, behind, sizes)
+  }
+  return sum
 }
 
 /** The answer to a question that costs more than it may. */

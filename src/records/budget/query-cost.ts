@@ -51,6 +51,8 @@ export interface Question {
   readonly offset?: unknown
   /** All rows are counted. */
   readonly counts?: boolean
+  /** All rows are looked at, for sums and groups. */
+  readonly aggregates?: boolean
 }
 
 export interface QuestionCost {
@@ -99,16 +101,17 @@ class CostReader {
   }
 
   read(naming: Naming, question: Question, rows: number): QuestionCost {
-    const work = isGiven(question.where)
+    const isFiltered = asksSomething(question.where)
+    const work = isFiltered
       ? this.#filter(naming, question.where, rows)
-      : { rows: 0, each: 0, once: 0 }
+      : { rows: question.aggregates === true ? rows : 0, each: 0, once: 0 }
     const order = this.#order(naming, question.orderBy)
     let points = work.once + work.rows * (weights.row + work.each)
     if (order === 'sorted') {
-      const sorted = isGiven(question.where) ? work.rows : rows
+      const sorted = isFiltered ? work.rows : rows
       points += weights.unindexedOrder + sorted * (weights.row + weights.sorted)
     }
-    if (question.counts === true && !isGiven(question.where)) points += rows * weights.row * 0.1
+    if (question.counts === true && !isFiltered) points += rows * weights.row * 0.1
     points += this.#count(question.offset) * weights.passedOver
     return { points, isOpen: this.#isOpen }
   }
@@ -242,6 +245,11 @@ function together(parts: readonly Work[], rows: number): Work {
     each: parts.reduce((sum, part) => sum + part.each, 0),
     once: parts.reduce((sum, part) => sum + part.once, 0),
   }
+}
+
+/** An empty filter looks at no row. */
+function asksSomething(where: unknown): boolean {
+  return isGiven(where) && !(isObject(where) && Object.keys(where).length === 0)
 }
 
 function isGiven(value: unknown): boolean {

@@ -15,6 +15,7 @@ import type { Later } from '../../core/later.js'
 import type { Code } from '../../fields/kinds/kind.js'
 import type { Log } from '../../core/log.js'
 import type { Column } from '../model/table.js'
+import type { Total } from './total.js'
 import type { Catalogue } from '../schema/catalogue.js'
 import type { Sql } from '../statements/builder.js'
 import type { JsonSql } from './json-sql.js'
@@ -207,6 +208,8 @@ export interface Dialect {
   answered(column: Column): Around | undefined
   /** SQL around a column that makes the text of its values; absent where they are such text. */
   textOf(column: Column): Around | undefined
+  /** The sum or the mean of a column of numbers; exact where the numbers are. A mean has the column's scale. */
+  total(called: 'sum' | 'avg', column: Pick<Column, 'storage' | 'field'>): Total
   /** SQL around a text that makes it lower case, for comparing without regard to case. */
   readonly fold: readonly [before: string, after: string]
   /** The same of a value. */

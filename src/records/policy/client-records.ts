@@ -5,25 +5,29 @@
  */
 import { type Later, after } from '../../core/later.js'
 import type { Database } from '../database.js'
+import type { AggregateOptions, AggregateRow } from '../aggregates/aggregate-types.js'
 import type { OrderBy, Where } from '../filters/filter-types.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import type { Repository } from '../repository.js'
 import { admission, type Caller } from './caller.js'
+import { loadRelations, type RelationTree } from './client-relations.js'
 import { ClientWriter } from './client-writer.js'
 import { policyOf } from './record-policy.js'
-import { plainTree, type Instance } from './write-tree.js'
+import { tiedTree, type Instance } from './write-tree.js'
 
 export class ClientRecords<T extends object> {
   readonly #table: Table<T>
   readonly #records: Repository<T>
   readonly #caller: Caller
   readonly #writer: ClientWriter
+  readonly #database: Database
 
   constructor(database: Database, records: Repository<T>, caller: Caller) {
     this.#table = records.table
     this.#records = records
     this.#caller = caller
+    this.#database = database
     this.#writer = new ClientWriter(database, caller)
   }
 
@@ -63,15 +67,31 @@ export class ClientRecords<T extends object> {
     return this.#records.cursorOf(row, orderBy)
   }
 
+  /** Loads related records onto rows of this client's. @throws {HttpError} 401 or 403 */
+  load(records: readonly T[], relations: RelationTree): Promise<void> {
+    return loadRelations(records as readonly Instance[], relations, {
+      database: this.#database,
+      view: this.#writer.view,
+      show: async (table, record) => {
+        if (policyOf(table).columns.size > 0) without(record, await this.#concealed(table))
+      },
+    })
+  }
+
+  /** Of the rows that the client sees. @throws {HttpError} 401 or 403 for what the client may not read */
+  aggregate(options: Omit<AggregateOptions<T>, 'view'>): Promise<AggregateRow<T>[]> {
+    return this.#records.aggregate({ ...options, view: this.#writer.view })
+  }
+
   /** @throws {HttpError} 403 where the new row would not be theirs; nothing is written then */
   create(values: Partial<T>): Later<T> {
-    const created = this.#writer.create(plainTree(this.#table, values))
+    const created = this.#writer.create(tiedTree(this.#table, values))
     return after(created, (record) => this.#shown(record))
   }
 
   /** @returns null where there is no such row, or none that the client sees. @throws {HttpError} as `create` */
   update(id: Id, values: Partial<T>): Later<T | null> {
-    const updated = this.#writer.update(id, plainTree(this.#table, values))
+    const updated = this.#writer.update(id, tiedTree(this.#table, values))
     return after(updated, (record) => this.#shownOrNull(record))
   }
 
@@ -90,9 +110,9 @@ export class ClientRecords<T extends object> {
   }
 
   /** The properties that the client may not read. */
-  #concealed(): Later<readonly string[]> {
+  #concealed(table: Table = this.#table): Later<readonly string[]> {
     let concealed: Later<readonly string[]> = []
-    for (const [{ property }, rule] of policyOf(this.#table).columns) {
+    for (const [{ property }, rule] of policyOf(table).columns) {
       concealed = after(concealed, (before) =>
         after(admission(rule, this.#caller), (verdict) =>
           verdict === 'admitted' ? before : [...before, property],

@@ -1,6 +1,7 @@
 /** What a client wants written: a row, with rows to be made with it and ties, as a door has read it. */
 import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
+import { idsName } from '../model/english.js'
 import type { Relation, Table } from '../model/table.js'
 
 export type Instance = Record<string, unknown>
@@ -38,6 +39,34 @@ export interface Tie {
 export function plainTree(table: Table, values: Instance): WriteTree {
   const told = (error: unknown): unknown => error
   return { table, path: '', values, given: new Set(), owners: [], children: [], ties: [], told }
+}
+
+/** A row with the keys that it is tied to, under `tagIds` of the relation `tags`. */
+export function tiedTree(table: Table, given: Instance): WriteTree {
+  const tree = plainTree(table, given)
+  const ties: Tie[] = []
+  const names = new Set<string>()
+  for (const [name, relation] of tieNames(table)) {
+    const ids = given[name]
+    if (ids === undefined) continue
+    ties.push({ relation, ids: ids as Id[], told: (error) => error })
+    names.add(name)
+  }
+  if (ties.length === 0) return tree
+  const values = Object.fromEntries(Object.entries(given).filter(([name]) => !names.has(name)))
+  return { ...tree, values, ties }
+}
+
+/** What inputs call the keys of many-to-many relations. A field of that name is itself. */
+export function tieNames({ relations, byProperty, shape }: Table): Map<string, Relation> {
+  const names = new Map<string, Relation>()
+  for (const relation of relations.values()) {
+    const name = idsName(relation.name)
+    const isHidden = shape.byName.get(relation.name)?.hidden === true
+    if (relation.kind === 'manyToMany' && !isHidden && !byProperty.has(name))
+      names.set(name, relation)
+  }
+  return names
 }
 
 /** Puts in a key that comes with the nesting, and which the client therefore may not name. */

@@ -3,6 +3,7 @@ import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import type { ClientRecords } from '../policy/client-records.js'
 import type { CrudQuery } from './crud-query.js'
+import type { RowShape } from './crud-shape.js'
 
 /** Rows that are counted where nothing is said; the total of more is told roughly. */
 export const countedRows = 10_000
@@ -24,6 +25,9 @@ export async function listRows(
   })
   const hasNext = found.length > limit
   const rows = hasNext ? found.slice(0, limit) : found
+  const last = rows.at(-1)
+  const cursor = hasNext && last !== undefined ? records.cursorOf(last, orderBy) : undefined
+  await showRows(records, rows, asked.shape)
   const answer = reply(rows)
   const total = await totalOf(records, asked)
   const exposed: string[] = []
@@ -31,15 +35,27 @@ export async function listRows(
     answer.header(...total)
     exposed.push(total[0])
   }
-  const last = rows.at(-1)
-  if (hasNext && last !== undefined) {
-    const next = nextPage(request, records.cursorOf(last, orderBy))
+  if (cursor !== undefined) {
+    const next = nextPage(request, cursor)
     exposed.push('Link')
     answer.header('Link', `<${next}>; rel="next"`)
   }
   // Pages of other origins may read them: a line beside the one of the application.
   if (exposed.length > 0) answer.headers.push('Access-Control-Expose-Headers', exposed.join(', '))
   return answer
+}
+
+/** Brings what is wanted besides, and leaves out what is not wanted. */
+export async function showRows(
+  records: ClientRecords<object>,
+  rows: readonly object[],
+  shape: RowShape | undefined,
+): Promise<void> {
+  if (shape === undefined) return
+  await records.load(rows, shape.relations)
+  for (const row of rows)
+    // What is undefined is left out of the JSON.
+    for (const name of shape.without) (row as Record<string, unknown>)[name] = undefined
 }
 
 async function totalOf(

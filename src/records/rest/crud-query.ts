@@ -8,6 +8,7 @@ import type { TextValues } from '../../http/query.js'
 import { isHidden } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
 import { operatorOf, operators, readOperator, type OperandKind } from '../filters/operators.js'
+import { readRowShape, type RowShape } from './crud-shape.js'
 import { readJsonTest } from './json-query.js'
 import type { Column, Table } from '../model/table.js'
 
@@ -20,6 +21,7 @@ export interface CrudQuery {
   readonly after: string | undefined
   /** How the total is told; undefined: exactly up to a number, roughly beyond it. */
   readonly count: 'exact' | 'estimate' | 'none' | undefined
+  readonly shape: RowShape | undefined
 }
 
 /** Rows of a list when nothing is said, and at most. */
@@ -28,30 +30,50 @@ export const largestLimit = 1000
 
 /** @throws {HttpError} 400 `VALIDATION`, the parameter's name as path */
 export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
-  const conditions: Record<string, unknown>[] = []
-  for (const name of Object.keys(query)) {
-    if (pageNames.has(name) && !isShadowed(table, name)) continue
-    const condition = readCondition(table, name, query)
-    if (condition !== undefined) conditions.push(condition)
-  }
   return {
-    where: conditions.length === 0 ? {} : { and: conditions },
+    where: readWhere(table, query, (name) => pageNames.has(name) && !isShadowed(table, name)),
     orderBy: readOrderBy(query.orderBy),
     limit: readCount('limit', query.limit, defaultLimit, largestLimit),
     offset: readCount('offset', query.offset, 0, Number.MAX_SAFE_INTEGER),
     after: isShadowed(table, 'after') ? undefined : readOnce('after', query.after),
     count: isShadowed(table, 'count') ? undefined : readCounting(query.count),
+    shape: readRowShape(table, query),
   }
 }
 
-const pageNames: ReadonlySet<string> = new Set(['limit', 'offset', 'orderBy', 'after', 'count'])
+/** @param isOther names that are no conditions */
+export function readWhere(
+  table: Table,
+  query: TextValues,
+  isOther: (name: string) => boolean,
+): Record<string, unknown> {
+  const conditions: Record<string, unknown>[] = []
+  for (const name of Object.keys(query)) {
+    if (isOther(name)) continue
+    const condition = readCondition(table, name, query)
+    if (condition !== undefined) conditions.push(condition)
+  }
+  return conditions.length === 0 ? {} : { and: conditions }
+}
+
+const pageNames: ReadonlySet<string> = new Set([
+  'limit',
+  'offset',
+  'orderBy',
+  'after',
+  'count',
+  'with',
+  'fields',
+])
+
+const mayBeFields: ReadonlySet<string> = new Set(['after', 'count', 'with', 'fields'])
 
 /** Fields of these names are filtered by, as ever. */
 function isShadowed(table: Table, name: string): boolean {
-  return (name === 'after' || name === 'count') && table.byProperty.has(name)
+  return mayBeFields.has(name) && table.byProperty.has(name)
 }
 
-function readOnce(name: string, text: string | string[] | undefined): string | undefined {
+export function readOnce(name: string, text: string | string[] | undefined): string | undefined {
   if (text === undefined || typeof text === 'string') return text
   throw invalid(name, 'type', 'must be given once')
 }
@@ -61,7 +83,7 @@ function readCounting(text: string | string[] | undefined): CrudQuery['count'] {
   throw invalid('count', 'oneOf', 'must be one of exact, estimate, none')
 }
 
-function readCount(
+export function readCount(
   name: string,
   text: string | string[] | undefined,
   otherwise: number,
@@ -74,7 +96,7 @@ function readCount(
 }
 
 /** `-price,name` */
-function readOrderBy(text: string | string[] | undefined): Record<string, 'asc' | 'desc'>[] {
+export function readOrderBy(text: string | string[] | undefined): Record<string, 'asc' | 'desc'>[] {
   if (text === undefined || text === '') return []
   const terms = (Array.isArray(text) ? text : [text]).flatMap((one) => one.split(','))
   return terms.map((term) =>

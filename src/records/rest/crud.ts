@@ -7,6 +7,7 @@ import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
 import { loosen, partial } from '../../fields/derive.js'
+import { noteField } from '../../fields/field.js'
 import type { TextValues } from '../../http/query.js'
 import type { HttpRequest } from '../../http/request.js'
 import { reply } from '../../http/reply.js'
@@ -21,12 +22,17 @@ import {
   readRouteNotes,
   type RouteOptions,
 } from '../../routing/verbs.js'
-import { docNote } from '../../openapi/doc.js'
+import { Doc, docNote } from '../../openapi/doc.js'
+import { noteParameters } from '../../openapi/given-parameters.js'
+import { documentOperation, documentParameters } from './crud-document.js'
 import { anonymous, requestCaller } from '../policy/caller.js'
 import { ClientRecords } from '../policy/client-records.js'
 import { policyOf, reportPolicy } from '../policy/record-policy.js'
+import { tieNames } from '../policy/write-tree.js'
 import { readCrudQuery } from './crud-query.js'
-import { listRows } from './crud-list.js'
+import { listRows, showRows } from './crud-list.js'
+import { readRowShape } from './crud-shape.js'
+import { aggregateRows, readAggregateQuery } from './crud-aggregate.js'
 import { checkCost, defaultCost } from '../budget/check-cost.js'
 import type { Database } from '../database.js'
 import { type Later, after } from '../../core/later.js'
@@ -34,22 +40,23 @@ import type { Id } from '../filters/list-options.js'
 import { readTable } from '../model/read-table.js'
 import type { Table } from '../model/table.js'
 
-export type CrudOperation = 'list' | 'find' | 'create' | 'update' | 'delete'
+export type CrudOperation = 'list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete'
 
 export const crudOperations: readonly CrudOperation[] = [
   'list',
+  'aggregate',
   'find',
   'create',
   'update',
   'delete',
 ]
 
-const readOperationsOnly: readonly CrudOperation[] = ['list', 'find']
+const readOperationsOnly: readonly CrudOperation[] = ['list', 'aggregate', 'find']
 
 export interface CrudOptions {
   /** The record. */
   readonly crud: ClassReference
-  /** Default all five. `update` answers PATCH, with what changes, and PUT, with the whole record. */
+  /** Default all six. `update` answers PATCH, with what changes, and PUT, with the whole record. */
   readonly only?: readonly CrudOperation[]
 }
 
@@ -59,6 +66,7 @@ export interface CrudOptions {
  *
  * ```
  * GET    /items?limit&offset&orderBy=-price,name&price.gte=5     list, the total in X-Total-Count, the next page in Link
+ * GET    /items/aggregate?groupBy=categoryId&sum=price           counts, sums, means, smallest and largest values
  * GET    /items/<id:int>                                         find, or 404
  * POST   /items                                                  create, 201
  * PATCH  /items/<id:int>, PUT /items/<id:int>                    update, or 404
@@ -95,6 +103,8 @@ export function extendWithCrud(
   for (const route of writeRoutes(table, database, most)) {
     if (wanted.has(route.operation) && !taken.has(route.method + trim(route.path))) {
       const member = addRoute(Extended, route)
+      Doc(documentOperation(table, route.operation))(Extended.prototype, member)
+      noteParameters(Extended, member, documentParameters(table, route.operation))
       noteRights(Extended, member, table, route)
     }
   }
@@ -133,6 +143,19 @@ function readOperations(
   return new Set(only ?? possible)
 }
 
+/** The class, with the keys that rows are tied to as fields: `tagIds`. */
+function withTies(table: Table, type: Class, name: string): Class {
+  const ties = tieNames(table)
+  if (ties.size === 0) return type
+  const Tied = loosen(type, name, new Set())
+  for (const [member, { target }] of ties)
+    noteField(Tied, member, {
+      kind: target.key.isUuid ? 'uuid' : 'integer',
+      rules: { list: true, optional: true, description: `Keys of ${target.type.name}.` },
+    })
+  return Tied
+}
+
 /** The record's own rule is the route's, unless the controller has a decorator, which counts whole. */
 function noteRights(controller: Class, member: string, table: Table, route: CrudRoute): void {
   const { read, write } = policyOf(table)
@@ -160,8 +183,12 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
     records(request).update(id, { ...body })
   // A default that the client did not send would be a field that it may not write.
   const secured = new Set([...columns.keys()].map(({ property }) => property))
-  const whole = secured.size === 0 ? type : loosen(type, `${type.name}Values`, secured)
-  const changes = partial(type)
+  const whole = withTies(
+    table,
+    secured.size === 0 ? type : loosen(type, `${type.name}Values`, secured),
+    `${type.name}Values`,
+  )
+  const changes = withTies(table, partial(type), `${type.name}Changes`)
   return [
     {
       operation: 'list',
@@ -175,11 +202,30 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       },
     },
     {
+      operation: 'aggregate',
+      method: 'GET',
+      path: '/aggregate',
+      options: { args: ['query', ...reads] },
+      run: (query: TextValues, request: HttpRequest) => {
+        const asked = readAggregateQuery(table, query)
+        checkCost(table, { ...asked, orderBy: [], aggregates: true }, database().sizes, most)
+        return aggregateRows(table, records(request), asked)
+      },
+    },
+    {
       operation: 'find',
       method: 'GET',
       path,
-      options: { args: ['id', ...reads], returns: type, etag: true },
-      run: (id: Id, request: HttpRequest) => records(request).find(id),
+      options: { args: ['id', 'query', ...reads], returns: type, etag: true },
+      run: (id: Id, query: TextValues, request: HttpRequest) => {
+        const shape = readRowShape(table, query)
+        const mine = records(request)
+        return after(mine.find(id), (found) => {
+          if (shape === undefined || found === null) return found
+          checkCost(table, { where: {}, orderBy: [], limit: 1, shape }, database().sizes, most)
+          return showRows(mine, [found], shape).then(() => found)
+        })
+      },
     },
     {
       operation: 'create',

@@ -242,7 +242,7 @@ class Inserting {
 }
 
 /** Says which row it was: `12.price must be a number`. */
-function atRow(error: unknown, row: number): unknown {
+export function atRow(error: unknown, row: number): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
   const errors = error.errors.map(({ path, code, message }) => ({
     path: path === '' ? String(row) : `${row}.${path}`,

@@ -5,6 +5,7 @@ import type { Around, Dialect } from '../engine.js'
 import type { TableChanges } from '../table-changes.js'
 import { postgresLists } from './lists.js'
 import { readMoment } from './moments.js'
+import { postgresTotal } from './totals.js'
 import type { Column } from '../../model/table.js'
 import { quote } from '../../schema/ddl.js'
 import { PostgresJson } from './json.js'
@@ -55,6 +56,7 @@ export function createPostgresDialect(hasIcu: boolean, hasTrigrams = true): Dial
       if (storage !== 'decimal' || digits === undefined) return texts[storage]
       return ['cast(cast(', ` as numeric(${digits.precision},${digits.scale})) as text)`]
     },
+    total: postgresTotal,
     fold: ['lower(', `${collation})`],
     foldValue: (text) => text.toLowerCase(),
     indexes: { nulls: true, trigrams: hasTrigrams },

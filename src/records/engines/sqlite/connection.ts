@@ -5,6 +5,7 @@ import { showDecimal } from './decimals.js'
 import { foldText, toBase64 } from './dialect.js'
 import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
 import { toSqliteFault } from './faults.js'
+import { toMean, toSum } from './totals.js'
 
 export interface SqliteOptions {
   /** A path, or `:memory:` for a database that is gone with the process. */
@@ -37,6 +38,8 @@ export class Connection {
       database.define('filigree_fold', foldText)
       database.define('filigree_base64', toBase64)
       database.define('filigree_decimal', showDecimal)
+      database.define('filigree_sum', toSum)
+      database.define('filigree_mean', toMean)
       // Nothing is read before: a file that is no database shows here.
       database.prepare('select count(*) from sqlite_schema', false).get([])
       database.exec(`pragma busy_timeout = ${Math.min(shortWait, busyTimeout)}`)

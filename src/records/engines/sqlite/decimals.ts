@@ -51,7 +51,7 @@ export function toDecimalText(kept: unknown, places: number): string {
 }
 
 /** At least 21 characters, since there are at least 19 digits and one is more for the sign. */
-function toSortable(units: string, precision: number): string {
+export function toSortable(units: string, precision: number): string {
   const width = Math.max(precision, 20)
   if (!units.startsWith('-')) return `1${units.padStart(width, '0')}`
   return `0${complement(units.slice(1).padStart(width, '0'))}`

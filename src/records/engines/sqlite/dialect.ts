@@ -4,6 +4,7 @@ import type { Column } from '../../model/table.js'
 import { decimalEncoder, decimalType, isBeyondNumbers, toDecimalText } from './decimals.js'
 import { SqliteJson } from './json.js'
 import { writeRebuild } from './rebuild.js'
+import { sqliteTotal } from './totals.js'
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
@@ -60,6 +61,7 @@ export const sqliteDialect: Dialect = {
     if (storage !== 'decimal') return undefined
     return [`filigree_decimal('${entry.digits?.scale ?? 0} ' || `, ')']
   },
+  total: sqliteTotal,
   fold: ['filigree_fold(', ')'],
   foldValue: (text) => text.toLowerCase(),
   indexes: { nulls: false, trigrams: false },

@@ -1,0 +1,42 @@
+/** What GraphQL calls a record's groups and figures. */
+import {
+  aggregateFunctions,
+  type AggregateFunction,
+} from '../../records/aggregates/aggregate-types.js'
+import { isNumber } from '../../records/aggregates/read-aggregate.js'
+import { isOrdered } from '../../records/filters/operators.js'
+import type { FieldModel, RecordModel } from './model.js'
+
+export interface Figure {
+  readonly called: AggregateFunction
+  readonly field: FieldModel
+  /** `sumPrice` */
+  readonly name: string
+}
+
+/** Everything that can be made of a record's rows. */
+export function figuresOf({ fields }: RecordModel): Figure[] {
+  return aggregateFunctions.flatMap((called) =>
+    [...fields.values()]
+      .filter(({ column }) =>
+        called === 'sum' || called === 'avg'
+          ? isNumber(column)
+          : isOrdered(column) && !column.isBoolean,
+      )
+      .map((field) => ({ called, field, name: `${called}${titled(field.name)}` })),
+  )
+}
+
+/** Fields of the names of the figures cannot be told from them, and make no groups. */
+export function groupsOf({ fields }: RecordModel): FieldModel[] {
+  return [...fields.values()].filter(
+    ({ name, column: { compares } }) =>
+      compares !== 'json' && compares !== 'list' && !taken.has(name),
+  )
+}
+
+const taken: ReadonlySet<string> = new Set(['count', ...aggregateFunctions])
+
+export function titled(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1)
+}

@@ -1,0 +1,124 @@
+/**
+ * Declares `productsAggregate(where, groupBy, having, orderBy, limit)`: a list of groups, each with its key under its own
+ * name, and what is made of its rows. Source: decisions, Second storey: records, Aggregates.
+ */
+import {
+  aggregateFunctions,
+  type AggregateFunction,
+} from '../../records/aggregates/aggregate-types.js'
+import { havingOperators } from '../../records/aggregates/read-aggregate.js'
+import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../declarations.js'
+import { figuresOf, groupsOf, titled, type Figure } from './aggregate-names.js'
+import { generatedKey, type FieldModel, type RecordModel } from './model.js'
+import { aggregatedOutput, resolveAggregate } from './resolve-aggregate.js'
+import type { RecordServices } from './resolve-records.js'
+
+/** The query of a record. */
+export function declareAggregate(
+  model: RecordModel,
+  services: RecordServices,
+): [string, FieldDeclaration] {
+  const { name, many, access } = model
+  return [
+    `${many}Aggregate`,
+    {
+      type: `[${name}Aggregate!]`,
+      description: 'One row without groupBy, else one for each group; nulls are a group, and last.',
+      args: {
+        where: `${name}Where`,
+        ...(groupsOf(model).length > 0 ? { groupBy: `[${name}Group!]` } : {}),
+        having: `${name}Having`,
+        orderBy: `[${name}AggregateOrder!]`,
+        limit: 'Int',
+      },
+      access,
+      extensions: { [generatedKey]: { kind: 'aggregate', model } },
+      resolve: (_root, args, context, info) =>
+        resolveAggregate(model, services, { args, context, info }),
+    },
+  ]
+}
+
+/** The types of a record's aggregates. */
+export function declareAggregateTypes(model: RecordModel): [string, TypeDeclaration][] {
+  const { name } = model
+  const figures = figuresOf(model)
+  const groups = groupsOf(model)
+  const types: [string, TypeDeclaration][] = [
+    [`${name}Aggregate`, declareRow(model, groups, figures)],
+    [`${name}Having`, declareHaving(figures)],
+    [`${name}AggregateOrder`, declareOrder(groups, figures)],
+  ]
+  for (const called of aggregateFunctions) {
+    const own = figures.filter((one) => one.called === called)
+    if (own.length === 0) continue
+    const fields = Object.fromEntries(own.map((one) => [one.field.name, declareFigure(one)]))
+    types.push([`${name}${titled(called)}`, { kind: 'object', fields }])
+  }
+  const names = groups.map((group) => group.name).join(', ')
+  if (groups.length > 0)
+    types.push([`${name}Group`, { kind: 'scalar', description: `The name of a field: ${names}.` }])
+  return types
+}
+
+/** What all records' aggregates are compared with. */
+export function declareAggregateTest(): [string, TypeDeclaration][] {
+  const fields: Record<string, ArgumentDeclaration> = {}
+  for (const operator of havingOperators)
+    fields[operator] = { type: operator === 'isNull' ? 'Boolean' : 'AggregateOperand' }
+  const description = 'A number, or what the field itself is: text for decimals.'
+  return [
+    ['AggregateTest', { kind: 'input', fields }],
+    ['AggregateOperand', { kind: 'scalar', description }],
+  ]
+}
+
+function declareRow(
+  { name }: RecordModel,
+  groups: readonly FieldModel[],
+  figures: readonly Figure[],
+): TypeDeclaration {
+  const fields: Record<string, FieldDeclaration> = {}
+  for (const group of groups) {
+    fields[group.name] = {
+      type: group.type,
+      description: 'Of groups by it.',
+      resolve: aggregatedOutput(group),
+    }
+  }
+  fields.count = {
+    type: 'Int',
+    description: 'The number of rows.',
+    resolve: (row) => (row as { count?: number }).count,
+  }
+  for (const called of aggregateFunctions) {
+    if (!figures.some((one) => one.called === called)) continue
+    fields[called] = { type: `${name}${titled(called)}`, resolve: (row) => row }
+  }
+  return { kind: 'object', fields }
+}
+
+function declareFigure({ called, field }: Figure): FieldDeclaration {
+  const isOwn = called === 'min' || called === 'max'
+  return {
+    type: isOwn ? field.type : numberType(called, field),
+    resolve: aggregatedOutput(field, called),
+  }
+}
+
+/** Sums outgrow the fields that they are of. */
+function numberType(called: AggregateFunction, { column: { storage } }: FieldModel): string {
+  return storage === 'decimal' || (storage === 'wide' && called === 'sum') ? 'String' : 'Float'
+}
+
+function declareHaving(figures: readonly Figure[]): TypeDeclaration {
+  const fields: Record<string, string> = { count: 'AggregateTest' }
+  for (const { name } of figures) fields[name] = 'AggregateTest'
+  return { kind: 'input', fields, description: 'Only groups of which all of it holds.' }
+}
+
+function declareOrder(groups: readonly FieldModel[], figures: readonly Figure[]): TypeDeclaration {
+  const fields: Record<string, string> = { count: 'SortDirection' }
+  for (const { name } of [...groups, ...figures]) fields[name] = 'SortDirection'
+  return { kind: 'input', fields, description: 'One figure or group; several orders make a list.' }
+}

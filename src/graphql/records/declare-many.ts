@@ -1,0 +1,94 @@
+/**
+ * Declares the mutations of many rows: `createProducts(input: [...])`, `updateProducts(input: [{ id, … }])`,
+ * `deleteProducts(ids)`, and `upsertProduct(by, input)`. Source: decisions, Second storey: records, Many.
+ */
+import { callerOf } from '../caller.js'
+import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
+import { declareInput, hasInput } from './declare-types.js'
+import { generatedKey, type RecordModel } from './model.js'
+import { pluralOf } from './names.js'
+import type { RecordServices } from './resolve-records.js'
+import { ManyWriter, uniqueFields } from './write-many.js'
+
+export function declareManyMutations(
+  model: RecordModel,
+  { database, listMax }: RecordServices,
+): [string, FieldDeclaration][] {
+  const { name, writeAccess: access } = model
+  if (!model.isWritable) return []
+  const many = pluralOf(name)
+  const extensions = { [generatedKey]: { kind: 'many', model } }
+  const writer = (context: unknown): ManyWriter =>
+    new ManyWriter(database(), callerOf(context), listMax)
+  const mutations: [string, FieldDeclaration][] = [
+    [
+      `delete${many}`,
+      {
+        type: 'Int',
+        description: 'How many were there.',
+        args: { ids: '[ID!]!' },
+        access,
+        extensions,
+        resolve: (_root, { ids }, context) => writer(context).delete(model, ids as string[]),
+      },
+    ],
+  ]
+  if (!hasInput(model)) return mutations
+  mutations.push(
+    [
+      `create${many}`,
+      {
+        type: `[${name}!]`,
+        description: 'All or none, in order.',
+        args: { input: `[${name}Input!]!` },
+        access,
+        extensions,
+        resolve: (_root, { input }, context) => writer(context).create(model, input as unknown[]),
+      },
+    ],
+    [
+      `update${many}`,
+      {
+        type: `[${name}!]`,
+        description: 'All or none, in order.',
+        args: { input: `[${name}Changes!]!` },
+        access,
+        extensions,
+        resolve: (_root, { input }, context) => writer(context).update(model, input as unknown[]),
+      },
+    ],
+  )
+  if (uniqueFields(model).length === 0) return mutations
+  mutations.push([
+    `upsert${name}`,
+    {
+      type: name,
+      description: 'Changes the row of a unique value, or makes it. What is not named stays.',
+      args: { by: `${name}Unique!`, input: `${name}Input!` },
+      access,
+      extensions,
+      resolve: (_root, { by, input }, context) => writer(context).upsert(model, by, input),
+    },
+  ])
+  return mutations
+}
+
+/** `ProductChanges` and `ProductUnique`. */
+export function declareManyTypes(model: RecordModel): [string, TypeDeclaration][] {
+  const { name } = model
+  const input = declareInput(model)
+  if (input?.kind !== 'input') return []
+  const key = [...model.fields.values()].find(({ column }) => column.isKey)?.name ?? 'id'
+  const changes: TypeDeclaration = {
+    kind: 'input',
+    description: 'A row, by its key, and what changes.',
+    fields: { [key]: 'ID!', ...input.fields },
+  }
+  const names = uniqueFields(model).map((field) => field.name)
+  const types: [string, TypeDeclaration][] = [[`${name}Changes`, changes]]
+  if (names.length > 0) {
+    const description = `The name of a unique field: ${names.join(', ')}.`
+    types.push([`${name}Unique`, { kind: 'scalar', description }])
+  }
+  return types
+}

@@ -1,0 +1,134 @@
+/** Answers `productsAggregate` by one statement, which makes what is selected and nothing else. */
+import type { FieldNode, GraphQLResolveInfo } from 'graphql'
+import type { Later } from '../../core/later.js'
+import {
+  aggregateFunctions,
+  type AggregateFunction,
+  type AggregateOptions,
+} from '../../records/aggregates/aggregate-types.js'
+import { nameOf } from '../../records/aggregates/measure.js'
+import { isPlainObject } from '../../records/filters/filter.js'
+import { invalid } from '../../records/filters/invalid.js'
+import { ClientView } from '../../records/policy/client-view.js'
+import { callerOf } from '../caller.js'
+import type { Arguments } from '../declarations.js'
+import { collectFields } from '../planner/collect-fields.js'
+import { figuresOf, groupsOf, titled } from './aggregate-names.js'
+import type { FieldModel, RecordModel } from './model.js'
+import { outputOf } from './output.js'
+import { QuestionReader } from './question.js'
+import type { RecordServices } from './resolve-records.js'
+
+interface Asking {
+  readonly args: Arguments
+  readonly context: unknown
+  readonly info: GraphQLResolveInfo
+}
+
+/** @throws {HttpError} 400 `VALIDATION`; 401 or 403 for what the caller may not read */
+export function resolveAggregate(
+  model: RecordModel,
+  { database, listMax }: RecordServices,
+  { args, context, info }: Asking,
+): Later<readonly object[]> {
+  const caller = callerOf(context)
+  const opened = database()
+  const reader = new QuestionReader({ database: opened, caller, listMax })
+  const options = {
+    where: isNothing(args.where) ? undefined : reader.translate(model, args.where),
+    groupBy: readGroups(model, args.groupBy),
+    ...readSelected(model, info),
+    having: readHaving(model, args.having),
+    orderBy: readOrder(model, args.orderBy),
+    limit: isNothing(args.limit) ? listMax : reader.most('limit', args.limit),
+    view: new ClientView({ context: opened.context, caller, log: opened.log }),
+  } as unknown as AggregateOptions<object>
+  const { request } = caller
+  const records =
+    request === undefined ? opened.records(model.type) : opened.recordsFor(model.type, request)
+  return records.aggregate(options)
+}
+
+/** @returns what gives a group's key, or a figure, as GraphQL has it */
+export function aggregatedOutput(
+  field: FieldModel,
+  called?: AggregateFunction,
+): (row: unknown) => unknown {
+  const own = outputOf(field)
+  const { column } = field
+  const name = called === undefined ? column.property : nameOf(called, column)
+  return (row) => {
+    const value = (row as Readonly<Record<string, unknown>>)[name]
+    return isNothing(value) ? null : own({ [column.property]: value })
+  }
+}
+
+/** What is selected, fragments expanded, `@skip` and `@include` heeded. */
+function readSelected(model: RecordModel, info: GraphQLResolveInfo): Record<string, unknown> {
+  const { fragments, variableValues, fieldNodes } = info
+  const collecting = { fragments, conditions: variableValues as Record<string, boolean> }
+  const figures = figuresOf(model)
+  const asked: Record<string, unknown> & Partial<Record<AggregateFunction, string[]>> = {
+    count: false,
+  }
+  for (const group of collectFields(fieldNodes, `${model.name}Aggregate`, collecting).values()) {
+    const name = nameOfNode(group)
+    if (name === 'count') asked.count = true
+    const called = aggregateFunctions.find((each) => each === name)
+    if (called === undefined) continue
+    const inner = collectFields(group, `${model.name}${titled(called)}`, collecting).values()
+    const names = new Set([...inner].map(nameOfNode))
+    const own = figures.filter((one) => one.called === called && names.has(one.field.name))
+    const properties = own.map(({ field }) => field.column.property)
+    asked[called] = [...(asked[called] ?? []), ...properties]
+  }
+  return asked
+}
+
+function nameOfNode([node]: readonly [FieldNode, ...FieldNode[]]): string {
+  return node.name.value
+}
+
+function readGroups(model: RecordModel, given: unknown): string[] {
+  if (isNothing(given)) return []
+  const groups = groupsOf(model)
+  return (given as unknown[]).map((name, index) => {
+    const field = groups.find((one) => one.name === name)
+    if (field !== undefined) return field.column.property
+    const names = groups.map((one) => one.name).join(', ')
+    throw invalid(`groupBy.${index}`, 'unknown', `must be one of ${names}`)
+  })
+}
+
+/** From GraphQL's names to the record's. */
+function readHaving(model: RecordModel, given: unknown): object | undefined {
+  if (!isPlainObject(given)) return undefined
+  return Object.fromEntries(
+    Object.entries(given)
+      .filter(([, test]) => !isNothing(test))
+      .map(([name, test]) => [propertyOf(model, name), test]),
+  )
+}
+
+function readOrder(model: RecordModel, given: unknown): object[] | undefined {
+  if (isNothing(given)) return undefined
+  return (given as unknown[]).map((term, index) => {
+    const names = isPlainObject(term) ? Object.keys(term) : []
+    const [name] = names
+    if (name === undefined || names.length > 1)
+      throw invalid(`orderBy.${index}`, 'type', 'must name one figure or group')
+    return { [propertyOf(model, name)]: (term as Record<string, unknown>)[name] }
+  })
+}
+
+/** Of a group, or of a figure such as `sumPrice`. */
+function propertyOf(model: RecordModel, name: string): string {
+  const group = groupsOf(model).find((one) => one.name === name)
+  if (group !== undefined) return group.column.property
+  const figure = figuresOf(model).find((one) => one.name === name)
+  return figure === undefined ? name : nameOf(figure.called, figure.field.column)
+}
+
+function isNothing(value: unknown): value is null | undefined {
+  return value === null || value === undefined
+}

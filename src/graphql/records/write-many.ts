@@ -1,0 +1,75 @@
+/** Reads the inputs of mutations of many rows, and leaves the writing to the policy's writer. */
+import { isPlainObject } from '../../records/filters/filter.js'
+import { invalid } from '../../records/filters/invalid.js'
+import type { Database } from '../../records/database.js'
+import type { Caller } from '../../records/policy/caller.js'
+import { ClientManyWriter } from '../../records/policy/client-many.js'
+import { ClientWriter } from '../../records/policy/client-writer.js'
+import { uniqueColumns } from '../../records/statements/upsert.js'
+import type { FieldModel, RecordModel } from './model.js'
+import type { Instance } from './read-rows.js'
+import { refuseNested } from './write-records.js'
+import { readInput } from './read-input.js'
+
+export class ManyWriter {
+  readonly #writer: ClientManyWriter
+  readonly #most: number
+
+  /** @param most rows of one mutation */
+  constructor(database: Database, caller: Caller, most: number) {
+    this.#writer = new ClientManyWriter(database, new ClientWriter(database, caller))
+    this.#most = most
+  }
+
+  /** @throws {HttpError} 400 `VALIDATION` and 409 `CONFLICT` with paths below `input.0`; 403 outside the caller's rows */
+  create(model: RecordModel, inputs: readonly unknown[]): Promise<Instance[]> {
+    this.#check('input', inputs)
+    return this.#writer.create(inputs.map((one, index) => readInput(model, one, `input.${index}`)))
+  }
+
+  /** @throws {HttpError} as `create`; 404 `NOT_FOUND` where the caller sees no such row */
+  update(model: RecordModel, inputs: readonly unknown[]): Promise<Instance[]> {
+    this.#check('input', inputs)
+    const key = [...model.fields.values()].find(({ column }) => column.isKey)?.name ?? 'id'
+    const trees = inputs.map((one, index) => {
+      const { [key]: id, ...values } = isPlainObject(one) ? one : {}
+      const tree = readInput(model, values, `input.${index}`)
+      refuseNested(tree)
+      return { id: id as string, tree }
+    })
+    return this.#writer.update(trees)
+  }
+
+  delete(model: RecordModel, ids: readonly string[]): Promise<number> {
+    this.#check('ids', ids)
+    return this.#writer.delete(model.table, ids)
+  }
+
+  /** @throws {HttpError} as `create`; 400 where the field is not unique or not given */
+  upsert(model: RecordModel, by: unknown, input: unknown): Promise<Instance> {
+    const fields = uniqueFields(model)
+    const field = fields.find(({ name }) => name === by)
+    if (field === undefined) {
+      const names = fields.map(({ name }) => name).join(', ')
+      throw invalid('by', 'unique', `must name a unique field: ${names}`)
+    }
+    const { column, name } = field
+    const tree = readInput(model, input, 'input')
+    refuseNested(tree)
+    const value = tree.values[column.property]
+    if (value === undefined || value === null)
+      throw invalid(`input.${name}`, 'required', 'must be given: the row is found by it')
+    return this.#writer.upsert(tree, column)
+  }
+
+  #check(path: string, given: readonly unknown[]): void {
+    if (given.length > this.#most)
+      throw invalid(path, 'maxItems', `must have at most ${this.#most} items`)
+  }
+}
+
+/** Those that an input may name. */
+export function uniqueFields({ fields, table }: RecordModel): FieldModel[] {
+  const columns = uniqueColumns(table, true)
+  return [...fields.values()].filter(({ column, isInput }) => isInput && columns.includes(column))
+}

@@ -1,0 +1,35 @@
+/** Query parameters of routes that read their query themselves: said by whoever makes such routes, for the document alone. */
+import type { ParameterObject } from 'openapi3-ts/oas31'
+import type { JsonSchema } from '../fields/kinds/kind.js'
+import { createMemberNote, type Class } from '../metadata/note.js'
+
+export interface GivenParameter {
+  readonly name: string
+  readonly description: string
+  readonly schema: JsonSchema
+  /** Several values stand behind each other with commas between them. */
+  readonly isList?: boolean
+}
+
+const notes = createMemberNote<readonly GivenParameter[]>('given-parameters')
+
+export function noteParameters(
+  owner: Class,
+  member: string,
+  parameters: readonly GivenParameter[],
+): void {
+  notes.write(owner, member, parameters)
+}
+
+/** None for routes that say nothing. */
+export function givenParameters(owner: Class, member: string): ParameterObject[] {
+  const given = notes.read(owner, member) ?? []
+  return given.map(({ name, description, schema, isList }) => ({
+    name,
+    in: 'query',
+    required: false,
+    description,
+    ...(isList === true ? { style: 'form' as const, explode: false } : {}),
+    schema: isList === true ? { type: 'array', items: { ...schema } } : { ...schema },
+  }))
+}

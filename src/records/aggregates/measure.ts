@@ -1,0 +1,138 @@
+/** One figure of a group: a count, or what a function makes of a field's values; its SQL, its answer, its operands. */
+import { toDecimal } from '../../fields/kinds/decimal.js'
+import { toFunction } from '../../fields/kinds/table.js'
+import type { Dialect } from '../engines/engine.js'
+import type { Total } from '../engines/total.js'
+import type { FilterContext } from '../filters/filter.js'
+import { invalid } from '../filters/invalid.js'
+import type { Column, Table } from '../model/table.js'
+import { selected } from '../statements/selected.js'
+import type { RawBuilder, Sql } from '../statements/builder.js'
+import type { AggregateFunction } from './aggregate-types.js'
+
+type Fragment = RawBuilder<unknown>
+
+/** What SQL is written with. */
+export interface Writing {
+  readonly sql: Sql
+  readonly dialect: Dialect
+}
+
+export interface Measure {
+  /** `count`, `sumPrice`, or the name of a group. */
+  readonly name: string
+  readonly column: Column | undefined
+  /** The same for the same figure. */
+  readonly key: string
+  /** Compares and sorts as the figure does. */
+  write(writing: Writing): Fragment
+  /** As a statement answers it. */
+  answer(writing: Writing): Fragment
+  /** From the statement's answer, never null, to a property's value. */
+  decode(value: unknown): unknown
+  /** @throws {HttpError} 400 for what the figure cannot be compared with */
+  encode(operand: unknown, path: string): unknown
+}
+
+export const countMeasure: Measure = Object.freeze({
+  name: 'count',
+  column: undefined,
+  key: '#',
+  write: ({ sql }: Writing) => sql`count(*)`,
+  answer: ({ sql }: Writing) => sql`count(*)`,
+  decode: Number,
+  encode: (operand: unknown, path: string) => {
+    if (Number.isSafeInteger(operand)) return operand
+    throw invalid(path, 'type', 'must be an integer')
+  },
+})
+
+/** The values of a field by which rows are put together. */
+export function groupMeasure(table: Table, column: Column, context: FilterContext): Measure {
+  return fieldMeasure('', table, column, context)
+}
+
+export function functionMeasure(
+  called: AggregateFunction,
+  table: Table,
+  column: Column,
+  context: FilterContext,
+): Measure {
+  if (called === 'min' || called === 'max') return fieldMeasure(called, table, column, context)
+  const total = context.dialect.total(called, column)
+  const { decode } = column.field.entry
+  const own = decode ?? ((value: unknown): unknown => value)
+  const write = ({ sql }: Writing): Fragment => {
+    const parts = total.sql.split('{c}').map((part) => sql.raw(part))
+    return sql.join(parts, sql.ref(`t.${column.name}`))
+  }
+  return {
+    name: nameOf(called, column),
+    column,
+    key: `${called}${table.columns.indexOf(column)}`,
+    write,
+    answer: ({ sql }) =>
+      total.isText
+        ? sql`cast(${write({ sql, dialect: context.dialect })} as text)`
+        : write({ sql, dialect: context.dialect }),
+    decode: (value) => own(total.decode(value)),
+    encode: (operand, path) => total.encode(toFigure(operand, column, total, path)),
+  }
+}
+
+/** A field's own values: of groups, and the smallest and largest. */
+function fieldMeasure(
+  called: '' | 'min' | 'max',
+  table: Table,
+  column: Column,
+  context: FilterContext,
+): Measure {
+  const { dialect } = context
+  const index = table.columns.indexOf(column)
+  const read = toFunction<unknown>(dialect.decoder(column) ?? 'v')
+  const { decode, noun } = column.field.entry
+  const around = (fragment: Fragment, { sql }: Writing): Fragment =>
+    called === '' ? fragment : sql`${sql.raw(called)}(${fragment})`
+  return {
+    name: called === '' ? column.property : nameOf(called, column),
+    column,
+    key: `${called}${index}`,
+    write: (writing) => around(writing.sql.ref(`t.${column.name}`), writing),
+    answer: (writing) => {
+      const { sql } = writing
+      if (called === '') return selected(column, writing, 't')
+      const wrapped = dialect.answered(column)
+      const value = around(sql.ref(`t.${column.name}`), writing)
+      return wrapped === undefined
+        ? value
+        : sql`${sql.raw(wrapped[0])}${value}${sql.raw(wrapped[1])}`
+    },
+    decode: (value) => (decode === undefined ? read(value) : decode(read(value))),
+    encode: (operand, path) => {
+      const codec = context.codecOf(table).columns[index]
+      if (codec?.accepts(operand) !== true) throw invalid(path, 'type', `must be ${noun}`)
+      return codec.encode(operand)
+    },
+  }
+}
+
+/** `sumPrice` */
+export function nameOf(called: AggregateFunction, { property }: Column): string {
+  return `${called}${property.charAt(0).toUpperCase()}${property.slice(1)}`
+}
+
+const plainNumber = /^-?\d{1,60}(\.\d{1,60})?$/
+
+function toFigure(operand: unknown, { field }: Column, total: Total, path: string): unknown {
+  if (!total.isExact) {
+    if (typeof operand === 'number' && Number.isFinite(operand)) return operand
+    throw invalid(path, 'type', 'must be a number')
+  }
+  const scale = field.entry.digits?.scale ?? 0
+  const text = typeof operand === 'number' ? String(operand) : operand
+  if (typeof text !== 'string' || !plainNumber.test(text))
+    throw invalid(path, 'type', 'must be the text of a number')
+  if ((text.split('.')[1]?.length ?? 0) > scale)
+    throw invalid(path, 'scale', `must have at most ${scale} digits behind the point`)
+  return toDecimal(text, scale)
+}

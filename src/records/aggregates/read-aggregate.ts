@@ -1,0 +1,290 @@
+/** Reads what an aggregate is asked: names are looked up, operands checked, and the values put into slots. */
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { clip } from '../../fields/faults.js'
+import { isPlainObject, type FilterContext } from '../filters/filter.js'
+import { invalid } from '../filters/invalid.js'
+import { readCount } from '../filters/list-options.js'
+import { isOrdered } from '../filters/operators.js'
+import type { Column, Table } from '../model/table.js'
+import { aggregateFunctions, type AggregateFunction } from './aggregate-types.js'
+import { countMeasure, functionMeasure, groupMeasure, nameOf, type Measure } from './measure.js'
+
+export type HavingOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'isNull'
+
+export interface HavingCondition {
+  readonly measure: Measure
+  readonly operator: HavingOperator
+  /** Of `isNull`, and of `eq` and `ne` with null: whether it must be null. */
+  readonly isNull: boolean | undefined
+  readonly slot: number
+}
+
+export interface AggregateTerm {
+  readonly measure: Measure
+  readonly descending: boolean
+  readonly nullsFirst: boolean
+}
+
+/** An aggregate that was read; `key` is the same for those that differ in values only. */
+export interface Aggregate {
+  readonly groups: readonly Measure[]
+  readonly measures: readonly Measure[]
+  readonly having: readonly HavingCondition[]
+  readonly order: readonly AggregateTerm[]
+  /** The slot of the limit. */
+  readonly limit: number | undefined
+  /** Every field that is looked at, each once. */
+  readonly columns: readonly Column[]
+  readonly key: string
+}
+
+const optionNames = [
+  'where',
+  'groupBy',
+  'count',
+  ...aggregateFunctions,
+  'having',
+  'orderBy',
+  'limit',
+  'view',
+]
+const mostNames = 50
+
+export const havingOperators: readonly HavingOperator[] = [
+  'eq',
+  'ne',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'isNull',
+]
+
+/**
+ * @param values gets the operands and the limit
+ * @throws {HttpError} 400 `VALIDATION`
+ */
+export function readAggregate(
+  table: Table,
+  options: object,
+  {
+    context,
+    isClient,
+    values,
+  }: {
+    readonly context: FilterContext
+    readonly isClient: boolean
+    readonly values: unknown[]
+  },
+): Aggregate {
+  return new AggregateReader(table, context, isClient, values).read(options as Given)
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+class AggregateReader {
+  readonly #table: Table
+  readonly #context: FilterContext
+  readonly #isClient: boolean
+  readonly #values: unknown[]
+  readonly #columns = new Set<Column>()
+  #key = ''
+
+  constructor(table: Table, context: FilterContext, isClient: boolean, values: unknown[]) {
+    this.#table = table
+    this.#context = context
+    this.#isClient = isClient
+    this.#values = values
+  }
+
+  read(options: Given): Aggregate {
+    for (const name of Object.keys(options)) {
+      if (optionNames.includes(name)) continue
+      const meant = didYouMean(clip(name), optionNames)
+      throw invalid(name, 'unknown', `is no option of an aggregate. ${meant}`.trim())
+    }
+    const groups = this.#names('groupBy', options.groupBy).map((name, index) =>
+      this.#group(name, `groupBy.${index}`),
+    )
+    const called = aggregateFunctions.flatMap((each) =>
+      this.#names(each, options[each]).map((name, index) =>
+        this.#function(each, name, `${each}.${index}`),
+      ),
+    )
+    const measures = this.#counts(options.count, called.length === 0)
+      ? [countMeasure, ...called]
+      : called
+    this.#key += `g${keysOf(groups)}m${keysOf(measures)}h`
+    const having = this.#having(options.having)
+    const order = this.#order(options.orderBy, groups)
+    const limit =
+      options.limit === undefined
+        ? undefined
+        : this.#values.push(readCount('limit', options.limit)) - 1
+    const key = `${this.#key}${limit === undefined ? '' : 'L'}`
+    return { groups, measures, having, order, limit, columns: [...this.#columns], key }
+  }
+
+  #counts(given: unknown, isAlone: boolean): boolean {
+    if (given === undefined) return isAlone
+    if (typeof given !== 'boolean') throw invalid('count', 'type', 'must be true or false')
+    return given || isAlone
+  }
+
+  #names(path: string, given: unknown): string[] {
+    if (given === undefined) return []
+    const list: readonly unknown[] = Array.isArray(given) ? given : [given]
+    if (list.length > mostNames)
+      throw invalid(path, 'maxItems', `has more than ${mostNames} fields`)
+    const names = list.map((name) => {
+      if (typeof name === 'string') return name
+      throw invalid(path, 'type', 'must be a list of fields')
+    })
+    return [...new Set(names)]
+  }
+
+  #group(name: string, path: string): Measure {
+    const column = this.#column(name, path)
+    const { compares, field } = column
+    if (compares === 'json' || compares === 'list')
+      throw invalid(
+        path,
+        'type',
+        `cannot make groups: ${name} is of kind "${field.list ? 'list' : field.kind}"`,
+      )
+    return groupMeasure(this.#table, column, this.#context)
+  }
+
+  #function(called: AggregateFunction, name: string, path: string): Measure {
+    const column = this.#column(name, path)
+    const fits =
+      called === 'sum' || called === 'avg'
+        ? isNumber(column)
+        : isOrdered(column) && !column.isBoolean
+    if (!fits)
+      throw invalid(path, 'type', `has no ${called}: ${name} is of kind "${column.field.kind}"`)
+    return functionMeasure(called, this.#table, column, this.#context)
+  }
+
+  #column(name: string, path: string): Column {
+    const column = this.#table.byProperty.get(name)
+    if (column === undefined || (this.#isClient && column.field.hidden)) {
+      const meant = didYouMean(clip(name), visibleNames(this.#table, this.#isClient))
+      throw invalid(path, 'unknown', `names no field. ${meant}`.trim())
+    }
+    this.#columns.add(column)
+    return column
+  }
+
+  /** `count`, `sumPrice` */
+  #measure(name: string, path: string): Measure {
+    if (name === 'count') return countMeasure
+    for (const called of aggregateFunctions) {
+      for (const column of this.#table.columns) {
+        if (nameOf(called, column) === name) return this.#function(called, column.property, path)
+      }
+    }
+    const known = aggregateFunctions.flatMap((called) =>
+      this.#table.columns
+        .filter(({ field }) => !(this.#isClient && field.hidden))
+        .map((column) => nameOf(called, column)),
+    )
+    throw invalid(
+      path,
+      'unknown',
+      `is unknown. ${didYouMean(clip(name), ['count', ...known])}`.trim(),
+    )
+  }
+
+  #having(given: unknown): HavingCondition[] {
+    if (given === undefined) return []
+    if (!isPlainObject(given)) throw invalid('having', 'type', 'must be an object')
+    return Object.keys(given).flatMap((name) => {
+      const test = given[name]
+      if (test === undefined) return []
+      const path = `having.${name}`
+      const measure = this.#measure(name, path)
+      if (!isPlainObject(test)) return [this.#test(measure, 'eq', test, path)]
+      return Object.keys(test)
+        .filter((operator) => test[operator] !== undefined)
+        .map((operator) => this.#test(measure, operator, test[operator], `${path}.${operator}`))
+    })
+  }
+
+  #test(measure: Measure, named: string, operand: unknown, path: string): HavingCondition {
+    const operator = havingOperators.find((one) => one === named)
+    if (operator === undefined) {
+      const meant = didYouMean(clip(named), havingOperators)
+      throw invalid(path, 'unknown', `is no comparison of an aggregate. ${meant}`.trim())
+    }
+    const isNull = readNullTest(operator, operand, path)
+    this.#key += `${measure.key}${operator}${isNull === undefined ? '' : String(isNull)};`
+    if (isNull !== undefined) return { measure, operator, isNull, slot: -1 }
+    const slot = this.#values.push(measure.encode(operand, path)) - 1
+    return { measure, operator, isNull, slot }
+  }
+
+  #order(given: unknown, groups: readonly Measure[]): AggregateTerm[] {
+    const terms: AggregateTerm[] = []
+    const lists: readonly unknown[] =
+      given === undefined ? [] : Array.isArray(given) ? given : [given]
+    this.#key += 'o'
+    for (const list of lists) {
+      if (!isPlainObject(list)) throw invalid('orderBy', 'type', 'must be an object')
+      for (const name of Object.keys(list)) {
+        if (list[name] === undefined) continue
+        const path = `orderBy.${name}`
+        const measure = groups.find((group) => group.name === name) ?? this.#measure(name, path)
+        const term = { measure, ...readDirection(list[name], path) }
+        if (terms.length >= mostNames) throw invalid('orderBy', 'maxItems', 'has too many fields')
+        if (!terms.some((other) => other.measure.key === measure.key)) terms.push(term)
+      }
+    }
+    for (const measure of groups) {
+      if (terms.some((term) => term.measure.key === measure.key)) continue
+      terms.push({ measure, descending: false, nullsFirst: false })
+    }
+    for (const { measure, descending, nullsFirst } of terms)
+      this.#key += `${measure.key}${descending ? '-' : '+'}${nullsFirst ? '!' : ''}`
+    return terms
+  }
+}
+
+/** @returns `undefined` for what is a comparison with a value */
+function readNullTest(
+  operator: HavingOperator,
+  operand: unknown,
+  path: string,
+): boolean | undefined {
+  if (operator === 'isNull') {
+    if (typeof operand === 'boolean') return operand
+    throw invalid(path, 'type', 'must be true or false')
+  }
+  if (operand !== null) return undefined
+  if (operator === 'eq' || operator === 'ne') return operator === 'eq'
+  throw invalid(path, 'type', 'must not be null')
+}
+
+function readDirection(given: unknown, path: string): Omit<AggregateTerm, 'measure'> {
+  const { direction = 'asc', nulls = 'last' } = isPlainObject(given) ? given : { direction: given }
+  if (direction !== 'asc' && direction !== 'desc')
+    throw invalid(path, 'oneOf', 'must be "asc" or "desc"')
+  if (nulls !== 'first' && nulls !== 'last')
+    throw invalid(`${path}.nulls`, 'oneOf', 'must be "first" or "last"')
+  return { descending: direction === 'desc', nullsFirst: nulls === 'first' }
+}
+
+/** What can be added up. */
+export function isNumber({ storage, isBoolean, compares }: Column): boolean {
+  return !isBoolean && compares === 'order' && numbers.has(storage)
+}
+
+const numbers: ReadonlySet<string> = new Set(['integer', 'wide', 'real', 'decimal'])
+
+function visibleNames({ columns }: Table, isClient: boolean): string[] {
+  return columns.filter(({ field }) => !(isClient && field.hidden)).map(({ property }) => property)
+}
+
+function keysOf(measures: readonly Measure[]): string {
+  return measures.map(({ key }) => key).join(',')
+}

@@ -1,0 +1,119 @@
+/**
+ * Sums and means on SQLite, exact for decimals, which it keeps as integers of 64 bits or as text: where a sum could be too
+ * large for one, nine digits at a time are added up, and put together for each group as text that sorts like the numbers.
+ */
+import type { Dialect } from '../engine.js'
+import type { Total } from '../total.js'
+import { decimalType, toDecimalText, toSortable } from './decimals.js'
+
+/** Nine million of the largest decimals of so many digits fit into an integer. */
+const plainDigits = 12
+const chunkDigits = 9
+const chunk = 10n ** BigInt(chunkDigits)
+/** Digits of a sum: of 38 and of more rows than there can be. */
+const widest = 60
+
+export const sqliteTotal: Dialect['total'] = (called, { storage, field: { entry } }) => {
+  if (storage === 'decimal' && entry.digits !== undefined) {
+    const { precision, scale } = entry.digits
+    const isKeptAsText = decimalType(entry.digits) === 'text'
+    const width = Math.max(precision, 20)
+    return exactTotal(called, {
+      scale,
+      chunks: isKeptAsText
+        ? textChunks(width)
+        : precision <= plainDigits
+          ? ['sum({c})']
+          : integerChunks,
+    })
+  }
+  if (storage === 'wide' && called === 'sum')
+    return exactTotal(called, { scale: 0, chunks: integerChunks })
+  return {
+    sql: `${called}({c})`,
+    isText: storage === 'integer' && called === 'sum',
+    isExact: false,
+    decode: Number,
+    encode: (operand) => operand,
+  }
+}
+
+interface Exact {
+  readonly scale: number
+  /** SQL of the sums of digits, the highest first. */
+  readonly chunks: readonly string[]
+}
+
+function exactTotal(called: 'sum' | 'avg', { scale, chunks }: Exact): Total {
+  const [first = ''] = chunks
+  if (called === 'sum' && chunks.length === 1) {
+    return {
+      sql: first,
+      isText: true,
+      isExact: true,
+      decode: (value) => toDecimalText(value, scale),
+      encode: (operand) => {
+        const units = BigInt(toUnits(operand))
+        return Number.isSafeInteger(Number(units)) ? Number(units) : clamped(units)
+      },
+    }
+  }
+  const joined = chunks.join(" || ' ' || ")
+  return {
+    sql:
+      called === 'sum'
+        ? `filigree_sum(${joined})`
+        : `filigree_mean(count({c}) || ' ' || ${joined})`,
+    isText: false,
+    isExact: true,
+    decode: (value) => toDecimalText(value, scale),
+    encode: (operand) => toSortable(toUnits(operand), widest),
+  }
+}
+
+const integerChunks = [`sum({c} / ${chunk})`, `sum({c} % ${chunk})`]
+
+/** Of negative numbers the complement of every digit is kept. */
+function textChunks(width: number): string[] {
+  const chunks: string[] = []
+  for (let end = width; end > 0; end -= chunkDigits) {
+    const length = Math.min(chunkDigits, end)
+    const digits = `cast(substr({c}, ${end - length + 2}, ${length}) as integer)`
+    const largest = '9'.repeat(length)
+    chunks.unshift(`sum(${digits} - case when substr({c}, 1, 1) = '0' then ${largest} else 0 end)`)
+  }
+  return chunks
+}
+
+function toUnits(operand: unknown): string {
+  return (operand as string).replace('.', '')
+}
+
+/** No sum is beyond. */
+function clamped(units: bigint): bigint {
+  const largest = 2n ** 63n - 1n
+  if (units > largest) return largest
+  return units < -largest ? -largest : units
+}
+
+/** The function `filigree_sum`, of sums of digits, the highest first. */
+export function toSum(value: unknown): unknown {
+  if (typeof value !== 'string') return null
+  return toSortable(joinChunks(value.split(' ')).toString(), widest)
+}
+
+/** The function `filigree_mean`, of a count and such sums: a half is rounded away from nought. */
+export function toMean(value: unknown): unknown {
+  if (typeof value !== 'string') return null
+  const [count = '1', ...chunks] = value.split(' ')
+  const sum = joinChunks(chunks)
+  const rows = BigInt(count)
+  const isNegative = sum < 0n
+  const size = isNegative ? -sum : sum
+  const mean = (size * 2n + rows) / (rows * 2n)
+  return toSortable((isNegative ? -mean : mean).toString(), widest)
+}
+
+function joinChunks(chunks: readonly string[]): bigint {
+  return chunks.reduce((sum, one) => sum * chunk + BigInt(one), 0n)
+}

@@ -1,0 +1,117 @@
+/** What a repository does with many rows at once, all or nothing. Source: decisions, Second storey: records, Many. */
+import { promise } from '../core/later.js'
+import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
+import { runAggregate } from './aggregates/run-aggregate.js'
+import type { OrderBy } from './filters/filter-types.js'
+import { writeCursor } from './filters/cursor.js'
+import type { Id, ListOptions } from './filters/list-options.js'
+import { readOrder } from './filters/order.js'
+import type { Table } from './model/table.js'
+import { insertMany, type InsertManyOptions } from './statements/insert-many.js'
+import { link } from './statements/link.js'
+import { RowCounts } from './statements/row-counts.js'
+import type { Source } from './statements/source.js'
+import { changeEach, createEach, type ChangedRow } from './statements/write-each.js'
+import { upsert, type UpsertOptions } from './statements/upsert.js'
+
+export abstract class ManyRecords<T extends object> {
+  readonly table: Table<T>
+  protected readonly source: Source
+
+  constructor(table: Table<T>, source: Source) {
+    this.table = table
+    this.source = source
+  }
+
+  abstract create(values: Partial<T>): Promise<T>
+  abstract update(id: Id, values: Partial<T>): Promise<T | null>
+  abstract delete(id: Id): Promise<boolean>
+  abstract list(options?: ListOptions<T>): Promise<T[]>
+  /** The same on another source. */
+  protected abstract on(source: Source): ManyRecords<T>
+
+  /**
+   * Writes new rows as `create` does, all or none.
+   *
+   * @returns the records in the order of the rows
+   */
+  createMany(rows: readonly Partial<T>[]): Promise<T[]> {
+    return this.source.atomically((inner) => createEach(rows, this.on(inner)))
+  }
+
+  /**
+   * Changes rows as `update` does, all or none: `updateMany([{ id: 1, price: '9.00' }])`.
+   *
+   * @returns the records in the order of the changes
+   * @throws {HttpError} 404 where one of them is not there
+   */
+  updateMany(rows: readonly (Partial<T> & ChangedRow)[]): Promise<T[]> {
+    return this.source.atomically((inner) => changeEach(this.table, rows, this.on(inner)))
+  }
+
+  /** Deletes rows as `delete` does, all or none. @returns how many were there */
+  deleteMany(ids: readonly Id[]): Promise<number> {
+    return this.source.atomically(async (inner) => {
+      const records = this.on(inner)
+      let count = 0
+      for (const id of ids) if (await records.delete(id)) count++
+      return count
+    })
+  }
+
+  /**
+   * Changes the row of a unique value, or makes it: what is not named stays as it is. Several at once make one row.
+   *
+   * @param options `{ by: 'sku' }`: the unique field, or the key, that the values hold
+   */
+  upsert(values: Partial<T>, options: UpsertOptions<T>): Promise<T> {
+    return promise(() =>
+      upsert(this.table, values, options, this.source, (source) => this.on(source)),
+    )
+  }
+
+  /**
+   * Counts, sums, means, smallest and largest values, of all rows or of groups, by one statement.
+   *
+   * @returns one row without `groupBy`, else one for each group, nulls last
+   */
+  aggregate(options: AggregateOptions<T> = {}): Promise<AggregateRow<T>[]> {
+    return promise(() => runAggregate(this.table, this.source, options))
+  }
+
+  /**
+   * Writes many rows in one transaction: all or none. Quicker than `createMany` by far, since nothing is read back.
+   *
+   * @returns the number of rows
+   */
+  insertMany(rows: Iterable<Partial<T>>, options: InsertManyOptions = {}): Promise<number> {
+    return insertMany(this.table, this.source, rows, options)
+  }
+
+  /**
+   * Ties records of a many-to-many relation to this one; pairs that are tied already stay so.
+   *
+   * @returns the number of new pairs
+   */
+  link(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
+    return link(this.table, this.source, { id, relation, ids, removes: false })
+  }
+
+  /** @returns the number of pairs that were tied and are no longer */
+  unlink(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
+    return link(this.table, this.source, { id, relation, ids, removes: true })
+  }
+
+  /**
+   * The place of a row in an order, for `list({ after })` and for pages of GraphQL and `crud`: they go on behind it whether
+   * or not the row is still there.
+   */
+  cursorOf(row: T, orderBy?: OrderBy<T>): string {
+    return writeCursor(readOrder(this.table, orderBy, false), row as Record<string, unknown>)
+  }
+
+  /** Counts that do not look at every row. */
+  get counts(): RowCounts<T> {
+    return new RowCounts(this.table, this.source)
+  }
+}

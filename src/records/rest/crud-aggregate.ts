@@ -1,0 +1,122 @@
+/**
+ * Reads a query as an aggregate and answers it: `/items/aggregate?groupBy=categoryId&count=true&sum=price&having.count.gte=2`
+ * `&orderBy=-sumPrice&limit=10&active=true`. Source: decisions, Second storey: records, Aggregates.
+ */
+import type { TextValues } from '../../http/query.js'
+import { aggregateFunctions, type AggregateOptions } from '../aggregates/aggregate-types.js'
+import { nameOf } from '../aggregates/measure.js'
+import { invalid } from '../filters/invalid.js'
+import type { Column, Table } from '../model/table.js'
+import type { ClientRecords } from '../policy/client-records.js'
+import { largestLimit, readCount, readOnce, readOrderBy, readWhere } from './crud-query.js'
+
+export interface AggregateQuery {
+  readonly where: Record<string, unknown>
+  readonly groupBy: readonly string[]
+  readonly count: boolean | undefined
+  readonly functions: Readonly<Record<string, readonly string[]>>
+  readonly having: Record<string, unknown> | undefined
+  readonly orderBy: Record<string, 'asc' | 'desc'>[]
+  readonly limit: number
+}
+
+const listNames: readonly string[] = ['groupBy', ...aggregateFunctions]
+const otherNames: ReadonlySet<string> = new Set([...listNames, 'count', 'orderBy', 'limit'])
+
+/** @throws {HttpError} 400 `VALIDATION`, the parameter's name as path */
+export function readAggregateQuery(table: Table, query: TextValues): AggregateQuery {
+  const isOther = (name: string): boolean => otherNames.has(name) || name.startsWith('having.')
+  return {
+    where: readWhere(table, query, isOther),
+    groupBy: readNames(query.groupBy),
+    count: readFlag('count', query.count),
+    functions: Object.fromEntries(aggregateFunctions.map((name) => [name, readNames(query[name])])),
+    having: readHaving(table, query),
+    orderBy: readOrderBy(query.orderBy),
+    limit: readCount('limit', query.limit, largestLimit, largestLimit),
+  }
+}
+
+/** As JSON has them. */
+export async function aggregateRows(
+  table: Table,
+  records: ClientRecords<object>,
+  { functions, count, having, orderBy, ...asked }: AggregateQuery,
+): Promise<object[]> {
+  const options = {
+    ...asked,
+    ...functions,
+    count,
+    having,
+    orderBy,
+  } as unknown as AggregateOptions<object> as unknown as AggregateOptions<object>
+  const rows = await records.aggregate(options)
+  const writers = writersOf(table)
+  return rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(row as Record<string, unknown>).map(([name, value]) => {
+        const write = writers.get(name)
+        return [name, write === undefined || value === null ? value : write(value)]
+      }),
+    ),
+  )
+}
+
+type Write = (value: unknown) => unknown
+
+/** Of kinds whose values look otherwise in JSON, by the figure's name. */
+function writersOf({ columns }: Table): Map<string, Write> {
+  const writers = new Map<string, Write>()
+  for (const column of columns) {
+    const { write } = column.field.entry
+    if (write === undefined) continue
+    for (const name of namesOf(column)) writers.set(name, write)
+  }
+  return writers
+}
+
+function namesOf(column: Column): string[] {
+  return [column.property, ...aggregateFunctions.map((called) => nameOf(called, column))]
+}
+
+function readNames(text: string | string[] | undefined): readonly string[] {
+  if (text === undefined || text === '') return []
+  return (Array.isArray(text) ? text : [text]).flatMap((one) => one.split(','))
+}
+
+function readFlag(name: string, given: string | string[] | undefined): boolean | undefined {
+  const text = readOnce(name, given)
+  if (text === undefined) return undefined
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw invalid(name, 'type', 'must be true or false')
+}
+
+/** `having.sumPrice.gte=100` */
+function readHaving(table: Table, query: TextValues): Record<string, unknown> | undefined {
+  const having: Record<string, Record<string, unknown>> = {}
+  for (const name of Object.keys(query)) {
+    if (!name.startsWith('having.')) continue
+    const [, figure = '', operator = 'eq', ...more] = name.split('.')
+    const text = readOnce(name, query[name]) ?? ''
+    if (more.length > 0) throw invalid(name, 'unknown', 'is no comparison')
+    const tests = (having[figure] ??= {})
+    tests[operator] =
+      operator === 'isNull' ? readFlag(name, text) : readOperand(table, figure, text, name)
+  }
+  return Object.keys(having).length === 0 ? undefined : having
+}
+
+function readOperand(table: Table, figure: string, text: string, name: string): unknown {
+  const found = table.columns.find((column) => namesOf(column).includes(figure))
+  const isValue = found !== undefined && /^(min|max)/.test(figure)
+  if (isValue) {
+    const value = found.field.entry.fromText(text)
+    if (value === undefined) throw invalid(name, 'type', `must be ${found.field.entry.noun}`)
+    return value
+  }
+  const storage = found?.storage
+  if (storage === 'decimal' || (storage === 'wide' && figure.startsWith('sum'))) return text
+  const number = /^-?\d{1,300}(\.\d{1,300})?$/.test(text) ? Number(text) : NaN
+  if (!Number.isNaN(number)) return number
+  throw invalid(name, 'type', 'must be a number')
+}

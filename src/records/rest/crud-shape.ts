@@ -1,0 +1,40 @@
+/**
+ * What a client wants to see of rows: `?with=products.tags,category` brings related records, `?fields=id,name` leaves all
+ * other fields of the row itself out. Source: decisions, Second storey: records, `crud`.
+ */
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { clip } from '../../fields/faults.js'
+import type { TextValues } from '../../http/query.js'
+import { invalid } from '../filters/invalid.js'
+import type { Table } from '../model/table.js'
+import { readRelationTree, type RelationTree } from '../policy/client-relations.js'
+
+export interface RowShape {
+  readonly relations: RelationTree
+  /** Properties to be left out. */
+  readonly without: readonly string[]
+}
+
+/** @throws {HttpError} 400 `VALIDATION` */
+export function readRowShape(table: Table, query: TextValues): RowShape | undefined {
+  const paths = table.byProperty.has('with') ? [] : readList(query.with)
+  const fields = table.byProperty.has('fields') ? [] : readList(query.fields)
+  if (paths.length === 0 && fields.length === 0) return undefined
+  return { relations: readRelationTree(table, paths), without: readOthers(table, fields) }
+}
+
+function readOthers({ columns }: Table, fields: readonly string[]): string[] {
+  if (fields.length === 0) return []
+  const visible = columns.filter(({ field }) => !field.hidden).map(({ property }) => property)
+  for (const name of fields) {
+    if (visible.includes(name)) continue
+    const meant = didYouMean(clip(name), visible)
+    throw invalid('fields', 'unknown', `names "${clip(name)}", which is no field. ${meant}`.trim())
+  }
+  return columns.map(({ property }) => property).filter((name) => !fields.includes(name))
+}
+
+function readList(text: string | string[] | undefined): string[] {
+  if (text === undefined || text === '') return []
+  return (Array.isArray(text) ? text : [text]).flatMap((one) => one.split(','))
+}

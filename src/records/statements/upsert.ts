@@ -1,0 +1,105 @@
+/**
+ * Changes the row that has a unique value, or makes it. Where others make it in the same moment theirs is changed, so that
+ * many at once make one row. Both ways are those of `update` and `create`, with their rules.
+ */
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { HttpError } from '../../errors/http-error.js'
+import { clip } from '../../fields/faults.js'
+import { EngineFault } from '../engines/engine.js'
+import { invalid } from '../filters/invalid.js'
+import type { Id, ListOptions } from '../filters/list-options.js'
+import type { Column, Table } from '../model/table.js'
+import type { Source } from './source.js'
+
+export interface UpsertOptions<T> {
+  /** A field that is unique, or the key. */
+  readonly by: keyof T & string
+}
+
+/** What both ways are taken by. */
+export interface UpsertWays<T extends object> {
+  list(options: ListOptions<T>): Promise<T[]>
+  create(values: Partial<T>): Promise<T>
+  update(id: Id, values: Partial<T>): Promise<T | null>
+}
+
+/** More would not help in a transaction that does not see what others have written since it began. */
+const mostAttempts = 5
+
+/** @throws {HttpError} 400 where the field is not unique, or the values do not hold it */
+export async function upsert<T extends object>(
+  table: Table<T>,
+  values: Partial<T>,
+  options: UpsertOptions<T>,
+  source: Source,
+  on: (source: Source) => UpsertWays<T>,
+): Promise<T> {
+  const column = readBy(table, options, false)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await upsertOnce(table, column, values, source, on)
+    } catch (error) {
+      if (!isOvertaken(error, column)) throw error
+      if (attempt >= mostAttempts) throw unseen(error)
+    }
+  }
+}
+
+async function upsertOnce<T extends object>(
+  table: Table<T>,
+  column: Column,
+  values: Partial<T>,
+  source: Source,
+  on: (source: Source) => UpsertWays<T>,
+): Promise<T> {
+  const ways = on(source)
+  const { [column.property]: value, ...others } = values as Record<string, unknown>
+  if (value === undefined || value === null)
+    throw invalid(column.property, 'required', 'must be given: the row is found by it')
+  const where = { [column.property]: value } as ListOptions<T>['where']
+  const [found] = await ways.list({ where, limit: 1 })
+  if (found !== undefined) {
+    const id = (found as Record<string, unknown>)[table.key.property] as Id
+    const changed = await ways.update(id, others as Partial<T>)
+    if (changed !== null) return changed
+  }
+  // In a transaction a failure would end it: it is a part that can fail alone.
+  return source.atomically((inner) => on(inner).create(values))
+}
+
+/** @throws {HttpError} 400 */
+export function readBy(table: Table, options: unknown, isClient: boolean): Column {
+  const by =
+    typeof options === 'object' && options !== null && 'by' in options ? options.by : undefined
+  const names = uniqueColumns(table, isClient).map(({ property }) => property)
+  const column = uniqueColumns(table, isClient).find(({ property }) => property === by)
+  if (column !== undefined) return column
+  const meant = typeof by === 'string' ? didYouMean(clip(by), names) : ''
+  throw invalid('by', 'unique', `must name a unique field: ${names.join(', ')}. ${meant}`.trim())
+}
+
+/** Those whose value one (living) row has at most. */
+export function uniqueColumns({ columns, indexes }: Table, isClient: boolean): Column[] {
+  return columns.filter(
+    (column) =>
+      !(isClient && column.field.hidden) &&
+      (column.isKey ||
+        indexes.some(
+          (index) => index.unique && index.columns.length === 1 && index.columns[0] === column,
+        )),
+  )
+}
+
+/** A transaction may be tried again from its beginning, and then sees the row. */
+export function unseen(error: HttpError): HttpError {
+  const cause = new EngineFault('conflict', 'The row of an upsert is not seen here.', error)
+  return new HttpError(409, error.message, { code: error.code, errors: error.errors, cause })
+}
+
+/** Somebody else made the row since it was looked for. */
+export function isOvertaken(error: unknown, { property }: Column): error is HttpError {
+  if (!(error instanceof HttpError) || error.status !== 409) return false
+  const { cause } = error
+  if (!(cause instanceof EngineFault) || cause.kind !== 'unique') return false
+  return error.errors === undefined || error.errors.some(({ path }) => path === property)
+}

@@ -1,0 +1,350 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Application } from '../../src/bootstrap/application.js'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import { NoAuth, Secured } from '../../src/auth/decorators.js'
+import { Field } from '../../src/fields/field.js'
+import type { AggregateOptions } from '../../src/records/aggregates/aggregate-types.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { Record } from '../../src/records/model/record.js'
+import { Controller } from '../../src/routing/controller.js'
+import { failure } from '../contracts/database-ground.js'
+import { startBothEngines } from './both-engines.js'
+
+@Record({ softDelete: true, rows: () => ({ hiddenRow: { ne: true } }) })
+class Sale {
+  @Field('id') id!: number
+  @Field('integer', { optional: true }) shopId?: number
+  @Field('string') color!: string
+  @Field('integer') pieces!: number
+  @Field('numeric', { optional: true }) weight?: number
+  @Field('decimal', { precision: 12, scale: 2, optional: true }) price?: string
+  @Field('decimal', { precision: 18, scale: 4 }) large!: string
+  @Field('decimal', { precision: 38, scale: 10 }) huge!: string
+  @Field('bigint') views!: string
+  @Field('boolean') paid!: boolean
+  @Field('datetime') at!: string
+  @Field('json', { optional: true }) meta?: unknown
+  @Secured('boss') @Field('integer', { default: 1 }) margin!: number
+  @Field('integer', { hidden: true, default: 2 }) secret!: number
+  @Field('boolean', { default: false }) hiddenRow!: boolean
+}
+
+@Controller('/sales', { crud: Sale })
+@NoAuth
+class Sales {}
+
+@Module({ controllers: [Sales], records: [Sale] })
+class Shop {}
+
+/** The same numbers at every run. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+function decimalOf(units: bigint, scale: number): string {
+  const size = (units < 0n ? -units : units).toString().padStart(scale + 1, '0')
+  return `${units < 0n ? '-' : ''}${size.slice(0, -scale)}.${size.slice(-scale)}`
+}
+
+function makeSales(count: number): Partial<Sale>[] {
+  const next = numbers(7)
+  const digits = (length: number): bigint =>
+    BigInt(Array.from({ length }, () => String(next(10))).join('')) * (next(3) === 0 ? -1n : 1n)
+  return Array.from({ length: count }, (): Partial<Sale> => ({
+    ...(next(5) === 0 ? {} : { shopId: next(4) }),
+    color: ['red', 'blue', 'green', 'Ärger'][next(4)] ?? '',
+    pieces: next(100) - 50,
+    ...(next(4) === 0 ? {} : { weight: next(1000) / 8 }),
+    ...(next(4) === 0 ? {} : { price: decimalOf(digits(9), 2) }),
+    large: decimalOf(digits(18), 4),
+    huge: decimalOf(digits(37), 10),
+    views: digits(18).toString(),
+    paid: next(2) === 0,
+    at: new Date(1_700_000_000_000 + next(1e9)).toISOString(),
+    hiddenRow: next(6) === 0,
+  }))
+}
+
+type Row = globalThis.Record<string, unknown>
+
+const scales: globalThis.Record<string, number> = { price: 2, large: 4, huge: 10, views: 0 }
+
+function unitsOf(value: unknown): bigint {
+  return BigInt(String(value).replace('.', ''))
+}
+
+function shown(units: bigint, scale: number): string {
+  return scale === 0 ? units.toString() : decimalOf(units, scale)
+}
+
+/** The obvious way. */
+function figure(called: string, name: string, rows: readonly Row[]): unknown {
+  const values = rows
+    .map((row) => row[name])
+    .filter((value) => value !== undefined && value !== null)
+  if (values.length === 0) return null
+  const scale = scales[name]
+  if (called === 'min' || called === 'max') {
+    const sorted = [...values].sort((a, b) => {
+      if (scale !== undefined) return unitsOf(a) < unitsOf(b) ? -1 : 1
+      return (a as number) < (b as number) ? -1 : 1
+    })
+    return called === 'min' ? sorted[0] : sorted.at(-1)
+  }
+  if (scale === undefined) {
+    const sum = values.reduce<number>((total, value) => total + (value as number), 0)
+    return called === 'sum' ? sum : sum / values.length
+  }
+  const sum = values.reduce<bigint>((total, value) => total + unitsOf(value), 0n)
+  if (called === 'sum') return shown(sum, scale)
+  const count = BigInt(values.length)
+  const size = sum < 0n ? -sum : sum
+  const mean = (size * 2n + count) / (count * 2n)
+  return shown(sum < 0n ? -mean : mean, scale)
+}
+
+function reference(all: readonly Row[], options: globalThis.Record<string, unknown>): Row[] {
+  const groupBy = (options.groupBy ?? []) as string[]
+  const groups = new Map<string, Row[]>()
+  if (groupBy.length === 0) groups.set('', [...all])
+  for (const row of groupBy.length === 0 ? [] : all) {
+    const key = JSON.stringify(groupBy.map((name) => row[name] ?? null))
+    groups.set(key, [...(groups.get(key) ?? []), row])
+  }
+  return [...groups.values()].map((rows) => {
+    const answer: Row = {}
+    for (const name of groupBy) answer[name] = rows[0]?.[name] ?? null
+    if (options.count === true) answer.count = rows.length
+    for (const called of ['sum', 'avg', 'min', 'max'])
+      for (const name of (options[called] ?? []) as string[])
+        answer[`${called}${name.charAt(0).toUpperCase()}${name.slice(1)}`] = figure(
+          called,
+          name,
+          rows,
+        )
+    return answer
+  })
+}
+
+const engines = await startBothEngines()
+
+describe.each(engines)('%s: aggregates', (_name, open) => {
+  let database: Database
+  let kept: Row[]
+  let app: Application
+  const url = async (path: string): Promise<{ status: number; body: Row[] }> => {
+    const answer = await app.inject({ method: 'GET', url: path })
+    return { status: answer.status, body: JSON.parse(answer.body) as Row[] }
+  }
+
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Sale] })
+    await database.sync()
+    const sales = database.records(Sale)
+    await sales.insertMany(makeSales(400))
+    for (const id of [3, 77, 123]) await sales.delete(id)
+    const env = { APP_API_KEY: 'key' }
+    app = await bootstrap(Shop, { database, listen: false, logger: false, env })
+    kept = (await sales.list()) as unknown as Row[]
+  })
+  afterAll(() => database.close())
+
+  const sorted = (rows: readonly object[]): string[] =>
+    rows.map((row) => JSON.stringify(row)).sort()
+
+  it('answers 150 random questions like the obvious reference', async () => {
+    const next = numbers(11)
+    const some = (names: readonly string[]): string[] => names.filter(() => next(3) === 0)
+    for (let round = 0; round < 150; round++) {
+      const options = {
+        groupBy: some(['shopId', 'color', 'paid', 'at', 'price']).slice(0, 2),
+        count: true,
+        sum: some(['pieces', 'weight', 'price', 'large', 'huge', 'views']),
+        avg: some(['price', 'large', 'huge']),
+        min: some(['pieces', 'weight', 'price', 'huge', 'views', 'at', 'color']),
+        max: some(['pieces', 'price', 'large', 'views', 'at', 'color']),
+      }
+      const least = next(100) - 50
+      const asked = { ...options, where: { pieces: { gte: least } } } as AggregateOptions<Sale>
+      const found = await database.records(Sale).aggregate(asked)
+      const rows = kept.filter(({ pieces }) => (pieces as number) >= least)
+      expect(sorted(found)).toEqual(sorted(reference(rows, options)))
+    }
+  })
+
+  it('puts null last, among groups and figures, in both directions', async () => {
+    const sales = database.records(Sale)
+    const plain = await sales.aggregate({ groupBy: ['shopId'] })
+    expect(plain.map(({ shopId }) => shopId)).toEqual([0, 1, 2, 3, null])
+    expect(Object.keys(plain[0] ?? {})).toEqual(['shopId', 'count'])
+    const down = await sales.aggregate({ groupBy: ['shopId'], orderBy: { shopId: 'desc' } })
+    expect(down.map(({ shopId }) => shopId)).toEqual([3, 2, 1, 0, null])
+    const first = await sales.aggregate({
+      groupBy: ['shopId'],
+      orderBy: { shopId: { nulls: 'first' } },
+      limit: 2,
+    })
+    expect(first.map(({ shopId }) => shopId)).toEqual([null, 0])
+  })
+
+  it.each([
+    'sumPieces',
+    'sumPrice',
+    'sumHuge',
+    'sumLarge',
+    'avgPrice',
+    'sumViews',
+    'count',
+    'maxColor',
+  ] as const)('orders by %s and keeps the groups that having names', async (name) => {
+    const sales = database.records(Sale)
+    const [, called = '', rest = ''] = /^(sum|avg|max)(.*)$/.exec(name) ?? []
+    const field = rest.charAt(0).toLowerCase() + rest.slice(1)
+    const asks = called === '' ? { count: true } : { [called]: [field] }
+    const groupBy = ['color', 'paid'] as const
+    const found = await sales.aggregate({ ...asks, groupBy, orderBy: { [name]: 'desc' } })
+    const value = (row: object): unknown => (row as Row)[name]
+    const compare = (a: unknown, b: unknown): number =>
+      typeof a === 'string' && called !== 'max'
+        ? Number(unitsOf(a) - unitsOf(b) > 0n) - Number(unitsOf(a) - unitsOf(b) < 0n)
+        : Number((a as number) > (b as number)) - Number((a as number) < (b as number))
+    for (const [index, row] of found.slice(1).entries())
+      expect(compare(value(found[index] as object), value(row))).toBeGreaterThanOrEqual(0)
+    const limit = value(found[3] as object)
+    const having = { [name]: { gte: limit } }
+    const some = await sales.aggregate({ ...asks, groupBy, having, orderBy: { [name]: 'desc' } })
+    expect(some).toEqual(found.filter((row) => compare(value(row), limit) >= 0))
+  })
+
+  it('answers one row without groups, none with them', async () => {
+    const sales = database.records(Sale)
+    const where = { pieces: 1000 }
+    const asked = {
+      where,
+      count: true,
+      sum: ['pieces', 'price'],
+      avg: ['huge'],
+      min: ['at'],
+    } as const
+    expect(await sales.aggregate(asked)).toEqual([
+      { count: 0, sumPieces: null, sumPrice: null, avgHuge: null, minAt: null },
+    ])
+    expect(await sales.aggregate({ ...asked, groupBy: ['color'] })).toEqual([])
+  })
+
+  it.each([
+    [{ sum: ['nothing'] }, 'sum.0'],
+    [{ sum: ['color'] }, 'sum.0'],
+    [{ avg: ['at'] }, 'avg.0'],
+    [{ max: ['paid'] }, 'max.0'],
+    [{ groupBy: ['meta'] }, 'groupBy.0'],
+    [{ groupBy: ['shop'] }, 'groupBy.0'],
+    [{ having: { sumNothing: 1 } }, 'having.sumNothing'],
+    [{ having: { count: { like: 1 } } }, 'having.count.like'],
+    [{ having: { count: { gte: 'x' } } }, 'having.count.gte'],
+    [{ having: { sumPrice: { gte: '1e3' } } }, 'having.sumPrice.gte'],
+    [{ orderBy: { sumColor: 'asc' } }, 'orderBy.sumColor'],
+    [{ orderBy: { count: 'up' } }, 'orderBy.count'],
+    [{ limit: -1 }, 'limit'],
+    [{ group: ['color'] }, 'group'],
+  ])('refuses %j', async (options, path) => {
+    const error = await failure(database.records(Sale).aggregate(options as AggregateOptions<Sale>))
+    expect(error).toMatchObject({ status: 400, errors: [{ path }] })
+  })
+
+  it('answers crud, of the rows that the client sees', async () => {
+    const seen = kept.filter(({ hiddenRow }) => hiddenRow !== true)
+    const options = { groupBy: ['color'], count: true, sum: ['price', 'pieces'] }
+    const path = '/sales/aggregate?groupBy=color&count=true&sum=price,pieces'
+    const { status, body } = await url(path)
+    expect(status).toBe(200)
+    expect(sorted(body)).toEqual(sorted(reference(seen, options)))
+    const ranked = await url(
+      '/sales/aggregate?groupBy=shopId&sum=pieces&orderBy=-sumPieces&limit=2&paid=true',
+    )
+    const paid = reference(
+      seen.filter((row) => row.paid === true),
+      { groupBy: ['shopId'], sum: ['pieces'] },
+    )
+    const best = paid.sort((a, b) => (b.sumPieces as number) - (a.sumPieces as number)).slice(0, 2)
+    expect(ranked.body).toEqual(best)
+    const few = await url('/sales/aggregate?groupBy=at&count=true&having.count.gte=1000')
+    expect(few).toEqual({ status: 200, body: [] })
+  })
+
+  const graphql = async (query: string): Promise<Row> => {
+    const body = JSON.stringify({ query })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await app.inject({ method: 'POST', url: '/graphql', headers, body })
+    return JSON.parse(answer.body) as Row
+  }
+
+  it('answers GraphQL: groups under their own names, figures by field', async () => {
+    const seen = kept.filter(({ hiddenRow }) => hiddenRow !== true)
+    const options = { groupBy: ['shopId'], count: true, sum: ['price', 'pieces'], max: ['at'] }
+    const rows = reference(seen, options).map((row) => ({
+      shopId: row.shopId,
+      count: row.count,
+      sum: { price: row.sumPrice, pieces: row.sumPieces },
+      max: { at: row.maxAt },
+    }))
+    const fields =
+      '{ shopId count sum { ...S } max { at } } } fragment S on SaleSum { price pieces }'
+    const { data } = await graphql(`{ salesAggregate(groupBy: [shopId]) ${fields}`)
+    const found = (data as { salesAggregate: Row[] }).salesAggregate
+    expect(found.at(-1)?.shopId).toBeNull()
+    expect(sorted(found)).toEqual(sorted(rows))
+    const text = await graphql(`{ salesAggregate(groupBy: "shopId") ${fields}`)
+    expect(text.data).toEqual(data)
+    const one = await graphql(
+      '{ salesAggregate(where: { pieces: { gt: 1000 } }) { count sum { price } color } }',
+    )
+    expect(one).toEqual({
+      data: { salesAggregate: [{ count: 0, sum: { price: null }, color: null }] },
+    })
+    const best = await graphql(
+      '{ salesAggregate(groupBy: [color], having: { count: { gte: 2 }, sumHuge: { ne: "0" } }, orderBy: [{ sumPieces: desc }], limit: 1) { color sum { pieces } } }',
+    )
+    const sums = reference(seen, { groupBy: ['color'], sum: ['pieces'] })
+    const top = sums.sort((a, b) => (b.sumPieces as number) - (a.sumPieces as number))[0]
+    expect(best.data).toEqual({
+      salesAggregate: [{ color: top?.color, sum: { pieces: top?.sumPieces } }],
+    })
+  })
+
+  it.each([
+    ['(groupBy: [secret]) { count }', 'VALIDATION'],
+    ['(groupBy: [margin]) { count }', 'UNAUTHENTICATED'],
+    ['{ sum { margin } }', 'UNAUTHENTICATED'],
+    ['(orderBy: [{ avgMargin: asc }]) { count }', 'UNAUTHENTICATED'],
+    ['(limit: 1001) { count }', 'VALIDATION'],
+  ])('refuses salesAggregate%s', async (rest, code) => {
+    const { errors } = await graphql(`{ salesAggregate${rest} }`)
+    expect(errors).toMatchObject([{ extensions: { code } }])
+  })
+
+  it.each([
+    ['sum=secret', 400],
+    ['groupBy=secret', 400],
+    ['secret=2', 400],
+    ['sum=color', 400],
+    ['groupBy=meta', 400],
+    ['sum=price&having.sumPrice.gte=1e3', 400],
+    ['having.count.gte=many', 400],
+    ['unknown=1', 400],
+    ['count=maybe', 400],
+    ['limit=1001', 400],
+    ['sum=margin', 401],
+    ['groupBy=margin', 401],
+    ['having.maxMargin.gte=1', 401],
+    ['orderBy=avgMargin', 401],
+    ['margin=1', 401],
+  ])('answers ?%s with %i', async (query, status) => {
+    expect((await url(`/sales/aggregate?${query}`)).status).toBe(status)
+  })
+})

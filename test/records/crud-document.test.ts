@@ -1,0 +1,118 @@
+import { beforeAll, afterAll, describe, expect, it } from '@jest/globals'
+import type { Application } from '../../src/bootstrap/application.js'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import { NoAuth } from '../../src/auth/decorators.js'
+import { Field } from '../../src/fields/field.js'
+import { connect } from '../../src/records/database.js'
+import { Record } from '../../src/records/model/record.js'
+import { ManyToMany, type Rel } from '../../src/records/model/relations.js'
+import { Controller } from '../../src/routing/controller.js'
+
+@Record
+class Label {
+  @Field('id') id!: number
+}
+
+@Record
+class Parcel {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('numeric', { min: 0 }) price!: number
+  @Field('boolean', { default: false }) sent!: boolean
+  @Field('json', { optional: true }) meta?: unknown
+  @Field('string', { hidden: true, optional: true }) secret?: string
+  @ManyToMany(() => Label) labels!: Rel<Label[]>
+}
+
+@Controller('/parcels', { crud: Parcel })
+@NoAuth
+class Parcels {}
+
+@Module({ controllers: [Parcels], records: [Parcel, Label] })
+class Post {}
+
+interface Operation {
+  parameters?: { name: string; in: string; schema: globalThis.Record<string, unknown> }[]
+  description?: string
+  responses: globalThis.Record<string, { headers?: object }>
+  requestBody?: object
+}
+
+describe('the document of crud', () => {
+  let app: Application
+  let paths: globalThis.Record<string, globalThis.Record<string, Operation>>
+  let whole: string
+
+  beforeAll(async () => {
+    const database = await connect('sqlite::memory:', { records: [Parcel, Label] })
+    await database.sync()
+    const env = { APP_API_KEY: 'key' }
+    app = await bootstrap(Post, { database, listen: false, logger: false, env })
+    whole = (await app.inject({ method: 'GET', url: '/swagger/openapi.json' })).body
+    paths = (JSON.parse(whole) as { paths: typeof paths }).paths
+  })
+  afterAll(() => app.close())
+
+  const names = (operation: Operation | undefined): string[] =>
+    (operation?.parameters ?? []).filter((one) => one.in === 'query').map(({ name }) => name)
+
+  it('names every parameter that lists take, and the server takes each', async () => {
+    const list = paths['/parcels']?.get
+    const given = names(list)
+    expect(given).toEqual(
+      expect.arrayContaining([
+        'limit',
+        'offset',
+        'orderBy',
+        'after',
+        'count',
+        'with',
+        'fields',
+        'name',
+        'name.startsWith',
+        'price',
+        'price.gte',
+        'price.in',
+        'sent.isNull',
+        'meta.path',
+      ]),
+    )
+    expect(new Set(given).size).toBe(given.length)
+    expect(given.some((name) => name.startsWith('secret'))).toBe(false)
+    expect(list?.description).toContain('labels')
+    for (const name of given.filter((one) => one !== 'orderBy')) {
+      const { body } = await app.inject({ method: 'GET', url: `/parcels?${name}=~` })
+      expect(body).not.toContain('is unknown')
+    }
+    expect((await app.inject({ method: 'GET', url: '/parcels?name.starts=x' })).status).toBe(400)
+  })
+
+  it('tells of aggregates, of one row, and of bodies', () => {
+    const aggregate = names(paths['/parcels/aggregate']?.get)
+    expect(aggregate).toEqual(
+      expect.arrayContaining(['groupBy', 'sum', 'avg', 'count', 'limit', 'price.gte']),
+    )
+    expect(names(paths['/parcels/{id}']?.get)).toEqual(['with', 'fields'])
+    expect(whole).toContain('"labelIds"')
+  })
+
+  it('tells of headers and refusals', () => {
+    const { get, post } = paths['/parcels'] ?? {}
+    expect(Object.keys(get?.responses['200']?.headers ?? {})).toEqual(
+      expect.arrayContaining(['X-Total-Count', 'X-Total-Count-Estimate', 'Link', 'ETag']),
+    )
+    expect(Object.keys(get?.responses ?? {})).toContain('400')
+    expect(Object.keys(post?.responses ?? {})).toEqual(
+      expect.arrayContaining(['201', '400', '409']),
+    )
+    expect(Object.keys(post?.responses['201']?.headers ?? {})).toContain('Location')
+    const { patch, delete: remove } = paths['/parcels/{id}'] ?? {}
+    expect(Object.keys(patch?.responses ?? {})).toEqual(
+      expect.arrayContaining(['200', '400', '404', '409']),
+    )
+    expect(Object.keys(remove?.responses ?? {})).toEqual(
+      expect.arrayContaining(['204', '404', '409']),
+    )
+  })
+})

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Application } from '../../src/bootstrap/application.js'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import { NoAuth, Secured } from '../../src/auth/decorators.js'
+import { Field } from '../../src/fields/field.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { Record } from '../../src/records/model/record.js'
+import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
+import { Controller } from '../../src/routing/controller.js'
+import { startBothEngines } from './both-engines.js'
+
+@Record
+@NoAuth
+class Shelf {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Secured('boss') @Field('integer', { default: 1 }) cost!: number
+  @HasMany(() => Book) books!: Rel<Book[]>
+}
+
+@Record({ rows: () => ({ open: true }) })
+@NoAuth
+class Book {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('boolean', { default: true }) open!: boolean
+  @Field('integer') shelfId!: number
+  @BelongsTo(() => Shelf) shelf!: Rel<Shelf>
+  @ManyToMany(() => Tag) tags!: Rel<Tag[]>
+}
+
+@Record({ rows: () => ({ word: { ne: 'secret' } }) })
+@NoAuth
+class Tag {
+  @Field('id') id!: number
+  @Field('string') word!: string
+  @Secured('boss') @HasMany(() => Note) notes!: Rel<Note[]>
+}
+
+@Record
+@NoAuth
+class Note {
+  @Field('id') id!: number
+  @Field('integer') tagId!: number
+  @BelongsTo(() => Tag) tag!: Rel<Tag>
+}
+
+@Controller('/shelves', { crud: Shelf })
+@NoAuth
+class Shelves {}
+
+@Controller('/books', { crud: Book })
+@NoAuth
+class Books {}
+
+@Controller('/tags', { crud: Tag })
+@NoAuth
+class Tags {}
+
+@Module({ controllers: [Shelves, Books, Tags], records: [Shelf, Book, Tag, Note] })
+class Library {}
+
+const engines = await startBothEngines()
+
+describe.each(engines)('%s: shapes of crud', (_name, open) => {
+  let database: Database
+  let app: Application
+  const send = async (method: string, url: string, body?: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const sent = body === undefined ? {} : { headers, body: JSON.stringify(body) }
+    const answer = await app.inject({ method, url, ...sent })
+    return { status: answer.status, body: JSON.parse(answer.body || 'null') as unknown }
+  }
+
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Shelf, Book, Tag, Note] })
+    await database.sync()
+    const env = { APP_API_KEY: 'key' }
+    app = await bootstrap(Library, { database, listen: false, logger: false, env })
+    await database.records(Shelf).createMany([{ name: 'a' }, { name: 'b' }])
+    await database.records(Tag).createMany([{ word: 'red' }, { word: 'secret' }, { word: 'blue' }])
+    const rows = [
+      { title: 'one', shelfId: 1 },
+      { title: 'closed', shelfId: 1, open: false },
+      { title: 'two', shelfId: 2 },
+    ]
+    await database.records(Book).createMany(rows)
+    await database.records(Book).link(1, 'tags', [1, 2, 3])
+    await database.records(Book).link(2, 'tags', [1])
+  })
+  afterAll(() => database.close())
+
+  it('brings the related rows that the client sees, without what it may not read', async () => {
+    const { status, body } = await send('GET', '/shelves?with=books.tags&fields=id,name')
+    expect(status).toBe(200)
+    expect(body).toEqual([
+      {
+        id: 1,
+        name: 'a',
+        books: [
+          {
+            id: 1,
+            title: 'one',
+            open: true,
+            shelfId: 1,
+            tags: [
+              { id: 1, word: 'red' },
+              { id: 3, word: 'blue' },
+            ],
+          },
+        ],
+      },
+      { id: 2, name: 'b', books: [{ id: 3, title: 'two', open: true, shelfId: 2, tags: [] }] },
+    ])
+    const one = await send('GET', '/books/1?with=shelf,tags&fields=title')
+    expect(one.body).toEqual({
+      title: 'one',
+      shelf: { id: 1, name: 'a' },
+      tags: [
+        { id: 1, word: 'red' },
+        { id: 3, word: 'blue' },
+      ],
+    })
+    const paged = await send('GET', '/books?fields=title&limit=1&orderBy=-id')
+    expect(paged.body).toEqual([{ title: 'two' }])
+  })
+
+  it.each([
+    ['/books?with=nothing', 400],
+    ['/books?with=tags.notes', 401],
+    ['/books?fields=secret', 400],
+    ['/books?with=shelf.books.shelf.books.shelf', 400],
+    ['/books/1?with=nothing', 400],
+  ])('answers %s with %i', async (url, status) => {
+    expect((await send('GET', url)).status).toBe(status)
+  })
+
+  it('ties by tagIds, in POST and PATCH, to rows that the client sees', async () => {
+    const made = await send('POST', '/books', { title: 'new', shelfId: 1, tagIds: [1, 3] })
+    expect(made.status).toBe(201)
+    const { id } = made.body as { id: number }
+    const tags = async (): Promise<unknown> =>
+      (await database.records(Book).find(id, { with: ['tags'] }))?.tags.map((tag) => tag.id)
+    expect(await tags()).toEqual([1, 3])
+    expect((await send('PATCH', `/books/${id}`, { title: 'newer' })).status).toBe(200)
+    expect(await tags()).toEqual([1, 3])
+    expect((await send('PATCH', `/books/${id}`, { tagIds: [3] })).status).toBe(200)
+    expect(await tags()).toEqual([3])
+    expect((await send('PATCH', `/books/${id}`, { tagIds: [2] })).status).toBe(409)
+    expect((await send('PATCH', `/books/${id}`, { tagIds: ['x'] })).status).toBe(400)
+    expect((await send('PATCH', `/books/${id}`, { tagIds: [99] })).status).toBe(409)
+    expect(await tags()).toEqual([3])
+  })
+})

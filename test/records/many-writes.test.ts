@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import type { Application } from '../../src/bootstrap/application.js'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import { NoAuth } from '../../src/auth/decorators.js'
+import { Field } from '../../src/fields/field.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { Record } from '../../src/records/model/record.js'
+import type { Repository } from '../../src/records/repository.js'
+import { failure } from '../contracts/database-ground.js'
+import { startBothEngines } from './both-engines.js'
+
+@Record({ rows: () => ({ owner: { ne: 'other' } }) })
+@NoAuth
+class Ware {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) sku!: string
+  @Field('integer', { min: 0, default: 7 }) stock!: number
+  @Field('string', { nullable: true, optional: true }) note?: string | null
+  @Field('string', { default: 'me' }) owner!: string
+}
+
+@Module({ records: [Ware] })
+class Shop {}
+
+type Row = globalThis.Record<string, unknown>
+
+const engines = await startBothEngines()
+
+describe.each(engines)('%s: many writes', (_name, open) => {
+  let database: Database
+  let wares: Repository<Ware>
+  let app: Application
+  const graphql = async (query: string): Promise<{ data: Row; errors?: Row[] }> => {
+    const body = JSON.stringify({ query })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await app.inject({ method: 'POST', url: '/graphql', headers, body })
+    return JSON.parse(answer.body) as { data: Row; errors?: Row[] }
+  }
+  const skus = async (): Promise<string[]> => (await wares.list()).map(({ sku }) => sku)
+
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Ware] })
+    await database.sync()
+    wares = database.records(Ware)
+    const env = { APP_API_KEY: 'key' }
+    app = await bootstrap(Shop, { database, listen: false, logger: false, env })
+  })
+  beforeEach(async () => {
+    await database.kysely.deleteFrom('ware').execute()
+  })
+  afterAll(() => database.close())
+
+  it('creates all, in order, or none', async () => {
+    const made = await wares.createMany([{ sku: 'b' }, { sku: 'a', stock: 1 }, { sku: 'c' }])
+    expect(made.map(({ sku, stock }) => [sku, stock])).toEqual([
+      ['b', 7],
+      ['a', 1],
+      ['c', 7],
+    ])
+    expect(made[0]).toBeInstanceOf(Ware)
+    const invalid = await failure(wares.createMany([{ sku: 'd' }, { sku: 'e', stock: -1 }]))
+    expect(invalid).toMatchObject({ status: 400, errors: [{ path: '1.stock' }] })
+    const taken = await failure(wares.createMany([{ sku: 'd' }, { sku: 'a' }]))
+    expect(taken).toMatchObject({ status: 409, errors: [{ path: '1.sku' }] })
+    expect(await skus()).toEqual(['b', 'a', 'c'])
+    expect(await wares.createMany([])).toEqual([])
+  })
+
+  it('changes all, in order, or none', async () => {
+    const [a, b] = await wares.createMany([{ sku: 'a' }, { sku: 'b' }])
+    const changes = [
+      { id: b?.id, stock: 1 },
+      { id: a?.id, note: 'n' },
+    ]
+    const changed = await wares.updateMany(changes)
+    expect(changed.map(({ sku, stock, note }) => [sku, stock, note ?? null])).toEqual([
+      ['b', 1, null],
+      ['a', 7, 'n'],
+    ])
+    const missing = [
+      { id: a?.id, stock: 5 },
+      { id: 999_999, stock: 5 },
+    ]
+    expect(await failure(wares.updateMany(missing as never))).toMatchObject({ status: 404 })
+    expect((await failure(wares.updateMany([{ stock: 5 }]))).errors).toMatchObject([
+      { path: '0.id' },
+    ])
+    expect((await wares.find(a?.id ?? 0))?.stock).toBe(7)
+  })
+
+  it('deletes and says how many were there', async () => {
+    const made = await wares.createMany([{ sku: 'a' }, { sku: 'b' }, { sku: 'c' }])
+    expect(await wares.deleteMany([made[0]?.id ?? 0, 999_999, made[2]?.id ?? 0])).toBe(2)
+    expect(await skus()).toEqual(['b'])
+  })
+
+  it('upserts, leaving what is not named', async () => {
+    const made = await wares.upsert({ sku: 'a', note: 'kept' }, { by: 'sku' })
+    const changed = await wares.upsert({ sku: 'a', stock: 3 }, { by: 'sku' })
+    expect(changed).toEqual(Object.assign(made, { stock: 3 }))
+    expect(await wares.count()).toBe(1)
+    const byNote = wares.upsert({ sku: 'a', note: 'x' }, { by: 'note' })
+    expect(await failure(byNote)).toMatchObject({ status: 400, errors: [{ path: 'by' }] })
+    const without = wares.upsert({ stock: 1 }, { by: 'sku' })
+    expect(await failure(without)).toMatchObject({ status: 400, errors: [{ path: 'sku' }] })
+  })
+
+  it('makes one row of 30 at once', async () => {
+    const all = Array.from({ length: 30 }, (_, stock) =>
+      wares.upsert({ sku: 'one', stock }, { by: 'sku' }),
+    )
+    const rows = await Promise.all(all)
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(1)
+    expect(await wares.count()).toBe(1)
+  })
+
+  it('makes one row of 30 transactions at once', async () => {
+    const all = Array.from({ length: 30 }, (_, stock) =>
+      database.transaction((tx) => tx.records(Ware).upsert({ sku: 'two', stock }, { by: 'sku' })),
+    )
+    const done = await Promise.allSettled(all)
+    expect(done.some(({ status }) => status === 'fulfilled')).toBe(true)
+    expect(await wares.count()).toBe(1)
+  })
+
+  it('does all of it for GraphQL, all or nothing', async () => {
+    const made = await graphql(
+      'mutation { createWares(input: [{ sku: "b" }, { sku: "a", stock: 1 }]) { id sku stock } }',
+    )
+    const rows = made.data.createWares as Row[]
+    expect(rows).toMatchObject([
+      { sku: 'b', stock: 7 },
+      { sku: 'a', stock: 1 },
+    ])
+    const none = await graphql(
+      'mutation { createWares(input: [{ sku: "c" }, { sku: "d", stock: -1 }]) { id } }',
+    )
+    expect(none.data.createWares).toBeNull()
+    expect(none.errors?.[0]).toMatchObject({ extensions: { errors: [{ path: 'input.1.stock' }] } })
+    const [b, a] = rows.map(({ id }) => id as string)
+    const changed = await graphql(
+      `mutation { updateWares(input: [{ id: ${a}, stock: 5 }, { id: ${b}, note: "n" }]) { sku stock note } }`,
+    )
+    expect(changed.data.updateWares).toEqual([
+      { sku: 'a', stock: 5, note: null },
+      { sku: 'b', stock: 7, note: 'n' },
+    ])
+    const up = await graphql(
+      'mutation { upsertWare(by: sku, input: { sku: "a", note: "m" }) { id stock note } }',
+    )
+    expect(up.data.upsertWare).toEqual({ id: a, stock: 5, note: 'm' })
+    const fresh = await graphql(
+      'mutation { upsertWare(by: "sku", input: { sku: "z" }) { sku stock } }',
+    )
+    expect(fresh.data.upsertWare).toEqual({ sku: 'z', stock: 7 })
+    const wrong = await graphql('mutation { upsertWare(by: stock, input: { sku: "z" }) { sku } }')
+    expect(wrong.errors?.[0]).toMatchObject({ extensions: { code: 'VALIDATION' } })
+    const gone = await graphql(`mutation { deleteWares(ids: [${a}, 999999, ${b}]) }`)
+    expect(gone.data.deleteWares).toBe(2)
+    expect(await skus()).toEqual(['z'])
+  })
+
+  it('leaves the rows alone that the client does not see', async () => {
+    const [mine, theirs] = await wares.createMany([
+      { sku: 'mine' },
+      { sku: 'theirs', owner: 'other' },
+    ])
+    const change = `mutation { updateWares(input: [{ id: ${mine?.id}, stock: 1 }, { id: ${theirs?.id}, stock: 1 }]) { id } }`
+    expect((await graphql(change)).errors?.[0]).toMatchObject({ extensions: { code: 'NOT_FOUND' } })
+    const gone = await graphql(`mutation { deleteWares(ids: [${theirs?.id}]) }`)
+    expect(gone.data.deleteWares).toBe(0)
+    const up = await graphql(
+      'mutation { upsertWare(by: sku, input: { sku: "theirs", stock: 1 }) { id } }',
+    )
+    expect(up.errors?.[0]).toMatchObject({ extensions: { code: 'CONFLICT' } })
+    const foreign = await graphql(
+      'mutation { createWares(input: [{ sku: "x" }, { sku: "y", owner: "other" }]) { id } }',
+    )
+    expect(foreign.errors?.[0]).toMatchObject({ extensions: { code: 'FORBIDDEN' } })
+    expect((await wares.list()).map(({ sku, stock }) => [sku, stock])).toEqual([
+      ['mine', 7],
+      ['theirs', 7],
+    ])
+  })
+})
