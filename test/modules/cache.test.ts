@@ -7,6 +7,7 @@ import {
   Database,
   Field,
   Get,
+  GraphQL,
   isKnownTag,
   Module,
   Post,
@@ -178,6 +179,20 @@ describe('@CacheFor', () => {
         { message: expect.stringContaining('@CacheFor on Faulty.a: its handler names user') },
         { message: '@CacheFor on Faulty.b: its time is "soon".' },
         { message: '@CacheFor on Faulty.b: caches GET only.' },
+      ],
+    })
+  })
+
+  it('is refused at fields of GraphQL, whose questions stand in the body', async () => {
+    app = await start()
+    const graphql = new GraphQL()
+    graphql.schema.addQuery('a', { type: 'Int', use: [CacheFor('60s')], resolve: () => 1 })
+    graphql.registerRoute('/a')
+    @Module({ graphql: [graphql] })
+    class Faulty {}
+    await expect(bootstrap(Faulty, { listen: false, logger: false })).rejects.toMatchObject({
+      problems: [
+        { message: expect.stringContaining('@CacheFor on Query.a: keeps answers of routes') },
       ],
     })
   })

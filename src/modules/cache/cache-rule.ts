@@ -37,6 +37,12 @@ export function findFaults(time: unknown, rule: unknown, route: RouteInfo): Deco
   if (route.method !== 'GET') {
     faults.push({ message: 'caches GET only', remedy: 'Move it to a GET route.' })
   }
+  if (route.controller === undefined) {
+    faults.push({
+      message: 'keeps answers of routes, and this is a field of GraphQL',
+      remedy: "Take it out; GraphQL's `maxAge` lets clients keep anonymous answers.",
+    })
+  }
   const known = Array.isArray(by) && by.every(isBy)
   if (!known) {
     faults.push({ message: 'by is no list', remedy: "Write by: ['query', 'user']." })
