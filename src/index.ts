@@ -61,7 +61,8 @@ export {
   type RowsCaller,
 } from './records/model/record.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
-export { connect, Database, type Transaction } from './records/database.js'
+export { connect, Database } from './records/database-face.js'
+export type { Transaction } from './records/database.js'
 export { pglite, type PgliteOptions } from './records/engines/pglite/pglite.js'
 export type { EngineSource } from './records/engines/engine.js'
 export type { Repository } from './records/repository.js'
@@ -69,6 +70,7 @@ export type { Where } from './records/filters/filter-types.js'
 export type { ListOptions } from './records/filters/list-options.js'
 export type { AggregateOptions, AggregateRow } from './records/aggregates/aggregate-types.js'
 export type { Change } from './records/changes/changes.js'
+export type { LostChanges } from './records/changes/follow-all.js'
 export type { TransactionOptions } from './records/statements/transactions.js'
 export type { QueryBuilder } from './records/statements/builder.js'
 

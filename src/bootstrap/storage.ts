@@ -9,6 +9,7 @@ import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import { createDatabase, Database } from '../records/database.js'
 import type { DatabaseOptions } from '../records/database-options.js'
+import type { Database as DatabaseFace } from '../records/database-face.js'
 import type { EngineSource } from '../records/engines/engine.js'
 import { createDatabaseRevocations } from '../records/revocations.js'
 import { createDatabaseSessionStore } from '../records/session-store.js'
@@ -24,11 +25,15 @@ export interface Storage {
 }
 
 /** What an application may say of its database. */
-export type DatabaseChoice = string | Database | EngineSource | { readonly engine: EngineSource }
+export type DatabaseChoice =
+  string | DatabaseFace | EngineSource | { readonly engine: EngineSource }
+
+/** What is not open yet. */
+export type ClosedChoice = Exclude<DatabaseChoice, DatabaseFace>
 
 /** Of a database that is not open yet. */
 export function toDatabaseOptions(
-  choice: Exclude<DatabaseChoice, Database> | undefined,
+  choice: ClosedChoice | undefined,
 ): Pick<DatabaseOptions, 'url' | 'engine'> {
   if (choice === undefined) return {}
   if (typeof choice === 'string') return { url: choice }
@@ -66,7 +71,13 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
   const isOwn = !(given instanceof Database)
   const database = isOwn
-    ? await createDatabase({ direct, records, log, statementTimeout, ...toDatabaseOptions(given) })
+    ? await createDatabase({
+        direct,
+        records,
+        log,
+        statementTimeout,
+        ...toDatabaseOptions(given as ClosedChoice),
+      })
     : given
   const close = async (): Promise<void> => {
     if (isOwn) await database.close()

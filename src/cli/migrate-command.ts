@@ -1,7 +1,7 @@
 /** `filigree migrate`: writes, runs, takes back and lists the schema changes of an application's records. */
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { toDatabaseOptions } from '../bootstrap/storage.js'
+import { toDatabaseOptions, type ClosedChoice } from '../bootstrap/storage.js'
 import { planApplication } from '../bootstrap/plan-application.js'
 import { silentLog, type Log } from '../core/log.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
@@ -51,7 +51,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
       ? database
       : await createDatabase({
           records,
-          ...toDatabaseOptions(database),
+          ...toDatabaseOptions(database as ClosedChoice),
           direct: environment.databaseDirectUrl,
           log: warningsTo(terminal),
         })

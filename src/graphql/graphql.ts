@@ -6,6 +6,7 @@ import { defaultBounds } from '../http/bounds.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { silentLog, type Log } from '../core/log.js'
 import type { Database } from '../records/database.js'
+import type { Database as DatabaseFace } from '../records/database-face.js'
 import type { Later } from '../core/later.js'
 import { buildSchema } from './build-schema.js'
 import { readDocuments, type DocumentsOption, type PersistedDocuments } from './documents.js'
@@ -25,7 +26,7 @@ import { Schema } from './schema.js'
 
 export interface GraphQLOptions {
   /** Where records are kept. Default: the application's, once the instance is in a module. */
-  database?: Database
+  database?: DatabaseFace
   /** What an operation may cost. Defaults: `GraphqlLimits`. */
   limits?: Partial<GraphqlLimits>
   /** Show the IDE at GET. Default true. */
@@ -270,7 +271,8 @@ export class GraphQL {
   }
 
   readonly #database = (): Database => {
-    const database = this.#options.database ?? this.#host?.database
+    // What `connect` makes, whose insides applications do not see.
+    const database = (this.#options.database as Database | undefined) ?? this.#host?.database
     if (database !== undefined) return database
     throw new Error(
       'GraphQL: this instance has no database. Give new GraphQL({ database }), or put it into a module.',

@@ -6,6 +6,7 @@ import { TableSizes } from './budget/table-sizes.js'
 import { createBuilder, type Builder, type QueryBuilder } from './statements/builder.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
+import { followAll, type LostChanges } from './changes/follow-all.js'
 import { type Later, attempt, promise } from '../core/later.js'
 import type { ClientReading, Engine, PoolState, Runner } from './engines/engine.js'
 import { defaultUrl, openEngine } from './engines/engine-for-url.js'
@@ -192,9 +193,20 @@ export class Database implements Source {
     return readDifferences(this.tables, this.context, this.context.engine)
   }
 
-  /** Told of every row that a repository of this process has written, after its commit. @returns what ends it */
-  onChange(listener: (change: Change) => void): () => void {
-    return this.feed.onChange(listener)
+  /**
+   * Told of every row that a repository of this process has written, after its commit; with `everywhere`, on PostgreSQL, one of
+   * any process, and of rows that were lost. @returns what ends it; with `everywhere` once no change can be missed
+   */
+  onChange(listener: (change: Change) => void): () => void
+  onChange(
+    listener: (change: Change | LostChanges) => void,
+    options: { everywhere: true },
+  ): Promise<() => void>
+  onChange(listener: (change: never) => void, options?: { everywhere: true }): unknown {
+    if (options?.everywhere !== true)
+      return this.feed.onChange(listener as (change: Change) => void)
+    const all = listener as (change: Change | LostChanges) => void
+    return followAll(this, [...this.tables], all).catch(refuse)
   }
 
   /**

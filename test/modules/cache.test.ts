@@ -4,7 +4,6 @@ import {
   Auth,
   bootstrap,
   Controller,
-  Database,
   Field,
   Get,
   GraphQL,
@@ -17,6 +16,7 @@ import {
   type Application,
   type Claims,
 } from '../../src/index.js'
+import { Database } from '../../src/records/database.js'
 import { CacheFor, ETag } from '../../src/modules/cache/cache.js'
 import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
 

@@ -1,16 +1,7 @@
 import { request as send, type ClientRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  bootstrap,
-  connect,
-  Database,
-  Controller,
-  Field,
-  Module,
-  NoAuth,
-  Record,
-  type Application,
-} from 'filigree'
+import { bootstrap, Controller, Field, Module, NoAuth, Record, type Application } from 'filigree'
+import { connect, Database } from '../../src/records/database.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
 @Record({ plural: 'items' })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { BelongsTo, connect, Field, HasMany, Record, type Database } from 'filigree'
+import { BelongsTo, Field, HasMany, Record } from 'filigree'
+import { connect, type Database } from '../../src/records/database.js'
 import { readTable } from '../../src/records/model/read-table.js'
 import type { Problem } from '../../src/errors/declaration-error.js'
 import { readDifferences } from '../../src/records/schema/sync.js'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { connect, Field, Record, type Database } from 'filigree'
+import { Field, Record } from 'filigree'
+import { connect, type Database } from '../../src/records/database.js'
 import { startBothEngines } from './both-engines.js'
 
 @Record()

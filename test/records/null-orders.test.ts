@@ -1,15 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  bootstrap,
-  connect,
-  Controller,
-  Field,
-  Module,
-  NoAuth,
-  Record,
-  type Application,
-  type Database,
-} from 'filigree'
+import { bootstrap, Controller, Field, Module, NoAuth, Record, type Application } from 'filigree'
+import { connect, type Database } from '../../src/records/database.js'
 import { readOrder } from '../../src/records/filters/order.js'
 import { startBothEngines } from './both-engines.js'
 

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { bootstrap, connect, Controller, GraphQL, Module, NoAuth } from 'filigree'
+import { bootstrap, Controller, GraphQL, Module, NoAuth } from 'filigree'
+import { connect } from '../../src/records/database.js'
 import {
   costOf,
   ownNaming,

@@ -6,18 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import {
-  BelongsTo,
-  bootstrap,
-  connect,
-  Controller,
-  Field,
-  HasMany,
-  Module,
-  NoAuth,
-  Record,
-  type Database,
-} from 'filigree'
+import { BelongsTo, bootstrap, Controller, Field, HasMany, Module, NoAuth, Record } from 'filigree'
+import { connect, type Database } from '../../src/records/database.js'
 import { startOwnPostgres } from '../records/postgres-server.js'
 
 @Record()

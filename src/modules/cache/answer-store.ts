@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { ApplicationState, type Answer, type Database } from '../../index.js'
+import { ApplicationState, type Answer } from '../../index.js'
 
 interface Kept {
   readonly answer: Answer
@@ -21,6 +21,7 @@ interface Reading {
   stale: boolean
 }
 
+type Database = NonNullable<ApplicationState['database']>
 type WatchedTable = Pick<ReturnType<Database['table']>, 'type' | 'name'>
 
 interface StatementMessage {

@@ -3,7 +3,6 @@ import {
   Auth,
   BelongsTo,
   bootstrap,
-  Database,
   Field,
   GraphQL,
   HasMany,
@@ -14,6 +13,7 @@ import {
   type Application,
   type Rel,
 } from 'filigree'
+import { Database } from '../../../src/records/database.js'
 import { makePair } from '../../auth/key-pair.js'
 import { bothEngines } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'

@@ -1,0 +1,46 @@
+/** Changes of every table, in whichever process they are made: `onChange(listener, { everywhere: true })`. */
+import type { Log } from '../../core/log.js'
+import type { Class } from '../../metadata/note.js'
+import type { Table } from '../model/table.js'
+import type { ChangeFeed, Watcher } from './change-feed.js'
+import type { Change, RowChanges } from './changes.js'
+
+/** Rows of a class were written, and which ones nobody can say: the connection to the server was broken meanwhile. */
+export interface LostChanges {
+  readonly event: 'lost'
+  readonly record: Class
+}
+
+/** @returns what ends it, once no change that is committed from now on can be missed */
+export async function followAll(
+  { feed, log }: { readonly feed: ChangeFeed; readonly log: Log },
+  tables: Iterable<Table>,
+  listener: (change: Change | LostChanges) => void,
+): Promise<() => void> {
+  const tell = (change: Change | LostChanges): void => {
+    try {
+      listener(change)
+    } catch (error) {
+      log.error({ err: error }, 'a listener to changes failed')
+    }
+  }
+  const watcherOf = ({ type: record }: Table): Watcher => ({
+    columns: [],
+    tell: ({ event, ids }: RowChanges) => {
+      if (event === 'lost') tell({ event, record })
+      else for (const id of ids) tell({ event, record, id })
+    },
+    end: () => undefined,
+  })
+  const stops: (() => void)[] = []
+  const stop = (): void => {
+    for (const one of stops) one()
+  }
+  try {
+    for (const table of tables) stops.push(await feed.watch(table, watcherOf(table)))
+  } catch (error) {
+    stop()
+    throw error
+  }
+  return stop
+}
