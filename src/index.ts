@@ -60,6 +60,7 @@ export {
   type RecordOptions,
   type RowsCaller,
 } from './records/model/record.js'
+export { AfterCommit, BeforeWrite, type RowWrite } from './records/model/write-hooks.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
 export { connect, Database } from './records/database-face.js'
 export type { Transaction } from './records/database.js'
@@ -71,6 +72,8 @@ export type { ListOptions } from './records/filters/list-options.js'
 export type { AggregateOptions, AggregateRow } from './records/aggregates/aggregate-types.js'
 export type { Change } from './records/changes/changes.js'
 export type { LostChanges } from './records/changes/follow-all.js'
+export type { DeleteOptions, UpdateOptions } from './records/statements/write-options.js'
+export type { Changes } from './records/statements/additions.js'
 export type { TransactionOptions } from './records/statements/transactions.js'
 export type { QueryBuilder } from './records/statements/builder.js'
 

@@ -30,12 +30,19 @@ export interface WrittenConstraints {
   readonly wait: (held: string) => string
 }
 
+/**
+ * Which rules are asked: `own` leaves out what looks at the whole object, `row` is just that. Nested objects are always
+ * asked whole.
+ */
+export type RulePart = 'all' | 'own' | 'row'
+
 type Condition = (object: unknown, value: unknown) => boolean
 
 export function writeClassValidator(
   field: ShapeField,
   constraints: readonly Constraint[],
   writer: FunctionWriter,
+  part: RulePart = 'all',
 ): WrittenConstraints {
   const conditions = constraints.filter(({ note }) => note.type === 'conditionalValidation')
   const conditional = conditions.some((one) => !isPlain(one))
@@ -60,12 +67,17 @@ export function writeClassValidator(
     written.filter(({ code }) => code === undefined).map(({ rule }) => rule.code),
   )
   // Rules of one name answer with one fault, the last one's: they keep their order by running together.
-  const straight = written.filter(({ rule }) => !asked.has(rule.code)).map(({ code }) => code)
+  const straight =
+    part === 'row'
+      ? []
+      : written.filter(({ rule }) => !asked.has(rule.code)).map(({ code }) => code)
   property.rules.push(...rules.filter(({ code }) => asked.has(code)))
   const nesting = constraints.find(({ note }) => note.type === 'nestedValidation')
   const held = conditional && nesting !== undefined && field.declared === undefined
   const waiting =
-    property.rules.length > 0 || held ? wait(property, held ? 'held' : 'undefined') : ''
+    part !== 'own' && (property.rules.length > 0 || held)
+      ? wait(property, held ? 'held' : 'undefined')
+      : ''
   const gate = conditional ? '' : writeGate(conditions)
   return {
     conditional,

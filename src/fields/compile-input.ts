@@ -1,6 +1,7 @@
 /** Compiles a shape into the check of an input: from what was parsed to an instance, or 400 with every fault. Source: decisions, Responses. */
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { CheckWriter } from './check-code.js'
+import type { RulePart } from './check-constraints.js'
 import { isObject, type CheckFunction } from './check-runtime.js'
 import { CheckSource } from './check-source.js'
 import { addFault, mostFaults, prefixPaths, toHttpError, type Fault } from './faults.js'
@@ -20,6 +21,8 @@ export interface InputOptions {
   from?: 'client' | 'program'
   /** What the input is called in messages. Default `the body`. */
   whole?: string
+  /** `own` leaves out the rules that look at the whole object, `row` asks nothing else. Default `all`. */
+  part?: RulePart
   /** Only class-validator's rules of these groups. Default: all rules, as its `validate()` does. */
   groups?: readonly string[]
   /** Gets the faults of the shape's nested classes; without it they are thrown. */
@@ -62,6 +65,19 @@ export function compileInput(shape: Shape, options: InputOptions = {}): Check<un
   }
 }
 
+/**
+ * The rules of a shape that look at the whole object: conditions, custom and asynchronous constraints.
+ *
+ * @returns `undefined` where there are none
+ */
+export function compileRowRules(
+  shape: Shape,
+  options: Pick<InputOptions, 'from' | 'whole'>,
+): Check<object> | undefined {
+  const all: InputOptions = { ...options, part: 'row', unknownKeys: 'drop' }
+  return compileBuild(shape, all).waits ? compileInput(shape, all) : undefined
+}
+
 /** One run of a check. */
 export interface CheckRun {
   readonly faults: Fault[]
@@ -83,6 +99,7 @@ export function compileBuild(
     partial: options.partial ?? false,
     from: options.from ?? 'client',
     groups: options.groups,
+    part: options.part ?? 'all',
     problems,
   })
   const name = collecting(problems, () => writer.functionFor(shape, true))

@@ -2,7 +2,7 @@
 import { copyEmittedType } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
 import { addConstraint, isSent, readConstraints, type ValidatorNote } from './class-validator.js'
-import { fieldNotes, givenKey, type FieldNote } from './field.js'
+import { fieldNotes, givenKey, ownRulesOnly, type FieldNote } from './field.js'
 import { initialValues } from './instance.js'
 
 // What they give is written out in each signature: declarations of `class Login extends pick(…)` could not name it.
@@ -59,6 +59,12 @@ export function omit<T extends object, K extends keyof T & string>(
 export function partial<T extends object>(type: Class<T>): new () => Partial<T> {
   const names = fieldNames(type)
   return derive(type, `Partial${type.name}`, names, names) as new () => Partial<T>
+}
+
+/** The same class for what a record's routes take: what looks at the whole row is asked of the row, not of the input. */
+export function withOwnRules(type: Class): Class {
+  ownRulesOnly.write(type, true)
+  return type
 }
 
 /**

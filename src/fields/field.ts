@@ -30,6 +30,9 @@ export const fieldNotes = createMemberNote<FieldNote>('field')
  */
 export const givenKey = createClassNote<boolean>('given key')
 
+/** True on a class of changes, whose rules that look at the whole object are asked elsewhere, of the row as it will be. */
+export const ownRulesOnly = createClassNote<boolean>('own rules only')
+
 /**
  * Describes a property.
  *

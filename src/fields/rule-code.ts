@@ -1,7 +1,8 @@
 /** The rules of `@Field` as code over a property's value `v`, which is of its kind. Source: public face, Records. */
 import type { CheckSource } from './check-source.js'
 import { formats } from './formats.js'
-import type { Kind } from './kinds/kind.js'
+import type { Kind, TextForm } from './kinds/kind.js'
+import { textForms } from './kinds/string.js'
 import { toProperty } from './kinds/table.js'
 import type { ShapeField } from './shape.js'
 
@@ -35,6 +36,20 @@ export function writeRules(field: ShapeField, source: CheckSource): RuleCode[] {
     codes.push({ code: 'oneOf', text, breaks: `!${allowed}.has(${compared(field.entry, source)})` })
   }
   return codes
+}
+
+/** What is made of a text `v` before the rules; `undefined` where it stays. */
+export function writeTextForm({ declared = {} }: ShapeField): string | undefined {
+  let code = 'v'
+  for (const form of textForms) if (declared[form] === true) code += formCode[form]
+  return code === 'v' ? undefined : code
+}
+
+const formCode: Readonly<Record<TextForm, string>> = {
+  collapse: ".replace(/\\s+/g, ' ')",
+  trim: '.trim()',
+  lowercase: '.toLowerCase()',
+  uppercase: '.toUpperCase()',
 }
 
 function writeBound(

@@ -18,6 +18,14 @@ export interface FieldRules {
   minLength?: number
   /** Most characters (code points) of a text, most bytes of a blob. */
   maxLength?: number
+  /** Text: blanks at both ends are taken away, before lengths and other rules are asked, and before it is stored. Default false. */
+  trim?: boolean
+  /** Text: each run of blanks becomes one space, likewise. Default false. */
+  collapse?: boolean
+  /** Text: put in lower case, likewise. Default false. */
+  lowercase?: boolean
+  /** Text: put in upper case, likewise. Default false. */
+  uppercase?: boolean
   /** Must be found in the text; anchor it with `^` and `$` to mean the whole. A string is a regular expression's source. */
   pattern?: RegExp | string
   /** A well-known form of text. */
@@ -74,6 +82,10 @@ export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
   max: 'a number or a date',
   minLength: 'a whole number from 0',
   maxLength: 'a whole number from 0',
+  trim: 'true or false',
+  collapse: 'true or false',
+  lowercase: 'true or false',
+  uppercase: 'true or false',
   pattern: 'a regular expression',
   format: 'a format',
   oneOf: 'a list of values',
@@ -120,4 +132,8 @@ export const valueRules: readonly ValueRule[] = [
   'pattern',
   'format',
   'oneOf',
+  'trim',
+  'collapse',
+  'lowercase',
+  'uppercase',
 ]

@@ -20,9 +20,23 @@ export function fieldSchema(field: ShapeField, refer: (type: Class) => Schema): 
   const whole =
     field.declared === undefined
       ? borrowedSchema(field, (nested) => refer(nested()))
-      : addBorrowed(declaredSchema(field, refer), field)
+      : withoutFormed(addBorrowed(declaredSchema(field, refer), field), field)
   const schema = field.nullable ? orNull(whole) : whole
   return { ...schema, ...annotations(field) }
+}
+
+/** What is made of a text before its rules are asked may let in what they would refuse as it was sent. */
+function withoutFormed(schema: Schema, { declared = {}, list }: ShapeField): Schema {
+  const shortens = declared.trim === true || declared.collapse === true
+  const folds = declared.lowercase === true || declared.uppercase === true
+  if (!shortens && !folds) return schema
+  const words = ['pattern', 'allOf', 'format', 'enum']
+  if (shortens) words.push('maxLength')
+  if (folds) words.push('minLength')
+  const drop = (one: Schema): Schema =>
+    Object.fromEntries(Object.entries(one).filter(([word]) => !words.includes(word)))
+  if (list && 'items' in schema) return { ...schema, items: drop(schema.items as Schema) }
+  return drop(schema)
 }
 
 /** The schema of a field with `@Field`, without null. */

@@ -86,7 +86,7 @@ export class Database implements Source {
     this.context = createContext({ engine, builder, now, tables: this.tables })
     this.sizes = new TableSizes(engine, this.tables)
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
-    this.#transactions = new Transactions(this.context, this.feed)
+    this.#transactions = new Transactions(this.context, this.feed, log)
   }
 
   /** `sqlite` or `postgres`, or what the engine calls itself: migrations are named by it. */
@@ -254,6 +254,12 @@ export class Database implements Source {
     const scope = this.#transactions.current()
     if (scope === undefined) this.feed.tell([changes])
     else scope.changed(changes)
+  }
+
+  committed(work: () => Promise<void>): void {
+    const scope = this.#transactions.current()
+    if (scope === undefined) void this.#transactions.runCommitted([work])
+    else scope.committed(work)
   }
 
   announces(table: Table): Later<boolean> {

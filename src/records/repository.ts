@@ -1,10 +1,29 @@
 /** The rows of one record class: found, listed, written. Source: public face, Records. */
-import { arrange, type Plan } from './statements/builder.js'
+import type { Plan } from './statements/builder.js'
+import type { Claims } from '../http/request.js'
+import type { Changes } from './statements/additions.js'
+import {
+  changePlainly,
+  changeRow,
+  deleteVersion,
+  inTransaction,
+  isPlainChange,
+  type RowChange,
+} from './statements/change-row.js'
+import { deleteWhere, updateWhere } from './statements/change-rows.js'
+import { createHooked } from './statements/run-hooks.js'
+import { announced, insertRow, runRows, toldToClients } from './statements/write-row.js'
+import {
+  readDeleteOptions,
+  readMeant,
+  readUpdateOptions,
+  type DeleteOptions,
+  type UpdateOptions,
+} from './statements/write-options.js'
 import type { TableCodec } from './model/codec.js'
 import { type Later, after, attempt, promise } from '../core/later.js'
 import type { Row } from './engines/engine.js'
 import { deleteRow } from './statements/delete-row.js'
-import { invalid } from './filters/invalid.js'
 import type { Where } from './filters/filter-types.js'
 import { ManyRecords } from './many-records.js'
 import { toKey } from './model/key.js'
@@ -24,10 +43,7 @@ import { selectRows } from './statements/select-rows.js'
 import { findReferrer } from './statements/find-referrer.js'
 import { isInTransaction } from './statements/guarded-runner.js'
 import type { Source } from './statements/source.js'
-import { staysWithin, type RowsWithin } from './statements/rows-within.js'
 import type { Table } from './model/table.js'
-import { valuesToInsert, valuesToUpdate } from './statements/write-values.js'
-import { findBrokenRelation } from './statements/broken-relation.js'
 import { toClientError, type Doing, type Referrer } from './statements/write-faults.js'
 
 /**
@@ -55,7 +71,9 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       const isHeld = options?.lock === true
       if (isHeld && !isInTransaction(runner)) throw new TypeError(lockOutside)
       const { statement } = isHeld ? this.#plans.findToWrite : this.#plans.find
-      const found = this.#guard('read', () => runner.first(statement, [key]))
+      const found = toldToClients(this.table, this.source, { doing: 'read' }, () =>
+        runner.first(statement, [key]),
+      )
       return after(found, (row) => {
         if (row === undefined) return null
         const record = this.#codec.readRow(row)
@@ -109,77 +127,91 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     return promise(() => this.createNow(values))
   }
 
-  /** As `create`, without a promise where the database needs none: what fails is thrown at once, or later. */
-  createNow(values: Partial<T>): Later<T> {
-    const checked = this.source.context.checksOf(this.table, 'program').create(values)
-    return after(checked, (record) => {
-      const { columns, values } = valuesToInsert(this.table, this.#codec, record)
-      const plan = this.#plans.insert(columns, 1, 'row')
-      return this.#announced((here) =>
-        after(here.#rows(plan, values, 'write', record), ([row]) =>
-          here.#stored('created', row as Row),
-        ),
-      )
-    })
-  }
-
   /**
-   * Changes what is named, nothing else. The record's own key may be among it and is left alone.
+   * As `create`, without a promise where the database needs none: what fails is thrown at once, or later.
    *
-   * @returns the record as it is now; null where no row has the key
+   * @param user on whose behalf, for hooks
    */
-  update(id: Id, values: Partial<T>): Promise<T | null> {
-    return promise(() => this.updateNow(id, values))
-  }
-
-  /**
-   * As `update`, without a promise where the database needs none.
-   *
-   * @param within also null, and nothing written, where the row is none of these or might be none afterwards
-   */
-  updateNow(id: Id, values: Partial<T>, within?: RowsWithin): Later<T | null> {
-    const key = toKey(this.#codec, id)
-    if (key === undefined) return null
-    const given = this.#withoutKey(values, key)
-    const checked = this.source.context.checksOf(this.table, 'program').update(given)
-    return after(checked, (record) => this.#updateChecked(id, key, record, within))
-  }
-
-  #updateChecked(
-    id: Id,
-    key: unknown,
-    record: Record<string, unknown>,
-    within: RowsWithin | undefined,
-  ): Later<T | null> {
-    const { context } = this.source
-    const { columns, values } = valuesToUpdate(this.table, this.#codec, record, context)
-    if (within !== undefined && !staysWithin(within, columns)) return null
-    if (columns.length === 0) return this.find(id)
-    values.push(key)
-    const plan = this.#plans.update(columns, within)
-    const all = within === undefined ? values : [...within.values, ...values]
-    return this.#announced((here) =>
-      after(here.#rows(plan, all, 'write', record), ([row]) =>
-        row === undefined ? null : here.#stored('updated', row),
-      ),
+  createNow(values: Partial<T>, user: Claims | null = null): Later<T> {
+    const { table } = this
+    if (table.hooks !== undefined) {
+      const source = this.source
+      return inTransaction(source, (here) => createHooked(table, here, values, user)) as Promise<T>
+    }
+    const checked = this.source.context.checksOf(table).create(values)
+    return after(checked, (record) =>
+      announced(table, this.source, (here) => insertRow(table, here, record) as Later<T>),
     )
   }
 
-  /** @returns false where no (living) row has the key */
-  delete(id: Id): Promise<boolean> {
-    return promise(() => this.deleteNow(id))
+  /**
+   * Changes what is named, nothing else: `{ stock: { add: -1 } }` is added to what is there. The record's own key may be
+   * among it and is left alone; so is its version, which must then be that of the row.
+   *
+   * @returns the record as it is now; null where no row has the key, or `where` does not hold
+   * @throws {HttpError} 409 `CONFLICT` where the row is at another version
+   */
+  update(id: Id, values: Changes<T>, options?: UpdateOptions<T>): Promise<T | null> {
+    return promise(() =>
+      this.updateNow(id, values, readUpdateOptions(this.table, options as UpdateOptions<never>)),
+    )
+  }
+
+  /** As `update`, without a promise where the database needs none. */
+  updateNow(id: Id, values: Changes<T>, options: Omit<RowChange, 'values'> = {}): Later<T | null> {
+    const { table } = this
+    const source = this.source
+    const key = toKey(this.#codec, id)
+    if (key === undefined) return null
+    const change: RowChange = { ...options, ...readMeant(table, this.#codec, key, values) }
+    const doIt = isPlainChange(table, source, change) ? changePlainly : changeRow
+    return doIt(table, source, key, change) as Later<T | null>
+  }
+
+  /**
+   * Changes every row that a filter finds, all or none; `{}` finds all.
+   *
+   * @returns how many
+   */
+  updateWhere(where: Where<T>, changes: Changes<T>): Promise<number> {
+    return promise(() => updateWhere(this.table, this.source, where, changes))
+  }
+
+  /**
+   * Deletes every row that a filter finds, all or none; `{}` finds all.
+   *
+   * @returns how many
+   */
+  deleteWhere(where: Where<T>): Promise<number> {
+    return promise(() => deleteWhere(this.table, this.source, where))
+  }
+
+  /**
+   * @returns false where no (living) row has the key
+   * @throws {HttpError} 409 `CONFLICT` where others refer to it, or the row is at another version
+   */
+  delete(id: Id, options?: DeleteOptions): Promise<boolean> {
+    return promise(() => this.deleteNow(id, undefined, readDeleteOptions(this.table, options)))
   }
 
   /**
    * As `delete`, without a promise where the database needs none.
    *
    * @param mayTell whether the fault of a row that is still referred to may say by which record
+   * @param expected only a row of one of these versions
    */
-  deleteNow(id: Id, mayTell?: (referrer: Referrer) => boolean): Later<boolean> {
+  deleteNow(
+    id: Id,
+    mayTell?: (referrer: Referrer) => boolean,
+    expected?: readonly number[],
+  ): Later<boolean> {
     const key = toKey(this.#codec, id)
     if (key === undefined) return false
-    return attempt(
-      () => deleteRow(this.table, this.source, key),
+    return attempt<boolean>(
+      () =>
+        expected === undefined
+          ? deleteRow(this.table, this.source, key)
+          : deleteVersion(this.table, this.source, key, expected),
       (error) =>
         after(findReferrer(this.table, this.source, error, key), (referrer): boolean => {
           const told = referrer && (mayTell?.(referrer) ?? true) ? referrer : undefined
@@ -192,25 +224,8 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     return new Repository(this.table, source)
   }
 
-  #rows(
-    plan: Plan,
-    values: readonly unknown[],
-    doing: Doing,
-    record?: Record<string, unknown>,
-  ): Later<readonly Row[]> {
-    const run = (): Later<readonly Row[]> =>
-      this.source.runner().rows(plan.statement, arrange(plan, values))
-    return this.#guard(doing, run, record)
-  }
-
-  /** Runs, and tells a client what the database refused. */
-  #guard<R>(doing: Doing, run: () => Later<R>, record?: Record<string, unknown>): Later<R> {
-    return attempt(run, (error) => {
-      if (record === undefined) throw toClientError(error, this.table, doing)
-      return after(findBrokenRelation(this.table, this.source, error, record), (broken): R => {
-        throw toClientError(error, this.table, doing, { broken })
-      })
-    })
+  #rows(plan: Plan, values: readonly unknown[], doing: Doing): Later<readonly Row[]> {
+    return runRows(this.table, this.source, { plan, values, doing })
   }
 
   #readRows(rows: readonly Row[]): T[] {
@@ -225,34 +240,6 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   #load(records: T[], paths: readonly string[], one: boolean): Later<T | void> {
     const load = createRelationLoader(this.table, paths)
     return after(load(records, this.source), () => (one ? records[0] : undefined))
-  }
-
-  #withoutKey(values: Partial<T>, key: unknown): object {
-    const { property } = this.table.key
-    const given = values as Record<string, unknown>
-    if (typeof values !== 'object' || !(property in given)) return values
-    const { [property]: own, ...rest } = given
-    if (own !== undefined && toKey(this.#codec, own) !== key)
-      throw invalid(property, 'readOnly', 'cannot be changed')
-    return rest
-  }
-
-  /** Runs a write; in a transaction where a message to other processes goes with it. */
-  #announced<R>(write: (here: Repository<T>) => Later<R>): Later<R> {
-    const { table } = this
-    return after(this.source.announces(table), (isAnnounced) =>
-      isAnnounced
-        ? this.source.atomically((inner) => promise(() => write(new Repository(table, inner))))
-        : write(this),
-    )
-  }
-
-  /** Reads a row that was written, and takes note that it was. */
-  #stored(event: 'created' | 'updated', row: Row): T {
-    const record = this.#codec.readRow(row)
-    const id = (record as Record<string, unknown>)[this.table.key.property] as Id
-    this.source.changed({ event, table: this.table, ids: [id] })
-    return record
   }
 }
 

@@ -105,7 +105,11 @@ export interface Kind {
 }
 
 /** The rules about a value itself. In a list they hold for each item; `minItems` and `maxItems` are the list's own. */
-export type ValueRule = 'min' | 'max' | 'minLength' | 'maxLength' | 'pattern' | 'format' | 'oneOf'
+export type ValueRule =
+  'min' | 'max' | 'minLength' | 'maxLength' | 'pattern' | 'format' | 'oneOf' | TextForm
+
+/** What is made of a text before its rules are asked. */
+export type TextForm = 'collapse' | 'trim' | 'lowercase' | 'uppercase'
 
 /** The rules that say which kind a field is of, beside the kind's name. */
 export interface KindRules {

@@ -1,5 +1,7 @@
 /** Short text. A string that cannot be written as UTF-8 (a lone surrogate) or that holds NUL is none: no store takes it. */
-import type { Kind } from './kind.js'
+import type { Kind, TextForm } from './kind.js'
+
+export const textForms: readonly TextForm[] = ['collapse', 'trim', 'lowercase', 'uppercase']
 
 export const string: Kind = {
   storage: 'text',
@@ -9,5 +11,5 @@ export const string: Kind = {
   noun: 'a string',
   test: "typeof v === 'string' && v.isWellFormed() && !v.includes('\\0')",
   fromText: (text) => text,
-  rules: ['minLength', 'maxLength', 'pattern', 'format', 'oneOf'],
+  rules: ['minLength', 'maxLength', 'pattern', 'format', 'oneOf', ...textForms],
 }

@@ -53,6 +53,7 @@ const optionNames: Readonly<Record<keyof RecordOptions, true>> = {
   table: true,
   timestamps: true,
   was: true,
+  version: true,
 }
 
 function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {

@@ -5,6 +5,7 @@ import { readColumns } from './read-columns.js'
 import { readIndexes } from './read-indexes.js'
 import { readRelations } from './read-relations.js'
 import type { Relation, Table } from './table.js'
+import { readWriteHooks } from './write-hooks.js'
 
 interface Reading {
   readonly table: Table | undefined
@@ -114,5 +115,7 @@ function createTable(
     relations,
     deletedAt: options.softDelete === true ? byProperty.get('deletedAt') : undefined,
     updatedAt: options.timestamps === true ? byProperty.get('updatedAt') : undefined,
+    version: options.version === true ? byProperty.get('version') : undefined,
+    hooks: readWriteHooks(type),
   })
 }

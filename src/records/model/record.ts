@@ -46,6 +46,11 @@ export interface RecordOptions<T = unknown> {
    * made by the start outside production and by `migrate make`.
    */
   indexes?: readonly RecordIndex<T>[]
+  /**
+   * Counts how often a row was written, in the field `version`: from 1, read-only. An update that was made for an older one
+   * is refused with 409. Default false.
+   */
+  version?: boolean
   /** Keeps `createdAt` and `updatedAt`, both read-only. Default false. */
   timestamps?: boolean
   /**
@@ -120,13 +125,19 @@ function note(owner: Class, options: RecordOptions): void {
     addField(owner, 'createdAt', moment)
     addField(owner, 'updatedAt', moment)
   }
+  if (options.version === true)
+    addField(owner, 'version', { default: 1, readOnly: true }, 'integer')
   if (options.softDelete === true) {
     addField(owner, 'deletedAt', { optional: true, nullable: true, hidden: true })
   }
 }
 
 /** A field that the class declares itself stays as it is. */
-function addField(owner: Class, name: string, rules: globalThis.Record<string, unknown>): void {
-  if (fieldNotes.read(owner, name) === undefined)
-    noteField(owner, name, { kind: 'datetime', rules })
+function addField(
+  owner: Class,
+  name: string,
+  rules: globalThis.Record<string, unknown>,
+  kind = 'datetime',
+): void {
+  if (fieldNotes.read(owner, name) === undefined) noteField(owner, name, { kind, rules })
 }

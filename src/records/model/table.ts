@@ -6,6 +6,7 @@ import type { Comparison, StorageClass } from '../../fields/kinds/kind.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
 import type { Class } from '../../metadata/note.js'
 import type { RecordOptions } from './record.js'
+import type { WriteHooks } from './write-hooks.js'
 
 /** One column, made from one field. */
 export interface Column {
@@ -98,4 +99,8 @@ export interface Table<T extends object = object> {
   readonly deletedAt: Column | undefined
   /** `updated_at`, where the table keeps timestamps. */
   readonly updatedAt: Column | undefined
+  /** `version`, where the table counts how often a row was written. */
+  readonly version: Column | undefined
+  /** Methods that run when a row is written; `undefined` where there are none. */
+  readonly hooks: WriteHooks | undefined
 }

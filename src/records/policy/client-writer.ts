@@ -151,7 +151,7 @@ export class ClientWriter {
 
   #insert(tree: WriteTree): Later<Instance> {
     return attempt<Instance>(
-      () => this.#repository(tree.table).createNow(tree.values),
+      () => this.#repository(tree.table).createNow(tree.values, this.#caller.user),
       (error) => {
         throw tree.told(error)
       },
@@ -160,7 +160,11 @@ export class ClientWriter {
 
   #change(id: Id, tree: WriteTree, within?: RowsWithin): Later<Instance | null> {
     return attempt<Instance | null>(
-      () => this.#repository(tree.table).updateNow(id, tree.values, within),
+      () =>
+        this.#repository(tree.table).updateNow(id, tree.values, {
+          within,
+          user: this.#caller.user,
+        }),
       (error) => {
         throw tree.told(error)
       },

@@ -31,6 +31,10 @@ export class ClientSource implements Source {
     this.#database.changed(changes)
   }
 
+  committed(work: () => Promise<void>): void {
+    this.#database.committed(work)
+  }
+
   announces(table: Table): Later<boolean> {
     return this.#database.announces(table)
   }

@@ -14,10 +14,7 @@ export function createContext({
   const { dialect } = engine
   const codecs = new WeakMap<Table, TableCodec>()
   const plans = new WeakMap<Table, TablePlans>()
-  const checks = {
-    client: new WeakMap<Table, WriteChecks>(),
-    program: new WeakMap<Table, WriteChecks>(),
-  }
+  const checks = new WeakMap<Table, WriteChecks>()
   const codecOf = (table: Table): TableCodec =>
     remember(codecs, table, () => createTableCodec(table, dialect))
   return Object.freeze({
@@ -28,8 +25,7 @@ export function createContext({
     codecOf,
     plansOf: (table: Table) =>
       remember(plans, table, () => new TablePlans(table, codecOf(table), builder, dialect)),
-    checksOf: (table: Table, from: 'client' | 'program') =>
-      remember(checks[from], table, () => compileWriteChecks(table, from)),
+    checksOf: (table: Table) => remember(checks, table, () => compileWriteChecks(table)),
     now,
   })
 }

@@ -8,6 +8,7 @@ import type { Column, Table } from '../model/table.js'
 import { quote } from '../schema/ddl.js'
 import { toIds } from './delete-row.js'
 import { refuseUnknownOptions } from './refuse-options.js'
+import { createHooked } from './run-hooks.js'
 import type { Source } from './source.js'
 import { toClientError, toUnavailable } from './write-faults.js'
 
@@ -48,6 +49,7 @@ export function insertMany(
     if (isRead && (rows[Symbol.iterator]() as unknown) === rows)
       throw toUnavailable(new EngineFault('conflict', 'The rows can be read once.'))
     isRead = true
+    if (table.hooks !== undefined) return createEach(table, transaction, rows, onProgress)
     const inserting = new Inserting(table, transaction)
     let checked = 0
     let done = 0
@@ -107,6 +109,27 @@ function roughLength(value: unknown): number {
   return length
 }
 
+/** Rows of a record with hooks, which run for each. */
+async function createEach(
+  table: Table,
+  source: Source,
+  rows: Iterable<object>,
+  onProgress: InsertManyOptions['onProgress'],
+): Promise<number> {
+  const total = Array.isArray(rows) ? rows.length : undefined
+  let done = 0
+  for (const row of rows) {
+    try {
+      await createHooked(table, source, row, null)
+    } catch (error) {
+      throw atRow(error, done)
+    }
+    if (++done % batchSize === 0) onProgress?.({ done, total })
+  }
+  if (done % batchSize !== 0) onProgress?.({ done, total })
+  return done
+}
+
 /** @returns each row's values in the order of the columns */
 async function checkPiece(
   table: Table,
@@ -114,7 +137,7 @@ async function checkPiece(
   rows: readonly object[],
   before: number,
 ): Promise<unknown[][]> {
-  const { create } = context.checksOf(table, 'program')
+  const { create } = context.checksOf(table)
   const { writeRow } = context.codecOf(table)
   const { property, generated } = table.key
   const checked: unknown[][] = []
@@ -122,6 +145,7 @@ async function checkPiece(
     try {
       const answer = create(row)
       const record = answer instanceof Promise ? await answer : answer
+      if (table.version !== undefined) record[table.version.property] = 1
       if (generated === 'uuid') record[property] ??= randomUUID()
       checked.push(writeRow(record))
     } catch (error) {

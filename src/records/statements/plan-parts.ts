@@ -16,3 +16,9 @@ export function selectionKey({ key, withDeleted }: Selection): string {
 export function living({ deletedAt }: Table, sql: Builder['sql']): Fragment {
   return deletedAt === undefined ? sql`` : sql` and ${sql.ref(`t.${deletedAt.name}`)} is null`
 }
+
+/** What counts how often a row was written, where the table does. */
+export function counted({ version }: Table, sql: Builder['sql']): Fragment[] {
+  if (version === undefined) return []
+  return [sql`${sql.ref(version.name)} = ${sql.ref(version.name)} + 1`]
+}

@@ -4,11 +4,12 @@ import type { TableCodec } from '../model/codec.js'
 import type { Dialect } from '../engines/engine.js'
 import type { Condition } from '../filters/condition.js'
 import { FilterWriter } from '../filters/filter-sql.js'
+import { HeldPlans } from './held-plans.js'
 import { Kept } from '../../core/kept.js'
 import { toNullPieces, writePieces } from '../filters/null-pieces.js'
 import { writeOrder, type Order } from '../filters/order.js'
 import { writeInsert, writeInsertLists, type InsertParts } from './insert-plan.js'
-import { living, namesOf, selectionKey } from './plan-parts.js'
+import { counted, living, namesOf, selectionKey } from './plan-parts.js'
 import { selected } from './selected.js'
 import type { RowsWithin } from './rows-within.js'
 import type { Column, Relation, Table } from '../model/table.js'
@@ -41,10 +42,13 @@ export class TablePlans {
     this.#dialect = dialect
     this.#columns = builder.sql.join(table.columns.map((column) => this.#read(column)))
     this.find = this.#planFind('')
+    this.held = new HeldPlans(table, builder, dialect)
   }
 
   /** `select … where id = ?` */
   readonly find: Plan
+  /** Statements about rows that are held, or that a filter finds. */
+  readonly held: HeldPlans
 
   /** The same, and holds the row until the transaction ends. */
   get findToWrite(): Plan {
@@ -136,6 +140,7 @@ export class TablePlans {
       const sets = columns.map(
         ({ name }, index) => sql`${sql.ref(name)} = ${new Slot(first + index)}`,
       )
+      sets.push(...counted(this.table, sql))
       const isOne =
         within === undefined
           ? sql``

@@ -16,7 +16,7 @@ export interface RecordsContext extends FilterContext {
   /** Every table known so far. */
   readonly tables: ReadonlySet<Table>
   plansOf(table: Table): TablePlans
-  checksOf(table: Table, from: 'client' | 'program'): WriteChecks
+  checksOf(table: Table): WriteChecks
   /** Milliseconds since 1970. */
   now(): number
 }
@@ -27,6 +27,8 @@ export interface Source {
   runner(): Runner
   /** Takes note of rows that were written here, to be told once they are committed. */
   changed(changes: RowChanges): void
+  /** Runs work behind the commit of what is written here, and never where that is taken back. */
+  committed(work: () => Promise<void>): void
   /** Who wants to know. */
   readonly feed: ChangeFeed
   /** True where the write must be in a transaction, because a message goes with it, and is in none yet. */

@@ -7,6 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { EngineFault, type Runner } from '../engines/engine.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
+import type { Log } from '../../core/log.js'
 import { GuardedRunner } from './guarded-runner.js'
 import { refuseUnknownOptions } from './refuse-options.js'
 import { Retries } from './retries.js'
@@ -40,6 +41,8 @@ interface ScopeParts {
 export class Scope implements Source {
   readonly context: RecordsContext
   readonly changes: RowChanges[] = []
+  /** What runs behind the commit. */
+  readonly later: (() => Promise<void>)[] = []
   isOver = false
   /** Undefined: the database's own. */
   readonly isolation: Isolation | undefined
@@ -64,6 +67,10 @@ export class Scope implements Source {
 
   changed(changes: RowChanges): void {
     this.changes.push(changes)
+  }
+
+  committed(work: () => Promise<void>): void {
+    this.later.push(work)
   }
 
   get feed(): ChangeFeed {
@@ -97,6 +104,7 @@ export class Scope implements Source {
       const result = await this.#transactions.inside(scope, () => work(scope))
       await runner.script(`release savepoint ${name}`)
       this.changes.push(...scope.changes)
+      this.later.push(...scope.later)
       return result
     } catch (error) {
       await this.#takeBack(name)
@@ -128,11 +136,13 @@ export class Transactions {
   readonly #ambient = new AsyncLocalStorage<Scope>()
   /** Gets what is committed. */
   readonly feed: ChangeFeed
+  readonly #log: Log
   #open = 0
 
-  constructor(context: RecordsContext, feed: ChangeFeed) {
+  constructor(context: RecordsContext, feed: ChangeFeed, log: Log) {
     this.#context = context
     this.feed = feed
+    this.#log = log
   }
 
   /** The transaction that the running code is part of. Costs nothing while none is open. */
@@ -179,6 +189,17 @@ export class Transactions {
     }
   }
 
+  /** What is committed stays so, whatever fails behind it. */
+  async runCommitted(works: readonly (() => Promise<void>)[]): Promise<void> {
+    for (const work of works) {
+      try {
+        await work()
+      } catch (error) {
+        this.#log.error({ err: error }, 'a hook behind a commit failed')
+      }
+    }
+  }
+
   inside<T>(scope: Scope, work: () => Promise<T>): Promise<T> {
     return this.#ambient.run(scope, work)
   }
@@ -199,6 +220,8 @@ export class Transactions {
       await this.feed.send(scope.changes, runner)
       await runner.commit()
       this.feed.tell(scope.changes)
+      scope.isOver = true
+      if (scope.later.length > 0) await this.runCommitted(scope.later)
       return result
     } catch (error) {
       await runner.rollback()

@@ -1,38 +1,54 @@
 /** The rules of a record's fields on what a program writes, checked by the same compiled code as a request's body. */
-import { compileInput, type Check } from '../../fields/compile-input.js'
+import {
+  compileInput,
+  compileRowRules,
+  type Check,
+  type InputOptions,
+} from '../../fields/compile-input.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
 import type { Table } from '../model/table.js'
 
 export interface WriteChecks {
   /** A whole record; a key may be given. Answers an instance with defaults filled in. */
   readonly create: Check<Record<string, unknown>>
-  /** Only what is named. */
+  /** Only what is named, by the rules of each field alone: what looks at the whole row is asked by `row`. */
   readonly update: Check<Record<string, unknown>>
+  /** The rules that look at the whole row, of the row as it will be; `undefined` where there are none. */
+  readonly row: Check<object> | undefined
+  /** As `create` before the record's own hooks have run: nothing need be there yet. Absent without hooks. */
+  readonly draft: Check<Record<string, unknown>> | undefined
 }
 
-/** @param from what a client may not name (the key, read-only and hidden fields), a program may, except the key of an update */
-export function compileWriteChecks(table: Table, from: 'client' | 'program'): WriteChecks {
+/** What a client may not name (the key, read-only and hidden fields), a program may, except the key of an update. */
+export function compileWriteChecks(table: Table): WriteChecks {
   const columns = table.shape.fields.filter(({ rules }) => rules.relation !== true)
   const others = columns.filter(({ kind }) => kind !== 'id')
   // The database or the repository gives a key where none is given.
   const withKey = columns.map((field) =>
     field.kind === 'id' ? { ...field, optional: true } : field,
   )
+  const loose = columns.map((field) => ({ ...field, optional: true }))
+  const hasHooks = table.hooks !== undefined
   return Object.freeze({
-    create: compile(table, from === 'program' ? withKey : others, { from }),
-    update: compile(table, others, { from, partial: true }),
+    // Hooks may put more on the instance than is kept.
+    create: compile(table, withKey, hasHooks ? { unknownKeys: 'drop' } : {}),
+    update: compile(table, others, { partial: true, part: 'own' }),
+    row: compileRowRules(shapeOf(table, columns), { from: 'program', whole }),
+    draft: hasHooks ? compile(table, loose, { part: 'own' }) : undefined,
   })
 }
+
+const whole = 'the record'
 
 function compile(
   table: Table,
   fields: readonly ShapeField[],
-  options: { from: 'client' | 'program'; partial?: boolean },
+  options: InputOptions,
 ): Check<Record<string, unknown>> {
-  const shape: Shape = {
-    ...table.shape,
-    fields,
-    byName: new Map(fields.map((field) => [field.name, field])),
-  }
-  return compileInput(shape, { ...options, whole: 'the record' }) as Check<Record<string, unknown>>
+  const all: InputOptions = { ...options, from: 'program', whole }
+  return compileInput(shapeOf(table, fields), all) as Check<Record<string, unknown>>
+}
+
+function shapeOf({ shape }: Table, fields: readonly ShapeField[]): Shape {
+  return { ...shape, fields, byName: new Map(fields.map((field) => [field.name, field])) }
 }

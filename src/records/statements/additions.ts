@@ -1,0 +1,80 @@
+/** `{ stock: { add: -1 } }`: a change of a number by what it is, exact for every kind. Source: public face, Records, continued. */
+import { toDecimal } from '../../fields/kinds/decimal.js'
+import { isOfKind } from '../../fields/kinds/table.js'
+import { isPlainObject } from '../filters/filter.js'
+import { invalid } from '../filters/invalid.js'
+import type { Column, Table } from '../model/table.js'
+
+/** What is added to a number; with a minus before it, what is taken away. */
+export interface Addition<V> {
+  add: V
+}
+
+/** What an update names: new values, or what is added to numbers. */
+export type Changes<T> = {
+  [K in keyof T]?:
+    | T[K]
+    | (Extract<T[K], number | string> extends never
+        ? never
+        : Addition<Extract<T[K], number | string>>)
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+export function hasAddition(table: Table, values: object): boolean {
+  for (const name of Object.keys(values)) {
+    const column = table.byProperty.get(name)
+    if (column !== undefined && isAddition(column, (values as Values)[name])) return true
+  }
+  return false
+}
+
+/**
+ * The values with every addition as the sum.
+ *
+ * @param row as it is
+ * @throws {HttpError} 400 `VALIDATION`: what is added is no number of the kind, or there is nothing to add it to
+ */
+export function withSums(table: Table, row: Values, values: object): Record<string, unknown> {
+  const all: Record<string, unknown> = { ...values }
+  for (const name of Object.keys(all)) {
+    const column = table.byProperty.get(name)
+    const value = all[name]
+    if (column !== undefined && isAddition(column, value)) all[name] = sum(column, row[name], value)
+  }
+  return all
+}
+
+const numbers: ReadonlySet<string> = new Set(['integer', 'real', 'decimal', 'wide'])
+
+function isAddition(column: Column, value: unknown): value is Addition<unknown> {
+  if (!isPlainObject(value) || !('add' in value)) return false
+  return numbers.has(column.storage) && !column.isBoolean && !column.isKey
+}
+
+function sum(
+  { property, field, storage }: Column,
+  current: unknown,
+  given: Addition<unknown>,
+): unknown {
+  const [unknown] = Object.keys(given).filter((name) => name !== 'add')
+  if (unknown !== undefined) throw invalid(`${property}.${unknown}`, 'unknown', 'is unknown')
+  const by = given.add
+  const { entry } = field
+  if (by === undefined || by === null || !isOfKind(by, entry))
+    throw invalid(`${property}.add`, 'type', `must be ${entry.noun}`)
+  if (current === undefined || current === null)
+    throw invalid(property, 'add', 'has no value that something can be added to')
+  if (storage === 'wide') return String(BigInt(current as string) + BigInt(by as string))
+  if (storage === 'decimal') return sumOfDecimals(current, by, entry.digits?.scale ?? 0)
+  return (current as number) + (by as number)
+}
+
+function sumOfDecimals(one: unknown, other: unknown, scale: number): string {
+  const units = (value: unknown): bigint =>
+    BigInt(toDecimal(value as string, scale).replace('.', ''))
+  const total = units(one) + units(other)
+  const digits = String(total < 0n ? -total : total).padStart(scale + 1, '0')
+  const text = scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+  return total < 0n ? `-${text}` : text
+}

@@ -1,0 +1,241 @@
+/**
+ * Changes a row that has to be looked at first: for what is added to it, a condition, its version, hooks, or rules that
+ * look at the whole of it. The row is held meanwhile, so that nothing comes between. Source: decisions, Second storey: records.
+ */
+import type { Claims } from '../../http/request.js'
+import { type Later, after } from '../../core/later.js'
+import { HttpError } from '../../errors/http-error.js'
+import { FilterReader } from '../filters/filter.js'
+import type { Condition } from '../filters/condition.js'
+import type { Table } from '../model/table.js'
+import { hasAddition, withSums } from './additions.js'
+import { deleteRow } from './delete-row.js'
+import { isInTransaction } from './guarded-runner.js'
+import type { Selection } from './plans.js'
+import { staysWithin, type RowsWithin } from './rows-within.js'
+import { runAfterCommit, runBefore } from './run-hooks.js'
+import type { Source } from './source.js'
+import { announced, runRows, updateRow, type Instance } from './write-row.js'
+import { valuesToUpdate } from './write-values.js'
+
+export interface RowChange {
+  /** By property, unchecked; neither the key nor the version among them. */
+  readonly values: object
+  /** Only a row of which this holds. */
+  readonly where?: unknown
+  /** Only a row of one of these versions. */
+  readonly expected?: readonly number[] | undefined
+  /** Also null, and nothing written, where the row is none of these or might be none afterwards. */
+  readonly within?: RowsWithin | undefined
+  /** On whose behalf. */
+  readonly user?: Claims | null | undefined
+}
+
+/** True where one statement does it. */
+export function isPlainChange(table: Table, source: Source, change: RowChange): boolean {
+  const { where, expected, values } = change
+  return (
+    where === undefined &&
+    expected === undefined &&
+    table.hooks === undefined &&
+    source.context.checksOf(table).row === undefined &&
+    !hasAddition(table, values)
+  )
+}
+
+/** One statement, which looks at nothing. @returns as `changeRow` */
+export function changePlainly(
+  table: Table,
+  source: Source,
+  key: unknown,
+  { values: given, within }: RowChange,
+): Later<Instance | null> {
+  const { context } = source
+  const codec = context.codecOf(table)
+  return after(context.checksOf(table).update(given), (record) => {
+    const { columns, values } = valuesToUpdate(table, codec, record, context)
+    if (within !== undefined && !staysWithin(within, columns)) return null
+    if (columns.length > 0) {
+      const update = { columns, values, key, within, record }
+      return announced(table, source, (here) => updateRow(table, here, update))
+    }
+    const plan = context.plansOf(table).find
+    return after(runRows(table, source, { plan, values: [key], doing: 'read' }), ([row]) =>
+      row === undefined ? null : (codec.readRow(row) as Instance),
+    )
+  })
+}
+
+/**
+ * @param key as the driver takes it
+ * @returns the record as it is now; null where there is no such row, or none that is meant
+ * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`
+ */
+export function changeRow(
+  table: Table,
+  source: Source,
+  key: unknown,
+  change: RowChange,
+): Promise<Instance | null> {
+  return inTransaction(source, async (here) => {
+    const [row] = await holdRows(table, here, selectOne(table, here, key, change), 1)
+    if (row === undefined) return null
+    const read = here.context.codecOf(table).readRow
+    refuseOld(table, read(row) as Instance, change.expected)
+    return changeHeld(table, here, { key, row, change })
+  })
+}
+
+/** @returns false where no (living) row has the key. @throws {HttpError} 409 `CONFLICT` for a row of none of these versions */
+export function deleteVersion(
+  table: Table,
+  source: Source,
+  key: unknown,
+  expected: readonly number[],
+): Promise<boolean> {
+  return inTransaction(source, async (here) => {
+    const [row] = await holdRows(table, here, selectOne(table, here, key, { values: {} }), 1)
+    if (row === undefined) return false
+    refuseOld(table, here.context.codecOf(table).readRow(row) as Instance, expected)
+    return deleteRow(table, here, key)
+  })
+}
+
+/** Joins the transaction that is open, without a part of its own: it writes one row at its end, or nothing. */
+export function inTransaction<T>(source: Source, work: (here: Source) => Promise<T>): Promise<T> {
+  return isInTransaction(source.runner()) ? work(source) : source.atomically(work)
+}
+
+/** Rows in order of their keys, held until the transaction ends. */
+export async function holdRows(
+  table: Table,
+  source: Source,
+  { selection, values }: { readonly selection: Selection; readonly values: readonly unknown[] },
+  limit: number,
+): Promise<readonly (readonly unknown[])[]> {
+  const plan = source.context.plansOf(table).held.hold(selection)
+  return runRows(table, source, { plan, values: [...values, limit], doing: 'write' })
+}
+
+export interface HeldRow {
+  readonly key: unknown
+  readonly row: readonly unknown[]
+  readonly change: RowChange
+}
+
+/** @returns null where a client's row might not be theirs afterwards */
+export async function changeHeld(
+  table: Table,
+  source: Source,
+  { key, row, change }: HeldRow,
+): Promise<Instance | null> {
+  const { context } = source
+  const codec = context.codecOf(table)
+  const before = codec.readRow(row) as Instance
+  const record = await nextValues(table, source, before, change)
+  const { columns, values } = valuesToUpdate(table, codec, record, context)
+  const { within, user = null } = change
+  if (within !== undefined && !staysWithin(within, columns)) return null
+  if (columns.length === 0) return before
+  const stored = await updateRow(table, source, { columns, values, key, within: undefined, record })
+  if (stored !== null) runAfterCommit(table, source, stored, user, 'updated')
+  return stored
+}
+
+/** What is to be written, checked: what was named and what hooks have changed, in a row whose rules hold. */
+async function nextValues(
+  table: Table,
+  { context }: Source,
+  before: Instance,
+  { values, user = null }: RowChange,
+): Promise<Instance> {
+  const { update, row: judge } = context.checksOf(table)
+  const record = await update(withSums(table, before, values))
+  const { hooks } = table
+  if (hooks === undefined && judge === undefined) return record
+  const whole = Object.assign(copyOf(before), record)
+  if (hooks !== undefined && hooks.before.length > 0) {
+    await runBefore(table, whole, user, 'updated')
+    const made = await update(changedBy(table, { before, record, whole }))
+    Object.assign(record, made)
+    Object.assign(whole, made)
+  }
+  await judge?.(whole)
+  return record
+}
+
+function copyOf(row: Instance): Instance {
+  return Object.assign(
+    Object.create(Object.getPrototypeOf(row) as object) as Instance,
+    structured(row),
+  )
+}
+
+/** Values that a hook may change within are its own. */
+function structured(row: Instance): Instance {
+  const copy: Instance = {}
+  for (const [name, value] of Object.entries(row)) {
+    const isOpen = typeof value === 'object' && value !== null && !Buffer.isBuffer(value)
+    copy[name] = isOpen ? cloneOf(value) : value
+  }
+  return copy
+}
+
+function cloneOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cloneOf)
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return value
+  const entries = Object.entries(value).map(([name, inner]) => [name, cloneOf(inner)] as const)
+  return Object.assign(
+    Object.create(Object.getPrototypeOf(value) as object | null) as object,
+    Object.fromEntries(entries),
+  )
+}
+
+function changedBy(
+  { columns, key, version }: Table,
+  { before, record, whole }: Readonly<Record<'before' | 'record' | 'whole', Instance>>,
+): Instance {
+  const changed: Instance = {}
+  for (const column of columns) {
+    const { property } = column
+    if (column === key || column === version) continue
+    const now = whole[property]
+    const then = property in record ? record[property] : before[property]
+    const isOpen = typeof now === 'object' && now !== null
+    const isSame = isOpen
+      ? !(property in record) && JSON.stringify(now) === JSON.stringify(then)
+      : (now ?? null) === (then ?? null)
+    if (!isSame) changed[property] = now ?? null
+  }
+  return changed
+}
+
+/** @throws {HttpError} 409 `CONFLICT`, of code `version` */
+export function refuseOld(
+  { version, type }: Table,
+  row: Instance,
+  expected: readonly number[] | undefined,
+): void {
+  if (expected === undefined || version === undefined) return
+  if (expected.includes(row[version.property] as number)) return
+  const message = `This ${type.name} was changed meanwhile: it is at version ${String(row[version.property])}.`
+  const errors = [{ path: version.property, code: 'version', message }]
+  throw new HttpError(409, message, { code: 'CONFLICT', errors })
+}
+
+function selectOne(
+  table: Table,
+  { context }: Source,
+  key: unknown,
+  { where, within }: RowChange,
+): { selection: Selection; values: unknown[] } {
+  const values: unknown[] = [...(within?.values ?? [])]
+  const reader = new FilterReader(context, false, values)
+  const parts: Condition[] = within === undefined ? [] : [within.condition]
+  if (where !== undefined) parts.push(reader.read(table, where))
+  const slot = values.push(key) - 1
+  parts.push({ kind: 'compare', codec: context.codecOf(table).key, operator: 'eq', slot })
+  const condition: Condition = { kind: 'all', parts }
+  const name = `${within?.key ?? ''}|${reader.key}|1`
+  return { selection: { condition, key: name, count: values.length, withDeleted: false }, values }
+}

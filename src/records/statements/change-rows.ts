@@ -1,0 +1,160 @@
+/** Changes or deletes all rows that a filter finds: all of them or none. Source: decisions, Second storey: records, Changes. */
+import { attempt } from '../../core/later.js'
+import { FilterReader, isPlainObject } from '../filters/filter.js'
+import type { Condition } from '../filters/condition.js'
+import { invalid } from '../filters/invalid.js'
+import type { Table } from '../model/table.js'
+import { hasAddition } from './additions.js'
+import { arrange, type Plan } from './builder.js'
+import { changeHeld, holdRows } from './change-row.js'
+import { deleteRow } from './delete-row.js'
+import type { Selection } from './plans.js'
+import type { Source } from './source.js'
+import { toClientError, type Doing } from './write-faults.js'
+import { valuesToUpdate } from './write-values.js'
+
+/** Rows that are held in the process at once. */
+const pageSize = 500
+
+/** @returns how many rows were changed */
+export function updateWhere(
+  table: Table,
+  source: Source,
+  where: unknown,
+  changes: object,
+): Promise<number> {
+  assertFilter('updateWhere', where)
+  refuseOwn(table, changes)
+  return source.atomically(async (here) => {
+    const checks = here.context.checksOf(table)
+    const isPlain =
+      table.hooks === undefined && checks.row === undefined && !hasAddition(table, changes)
+    if (isPlain && !(await here.feed.follows(table, here.runner())))
+      return updateAtOnce(table, here, where, await checks.update(changes))
+    return eachRow(table, here, where, async (key, row) => {
+      await changeHeld(table, here, { key, row, change: { values: changes } })
+    })
+  })
+}
+
+/** @returns how many rows were deleted */
+export function deleteWhere(table: Table, source: Source, where: unknown): Promise<number> {
+  assertFilter('deleteWhere', where)
+  return source.atomically(async (here) => {
+    if (!(await here.feed.isFollowed(here.runner()))) return deleteAtOnce(table, here, where)
+    return eachRow(table, here, where, async (key) => {
+      await attempt<boolean>(
+        () => deleteRow(table, here, key),
+        (error) => {
+          throw toClientError(error, table, 'delete')
+        },
+      )
+    })
+  })
+}
+
+/**
+ * A filter with something undefined in it would find rows that nobody meant.
+ *
+ * @throws {TypeError} undefined, or undefined somewhere within
+ */
+export function assertFilter(method: string, where: unknown, path = ''): void {
+  if (where === undefined) {
+    const name = path === '' ? 'the filter' : `${path} of the filter`
+    throw new TypeError(`${method}: ${name} is undefined. Write {} for all rows, or a value.`)
+  }
+  if (Array.isArray(where)) {
+    for (const [index, item] of where.entries()) assertFilter(method, item, `${path}.${index}`)
+    return
+  }
+  if (!isPlainObject(where)) return
+  for (const [name, value] of Object.entries(where))
+    assertFilter(method, value, path === '' ? name : `${path}.${name}`)
+}
+
+function refuseOwn({ key, version }: Table, changes: object): void {
+  for (const column of [key, version]) {
+    if (column === undefined || !(column.property in changes)) continue
+    throw invalid(column.property, 'readOnly', 'cannot be changed')
+  }
+}
+
+async function updateAtOnce(
+  table: Table,
+  here: Source,
+  where: unknown,
+  record: Record<string, unknown>,
+): Promise<number> {
+  const { context } = here
+  const written = valuesToUpdate(table, context.codecOf(table), record, context)
+  if (written.columns.length === 0) return 0
+  const { selection, values } = select(table, here, where)
+  const plan = context.plansOf(table).held.update(selection, written.columns)
+  return changeAll(table, here, { plan, values: [...values, ...written.values], doing: 'write' })
+}
+
+function deleteAtOnce(table: Table, here: Source, where: unknown): Promise<number> {
+  const { selection, values } = select(table, here, where)
+  const plan = here.context.plansOf(table).held.remove(selection)
+  const moment = table.deletedAt === undefined ? [] : [new Date(here.context.now()).toISOString()]
+  return changeAll(table, here, { plan, values: [...values, ...moment], doing: 'delete' })
+}
+
+async function changeAll(
+  table: Table,
+  here: Source,
+  { plan, values, doing }: { plan: Plan; values: readonly unknown[]; doing: Doing },
+): Promise<number> {
+  const count = await attempt<number>(
+    () => here.runner().change(plan.statement, arrange(plan, values)),
+    (error) => {
+      throw toClientError(error, table, doing)
+    },
+  )
+  // Somebody may follow when it is committed, who then learns that there is more than can be named.
+  if (count > 0) here.changed({ event: 'lost', table, ids: [] })
+  return count
+}
+
+/** Each row once, in the order of the keys, whatever becomes of it. */
+async function eachRow(
+  table: Table,
+  here: Source,
+  where: unknown,
+  work: (key: unknown, row: readonly unknown[]) => Promise<void>,
+): Promise<number> {
+  const codec = here.context.codecOf(table)
+  let count = 0
+  let last: unknown = undefined
+  for (;;) {
+    const rows = await holdRows(table, here, select(table, here, where, last), pageSize)
+    for (const row of rows) {
+      const record = codec.readRow(row) as Record<string, unknown>
+      last = codec.key.encode(record[table.key.property])
+      await work(last, row)
+    }
+    count += rows.length
+    if (rows.length < pageSize) return count
+  }
+}
+
+/** @param last the key behind which the rows begin, as the driver takes it */
+function select(
+  table: Table,
+  { context }: Source,
+  where: unknown,
+  last?: unknown,
+): { selection: Selection; values: unknown[] } {
+  const reader = new FilterReader(context, false)
+  const asked = reader.read(table, where)
+  const { values } = reader
+  const isFirst = last === undefined
+  const parts: Condition[] = [asked]
+  if (!isFirst) {
+    const { key: codec } = context.codecOf(table)
+    parts.push({ kind: 'compare', codec, operator: 'gt', slot: values.push(last) - 1 })
+  }
+  const condition: Condition = { kind: 'all', parts }
+  const key = `${reader.key}${isFirst ? '' : '>'}`
+  return { selection: { condition, key, count: values.length, withDeleted: false }, values }
+}

@@ -1,0 +1,83 @@
+/** The statements by which rows are held and then written, or written all at once, whichever a filter finds. */
+import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
+import { Kept } from '../../core/kept.js'
+import type { Dialect } from '../engines/engine.js'
+import { FilterWriter } from '../filters/filter-sql.js'
+import type { Column, Table } from '../model/table.js'
+import { counted, namesOf } from './plan-parts.js'
+import type { Selection } from './plans.js'
+import { selected } from './selected.js'
+
+type Fragment = RawBuilder<unknown>
+
+const mostPlans = 200
+
+export class HeldPlans {
+  readonly #table: Table
+  readonly #builder: Builder
+  readonly #dialect: Dialect
+  readonly #kept = new Kept<Plan>(mostPlans)
+
+  constructor(table: Table, builder: Builder, dialect: Dialect) {
+    this.#table = table
+    this.#builder = builder
+    this.#dialect = dialect
+  }
+
+  /** The living rows of a selection by their keys, held until the transaction ends. Values: the selection's, then limit. */
+  hold(selection: Selection): Plan {
+    return this.#kept.get(`h${selection.key}`, () => {
+      const { sql } = this.#builder
+      const { name, key, columns } = this.#table
+      const parts = { sql, dialect: this.#dialect }
+      const read = sql.join(columns.map((column) => selected(column, parts, name)))
+      const writer = this.#writer()
+      const where = this.#where(selection, writer)
+      const limit = writer.limit(selection.count)
+      const fragment = sql`select ${read} from ${sql.table(name)}${where} order by ${sql.ref(`${name}.${key.name}`)}${limit}${sql.raw(this.#dialect.lock)}`
+      return this.#builder.compile(fragment, false)
+    })
+  }
+
+  /** Values: the selection's, then those of the columns. */
+  update(selection: Selection, columns: readonly Column[]): Plan {
+    return this.#kept.get(`u${namesOf(columns)}|${selection.key}`, () => {
+      const { sql } = this.#builder
+      const { name } = this.#table
+      const sets = columns.map(
+        (column, index) => sql`${sql.ref(column.name)} = ${new Slot(selection.count + index)}`,
+      )
+      sets.push(...counted(this.#table, sql))
+      const where = this.#where(selection, this.#writer())
+      const fragment = sql`update ${sql.table(name)} set ${sql.join(sets)}${where}`
+      return this.#builder.compile(fragment, true)
+    })
+  }
+
+  /** Values: the selection's, then for a table that deletes softly the moment. */
+  remove(selection: Selection): Plan {
+    return this.#kept.get(`d${selection.key}`, () => {
+      const { sql } = this.#builder
+      const { name, deletedAt } = this.#table
+      const where = this.#where(selection, this.#writer())
+      const fragment =
+        deletedAt === undefined
+          ? sql`delete from ${sql.table(name)}${where}`
+          : sql`update ${sql.table(name)} set ${sql.ref(deletedAt.name)} = ${new Slot(selection.count)}${where}`
+      return this.#builder.compile(fragment, true)
+    })
+  }
+
+  #where({ condition }: Selection, writer: FilterWriter): Fragment {
+    const { sql } = this.#builder
+    const { name, deletedAt } = this.#table
+    const parts: Fragment[] = []
+    if (condition !== undefined) parts.push(writer.write(condition, name))
+    if (deletedAt !== undefined) parts.push(sql`${sql.ref(`${name}.${deletedAt.name}`)} is null`)
+    return parts.length === 0 ? sql`` : sql` where ${sql.join(parts, sql` and `)}`
+  }
+
+  #writer(): FilterWriter {
+    return new FilterWriter(this.#builder.sql, this.#dialect)
+  }
+}

@@ -1,0 +1,60 @@
+/** Runs the hooks of a record: before a row is written, with its rules asked of what they made of it, and behind the commit. */
+import type { Claims } from '../../http/request.js'
+import type { Table } from '../model/table.js'
+import type { RowWrite, WriteHook } from '../model/write-hooks.js'
+import type { Source } from './source.js'
+import { insertRow, type Instance } from './write-row.js'
+
+/** Runs what stands before a write, on the row as it will be. */
+export async function runBefore(
+  table: Table,
+  row: object,
+  user: Claims | null,
+  event: RowWrite['event'],
+): Promise<void> {
+  for (const member of table.hooks?.before ?? []) await call(row, member, user, event)
+}
+
+/** Has run what stands behind the commit, on the row as it was stored; never where it is taken back. */
+export function runAfterCommit(
+  table: Table,
+  source: Source,
+  stored: object,
+  user: Claims | null,
+  event: RowWrite['event'],
+): void {
+  const members = table.hooks?.after ?? []
+  if (members.length === 0) return
+  const row = Object.assign(
+    Object.create(Object.getPrototypeOf(stored) as object) as object,
+    stored,
+  )
+  source.committed(async () => {
+    for (const member of members) await call(row, member, user, event)
+  })
+}
+
+/** Creates a row of a record with hooks, all in one transaction. */
+export async function createHooked(
+  table: Table,
+  source: Source,
+  values: object,
+  user: Claims | null,
+): Promise<Instance> {
+  const { create, draft = create } = source.context.checksOf(table)
+  const row = await draft(values)
+  if (table.version !== undefined) row[table.version.property] = 1
+  await runBefore(table, row, user, 'created')
+  const record = await insertRow(table, source, await create(row))
+  runAfterCommit(table, source, record, user, 'created')
+  return record
+}
+
+async function call(
+  row: object,
+  member: string,
+  user: Claims | null,
+  event: RowWrite['event'],
+): Promise<void> {
+  await (row as Readonly<Record<string, WriteHook>>)[member]?.call(row, user, { event })
+}

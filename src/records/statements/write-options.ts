@@ -1,0 +1,89 @@
+/** What an update or a deletion may be asked beside its values, and how both are read. Source: public face, Records, continued. */
+import { invalid } from '../filters/invalid.js'
+import type { Where } from '../filters/filter-types.js'
+import type { TableCodec } from '../model/codec.js'
+import { toKey } from '../model/key.js'
+import type { Table } from '../model/table.js'
+import { assertFilter } from './change-rows.js'
+import type { RowChange } from './change-row.js'
+import { refuseUnknownOptions } from './refuse-options.js'
+
+export interface DeleteOptions {
+  /** The version that is meant: with another it is 409. For records of `@Record({ version: true })`. */
+  expectedVersion?: number | undefined
+}
+
+export interface UpdateOptions<T> extends DeleteOptions {
+  /** Only a row of which this holds: null where it does not, and nothing is written. */
+  where?: Where<T>
+}
+
+const updateNames: ReadonlySet<string> = new Set(['where', 'expectedVersion'])
+const deleteNames: ReadonlySet<string> = new Set(['expectedVersion'])
+
+/** @throws {TypeError} an option that is none, a condition that is undefined, versions where there are none */
+export function readUpdateOptions(
+  table: Table,
+  options: UpdateOptions<never> | undefined,
+): Pick<RowChange, 'where' | 'expected'> {
+  if (options === undefined) return nothing
+  refuseUnknownOptions('update', options, updateNames)
+  if ('where' in options) assertFilter('update', options.where)
+  return { where: options.where, expected: readVersion('update', table, options) }
+}
+
+/** @throws {TypeError} as `readUpdateOptions` */
+export function readDeleteOptions(
+  table: Table,
+  options: DeleteOptions | undefined,
+): readonly number[] | undefined {
+  if (options === undefined) return undefined
+  refuseUnknownOptions('delete', options, deleteNames)
+  return readVersion('delete', table, options)
+}
+
+const nothing: Pick<RowChange, 'where' | 'expected'> = Object.freeze({})
+
+function readVersion(
+  method: string,
+  table: Table,
+  { expectedVersion }: DeleteOptions,
+): readonly number[] | undefined {
+  if (expectedVersion === undefined) return undefined
+  if (table.version === undefined) {
+    const remedy = `Write @Record({ version: true }) before class ${table.type.name}.`
+    throw new TypeError(`${method}: ${table.type.name} has no versions. ${remedy}`)
+  }
+  if (Number.isSafeInteger(expectedVersion)) return [expectedVersion]
+  throw invalid('expectedVersion', 'type', 'must be an integer')
+}
+
+/**
+ * Takes out of the values of an update what says which row is meant: its key, and its version.
+ *
+ * @throws {HttpError} 400 `VALIDATION`: another key, a version that is none
+ */
+export function readMeant(
+  { key, version }: Table,
+  codec: TableCodec,
+  id: unknown,
+  values: object,
+): Pick<RowChange, 'values' | 'expected'> {
+  const given = values as Record<string, unknown>
+  // What is no object is refused with the values.
+  const isObject = isPlain(values)
+  const hasVersion = isObject && version !== undefined && version.property in given
+  if (!isObject || !(key.property in given || hasVersion)) return { values }
+  const { [key.property]: own, ...rest } = given
+  if (own !== undefined && toKey(codec, own) !== id)
+    throw invalid(key.property, 'readOnly', 'cannot be changed')
+  if (!hasVersion) return { values: rest }
+  const { [version.property]: meant, ...others } = rest
+  if (meant === undefined) return { values: others }
+  if (!Number.isSafeInteger(meant)) throw invalid(version.property, 'type', 'must be an integer')
+  return { values: others, expected: [meant as number] }
+}
+
+function isPlain(values: unknown): boolean {
+  return typeof values === 'object' && values !== null
+}

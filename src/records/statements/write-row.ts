@@ -1,0 +1,95 @@
+/** Writes one row whose values are checked, and tells a client what the database refused. */
+import { type Later, after, attempt, promise } from '../../core/later.js'
+import type { Row } from '../engines/engine.js'
+import type { Id } from '../filters/list-options.js'
+import type { Table } from '../model/table.js'
+import { arrange, type Plan } from './builder.js'
+import { findBrokenRelation } from './broken-relation.js'
+import type { RowsWithin } from './rows-within.js'
+import type { Source } from './source.js'
+import { toClientError, type Doing } from './write-faults.js'
+import { valuesToInsert, type WriteValues } from './write-values.js'
+
+export type Instance = Record<string, unknown>
+
+/** Runs a write; in a transaction where a message to other processes goes with it. */
+export function announced<R>(
+  table: Table,
+  source: Source,
+  write: (here: Source) => Later<R>,
+): Later<R> {
+  return after(source.announces(table), (isAnnounced) =>
+    isAnnounced ? source.atomically((inner) => promise(() => write(inner))) : write(source),
+  )
+}
+
+/** @returns the record as it was stored */
+export function insertRow(table: Table, source: Source, record: Instance): Later<Instance> {
+  const { context } = source
+  if (table.version !== undefined) record[table.version.property] = 1
+  const { columns, values } = valuesToInsert(table, context.codecOf(table), record)
+  const plan = context.plansOf(table).insert(columns, 1, 'row')
+  return after(runRows(table, source, { plan, values, doing: 'write', record }), ([row]) =>
+    stored(table, source, 'created', row as Row),
+  )
+}
+
+export interface RowUpdate extends WriteValues {
+  /** As the driver takes it. */
+  readonly key: unknown
+  readonly within: RowsWithin | undefined
+  /** By property, for what a fault is about. */
+  readonly record: Instance
+}
+
+/** @returns null where there is no such row */
+export function updateRow(
+  table: Table,
+  source: Source,
+  { columns, values, key, within, record }: RowUpdate,
+): Later<Instance | null> {
+  const plan = source.context.plansOf(table).update(columns, within)
+  const all = [...(within?.values ?? []), ...values, key]
+  return after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
+    row === undefined ? null : stored(table, source, 'updated', row),
+  )
+}
+
+interface Run {
+  readonly plan: Plan
+  readonly values: readonly unknown[]
+  readonly doing: Doing
+  readonly record?: Instance
+}
+
+export function runRows(
+  table: Table,
+  source: Source,
+  { plan, values, doing, record }: Run,
+): Later<readonly Row[]> {
+  const run = (): Later<readonly Row[]> =>
+    source.runner().rows(plan.statement, arrange(plan, values))
+  return toldToClients(table, source, { doing, record }, run)
+}
+
+/** Runs, and tells a client what the database refused. */
+export function toldToClients<R>(
+  table: Table,
+  source: Source,
+  { doing, record }: { readonly doing: Doing; readonly record?: Instance | undefined },
+  run: () => Later<R>,
+): Later<R> {
+  return attempt(run, (error) => {
+    if (record === undefined) throw toClientError(error, table, doing)
+    return after(findBrokenRelation(table, source, error, record), (broken): R => {
+      throw toClientError(error, table, doing, { broken })
+    })
+  })
+}
+
+/** Reads a row that was written, and takes note that it was. */
+function stored(table: Table, source: Source, event: 'created' | 'updated', row: Row): Instance {
+  const record = source.context.codecOf(table).readRow(row) as Instance
+  source.changed({ event, table, ids: [record[table.key.property] as Id] })
+  return record
+}
