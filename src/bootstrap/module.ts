@@ -65,6 +65,15 @@ const packages = createClassNote<true>('package')
 export function writePackage(owner: Class, options: ModuleOptions): void {
   moduleNote.write(owner, options)
   packages.write(owner, true)
+  for (const controller of options.controllers ?? []) {
+    const type = resolveClass(controller)
+    if (type !== undefined) packages.write(type, true)
+  }
+}
+
+/** True for controllers that `createModule` brought: their classes are nobody's to import. */
+export function isOfPackage(controller: Class): boolean {
+  return packages.read(controller) === true
 }
 
 const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {

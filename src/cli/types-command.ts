@@ -2,6 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { parseArgs } from 'node:util'
+import { isOfPackage } from '../bootstrap/module.js'
 import { planApplication } from '../bootstrap/plan-application.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { Class } from '../metadata/note.js'
@@ -26,7 +27,9 @@ export const typesCommand: Command = { usage, run }
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const given = readArguments(args)
   const { module, options, path } = await loadApplication(given.path, terminal)
-  const { routes } = await planApplication(module, { ...options, logger: false })
+  const { routes: all } = await planApplication(module, { ...options, logger: false })
+  // What a package brings of its own, such as /metrics, is not for the application's pages.
+  const routes = all.filter(({ route }) => !isOfPackage(route.controller))
   const { required, optional } = referredClasses(routes)
   const places = await findExports(path, new Set(required.keys()), optional)
   const missing = [...required].filter(([type]) => !places.has(type))

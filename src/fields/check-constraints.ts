@@ -6,6 +6,7 @@ import { isSent, type Constraint } from './class-validator.js'
 import { writeConstraint } from './constraint-code.js'
 import { addBroken, itemsOf, toRules, type ConstraintRule } from './constraint-rule.js'
 import { addFault, prefixPaths } from './faults.js'
+import { patternCost } from './pattern-cost.js'
 import type { LateProperty } from './late-constraints.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
 
@@ -126,13 +127,15 @@ function writeGate(conditions: readonly Constraint[]): string {
   return optional ? 'if (v !== undefined && v !== null)' : 'if (v !== undefined)'
 }
 
-/** A pattern looks at no text that is too long already, and has its fault. A character may be of two units. */
+/** A pattern that text can hold up looks at none that is too long already, and has its fault. A character may be of two units. */
 function withinLength(
-  { code }: ConstraintRule,
+  { code, note }: ConstraintRule,
   { rules: { maxLength } }: ShapeField,
   written: string | undefined,
 ): string | undefined {
   if (written === undefined || code !== 'matches' || maxLength === undefined) return written
+  const [pattern] = note.constraints ?? []
+  if (pattern instanceof RegExp && patternCost(pattern) === 'linear') return written
   return `if (typeof v !== 'string' || v.length <= ${2 * maxLength}) { ${written} }`
 }
 

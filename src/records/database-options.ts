@@ -1,7 +1,8 @@
 /** What a database is opened with. */
 import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
-import type { EngineSource } from './engines/engine.js'
+import type { Engine, EngineSource } from './engines/engine.js'
+import type { Builder } from './statements/builder.js'
 
 export interface DatabaseOptions {
   /** Default `sqlite:./data/app.db`. */
@@ -21,4 +22,12 @@ export interface DatabaseOptions {
    * `statement_timeout` says it itself. Default 30,000; in an application its time for handlers.
    */
   statementTimeout?: number
+}
+
+/** What a database is made of. */
+export interface DatabaseParts {
+  readonly engine: Engine
+  readonly builder: Builder
+  readonly log: Log
+  readonly now: () => number
 }

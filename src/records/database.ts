@@ -3,16 +3,16 @@ import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { silentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import { TableSizes } from './budget/table-sizes.js'
-import { createBuilder, type Builder, type QueryBuilder } from './statements/builder.js'
+import { createBuilder, type QueryBuilder } from './statements/builder.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
 import { followAll, type LostChanges } from './changes/follow-all.js'
 import { type Later, attempt, promise } from '../core/later.js'
-import type { ClientReading, Engine, PoolState, Runner } from './engines/engine.js'
+import type { ClientReading, PoolState, Runner } from './engines/engine.js'
 import { defaultUrl, openEngine } from './engines/engine-for-url.js'
 import { ClientSource } from './statements/client-source.js'
 import { createContext } from './statements/create-context.js'
-import type { DatabaseOptions } from './database-options.js'
+import type { DatabaseOptions, DatabaseParts } from './database-options.js'
 import { ensureTable } from './own-tables.js'
 import { Repository } from './repository.js'
 import type { RecordsContext, Source } from './statements/source.js'
@@ -55,13 +55,6 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   engine.belongsTo(database)
   for (const table of tables) database.tables.add(table)
   return database
-}
-
-interface DatabaseParts {
-  readonly engine: Engine
-  readonly builder: Builder
-  readonly log: Log
-  readonly now: () => number
 }
 
 /** The tables of records, by `records(Product)`. A provider of every application with records; `connect` opens one without. */

@@ -199,7 +199,7 @@ describe.each(clients)('%s', (_name, ask) => {
       400,
       () => ({ text: 'query Q($n: Int) { cities(limit: $n) { id } }', variables: { n: 'ten' } }),
       'BAD_VARIABLES',
-      'Int cannot represent non-integer value: "ten"',
+      'Variable "$n" got invalid value "ten"; Int cannot represent non-integer value: "ten"',
     ],
     [
       'a mutation without a token',

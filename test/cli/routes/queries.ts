@@ -41,6 +41,7 @@ export interface Routes {
   'POST /items/raw': { body: unknown; result: ReturnType<ItemController['raw']> }
   'GET /orders/count': { result: ReturnType<OrderController['count']> }
   'GET /orders': { result: Without<Order, 'customer'>[] }
+  'GET /orders/aggregate': { result: null }
   'GET /orders/<id:int>': { result: Without<Order, 'customer'> }
   'POST /orders': {
     body: Defaulted<Without<Order, 'id' | 'customer' | 'createdAt' | 'updatedAt'>, 'count'>
@@ -120,6 +121,11 @@ export const createQueries = (client: Client<Routes>) => ({
     queryKey: ['GET /orders', options] as const,
     queryFn: ({ signal }: { signal: AbortSignal }) =>
       client.get<'/orders'>('/orders', { ...options!, signal }),
+  }),
+  orderAggregate: (...[options]: Rest1<Parameters<typeof client.get<'/orders/aggregate'>>>) => ({
+    queryKey: ['GET /orders/aggregate', options] as const,
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      client.get<'/orders/aggregate'>('/orders/aggregate', { ...options!, signal }),
   }),
   orderFind: (...[options]: Rest1<Parameters<typeof client.get<'/orders/<id:int>'>>>) => ({
     queryKey: ['GET /orders/<id:int>', options] as const,

@@ -39,6 +39,7 @@ export interface Routes {
   'POST /items/raw': { body: unknown; result: ReturnType<ItemController['raw']> }
   'GET /orders/count': { result: ReturnType<OrderController['count']> }
   'GET /orders': { result: Without<Order, 'customer'>[] }
+  'GET /orders/aggregate': { result: null }
   'GET /orders/<id:int>': { result: Without<Order, 'customer'> }
   'POST /orders': {
     body: Defaulted<Without<Order, 'id' | 'customer' | 'createdAt' | 'updatedAt'>, 'count'>

@@ -31,10 +31,17 @@ class Value {
   @Field('datetime', given) moment?: string | null
   @Field('blob', given) bytes?: Buffer | null
   @Field('json', given) json?: unknown
-  @Field('string', { ...given, oneOf: ['red', 'green'], enum: 'Plain' }) plain?: string | null
-  @Field('string', { ...given, oneOf: ['red', "o'clock", 'light-blue'], enum: 'Named' })
+  @Field('string', { ...given, oneOf: ['red', 'green'], enum: 'Plain', check: false }) plain?:
+    string | null
+  @Field('string', {
+    ...given,
+    oneOf: ['red', "o'clock", 'light-blue'],
+    enum: 'Named',
+    check: false,
+  })
   named?: string | null
-  @Field('integer', { ...given, oneOf: [1, 2, 30], enum: 'Size' }) size?: number | null
+  @Field('integer', { ...given, oneOf: [1, 2, 30], enum: 'Size', check: false }) size?:
+    number | null
   @Field('string', { ...given, list: true }) texts?: string[] | null
   @Field('integer', { ...given, list: true }) wholes?: number[] | null
   @Field('numeric', { ...given, list: true }) numbers?: number[] | null
