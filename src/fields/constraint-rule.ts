@@ -1,4 +1,5 @@
 /** One class-validator rule of a property, ready to be asked. Source: class-validator, src/validation/ValidationExecutor.ts. */
+import { isThenable } from '../core/later.js'
 import {
   constraintsOf,
   type Constraint,
@@ -118,12 +119,4 @@ function messageOf(rule: ConstraintRule, value: unknown, object: unknown): strin
 function toText(constraint: unknown): string {
   if (Array.isArray(constraint)) return constraint.join(', ')
   return typeof constraint === 'symbol' ? (constraint.description ?? '') : String(constraint)
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as { then?: unknown }).then === 'function'
-  )
 }

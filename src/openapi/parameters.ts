@@ -1,5 +1,5 @@
 /** Path, query and header parameters of a route, from its pattern, its query class and `@Doc`. */
-import type { ParameterObject } from 'openapi3-ts/oas31'
+import type { HeaderObject, ParameterObject } from 'openapi3-ts/oas31'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/note.js'
 import type { Pattern } from '../routing/pattern.js'
@@ -58,11 +58,18 @@ function asText(field: ShapeField, schema: Schema): Schema {
 }
 
 export function headerParameters(headers: ReadonlyMap<string, DocHeader>): ParameterObject[] {
-  return [...headers].map(([name, { description, required, example }]) => ({
+  return [...headers].map(([name, said]) => ({
     name,
     in: 'header',
-    required: required === true,
+    required: said.required === true,
+    ...describedHeader(said),
+  }))
+}
+
+/** A header of a request or of an answer, without its name: any text. */
+export function describedHeader({ description, example }: DocHeader): HeaderObject {
+  return {
     ...(description === undefined ? {} : { description }),
     schema: { type: 'string', ...(example === undefined ? {} : { examples: [example] }) },
-  }))
+  }
 }

@@ -15,6 +15,7 @@ import type { DocNote, DocResponse } from './doc.js'
 import { anySuccess, asksWho, type DocumentedRoute } from './documented-route.js'
 import { errorContent, errorReference } from './error-components.js'
 import { inferSchema } from './infer-schema.js'
+import { describedHeader } from './parameters.js'
 import { toPlainJson } from './plain-json.js'
 import { takesFiles } from './request-body.js'
 import { securedMembers, type Schemas } from './schemas.js'
@@ -188,15 +189,10 @@ function documentedAnswer(documented: Documented, schemas: Schemas): ResponseObj
 
 function documentedHeaders({ headers = {} }: DocResponse): HeadersObject | undefined {
   const entries = Object.entries(headers).map(([name, said]): [string, HeaderObject] => {
-    const { description, required, example } =
-      typeof said === 'string' ? { description: said } : said
+    const header = typeof said === 'string' ? { description: said } : said
     return [
       name,
-      {
-        ...(description === undefined ? {} : { description }),
-        ...(required === true ? { required } : {}),
-        schema: { type: 'string', ...(example === undefined ? {} : { examples: [example] }) },
-      },
+      { ...describedHeader(header), ...(header.required === true && { required: true }) },
     ]
   })
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
