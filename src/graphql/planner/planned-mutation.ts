@@ -43,13 +43,14 @@ export class PlannedMutation implements RootPlan {
     if (!preparation.admits(caller)) return undefined
     const given = args.read(variables)
     const writer = new RecordWriter(services.database(), caller)
-    if (kind === 'delete') return after(writer.delete(model, given.id as string), String)
+    if (kind === 'delete')
+      return after(writer.delete(model, given.id as string, given.expectedVersion), String)
     const answer = this.#prepareAnswer(context, variables)
     if (answer === undefined) return undefined
     const written =
       kind === 'create'
         ? writer.create(model, given.input)
-        : writer.update(model, given.id as string, given.input)
+        : writer.update(model, given.id as string, given.input, given.expectedVersion)
     return after(written, answer)
   }
 

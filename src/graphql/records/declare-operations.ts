@@ -76,6 +76,8 @@ export function declareMutations(model: RecordModel, { database }: RecordService
   const { name, writeAccess: access } = model
   if (!model.isWritable) return []
   const input: Readonly<Record<string, string>> = hasInput(model) ? { input: `${name}Input` } : {}
+  const version: Readonly<Record<string, string>> =
+    model.table.version === undefined ? {} : { expectedVersion: 'Int' }
   const writer = (context: unknown): RecordWriter => new RecordWriter(database(), callerOf(context))
   return [
     [
@@ -92,21 +94,22 @@ export function declareMutations(model: RecordModel, { database }: RecordService
       `update${name}`,
       {
         type: name,
-        args: { id: 'ID!', ...input },
+        args: { id: 'ID!', ...input, ...version },
         access,
         extensions: mark({ kind: 'update', model }),
-        resolve: (_root, { id, input: values }, context) =>
-          writer(context).update(model, id as string, values),
+        resolve: (_root, { id, input: values, expectedVersion }, context) =>
+          writer(context).update(model, id as string, values, expectedVersion),
       },
     ],
     [
       `delete${name}`,
       {
         type: 'Boolean',
-        args: { id: 'ID!' },
+        args: { id: 'ID!', ...version },
         access,
         extensions: mark({ kind: 'delete', model }),
-        resolve: (_root, { id }, context) => writer(context).delete(model, id as string),
+        resolve: (_root, { id, expectedVersion }, context) =>
+          writer(context).delete(model, id as string, expectedVersion),
       },
     ],
   ]

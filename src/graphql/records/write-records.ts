@@ -27,19 +27,29 @@ export class RecordWriter {
   }
 
   /** @throws {HttpError} as `create`; 404 `NOT_FOUND`, also for a row that the caller does not see */
-  update(model: RecordModel, id: string, input: unknown): Later<Instance> {
+  update(
+    model: RecordModel,
+    id: string,
+    input: unknown,
+    expectedVersion?: unknown,
+  ): Later<Instance> {
     const tree = readInput(model, input, 'input')
     refuseNested(tree)
-    return after(this.#writer.update(id, tree), (changed) => {
+    return after(this.#writer.update(id, tree, toExpected(expectedVersion)), (changed) => {
       if (changed === null) throw notThere(model.name, id)
       return changed
     })
   }
 
   /** @returns false where there is no such record, or none that the caller sees */
-  delete(model: RecordModel, id: string): Later<boolean> {
-    return this.#writer.delete(model.table, id)
+  delete(model: RecordModel, id: string, expectedVersion?: unknown): Later<boolean> {
+    return this.#writer.delete(model.table, id, toExpected(expectedVersion))
   }
+}
+
+/** Null asks for none, as if it did not come. */
+function toExpected(version: unknown): readonly number[] | undefined {
+  return typeof version === 'number' ? [version] : undefined
 }
 
 /** @throws {HttpError} 400 for what is made with a parent only */

@@ -89,15 +89,19 @@ export class ClientRecords<T extends object> {
     return after(created, (record) => this.#shown(record))
   }
 
-  /** @returns null where there is no such row, or none that the client sees. @throws {HttpError} as `create` */
-  update(id: Id, values: Partial<T>): Later<T | null> {
-    const updated = this.#writer.update(id, tiedTree(this.#table, values))
+  /**
+   * @param expected only a row of one of these versions
+   * @returns null where there is no such row, or none that the client sees
+   * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
+   */
+  update(id: Id, values: Partial<T>, expected?: readonly number[]): Later<T | null> {
+    const updated = this.#writer.update(id, tiedTree(this.#table, values), expected)
     return after(updated, (record) => this.#shownOrNull(record))
   }
 
   /** @returns false where there is no such row, or none that the client sees */
-  delete(id: Id): Later<boolean> {
-    return this.#writer.delete(this.#table, id)
+  delete(id: Id, expected?: readonly number[]): Later<boolean> {
+    return this.#writer.delete(this.#table, id, expected)
   }
 
   #shownOrNull(record: Instance | null): Later<T | null> {

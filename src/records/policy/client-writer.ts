@@ -13,7 +13,9 @@ import type { Repository } from '../repository.js'
 import type { RowsWithin } from '../statements/rows-within.js'
 import { noSuchKey, type Referrer } from '../statements/write-faults.js'
 import { admitsAtOnce, admitted, demand, forbidden, type Caller } from './caller.js'
+import { concealFaults } from './conceal-fault.js'
 import { ClientView } from './client-view.js'
+import { isNothing, keyOf, textOf } from './key-forms.js'
 import { policyOf } from './record-policy.js'
 import {
   giveKey,
@@ -64,27 +66,29 @@ export class ClientWriter {
   }
 
   /** @returns null where there is no such row, or none that the caller sees. @throws {HttpError} as `create` */
-  update(id: Id, tree: WriteTree): Later<Instance | null> {
+  update(id: Id, tree: WriteTree, expected?: readonly number[]): Later<Instance | null> {
     this.#demandFields(tree)
-    if (tree.ties.length > 0 || this.#namesJudged(tree)) return this.#changeWhole(id, tree)
-    if (!this.view.isBound(tree.table)) return this.#change(id, tree)
+    if (tree.ties.length > 0 || this.#namesJudged(tree))
+      return this.#changeWhole(id, tree, expected)
+    if (!this.view.isBound(tree.table)) return this.#change(id, tree, expected)
     const slots = { values: [] as unknown[], key: '' }
     const condition = this.view.rows(tree.table, slots)
-    if (condition === undefined) return this.#change(id, tree)
-    const changing = this.#change(id, tree, { condition, ...slots })
-    return after(changing, (changed) => changed ?? this.#changeWhole(id, tree))
+    if (condition === undefined) return this.#change(id, tree, expected)
+    const changing = this.#change(id, tree, expected, { condition, ...slots })
+    return after(changing, (changed) => changed ?? this.#changeWhole(id, tree, expected))
   }
 
   /**
    * @returns false where there is no such row, or none that the caller sees
    * @throws {HttpError} 409 `CONFLICT` where others refer to it; not by which record, where the caller may not see those
    */
-  delete(table: Table, id: Id): Later<boolean> {
+  delete(table: Table, id: Id, expected?: readonly number[]): Later<boolean> {
     const repository = this.#repository(table)
     const mayTell = (referrer: Referrer): boolean => this.#mayTell(referrer)
-    if (!this.view.isBound(table)) return repository.deleteNow(id, mayTell)
+    if (!this.view.isBound(table)) return repository.deleteNow(id, mayTell, expected)
     return this.#database.transaction(
-      async () => (await this.find(table, id)) !== null && repository.deleteNow(id, mayTell),
+      async () =>
+        (await this.find(table, id)) !== null && repository.deleteNow(id, mayTell, expected),
     )
   }
 
@@ -136,12 +140,16 @@ export class ClientWriter {
   }
 
   /** Looks, writes, looks again. */
-  #changeWhole(id: Id, tree: WriteTree): Promise<Instance | null> {
+  #changeWhole(
+    id: Id,
+    tree: WriteTree,
+    expected: readonly number[] | undefined,
+  ): Promise<Instance | null> {
     return this.#database.transaction(async () => {
       const before = await this.find(tree.table, id)
       if (before === null) return null
       await this.#judgeKeys(tree, before)
-      const record = await this.#change(id, tree)
+      const record = await this.#change(id, tree, expected)
       if (record === null) return null
       for (const tie of tree.ties) await this.#retie(tree.table, record, tie)
       await this.#judge([{ table: tree.table, id: record[tree.table.key.property] }])
@@ -153,20 +161,26 @@ export class ClientWriter {
     return attempt<Instance>(
       () => this.#repository(tree.table).createNow(tree.values, this.#caller.user),
       (error) => {
-        throw tree.told(error)
+        throw tree.told(concealFaults(error, tree.table))
       },
     )
   }
 
-  #change(id: Id, tree: WriteTree, within?: RowsWithin): Later<Instance | null> {
+  #change(
+    id: Id,
+    tree: WriteTree,
+    expected?: readonly number[],
+    within?: RowsWithin,
+  ): Later<Instance | null> {
     return attempt<Instance | null>(
       () =>
         this.#repository(tree.table).updateNow(id, tree.values, {
           within,
+          expected,
           user: this.#caller.user,
         }),
       (error) => {
-        throw tree.told(error)
+        throw tree.told(concealFaults(error, tree.table))
       },
     )
   }
@@ -280,18 +294,4 @@ export class ClientWriter {
 /** Its writes ask nobody for a token. */
 function isOpen(table: Table): boolean {
   return policyOf(table).write?.open === true
-}
-
-function isNothing(value: unknown): boolean {
-  return value === undefined || value === null
-}
-
-/** Keys come as numbers, or as texts in any case. */
-function textOf(id: unknown): string {
-  return String(id).toLowerCase()
-}
-
-/** GraphQL's keys are texts. */
-function keyOf({ key }: Table, id: Id): Id {
-  return key.isUuid || typeof id !== 'string' ? id : Number(id)
 }

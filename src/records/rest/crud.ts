@@ -6,11 +6,11 @@ import { classAccess, noteAccess } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
-import { loosen, partial } from '../../fields/derive.js'
+import { loosen, partial, withOwnRules } from '../../fields/derive.js'
 import { noteField } from '../../fields/field.js'
 import type { TextValues } from '../../http/query.js'
 import type { HttpRequest } from '../../http/request.js'
-import { reply } from '../../http/reply.js'
+import type { Reply } from '../../http/reply.js'
 import { resolveClass, type ClassReference } from '../../metadata/class-reference.js'
 import type { Class } from '../../metadata/note.js'
 import {
@@ -29,6 +29,7 @@ import { anonymous, requestCaller } from '../policy/caller.js'
 import { ClientRecords } from '../policy/client-records.js'
 import { policyOf, reportPolicy } from '../policy/record-policy.js'
 import { tieNames } from '../policy/write-tree.js'
+import { tagged, taggedOrKnown, whereMatching } from './conditions.js'
 import { readCrudQuery } from './crud-query.js'
 import { listRows, showRows } from './crud-list.js'
 import { readRowShape } from './crud-shape.js'
@@ -171,7 +172,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
   const path = `/<id:${key.isUuid ? 'uuid' : 'int'}>`
   const { columns, isPersonal } = policyOf(table)
   // Where nothing depends on who asks, nobody looks at a token that comes.
-  const who = isPersonal ? (['request', 'user'] as const) : []
+  const who = isPersonal ? ['request', 'user'] : table.version === undefined ? [] : ['request']
   const reads = ['request', ...(isPersonal ? ['user'] : [])]
   const records = (request: HttpRequest | undefined): ClientRecords<object> => {
     const open = database()
@@ -180,7 +181,9 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
     return new ClientRecords(open, open.recordsFor(type, request), caller)
   }
   const update = (id: Id, body: object, request?: HttpRequest): Later<object | null> =>
-    records(request).update(id, { ...body })
+    whereMatching(table, request, (expected) =>
+      after(records(request).update(id, { ...body }, expected), (row) => row && tagged(table, row)),
+    )
   // A default that the client did not send would be a field that it may not write.
   const secured = new Set([...columns.keys()].map(({ property }) => property))
   const whole = withTies(
@@ -188,7 +191,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
     secured.size === 0 ? type : loosen(type, `${type.name}Values`, secured),
     `${type.name}Values`,
   )
-  const changes = withTies(table, partial(type), `${type.name}Changes`)
+  const changes = withOwnRules(withTies(table, partial(type), `${type.name}Changes`))
   return [
     {
       operation: 'list',
@@ -221,7 +224,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
         const shape = readRowShape(table, query)
         const mine = records(request)
         return after(mine.find(id), (found) => {
-          if (shape === undefined || found === null) return found
+          if (shape === undefined || found === null) return taggedOrKnown(table, found, request)
           checkCost(table, { where: {}, orderBy: [], limit: 1, shape }, database().sizes, most)
           return showRows(mine, [found], shape).then(() => found)
         })
@@ -240,7 +243,8 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
         after(records(request).create({ ...body }), (created) => {
           const id = (created as Record<string, unknown>)[key.property] as Id
           const folder = request.path.replace(/\/$/, '')
-          return reply(created, 201).header('Location', `${folder}/${id}`)
+          const answer = tagged(table, created, 201) as Reply
+          return answer.header('Location', `${folder}/${id}`)
         }),
     },
     {
@@ -263,9 +267,11 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       path,
       options: { args: ['id', ...who], status: 204 },
       run: (id: Id, request?: HttpRequest) =>
-        after(records(request).delete(id), (isGone) => {
-          if (!isGone) throw new HttpError(404)
-        }),
+        whereMatching(table, request, (expected) =>
+          after(records(request).delete(id, expected), (isGone) => {
+            if (!isGone) throw new HttpError(404)
+          }),
+        ),
     },
   ]
 }

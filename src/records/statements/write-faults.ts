@@ -101,6 +101,7 @@ function noSuch(table: Table, fault: EngineFault, broken: Relation | undefined):
 /** What a client is told whose key no record has, or none that it sees. */
 export function noSuchKey(relation: Relation, fault?: EngineFault): HttpError {
   const path = relation.kind === 'belongsTo' ? relation.local.property : relation.name
+  if (relation.local.field.hidden) return conflict('A record it refers to does not exist.', fault)
   const message = `${path} names no ${relation.target.type.name}`
   return conflict(message, fault, [{ path, code: 'reference', message }])
 }
