@@ -16,7 +16,7 @@ import { createSessionKeeper } from '../sessions/keeper.js'
 import { Application, type RouteSummary } from './application.js'
 import type { Container } from './container.js'
 import { isCaptured } from './captured-call.js'
-import { followRequests, namesCurrentRequest } from '../serving/current-request.js'
+import { followRequests } from '../serving/current-request.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
 import { fillTable } from './fill-table.js'
@@ -98,7 +98,7 @@ async function start(
     const get = (token: symbol): unknown => container.get(token)
     instance.bind({ database: storage.database, log, production, events, closed, get })
   }
-  if (options.requestContext ?? namesCurrentRequest(container.classes())) followRequests()
+  if (plan.requestContext) followRequests()
   await container.makeAll()
   await container.start()
   const cors = createCors(options.cors)

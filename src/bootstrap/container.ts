@@ -48,11 +48,6 @@ export class Container {
     this.#providers = providers
   }
 
-  /** Every class that is asked for by itself. */
-  classes(): Class[] {
-    return [...this.#providers.keys()].filter((token) => typeof token === 'function')
-  }
-
   /** True when a provider or controller asks for it. */
   needs(token: Token): boolean {
     return [...this.#providers.values()].some(({ dependencies }) => dependencies.includes(token))

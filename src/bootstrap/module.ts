@@ -33,6 +33,11 @@ export interface ModuleOptions {
   problems?: readonly Problem[]
   /** Arguments that handlers of the whole application may name: `{ tenant: (request) => … }`. */
   arguments?: Readonly<Record<string, TakeArgument>>
+  /**
+   * True where code of this module asks for `currentRequest()` behind an `await`: the application then follows requests
+   * through promises, at a tenth to a quarter of a small route's throughput. `bootstrap` may say otherwise.
+   */
+  requestContext?: boolean
 }
 
 /** A module and all it imports, as flat lists without repetition. */
@@ -48,6 +53,8 @@ export interface Parts {
   /** Of all modules. */
   readonly useLists: readonly UseList[]
   readonly arguments: OwnArguments
+  /** A module says `requestContext`. */
+  readonly requestContext: boolean
 }
 
 const moduleNote = createClassNote<ModuleOptions>('module')
@@ -84,6 +91,7 @@ const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
   problems: true,
   providers: true,
   records: true,
+  requestContext: true,
   use: true,
 }
 
@@ -101,6 +109,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
   const modules = new Map<Class, ModuleNode>()
   const seen = new Set<Class>()
   const declared: DeclaredArguments[] = []
+  let requestContext = false
   const visit = (module: Class): void => {
     if (seen.has(module)) return
     seen.add(module)
@@ -124,6 +133,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     }
     const own = resolveList(module, 'controllers', options.controllers, problems)
     for (const controller of own) controllers.add(controller)
+    requestContext ||= options.requestContext === true
     declared.push({ module: module.name, taken: options.arguments ?? {} })
     modules.set(module, {
       imports,
@@ -145,6 +155,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     use: isClass(given) ? useByController(modules, given) : new Map(),
     useLists: [...modules.values()].map(({ use }) => use),
     arguments: collectArguments(declared, problems),
+    requestContext,
   }
 }
 

@@ -80,8 +80,8 @@ export interface BootstrapOptions {
   /** Processes that share the port. Default 1: this one. */
   workers?: number
   /**
-   * Follow requests through promises for `currentRequest()`, at about a fifth of a small route's throughput.
-   * Default: true where a controller or provider names `currentRequest`.
+   * Follow requests through promises for `currentRequest()`, at a tenth to a quarter of a small route's throughput.
+   * Default: true where a module says `requestContext: true`.
    */
   requestContext?: boolean
   /** Puts something else in the place of providers, for tests: `[[Mailer, fakeMailer]]`. */

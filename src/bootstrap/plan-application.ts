@@ -56,6 +56,8 @@ export interface ApplicationPlan {
   /** Decorators around its root fields. */
   readonly graphqlStands: GraphqlStands
   readonly container: Container
+  /** `currentRequest()` answers behind an `await` too. */
+  readonly requestContext: boolean
 }
 
 /**
@@ -131,6 +133,7 @@ export async function planApplication(
     records: withGraphqlRecords(parts.records, graphql),
     graphql,
     graphqlStands: rootStands,
+    requestContext: options.requestContext ?? parts.requestContext,
     needsDatabase:
       container.needs(Database) ||
       controllers.some(({ controller }) => readController(controller)?.crud !== undefined) ||

@@ -1,5 +1,9 @@
-/** How an instance of a class comes to be, without its constructor where that has nothing to do. */
+/**
+ * How an instance of a class comes to be, without its constructor where that has nothing to do. What a class declares is
+ * read once: from its text, parsed, and from one trial instance where something in it runs.
+ */
 import { lineage, type Class } from '../metadata/note.js'
+import { parseText, type ClassBody } from '../metadata/parse-text.js'
 
 /** Makes an empty instance: no property of its own but those that the class initialises with a value. */
 export type Make = new () => Record<string, unknown>
@@ -10,14 +14,7 @@ export type Make = new () => Record<string, unknown>
  * @returns `undefined` where there are none, or where the constructor wants arguments or throws
  */
 export function initialValues(type: Class): Readonly<Record<string, unknown>> | undefined {
-  if (lineage(type).every((ancestor) => !runsCode(ancestor))) return undefined
-  const Constructor = type as unknown as Make
-  try {
-    const values = Object.entries(new Constructor()).filter(([, value]) => value !== undefined)
-    return values.length === 0 ? undefined : Object.fromEntries(values)
-  } catch {
-    return undefined
-  }
+  return constructionOf(type).initial
 }
 
 /**
@@ -25,35 +22,88 @@ export function initialValues(type: Class): Readonly<Record<string, unknown>> | 
  * prototype: compilers that define every declared property would make absent keys look sent (`{ name: undefined }`),
  * and an update changes only what it names.
  */
-export function makerOf(type: Class): { readonly Make: Make; readonly constructs: boolean } {
-  const initial = initialValues(type)
-  if (initial !== undefined || lineage(type).some(keepsState)) {
-    if (type.length === 0 && constructible(type))
-      return { Make: type as unknown as Make, constructs: true }
+export function makerOf(type: Class): Maker {
+  const { initial, keepsState, constructible } = constructionOf(type)
+  if ((initial !== undefined || keepsState) && type.length === 0 && constructible) {
+    return { Make: type as unknown as Make, constructs: true }
   }
   const Bare = function () {} as unknown as Make
   Object.defineProperty(Bare, 'prototype', { value: type.prototype as object })
   return { Make: Bare, constructs: false }
 }
 
-function constructible(type: Class): boolean {
+export interface Maker {
+  readonly Make: Make
+  /** True where `Make` is the class itself. */
+  readonly constructs: boolean
+}
+
+interface Construction {
+  readonly initial: Readonly<Record<string, unknown>> | undefined
+  /** Methods may use what only a constructed instance has. */
+  readonly keepsState: boolean
+  readonly constructible: boolean
+}
+
+const constructions = new WeakMap<Class, Construction>()
+
+function constructionOf(type: Class): Construction {
+  const known = constructions.get(type)
+  if (known !== undefined) return known
+  const declared = lineage(type).map(readDeclared)
+  const keepsState = declared.some(({ state }) => state)
+  const runs = keepsState || declared.some(({ initialises }) => initialises)
+  const trial = runs ? tryOut(type) : undefined
+  const values = Object.entries(trial ?? {}).filter(([, value]) => value !== undefined)
+  const construction = {
+    initial: values.length === 0 ? undefined : Object.fromEntries(values),
+    keepsState,
+    constructible: trial !== undefined,
+  }
+  constructions.set(type, construction)
+  return construction
+}
+
+function tryOut(type: Class): object | undefined {
   try {
-    return typeof new (type as unknown as Make)() === 'object'
+    const made: unknown = new (type as unknown as Make)()
+    return typeof made === 'object' && made !== null ? made : undefined
   } catch {
-    return false
+    return undefined
   }
 }
 
-/** Anything that could give a property a value: an assignment or a constructor in the class's text. */
-function runsCode(type: Class): boolean {
-  const text = Function.prototype.toString.call(type)
-  return text.includes('=') || /\bconstructor\b/.test(text)
+interface Declared {
+  /** A property has a value from the start. */
+  readonly initialises: boolean
+  /** A constructor, or something private, which exists only on instances that were constructed. */
+  readonly state: boolean
 }
 
-/**
- * Private fields exist only on constructed instances, and methods that use them throw on others; compilers for older
- * targets make them in the constructor.
- */
-function keepsState(type: Class): boolean {
-  return /#[\w$]|\bconstructor\s*\(|private/i.test(Function.prototype.toString.call(type))
+const nothing: Declared = { initialises: false, state: false }
+const anything: Declared = { initialises: true, state: true }
+
+function readDeclared(type: Class): Declared {
+  const text = Function.prototype.toString.call(type)
+  // Without any of these there is nothing to find, and most classes need no parser.
+  if (!/[=#]|constructor|accessor|^function/.test(text)) return nothing
+  const statement = parseText(`(${text})`)?.body[0]
+  if (statement?.type !== 'ExpressionStatement') return anything
+  const { expression } = statement
+  if (expression.type === 'ClassExpression') return readBody(expression.body)
+  // Compilers for old targets write a class as a function, which is its constructor.
+  const isEmpty = expression.type === 'FunctionExpression' && expression.body.body.length === 0
+  return isEmpty ? nothing : anything
+}
+
+function readBody({ body }: ClassBody): Declared {
+  let { initialises, state } = nothing
+  for (const member of body) {
+    if (member.type === 'StaticBlock') continue
+    if (member.type === 'MethodDefinition' && member.kind === 'constructor') state = true
+    if (member.static) continue
+    if (member.key.type === 'PrivateIdentifier') state = true
+    if (member.type === 'PropertyDefinition' && member.value) initialises = true
+  }
+  return { initialises, state }
 }

@@ -1,6 +1,5 @@
 /** Reads the names of a method's arguments from its source text: handlers are bound by name. */
-import { createRequire } from 'node:module'
-import type { MethodDefinition, Parser, Pattern, Program } from 'acorn'
+import { parseText, type MethodDefinition, type Pattern } from '../metadata/parse-text.js'
 
 /** The names in order; or why they cannot be read, as the end of a sentence that begins with the handler. */
 export type ArgumentNames = { readonly names: readonly string[] } | { readonly unreadable: string }
@@ -63,8 +62,8 @@ function nameOf(parameter: Pattern): string | undefined {
 
 /** Tried as a member of a class first, then as an expression: a wrapper's arrow or function. */
 function parseParameters(source: string): readonly Pattern[] | undefined {
-  const member = parse(`(class extends Object { ${source} })`)
-  const expression = member ?? parse(`(${source})`)
+  const member = parseText(`(class extends Object { ${source} })`)
+  const expression = member ?? parseText(`(${source})`)
   const statement = expression?.body[0]
   if (statement?.type !== 'ExpressionStatement') return undefined
   const node = statement.expression
@@ -73,20 +72,4 @@ function parseParameters(source: string): readonly Pattern[] | undefined {
   }
   if (node.type !== 'ClassExpression') return undefined
   return (node.body.body[0] as MethodDefinition | undefined)?.value.params
-}
-
-function parse(text: string): Program | undefined {
-  try {
-    return loadParser().parse(text, { ecmaVersion: 'latest', checkPrivateFields: false })
-  } catch {
-    return undefined
-  }
-}
-
-let parser: typeof Parser | undefined
-
-/** Loaded on the first signature that is not plain. */
-function loadParser(): typeof Parser {
-  parser ??= (createRequire(import.meta.url)('acorn') as { Parser: typeof Parser }).Parser
-  return parser
 }

@@ -1,11 +1,10 @@
 /**
  * The request that is being served, for code far from the handler: per-request data without request scopes.
  *
- * Following a request through promises costs about a fifth of the throughput of a small route (AsyncLocalStorage turns
- * on Node's promise hooks), so it is done only for applications that ask for it.
+ * Following a request through promises costs a tenth to a quarter of the throughput of a small route (on Node 20 and
+ * 22 AsyncLocalStorage turns on Node's promise hooks), so it is done only for applications that ask for it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Class } from '../metadata/note.js'
 import type { HttpRequest } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 
@@ -17,8 +16,8 @@ let warned = false
 /**
  * The request that led here.
  *
- * Works in all that a handler calls before it first waits. Behind an `await` it works in applications whose
- * controllers or providers name `currentRequest`, or that say `bootstrap(AppModule, { requestContext: true })`.
+ * Works in all that a handler calls before it first waits. Behind an `await` it works in applications that say
+ * `requestContext: true`, in `bootstrap` or in one of their modules.
  *
  * @returns `undefined` outside of a request
  */
@@ -28,7 +27,7 @@ export function currentRequest(): HttpRequest | undefined {
     warned = true
     process.emitWarning(
       'currentRequest() was called outside of a request, or behind an await in an application that does not follow ' +
-        'requests through promises. Say bootstrap(AppModule, { requestContext: true }) for the latter.',
+        'requests through promises. Say requestContext: true in @Module or bootstrap for the latter.',
     )
   }
   return synchronous
@@ -37,14 +36,6 @@ export function currentRequest(): HttpRequest | undefined {
 /** From now on requests are followed through promises, in the whole process. */
 export function followRequests(): void {
   following = true
-}
-
-/** @returns true when the source text of one of the classes names `currentRequest` */
-export function namesCurrentRequest(classes: Iterable<Class>): boolean {
-  for (const owner of classes) {
-    if (Function.prototype.toString.call(owner).includes('currentRequest')) return true
-  }
-  return false
 }
 
 /** Calls `work` so that `currentRequest()` answers `request` in it. The rest is handed on, so that nobody needs a closure. */

@@ -7,6 +7,8 @@ import {
   file,
   Get,
   HttpError,
+  type Inject,
+  Injectable,
   Module,
   NoAuth,
   Post,
@@ -24,7 +26,6 @@ let entered: () => void = () => undefined
 let left: (how: string) => void = () => undefined
 let inner: Application
 
-/** Far from the handler, so that no class names `currentRequest`. */
 const where = (): string | undefined => currentRequest()?.path
 
 /** Lets whoever waits at the gate go on, or the next who comes. */
@@ -313,5 +314,34 @@ describe('currentRequest', () => {
     const paths = ['/later', '/here', '/later']
     const answers = await Promise.all(paths.map((path) => following.inject(path)))
     expect(answers.map((answer) => answer.json())).toEqual(paths.map((path) => ({ path })))
+  })
+
+  it('currentRequest: behind an await it is there where a module asks for it, by whatever name it was imported', async () => {
+    const now = currentRequest
+    @Injectable()
+    class Where {
+      async path(): Promise<string | undefined> {
+        await Promise.resolve()
+        return now()?.path
+      }
+    }
+    @Controller('/far')
+    class FarController {
+      static readonly inject = [Where] satisfies Inject<typeof FarController>
+      constructor(private readonly where: Where) {}
+
+      @Get('/<name>')
+      async show() {
+        return { path: await this.where.path() }
+      }
+    }
+    @Module({ providers: [Where], requestContext: true })
+    class WhereModule {}
+    @Module({ imports: [WhereModule], controllers: [FarController] })
+    class FarModule {}
+
+    await using far = await bootstrap(FarModule, quiet)
+    const answers = await Promise.all(['a', 'b'].map((name) => far.inject(`/far/${name}`)))
+    expect(answers.map((answer) => answer.json())).toEqual([{ path: '/far/a' }, { path: '/far/b' }])
   })
 })

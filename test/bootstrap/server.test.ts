@@ -52,7 +52,7 @@ class TestController {
   }
 }
 
-@Module({ controllers: [TestController] })
+@Module({ controllers: [TestController], requestContext: true })
 class TestModule {}
 
 const options = { port: 0, host: '127.0.0.1', logger: false, env: {} }

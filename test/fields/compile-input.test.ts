@@ -183,6 +183,33 @@ describe('compileInput', () => {
     expect(Object.keys(counter)).toEqual([])
   })
 
+  it('goes by what a class declares, not by words in its text', () => {
+    let constructed = 0
+    class Spoken {
+      @Field('string') name!: string
+      static readonly made = 1
+
+      /** Named like what `private` or a `constructor(` would be: nothing of it runs at the start. */
+      label(this: Spoken): string {
+        const text = '#private constructor('
+        return `${text}${this.name}`
+      }
+    }
+    class Counted {
+      @Field('string') name!: string
+
+      constructor() {
+        constructed++
+      }
+    }
+    expect((answer(Spoken, { name: 'a' }) as Spoken).label()).toBe('#private constructor(a')
+    expect(Object.keys(answer(Spoken, { name: 'a' }) as object)).toEqual(['name'])
+    readShape(Counted)
+    compileInput(readShape(Counted))
+    compileInput(readShape(Counted), { partial: true })
+    expect(constructed).toBe(1)
+  })
+
   it('does not construct a class whose constructor wants arguments', () => {
     class Named {
       @Field('string') name: string
