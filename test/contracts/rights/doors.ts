@@ -1,5 +1,7 @@
 /** The doors of the rights suite: each asks the same questions in its own words. A new door is one more of these. */
-import type { CallerName, Ground, RecordName } from './rights-world.js'
+import type { Application } from '../../../src/bootstrap/application.js'
+import { pluralOf, queryNames } from '../../../src/graphql/records/names.js'
+import type { RecordName } from './world.js'
 
 /** What a door answered, in words that all doors share. */
 export interface Answer {
@@ -36,15 +38,19 @@ export interface Door {
   delete(record: RecordName, id: number): Promise<Answer>
 }
 
-export const doors: readonly [string, (ground: Ground, caller: CallerName) => Door][] = [
+/** @param token of who asks, if any */
+export type OpenDoor = (app: Application, token: string | undefined) => Door
+
+export const openDoors: readonly [string, OpenDoor][] = [
   ['crud', openCrud],
-  ['the planner', (ground, caller) => openGraphql(ground, caller, '')],
+  ['crud, aggregates', openCrudAggregates],
+  ['the planner', (app, token) => openGraphql(app, token, '')],
   // Beside a field with a resolver of its own the executor reads all.
-  ['the executor', (ground, caller) => openGraphql(ground, caller, ' slow')],
+  ['the executor', (app, token) => openGraphql(app, token, ' slow')],
+  ['pages, aggregates and writes of many', openMany],
 ]
 
-function openCrud({ app, tokens }: Ground, caller: CallerName): Door {
-  const token = tokens.get(caller)
+function openCrud(app: Application, token: string | undefined): Door {
   const headers: Record<string, string> =
     token === undefined ? {} : { authorization: `Bearer ${token}` }
   const send = async (method: string, url: string, json?: object) => {
@@ -83,6 +89,26 @@ function openCrud({ app, tokens }: Ground, caller: CallerName): Door {
   }
 }
 
+/** Numbers by aggregates, and single rows with what stands around them. */
+function openCrudAggregates(app: Application, token: string | undefined): Door {
+  const plain = openCrud(app, token)
+  const headers: Record<string, string> =
+    token === undefined ? {} : { authorization: `Bearer ${token}` }
+  return {
+    ...plain,
+    count: async (record, { filter } = {}) => {
+      const query = new URLSearchParams({ count: 'true' })
+      if (filter !== undefined) query.set(`${filter.path}.${filter.operator}`, String(filter.value))
+      const url = `/${record.toLowerCase()}/aggregate?${query.toString()}`
+      const { status, body } = await app.inject({ url, headers })
+      const verdict = crudVerdicts[status]
+      if (verdict === undefined) throw new Error(`GET ${url}: ${status} ${body}`)
+      const rows = verdict === 'done' ? (JSON.parse(body) as { readonly count: number }[]) : []
+      return { verdict, value: rows[0]?.count, text: `${status} ${body}` }
+    },
+  }
+}
+
 const crudVerdicts: Readonly<Record<number, Answer['verdict']>> = {
   200: 'done',
   201: 'done',
@@ -108,12 +134,12 @@ interface GraphqlBody {
   readonly errors?: readonly { readonly extensions: { readonly code: string } }[]
 }
 
-/** @param extra is selected besides where the record has it */
-function openGraphql({ app, tokens }: Ground, caller: CallerName, extra: string): Door {
-  const token = tokens.get(caller)
+type Send = (query: string, variables: object, fields?: readonly string[]) => Promise<Answer>
+
+function graphqlSender(app: Application, token: string | undefined): Send {
   const headers: Record<string, string> =
     token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const send = async (query: string, variables: object, fields: readonly string[] = []) => {
+  return async (query, variables, fields = []) => {
     const json = { query, variables }
     const { status, body } = await app.inject({ method: 'POST', url: '/graphql', headers, json })
     const { data, errors = [] } = JSON.parse(body) as GraphqlBody
@@ -124,24 +150,32 @@ function openGraphql({ app, tokens }: Ground, caller: CallerName, extra: string)
     if (code === undefined || (value !== null && value !== undefined)) {
       const isMissing = value === null || value === false
       const verdict = isMissing ? 'missing' : 'done'
-      return { verdict, value: shown(value, fields), text } satisfies Answer
+      return { verdict, value: shown(value, fields), text }
     }
     const verdict = graphqlVerdicts[code]
     if (verdict === undefined) throw new Error(`${query}: ${text}`)
-    return { verdict, value: undefined, text } satisfies Answer
+    return { verdict, value: undefined, text }
   }
-  const selected = (record: RecordName, fields: readonly string[]): string =>
-    `{ ${fields.join(' ')}${extra} }`
-  const types = (record: RecordName): string =>
-    `$where: ${record}Where, $orderBy: [${record}Order!]`
-  const asked = ({ filter, orderBy }: Question = {}): object => ({
+}
+
+const questionTypes = (record: RecordName): string =>
+  `$where: ${record}Where, $orderBy: [${record}Order!]`
+
+function asked({ filter, orderBy }: Question = {}): object {
+  return {
     ...(filter && { where: nested(filter) }),
     ...(orderBy !== undefined && { orderBy: [toOrder(orderBy)] }),
-  })
+  }
+}
+
+/** @param extra is selected besides where the record has it */
+function openGraphql(app: Application, token: string | undefined, extra: string): Door {
+  const send = graphqlSender(app, token)
+  const selected = (fields: readonly string[]): string => `{ ${fields.join(' ')}${extra} }`
   return {
     list: (record, fields, question) =>
       send(
-        `query (${types(record)}) { ${record.toLowerCase()}s(where: $where, orderBy: $orderBy) ${selected(record, fields)} }`,
+        `query (${questionTypes(record)}) { ${record.toLowerCase()}s(where: $where, orderBy: $orderBy) ${selected(fields)} }`,
         asked(question),
         fields,
       ),
@@ -152,24 +186,90 @@ function openGraphql({ app, tokens }: Ground, caller: CallerName, extra: string)
       ),
     find: (record, id, fields) =>
       send(
-        `query ($id: ID) { ${record.toLowerCase()}(id: $id) ${selected(record, fields)} }`,
+        `query ($id: ID) { ${record.toLowerCase()}(id: $id) ${selected(fields)} }`,
         { id: String(id) },
         fields,
       ),
     create: (record, input) =>
       send(
-        `mutation ($input: ${record}Input) { create${record}(input: $input) ${selected(record, ['id'])} }`,
+        `mutation ($input: ${record}Input) { create${record}(input: $input) ${selected(['id'])} }`,
         { input },
         ['id'],
       ),
     update: (record, id, input) =>
       send(
-        `mutation ($id: ID!, $input: ${record}Input) { update${record}(id: $id, input: $input) ${selected(record, ['id'])} }`,
+        `mutation ($id: ID!, $input: ${record}Input) { update${record}(id: $id, input: $input) ${selected(['id'])} }`,
         { id: String(id), input },
         ['id'],
       ),
     delete: (record, id) =>
       send(`mutation ($id: ID!) { delete${record}(id: $id) }`, { id: String(id) }),
+  }
+}
+
+/** Rows by pages, numbers by aggregates, and writes of many rows that are one. */
+function openMany(app: Application, token: string | undefined): Door {
+  const send = graphqlSender(app, token)
+  const many = (record: RecordName): string => queryNames(record, {}).many
+  const pick = async (answering: Promise<Answer>, one: (value: unknown) => unknown) => {
+    const answer = await answering
+    return answer.verdict === 'done' ? { ...answer, value: one(answer.value) } : answer
+  }
+  const page = async (record: RecordName, fields: readonly string[], question: object) => {
+    const selection = `{ edges { node { ${fields.join(' ')} } } }`
+    const query = `query (${questionTypes(record)}) { ${many(record)}Page(where: $where, orderBy: $orderBy) ${selection} }`
+    const found = await pick(send(query, question, ['edges']), (value) => {
+      const { edges } = value as { readonly edges: readonly { readonly node: unknown }[] }
+      return edges.map(({ node }) => shown(node, fields))
+    })
+    return found
+  }
+  const first = (value: unknown): unknown => (value as readonly unknown[])[0]
+  return {
+    list: (record, fields, question) => page(record, fields, asked(question)),
+    find: async (record, id, fields) => {
+      const answer = await page(record, fields, { where: { id: { eq: String(id) } } })
+      const found = answer.verdict === 'done' ? first(answer.value) : undefined
+      if (answer.verdict !== 'done') return answer
+      return found === undefined ? { ...answer, verdict: 'missing' } : { ...answer, value: found }
+    },
+    count: (record, { filter } = {}) =>
+      pick(
+        send(
+          `query ($where: ${record}Where) { ${many(record)}Aggregate(where: $where) { count } }`,
+          asked(filter && { filter }),
+          ['count'],
+        ),
+        (value) => (first(value) as { readonly count: number }).count,
+      ),
+    create: (record, input) =>
+      pick(
+        send(
+          `mutation ($input: [${record}Input!]!) { create${pluralOf(record)}(input: $input) { id } }`,
+          { input: [input] },
+          ['id'],
+        ),
+        first,
+      ),
+    update: (record, id, input) =>
+      pick(
+        send(
+          `mutation ($input: [${record}Changes!]!) { update${pluralOf(record)}(input: $input) { id } }`,
+          { input: [{ id: String(id), ...input }] },
+          ['id'],
+        ),
+        first,
+      ),
+    delete: async (record, id) => {
+      const answer = await send(
+        `mutation ($ids: [ID!]!) { delete${pluralOf(record)}(ids: $ids) }`,
+        { ids: [String(id)] },
+      )
+      if (answer.verdict !== 'done') return answer
+      return answer.value === 0
+        ? { ...answer, verdict: 'missing', value: undefined }
+        : { ...answer, value: true }
+    },
   }
 }
 

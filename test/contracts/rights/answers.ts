@@ -1,0 +1,103 @@
+/** What `rows` may answer: closed when in doubt, and a token's claims never write a filter. Source: issue of rights, 3. */
+import { describe, expect, it } from '@jest/globals'
+import { Auth } from '../../../src/auth/auth.js'
+import type { Claims } from '../../../src/http/request.js'
+import type { OpenDoor } from './doors.js'
+import { outcome } from './line.js'
+import { Note, noteRows, type Ground } from './world.js'
+
+class Filter {
+  owner = 'ann'
+}
+
+const wrong: [string, () => unknown, string][] = [
+  ['a promise', () => Promise.resolve(true), 'answered a promise'],
+  ['a rejection', () => Promise.reject(new Error('lost')), 'answered a promise'],
+  ['a Map', () => new Map([['owner', 'ann']]), 'answered a Map'],
+  ['an empty object', () => ({}), 'without a condition'],
+  ['an object of a class', () => new Filter(), 'answered a Filter'],
+  ['a list', () => [{ owner: 'ann' }], 'answered a Array'],
+  ['nothing', () => undefined, 'answered undefined'],
+  ['a text', () => 'owner', 'answered a string'],
+  ['an unknown field', () => ({ ownr: 'ann' }), 'is no filter'],
+  ['an empty test', () => ({ owner: {} }), 'without a condition'],
+  ['an empty and', () => ({ and: [] }), 'without a condition'],
+  [
+    'a throw',
+    () => {
+      throw new Error('broken')
+    },
+    'threw',
+  ],
+]
+
+const claimed: [string, Claims, (user: Claims) => unknown][] = [
+  ['an object for a value', { sub: 'x', team: { ne: 'x' } }, ({ team }) => ({ owner: team })],
+  ['a list for a value', { sub: 'x', team: ['ann'] }, ({ team }) => ({ owner: team })],
+  ['a list for and', { sub: 'x', team: [{ owner: 'ann' }] }, ({ team }) => ({ and: team })],
+  [
+    'a part of a list',
+    { sub: 'x', team: [{ ne: 'x' }] },
+    ({ team }) => ({ owner: (team as unknown[])[0] }),
+  ],
+  ['the claims themselves', { sub: 'x', owner: 'ann' }, (user) => user],
+]
+
+/** Note 1 is ann's; the open post 1 refers to it. */
+export function describeAnswers(ground: Ground, open: OpenDoor): void {
+  const expectNothing = async (token: string): Promise<void> => {
+    const door = open(ground.app, token)
+    const before = await ground.snapshot()
+    expect({
+      list: outcome(await door.list('Note', ['id'])),
+      count: outcome(await door.count('Note')),
+      find: outcome(await door.find('Note', 1, ['id'])),
+      filter: outcome(
+        await door.list('Post', ['id'], {
+          filter: { path: 'note.owner', operator: 'like', value: '%' },
+        }),
+      ),
+      create: outcome(await door.create('Note', { text: 'x', owner: 'ann' })),
+      update: outcome(await door.update('Note', 1, { text: 'x' })),
+      delete: outcome(await door.delete('Note', 1)),
+      key: outcome(await door.create('Post', { title: 'x', noteId: 1 })),
+    }).toEqual({
+      list: [],
+      count: 0,
+      find: 'missing',
+      filter: [],
+      create: 'forbidden',
+      update: 'missing',
+      delete: 'missing',
+      key: 'conflict',
+    })
+    expect(await ground.snapshot()).toEqual(before)
+  }
+
+  describe('rows', () => {
+    it.each(wrong)('that answers %s shows and writes nothing, and says so', async (...line) => {
+      const [, answer, told] = line
+      noteRows.ask = answer
+      ground.faults.length = 0
+      await expectNothing(ground.tokens.get('ann') ?? '')
+      const said = ground.faults.filter((line) => line.startsWith('Note: rows '))
+      expect(said.join()).toContain(told)
+    })
+
+    it.each(claimed)(
+      'that takes %s out of a token shows nothing',
+      async (_what, claims, answer) => {
+        noteRows.ask = (user) => user !== null && answer(user)
+        await expectNothing(await ground.app.get(Auth).getToken(claims))
+      },
+    )
+
+    it('that takes a list of names out of a token shows what they name', async () => {
+      noteRows.ask = (user) => user !== null && { owner: { in: user.teams } }
+      const token = await ground.app.get(Auth).getToken({ sub: 'x', teams: ['ann', 'zoe'] })
+      const door = open(ground.app, token)
+      expect(outcome(await door.list('Note', ['id']))).toEqual([{ id: '1' }])
+      expect(await ground.database.records(Note).count()).toBe(1)
+    })
+  })
+}

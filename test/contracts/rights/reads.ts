@@ -1,0 +1,129 @@
+/** What is read of records, and who gets what of it. */
+import { closed, id, ids, list, same, type Line } from './line.js'
+
+export const reads: readonly Line[] = [
+  [
+    'rows: a list',
+    list('Account'),
+    { ann: ids(1), bob: ids(2), admin: ids(1, 2), key: ids(1, 2), others: [] },
+  ],
+  [
+    'rows: a count',
+    (door) => door.count('Account'),
+    { ann: 1, bob: 1, admin: 2, key: 2, others: 0 },
+  ],
+  [
+    'rows: one row',
+    (door) => door.find('Account', 1, ['id', 'iban']),
+    ...same({ ann: 1, admin: 1, key: 1 }, { id: '1', iban: 'DE-A' }, 'missing'),
+  ],
+  [
+    'rows: a filter through a relation',
+    list('Post', 'account.iban', 'like', 'DE-A%'),
+    ...same({ ann: 1, admin: 1, key: 1 }, ids(1), []),
+  ],
+  [
+    'rows: a count through a relation',
+    (door) =>
+      door.count('Post', { filter: { path: 'account.iban', operator: 'eq', value: 'DE-B' } }),
+    ...same({ bob: 1, admin: 1, key: 1 }, 1, 0),
+  ],
+  [
+    'rows: a filter back through a list',
+    list('Account', 'posts.account.iban', 'like', 'DE%'),
+    { ann: ids(1), bob: ids(2), admin: ids(1, 2), key: ids(1, 2), others: [] },
+  ],
+  [
+    'rows by the rows of another',
+    list('Task'),
+    { ann: ids(1), bob: ids(2), key: ids(1, 2), others: [] },
+  ],
+  [
+    'rows by ties: a filter through them',
+    list('Member', 'projects.name', 'like', 'p%'),
+    { ann: ids(1), bob: ids(2), key: ids(1, 2), others: [] },
+  ],
+  ['@Secured: a list', list('Vault'), closed({ admin: 1, key: 1 }, ids(1))],
+  [
+    '@Secured: one row',
+    (door) => door.find('Vault', 1, ['id']),
+    closed({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    '@Secured: a row that is not there',
+    (door) => door.find('Vault', 9, ['id']),
+    closed({ admin: 1, key: 1 }, 'missing'),
+  ],
+  ['@Secured: a count', (door) => door.count('Vault'), closed({ admin: 1, key: 1 }, 1)],
+  [
+    '@Secured: a filter through a relation',
+    list('Post', 'vault.word', 'like', 'g%'),
+    closed({ admin: 1, key: 1 }, ids(1, 2)),
+  ],
+  ['@Secured by a guard: a list', list('Shift'), closed({ ann: 1, key: 1 }, ids(1))],
+  [
+    '@Secured by a guard: a filter through a relation',
+    list('Post', 'shift.word', 'eq', 'night'),
+    closed({ ann: 1, key: 1 }, ids(1, 2)),
+  ],
+  [
+    'a secured field: its value',
+    (door) => door.list('Staff', ['name', 'salary']),
+    ...same(
+      { admin: 1, key: 1 },
+      [
+        { name: 'Ada', salary: 5000 },
+        { name: 'Bea', salary: 7000 },
+      ],
+      [
+        { name: 'Ada', salary: null },
+        { name: 'Bea', salary: null },
+      ],
+    ),
+  ],
+  [
+    'a secured field: the value of one row',
+    (door) => door.find('Staff', 1, ['name', 'salary']),
+    ...same({ admin: 1, key: 1 }, { name: 'Ada', salary: 5000 }, { name: 'Ada', salary: null }),
+  ],
+  [
+    'a secured field: a filter',
+    list('Staff', 'salary', 'gte', 6000),
+    closed({ admin: 1, key: 1 }, ids(2)),
+  ],
+  [
+    'a secured field: a count',
+    (door) => door.count('Staff', { filter: { path: 'salary', operator: 'gte', value: 6000 } }),
+    closed({ admin: 1, key: 1 }, 1),
+  ],
+  [
+    'a secured field: an order',
+    (door) => door.list('Staff', ['id'], { orderBy: '-salary' }),
+    closed({ admin: 1, key: 1 }, ids(2, 1)),
+  ],
+  [
+    'a secured field: a filter through a relation',
+    list('Post', 'staff.salary', 'gte', 6000),
+    closed({ admin: 1, key: 1 }, ids(1, 2)),
+  ],
+  ['hidden: a filter', list('Staff', 'secret', 'eq', 'shh'), { others: 'invalid' }],
+  [
+    'hidden: an order',
+    (door) => door.list('Staff', ['id'], { orderBy: 'secret' }),
+    { others: 'invalid' },
+  ],
+  [
+    'hidden: a filter through a relation',
+    list('Post', 'staff.secret', 'eq', 'shh'),
+    { others: 'invalid' },
+  ],
+  ['softDelete: a list', list('Draft'), { plain: true, others: ids(1) }],
+  [
+    'softDelete: one row',
+    (door) => door.find('Draft', 2, ['id']),
+    { plain: true, others: 'missing' },
+  ],
+  ['mutations: reading', list('Notice'), { others: ids(1) }],
+  ['mutations: false: reading', list('Entry'), { others: ids(1) }],
+  ['@NoAuth: reading', list('Wish'), { plain: true, others: ids(1) }],
+]

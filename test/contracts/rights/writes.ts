@@ -1,0 +1,133 @@
+/** What is written to records, and who may. */
+import { closed, id, noToken, type Line } from './line.js'
+
+export const writes: readonly Line[] = [
+  [
+    'rows: an update',
+    (door) => door.update('Account', 1, { iban: 'X' }),
+    { ...noToken, ann: id(1), admin: id(1), key: id(1), others: 'missing' },
+  ],
+  [
+    'rows: a delete',
+    (door) => door.delete('Account', 1),
+    { ...noToken, ann: 'conflict', admin: 'conflict', key: 'conflict', others: 'missing' },
+  ],
+  [
+    'rows: a row for another',
+    (door) => door.create('Account', { iban: 'X', owner: 'ann' }),
+    { ...noToken, ann: id(3), admin: id(3), key: id(3), others: 'forbidden' },
+  ],
+  [
+    'rows: a row given away',
+    (door) => door.update('Account', 2, { owner: 'ann' }),
+    { ...noToken, bob: 'forbidden', admin: id(2), key: id(2), others: 'missing' },
+  ],
+  [
+    'rows: a key',
+    (door) => door.create('Post', { title: 'x', accountId: 1 }),
+    { ...noToken, ann: id(3), admin: id(3), key: id(3), others: 'conflict' },
+  ],
+  [
+    'rows: a key that changes',
+    (door) => door.update('Post', 2, { accountId: 1 }),
+    { ...noToken, ann: id(2), admin: id(2), key: id(2), others: 'conflict' },
+  ],
+  [
+    'rows: a key that does not change',
+    (door) => door.update('Post', 1, { accountId: 1, title: 'y' }),
+    { ...noToken, others: id(1) },
+  ],
+  [
+    'rows by another: a key',
+    (door) => door.create('Task', { text: 'x', projectId: 1 }),
+    { ...noToken, ann: id(3), key: id(3), others: 'conflict' },
+  ],
+  [
+    '@Secured: a write',
+    (door) => door.update('Vault', 1, { word: 'tin' }),
+    closed({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    '@Secured: a new row',
+    (door) => door.create('Vault', { word: 'tin' }),
+    closed({ admin: 1, key: 1 }, id(2)),
+  ],
+  [
+    '@Secured: a key',
+    (door) => door.create('Post', { title: 'x', vaultId: 1 }),
+    { ...noToken, others: id(3) },
+  ],
+  [
+    'a secured field: an update',
+    (door) => door.update('Staff', 1, { salary: 1 }),
+    closed({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    'a secured field: a new row',
+    (door) => door.create('Staff', { name: 'C', salary: 1 }),
+    closed({ admin: 1, key: 1 }, id(3)),
+  ],
+  [
+    'a secured field: left to its default',
+    (door) => door.create('Staff', { name: 'C' }),
+    { ...noToken, others: id(3) },
+  ],
+  [
+    'hidden: a write',
+    (door) => door.update('Staff', 1, { secret: 'x' }),
+    { ...noToken, others: 'invalid' },
+  ],
+  [
+    'readOnly: a write',
+    (door) => door.update('Staff', 1, { source: 'x' }),
+    { ...noToken, others: 'invalid' },
+  ],
+  [
+    'mutations: a new row',
+    (door) => door.create('Notice', { text: 'x' }),
+    closed({ admin: 1, key: 1 }, id(2)),
+  ],
+  [
+    'mutations: an update',
+    (door) => door.update('Notice', 1, { text: 'x' }),
+    closed({ admin: 1, key: 1 }, id(1)),
+  ],
+  ['mutations: a delete', (door) => door.delete('Notice', 1), closed({ admin: 1, key: 1 }, true)],
+  [
+    'mutations: false: a new row',
+    (door) => door.create('Entry', { text: 'x' }),
+    { revoked: 'none', others: 'none' },
+  ],
+  [
+    'mutations: false: an update',
+    (door) => door.update('Entry', 1, { text: 'x' }),
+    { revoked: 'none', others: 'none' },
+  ],
+  [
+    'mutations: false: a delete',
+    (door) => door.delete('Entry', 1),
+    { revoked: 'none', others: 'none' },
+  ],
+  [
+    '@NoAuth: a new row',
+    (door) => door.create('Wish', { text: 'x' }),
+    { plain: true, others: id(2) },
+  ],
+  ['@NoAuth: a delete', (door) => door.delete('Wish', 1), { plain: true, others: true }],
+  [
+    'softDelete: an update',
+    (door) => door.update('Draft', 2, { text: 'x' }),
+    { ...noToken, others: 'missing' },
+  ],
+  ['softDelete: a delete', (door) => door.delete('Draft', 2), { ...noToken, others: 'missing' }],
+  [
+    'softDelete: a key',
+    (door) => door.create('Post', { title: 'x', draftId: 2 }),
+    { ...noToken, others: 'conflict' },
+  ],
+  [
+    'nothing said: a write',
+    (door) => door.update('Member', 1, { login: 'x' }),
+    { ...noToken, others: id(1) },
+  ],
+]
