@@ -7,6 +7,7 @@ import { judge } from './harness/figures.mjs'
 import { chooseLoad, describeMachine } from './harness/machine.mjs'
 import { readOptions } from './harness/options.mjs'
 import { formatRow } from './harness/table.mjs'
+import { rows as arena } from './rows/arena.mjs'
 import { row as bootstrap } from './rows/bootstrap.mjs'
 import { row as drivers } from './rows/drivers.mjs'
 import { row as firstResponse } from './rows/first-response.mjs'
@@ -17,6 +18,7 @@ import { row as graphql } from './rows/graphql.mjs'
 import { row as list } from './rows/list.mjs'
 import { row as memory } from './rows/memory.mjs'
 import { row as post } from './rows/post.mjs'
+import { rows as postgres } from './rows/postgres.mjs'
 import { row as records } from './rows/records.mjs'
 import { row as routes } from './rows/routes.mjs'
 import { row as secured } from './rows/secured.mjs'
@@ -34,6 +36,8 @@ const all = [
   graphql,
   graphqlDeep,
   graphqlOne,
+  ...postgres,
+  ...arena,
   routes,
   bootstrap,
   firstResponse,
@@ -44,11 +48,12 @@ const all = [
 ]
 
 function selectRows(names) {
-  const known = all.map(({ name }) => name)
+  const groups = all.flatMap(({ group }) => group ?? [])
+  const known = [...new Set([...groups, ...all.map(({ name }) => name)])]
   const unknown = names?.find((name) => !known.includes(name))
   if (unknown !== undefined)
     throw new Error(`--row ${unknown}: unknown. Rows: ${known.join(', ')}.`)
-  return all.filter(({ name }) => !names || names.includes(name))
+  return all.filter(({ name, group }) => !names || names.includes(name) || names.includes(group))
 }
 
 /** The versions that the lock file fixes for the peers. */

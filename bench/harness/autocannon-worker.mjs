@@ -2,13 +2,13 @@
 import autocannon from 'autocannon'
 
 const { url, request, seconds, connections } = JSON.parse(process.argv[2])
-const { method = 'GET', path, paths, headers, body } = request
+const { method = 'GET', path = '', paths, headers, body } = request
 
 let n = 0
 const counted = (current) => ({ ...current, path: path.replace('{n}', String(++n)) })
-const requests = paths?.map((target) => ({ path: target }))
+const requests = request.requests ?? paths?.map((target) => ({ path: target }))
 const result = await autocannon({
-  url: paths || path.includes('{n}') ? url : url + path,
+  url: requests || path.includes('{n}') ? url : url + path,
   connections,
   duration: seconds,
   method,

@@ -1,5 +1,5 @@
 /** Compiles the contenders that are written with decorators, with the metadata that Nest needs. */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
@@ -13,9 +13,14 @@ const compilerOptions = {
   emitDecoratorMetadata: true,
 }
 
-/** Writes each `servers/<row>/<name>.ts` to `dist/<row>/<name>.mjs`, where its relative imports stay true. */
+/** Writes each `servers/<row>/<name>.ts` to `dist/<row>/<name>.mjs`, and what it imports beside it. */
 export async function compileServers() {
   const files = await readdir(path.join(bench, 'servers'), { recursive: true })
+  for (const file of files.filter((name) => name.endsWith('.mjs'))) {
+    const target = path.join(bench, 'dist', file)
+    await mkdir(path.dirname(target), { recursive: true })
+    await copyFile(path.join(bench, 'servers', file), target)
+  }
   for (const file of files.filter((name) => name.endsWith('.ts'))) {
     const source = await readFile(path.join(bench, 'servers', file), 'utf8')
     const { outputText } = ts.transpileModule(source, { compilerOptions, fileName: file })

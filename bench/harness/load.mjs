@@ -27,14 +27,29 @@ export function runOnLoadCore(program, args, cores = loadCore) {
 
 const quote = (text) => `[==[${text}]==]`
 
+/** A call of `wrk.format` with all that a request is. */
+function toFormat({ method = 'GET', path: target, headers = {}, body }) {
+  const fields = Object.entries(headers).map(
+    ([name, value]) => `[ ${quote(name)} ] = ${quote(value)}`,
+  )
+  const text = body === undefined ? 'nil' : quote(body)
+  return `wrk.format(${quote(method)}, ${quote(target)}, {${fields.join()}}, ${text})`
+}
+
 /** The Lua that says what wrk sends and how it reports; `{n}` in the path counts up. */
-function toLua({ method = 'GET', path: target, paths, headers = {}, body }) {
+function toLua({ method = 'GET', path: target, paths, requests, headers = {}, body }) {
   const lines = [`wrk.method = ${quote(method)}`]
   for (const [name, value] of Object.entries(headers)) {
     lines.push(`wrk.headers[ ${quote(name)} ] = ${quote(value)}`)
   }
   if (body !== undefined) lines.push(`wrk.body = ${quote(body)}`)
-  if (paths) {
+  if (requests) {
+    // One function for each: Lua has a limit of constants in one.
+    lines.push('local all, n = {}, 0', 'function init()')
+    for (const request of requests)
+      lines.push(`(function() all[#all + 1] = ${toFormat(request)} end)();`)
+    lines.push('end', 'function request() n = n % #all + 1 return all[n] end')
+  } else if (paths) {
     lines.push(`local paths = { ${paths.map(quote).join(', ')} }`)
     lines.push('local requests, n = {}, 0')
     lines.push(
@@ -91,7 +106,7 @@ function runAutocannon(url, request, { seconds, connections }) {
 /**
  * Loads `url` and counts the answers.
  *
- * @param request `{ method?, path | paths, headers?, body? }`; `paths` are asked in turn, `{n}` in `path` counts up
+ * @param request `{ method?, path | paths, headers?, body? }` or `{ requests: [{ method?, path, headers?, body? }] }`; `paths` and `requests` are asked in turn, `{n}` in `path` counts up
  * @param options `{ load: 'wrk' | 'autocannon', seconds, connections, loadCores? }`; wrk gets a thread on each of the cores
  * @returns `{ perSecond, requests, p50, p99 }`, the times in microseconds
  * @throws {Error} when a connection fails or an answer is no 2xx: such a round says nothing

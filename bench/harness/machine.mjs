@@ -20,6 +20,9 @@ const pins = os.availableParallelism() >= 2 && isInstalled('taskset')
 /** Servers run on this core, the load on the other. */
 export const serverCore = 0
 export const loadCore = 1
+/** A database server has the rest, as taskset takes it; `undefined` where there is none. */
+const cores = os.availableParallelism()
+export const databaseCores = pins && cores >= 3 ? `2-${cores - 1}` : undefined
 
 /** The command line that runs a program on one core; as it stands where there is no taskset or one core only. */
 export function onCore(core, program, args) {

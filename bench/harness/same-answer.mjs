@@ -15,8 +15,16 @@ async function findFault(url, probe) {
     const sent = response.headers.get(name)
     if (sent !== value) return `${asked}: ${name} is ${sent} instead of ${value}`
   }
-  if (!response.headers.get('content-type')?.startsWith('application/json')) {
-    return `${asked}: content-type ${response.headers.get('content-type')} instead of application/json`
+  const type = probe.type ?? 'application/json'
+  if (!response.headers.get('content-type')?.startsWith(type)) {
+    return `${asked}: content-type ${response.headers.get('content-type')} instead of ${type}`
+  }
+  for (const [name, value] of Object.entries(probe.headers ?? {})) {
+    const sent = response.headers.get(name)
+    if (sent !== value) return `${asked}: ${name} is ${sent} instead of ${value}`
+  }
+  if (probe.text !== undefined && text !== probe.text) {
+    return `${asked}: answered ${text.slice(0, 300)} instead of ${probe.text}`
   }
   if (probe.json !== undefined && !isDeepStrictEqual(JSON.parse(text), probe.json)) {
     return `${asked}: answered ${text.slice(0, 300)} instead of ${JSON.stringify(probe.json)}`
@@ -25,7 +33,7 @@ async function findFault(url, probe) {
 }
 
 /**
- * @param probes `{ request, status (one or several), json?, not? }`; `not` names the contenders the probe is not for
+ * @param probes `{ request, status (one or several), json?, text?, headers?, type?, not? }`; `type` is the media type, JSON by default, `not` names the contenders the probe is not for
  * @throws {Error} naming the first answer that differs
  */
 export async function assertSameAnswers(name, url, probes) {

@@ -1,0 +1,123 @@
+/** Fastify with its schemas and pg by hand, every statement prepared; GraphQL's questions as fixed routes. */
+import Fastify from 'fastify'
+import { announce, cors } from '../contract.mjs'
+import { openPostgres } from '../shop-postgres.mjs'
+import * as sql from './shop-statements.mjs'
+
+const pool = openPostgres()
+const prepare = (name) => async (values) =>
+  (await pool.query({ name, text: sql[name], values })).rows
+const [find, list, count, create, update, updateMany] = [
+  'find',
+  'list',
+  'count',
+  'create',
+  'update',
+  'updateMany',
+].map(prepare)
+const [listJson, one, nested, mutation] = ['listJson', 'one', 'nested', 'mutation'].map(prepare)
+
+const app = Fastify()
+app.addHook('onRequest', (request, reply, done) => {
+  reply.headers(cors)
+  done()
+})
+
+const item = {
+  type: 'object',
+  properties: {
+    id: { type: 'integer' },
+    name: { type: 'string' },
+    price: { type: 'number' },
+    categoryId: { type: 'integer' },
+  },
+}
+const params = { type: 'object', properties: { id: { type: 'integer' } } }
+const querystring = {
+  type: 'object',
+  properties: { limit: { type: 'integer', minimum: 0, maximum: 1000, default: 10 } },
+}
+const body = { type: 'object', properties: item.properties, additionalProperties: false }
+const prices = {
+  type: 'object',
+  required: ['prices'],
+  properties: {
+    prices: {
+      type: 'array',
+      maxItems: 100,
+      items: {
+        type: 'object',
+        required: ['id', 'price'],
+        properties: { id: { type: 'integer' }, price: { type: 'number', minimum: 0 } },
+      },
+    },
+  },
+}
+const notFound = (reply) => reply.code(404).send({ error: 'Not found' })
+
+app.get('/items/:id', { schema: { params, response: { 200: item } } }, async (request, reply) => {
+  const [found] = await find([request.params.id])
+  return found ?? notFound(reply)
+})
+
+const page = { querystring, response: { 200: { type: 'array', items: item } } }
+app.get('/items', { schema: page }, async (request, reply) => {
+  const { limit } = request.query
+  const [rows, [{ total }]] = await Promise.all([list([limit + 1]), count([])])
+  reply.header('X-Total-Count', total)
+  if (rows.length > limit) reply.header('Link', sql.nextPage(limit, rows[limit - 1].id))
+  return rows.slice(0, limit)
+})
+
+app.get('/items-json', { schema: { querystring } }, async (request, reply) => {
+  const [{ text, total }] = await listJson([request.query.limit])
+  reply.header('X-Total-Count', total).type('application/json; charset=utf-8')
+  return text
+})
+
+const created = {
+  body: { ...body, required: ['name', 'price', 'categoryId'] },
+  response: { 201: item },
+}
+app.post('/items', { schema: created }, async (request, reply) => {
+  const { name, price, categoryId } = request.body
+  const [row] = await create([name, price, categoryId])
+  return reply.code(201).header('Location', `/items/${row.id}`).send(row)
+})
+
+const changed = { params, body: { ...body, required: ['price'] }, response: { 200: item } }
+app.patch('/items/:id', { schema: changed }, async (request, reply) => {
+  const [row] = await update([request.body.price, request.params.id])
+  return row ?? notFound(reply)
+})
+
+app.post('/prices', { schema: { body: prices } }, async (request) => {
+  const ids = request.body.prices.map(({ id }) => id)
+  await updateMany([ids, request.body.prices.map(({ price }) => price)])
+  return { changed: ids.length }
+})
+
+app.post('/prices-loop', { schema: { body: prices } }, async (request) => {
+  const client = await pool.connect()
+  try {
+    await client.query('begin')
+    for (const { id, price } of request.body.prices)
+      await client.query({ name: 'update', text: sql.update, values: [price, id] })
+    await client.query('commit')
+  } finally {
+    client.release()
+  }
+  return { changed: request.body.prices.length }
+})
+
+const fixed = (path, run) =>
+  app.post(path, async (request, reply) => {
+    const [{ text }] = await run(request.body.variables ?? {})
+    reply.type('application/json; charset=utf-8')
+    return text
+  })
+fixed('/one', ({ id }) => one([Number(id)]))
+fixed('/nested', () => nested([50]))
+fixed('/mutation', ({ id, input }) => mutation([input.price, Number(id)]))
+
+announce(await app.listen({ port: 0, host: '127.0.0.1' }))
