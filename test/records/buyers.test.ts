@@ -1,7 +1,9 @@
-/** A hundred buyers of ten pieces at once, by every way that a program has. Source: decisions, Second storey: rulings, Transactions. */
+/** A hundred buyers of ten pieces at once over HTTP, by every way that a program or a client has. Source: decisions, Second storey: rulings, Transactions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { sql } from 'kysely'
 import {
   bootstrap,
+  connect,
   Controller,
   Database,
   Field,
@@ -12,12 +14,15 @@ import {
   Record,
   type Application,
 } from 'filigree'
-import { startBothEngines } from './both-engines.js'
+import { bothEngines } from './both-engines.js'
+import { startPostgres } from './postgres-server.js'
 
-@Record
+@NoAuth
+@Record({ version: true })
 class Piece {
   @Field('id') id!: number
   @Field('integer', { min: 0 }) stock!: number
+  version!: number
 }
 
 @Record
@@ -56,6 +61,16 @@ class Buying {
     })
   }
 
+  @Post('/add')
+  async add() {
+    const changes = { stock: { add: -1 } }
+    const options = { where: { stock: { gte: 1 } } }
+    const piece = await this.database.records(Piece).update(1, changes, options)
+    if (piece === null) throw soldOut()
+    await this.database.records(Order).create({ pieceId: 1 })
+    return { left: piece.stock }
+  }
+
   async #findAndUpdate(lock: boolean) {
     const pieces = this.database.records(Piece)
     const piece = await pieces.find(1, { lock })
@@ -66,16 +81,64 @@ class Buying {
   }
 }
 
-@Module({ controllers: [Buying], records: [Piece, Order] })
+@Controller('/pieces', { crud: Piece })
+@NoAuth
+class Pieces {}
+
+@Module({ controllers: [Buying, Pieces], records: [Piece, Order] })
 class Shop {}
 
-const engines = await startBothEngines()
+const server = await startPostgres()
+afterAll(() => server.close(), 30_000)
+
+describe('a pool of one connection', () => {
+  it('serves those who wait longer than connecting may take, while others come and go', async () => {
+    const url = `${await server.createDatabase()}?connections=1&connectTimeout=400`
+    const database = await connect(url, { records: [Piece] })
+    await database.sync()
+    await database.records(Piece).create({ id: 1, stock: 0 })
+    // 40 of them take at least 800 milliseconds.
+    const nap = sql`select pg_sleep(0.02)`
+    const pieces = database.records(Piece)
+    const waiting = Array.from({ length: 40 }, (_, index) => [
+      database.transaction(() => nap.execute(database.kysely)),
+      index % 2 === 0 ? pieces.find(1) : pieces.update(1, { stock: { add: 1 } }),
+    ])
+    await Promise.all(waiting.flat())
+    expect(await pieces.find(1)).toMatchObject({ stock: 20 })
+    await database.close()
+  }, 30_000)
+
+  it('refuses those who wait while nothing comes back', async () => {
+    const url = `${await server.createDatabase()}?connections=1&connectTimeout=200`
+    const database = await connect(url, { records: [Piece] })
+    await database.sync()
+    let letGo = (): void => undefined
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    let holding: Promise<void> | undefined
+    await new Promise<void>((begun) => {
+      holding = database.transaction(() => {
+        begun()
+        return held
+      })
+    })
+    await expect(database.records(Piece).count()).rejects.toMatchObject({ status: 503 })
+    letGo()
+    await holding
+    await database.close()
+  }, 30_000)
+})
+
+const engines = bothEngines(server)
 
 describe.each(engines)('a hundred buyers of ten pieces on %s', (_, open) => {
   let app: Application
   let database: Database
   beforeAll(async () => {
-    app = await bootstrap(Shop, { listen: false, logger: false, database: await open() })
+    const settings = { port: 0, host: '127.0.0.1', logger: false, env: {} } as const
+    app = await bootstrap(Shop, { ...settings, database: await open() })
     database = app.get(Database)
   }, 60_000)
   afterAll(() => app.close())
@@ -85,13 +148,65 @@ describe.each(engines)('a hundred buyers of ten pieces on %s', (_, open) => {
     await database.records(Piece).create({ id: 1, stock: 10 })
   })
 
-  const paths = ['true', 'serializable', 'lock', 'lock-read-committed']
+  const ask = async (method: string, path: string, json?: object, headers = {}) => {
+    const type = { 'Content-Type': 'application/json' }
+    const sent = json === undefined ? {} : { body: JSON.stringify(json) }
+    const url = new URL(path, app.url)
+    const answer = await fetch(url, { method, headers: { ...type, ...headers }, ...sent })
+    return { status: answer.status, etag: answer.headers.get('etag'), body: await answer.text() }
+  }
+  const get = async (): Promise<[piece: Piece, etag: string]> => {
+    const { status, body, etag } = await ask('GET', '/pieces/1')
+    expect(status).toBe(200)
+    return [JSON.parse(body) as Piece, String(etag)]
+  }
+  const graphql = async (query: string) => {
+    const { status, body } = await ask('POST', '/graphql', { query })
+    expect(status).toBe(200)
+    return JSON.parse(body) as {
+      data: { piece: Piece }
+      errors?: { extensions: { code: string } }[]
+    }
+  }
+  /** What a client does that looks at versions: it asks again until its change is taken, or nothing is left. */
+  const byVersion = {
+    'If-Match': async (): Promise<boolean> => {
+      for (;;) {
+        const [{ stock }, etag] = await get()
+        if (stock < 1) return false
+        const change = { stock: stock - 1 }
+        const { status } = await ask('PATCH', '/pieces/1', change, { 'If-Match': etag })
+        if (status === 200) return true
+        expect([409, 412]).toContain(status)
+      }
+    },
+    expectedVersion: async (): Promise<boolean> => {
+      for (;;) {
+        const { stock, version } = (await graphql('{ piece(id: 1) { stock version } }')).data.piece
+        if (stock < 1) return false
+        const { errors } = await graphql(
+          `mutation { updatePiece(id: 1, input: { stock: ${stock - 1} }, expectedVersion: ${version}) { id } }`,
+        )
+        if (errors === undefined) return true
+        expect(['CONFLICT', 'CONFLICT_RETRY']).toContain(errors[0]?.extensions.code)
+      }
+    },
+  }
+  it.each(['If-Match', 'expectedVersion'] as const)(
+    'by %s: ten buy, ninety are refused',
+    async (way) => {
+      const sold = await Promise.all(Array.from({ length: 100 }, byVersion[way]))
+      expect(sold.filter(Boolean)).toHaveLength(10)
+      expect(await database.records(Piece).find(1)).toMatchObject({ stock: 0, version: 11 })
+    },
+    60_000,
+  )
+
+  const paths = ['true', 'serializable', 'lock', 'lock-read-committed', 'add']
   it.each(paths)(
     'by /buy/%s: ten buy, ninety are refused',
     async (path) => {
-      const buying = Array.from({ length: 100 }, () =>
-        app.inject({ method: 'POST', url: `/buy/${path}` }),
-      )
+      const buying = Array.from({ length: 100 }, () => ask('POST', `/buy/${path}`))
       const answers = await Promise.all(buying)
       const statuses = answers.map(({ status }) => status)
       expect(statuses.filter((status) => status === 200)).toHaveLength(10)

@@ -10,11 +10,12 @@ import {
   type Runner,
   type Statement,
 } from '../engine.js'
-import { Connection, toQueryResult, type Client, type Pool } from './connection.js'
+import { Connection, toQueryResult, type Client } from './connection.js'
 import { cancelStatement, type CancelConnection } from './cancel-statement.js'
-import { toPostgresFault, tookTooLong } from './faults.js'
+import { tookTooLong } from './faults.js'
+import type { PoolQueue } from './pool-queue.js'
 import type { Result } from './connection.js'
-import { letGo, onLoss } from './transaction.js'
+import { letGo } from './transaction.js'
 import { mostAttempts, type StatementNames } from './statement-names.js'
 
 /** What the reads of all requests share. */
@@ -68,7 +69,7 @@ export class ReadShares {
 /** What the engine lends to the reads of a request. */
 export interface ReadParts {
   readonly engine: Runner
-  readonly pool: Pool
+  readonly queue: PoolQueue
   readonly names: StatementNames
   readonly shares: ReadShares
   readonly cancelling: CancelConnection
@@ -165,15 +166,8 @@ export class ClientReads implements Runner {
     }
   }
 
-  async #connect(): Promise<Client> {
-    if (this.isOver) throw isOverFault()
-    try {
-      const client = await this.#parts.pool.connect()
-      client.on('error', onLoss)
-      return client
-    } catch (error) {
-      throw toPostgresFault(error)
-    }
+  #connect(): Promise<Client> {
+    return this.isOver ? Promise.reject(isOverFault()) : this.#parts.queue.take()
   }
 
   #end(): void {

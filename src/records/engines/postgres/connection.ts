@@ -45,6 +45,7 @@ export interface Pool extends Queryable {
   readonly waitingCount: number
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'connect', listener: (client: Client) => void): unknown
+  on(event: 'release', listener: () => void): unknown
 }
 export interface Client extends Queryable {
   /** By these its statement can be cancelled; null behind what does not tell them. */

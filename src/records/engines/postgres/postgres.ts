@@ -28,19 +28,19 @@ import {
   loadDriver,
   toBootFault,
   toQueryResult,
-  type Client,
   type Driver,
   type Pool,
   type PostgresOptions,
   type Result,
 } from './connection.js'
 import { createPostgresDialect } from './dialect.js'
-import { tookTooLong, toPostgresFault } from './faults.js'
+import { tookTooLong } from './faults.js'
+import { PoolQueue } from './pool-queue.js'
 import { changePostgresSchema } from './schema-change.js'
 import { readProcessId } from './session.js'
 import { mostAttempts, stalenessOf, StatementNames } from './statement-names.js'
 import { readPostgresSizes } from './table-sizes.js'
-import { beginStatement, letGo, onLoss, PostgresTransaction } from './transaction.js'
+import { beginStatement, letGo, PostgresTransaction } from './transaction.js'
 
 /** @throws {DeclarationError} no driver, no server, no access */
 export async function openPostgres(options: PostgresOptions): Promise<Engine> {
@@ -116,6 +116,7 @@ class PostgresEngine implements Engine {
   /** Prepared statements may be gone, since others use the connections too: transactions, which that ends, send texts. */
   #isPooled: boolean
   readonly #readParts: ReadParts
+  readonly #queue: PoolQueue
 
   constructor(parts: EngineParts) {
     this.#parts = parts
@@ -124,9 +125,10 @@ class PostgresEngine implements Engine {
     this.#isPooled = parts.isPooled
     this.#connection = new Connection(parts.pool, parts.names)
     const { driver, options, pool, names } = parts
+    this.#queue = new PoolQueue(pool, options.connectTimeout)
     this.#readParts = {
       engine: this,
-      pool,
+      queue: this.#queue,
       names,
       shares: new ReadShares(options.connections ?? 10),
       cancelling: driver.Connection,
@@ -158,9 +160,9 @@ class PostgresEngine implements Engine {
     return this.#connection.script(sql)
   }
 
-  async begin({ isolation }: BeginOptions = {}): Promise<TransactionRunner> {
+  async begin({ isolation, patience }: BeginOptions = {}): Promise<TransactionRunner> {
     const begin = beginStatement(isolation)
-    const client = await this.#connect()
+    const client = await this.#queue.take(patience)
     const connection = new Connection(client, this.#isPooled ? unprepared : this.#parts.names)
     try {
       await connection.script(begin)
@@ -201,7 +203,9 @@ class PostgresEngine implements Engine {
     try {
       return await this.#connection.run(statement, values, keep)
     } catch (error) {
-      return this.#runAgain(statement, values, error)
+      return this.#queue
+        .again(error, () => this.#connection.run(statement, values, keep))
+        .catch((failure: unknown) => this.#runAgain(statement, values, failure))
     }
   }
 
@@ -233,15 +237,5 @@ class PostgresEngine implements Engine {
     const staleness = stalenessOf(cause)
     if (staleness === 'missing' || staleness === 'there already') this.#isPooled = true
     return staleness !== undefined
-  }
-
-  async #connect(): Promise<Client> {
-    try {
-      const client = await this.#parts.pool.connect()
-      client.on('error', onLoss)
-      return client
-    } catch (error) {
-      throw toPostgresFault(error)
-    }
   }
 }
