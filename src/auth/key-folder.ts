@@ -7,7 +7,7 @@ import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Log } from '../core/log.js'
-import { pairFile } from './key-source.js'
+import { pairFile } from './key-origin.js'
 import { readPrivateKey, type PrivateKey } from './pem.js'
 
 const generate = promisify(generateKeyPair)

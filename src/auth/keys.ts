@@ -1,8 +1,8 @@
-/** The keys in use, whatever their source; nothing is read, made or fetched before the first token needs it. */
+/** The keys in use, whatever their origin; nothing is read, made or fetched before the first token needs it. */
 import type { Log } from '../core/log.js'
 import { createKeySet, keySetLife, type KeySetOptions } from './jwks.js'
 import { openKeyFolder } from './key-folder.js'
-import type { KeySource } from './key-source.js'
+import type { KeyOrigin } from './key-origin.js'
 import { toPublicKey, type PrivateKey, type PublicKey } from './pem.js'
 
 export interface Keys {
@@ -23,7 +23,7 @@ export interface Keys {
 }
 
 export interface KeysOptions {
-  readonly source: KeySource
+  readonly origin: KeyOrigin
   readonly log: Log
   /** Milliseconds since 1970. Default the system's clock. */
   readonly now?: () => number
@@ -35,14 +35,14 @@ export interface KeysOptions {
 const plainName = /^[\w.:~=+-]{1,200}$/
 
 export function createKeys(options: KeysOptions): Keys {
-  const { source, log, now = Date.now, mostBytes = 256 * 1024 } = options
-  switch (source.from) {
+  const { origin, log, now = Date.now, mostBytes = 256 * 1024 } = options
+  switch (origin.from) {
     case 'given':
-      return createGivenKeys(source.private, source.public)
+      return createGivenKeys(origin.private, origin.public)
     case 'folder':
-      return createFolderKeys(source.folder, log)
+      return createFolderKeys(origin.folder, log)
     case 'jwks':
-      return createRemoteKeys({ url: source.url, log, now, mostBytes })
+      return createRemoteKeys({ url: origin.url, log, now, mostBytes })
     case 'none':
       return createGivenKeys(undefined, [])
   }

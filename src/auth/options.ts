@@ -4,7 +4,7 @@ import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { readSeconds } from './duration.js'
 import type { Renew } from './renewal.js'
-import { readKeySource, type KeyOptions, type KeySource } from './key-source.js'
+import { readKeyOrigin, type KeyOptions, type KeyOrigin } from './key-origin.js'
 
 /** When a response brings a fresh token: past half the token's life, every time, or not at all. */
 export type Rotation = 'half-life' | 'always' | 'never'
@@ -66,7 +66,7 @@ export interface ResolvedAuthOptions {
   readonly audience: string | readonly string[] | undefined
   /** Seconds. */
   readonly expiresIn: number
-  readonly keys: KeySource
+  readonly keys: KeyOrigin
 }
 
 const rotations: readonly Rotation[] = ['half-life', 'always', 'never']
@@ -105,7 +105,7 @@ export function resolveAuthOptions(
     issuer,
     audience: typeof audience === 'object' ? Object.freeze([...audience]) : audience,
     expiresIn: readSeconds(given.expiresIn ?? '1h') ?? 3600,
-    keys: readKeySource(given, environment, problems),
+    keys: readKeyOrigin(given, environment, problems),
   })
 }
 

@@ -24,11 +24,11 @@ export class KeyFault extends Error {}
 const fewestBits = 2048
 
 /**
- * @param source PEM text (line breaks may be written `\n`), or the path of a file with it
+ * @param given PEM text (line breaks may be written `\n`), or the path of a file with it
  * @throws {KeyFault}
  */
-export function readPrivateKey(source: string): PrivateKey {
-  const pem = readPem(source)
+export function readPrivateKey(given: string): PrivateKey {
+  const pem = readPem(given)
   if (pem.includes('ENCRYPTED')) {
     throw new KeyFault('is encrypted with a passphrase. Decrypt it: openssl pkey -in key.pem')
   }
@@ -38,12 +38,12 @@ export function readPrivateKey(source: string): PrivateKey {
 }
 
 /**
- * @param source as for `readPrivateKey`; several keys may follow one another
+ * @param given as for `readPrivateKey`; several keys may follow one another
  * @param name the keys' `kid`; without it each has its thumbprint
  * @throws {KeyFault}
  */
-export function readPublicKeys(source: string, name?: string): PublicKey[] {
-  const blocks = readPem(source).match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g)
+export function readPublicKeys(given: string, name?: string): PublicKey[] {
+  const blocks = readPem(given).match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g)
   if (blocks === null) throw new KeyFault('is no public key in PEM form')
   return blocks.map((pem) => {
     if (pem.includes('PRIVATE'))
@@ -73,10 +73,10 @@ export function thumbprint(key: KeyObject): string {
   return createHash('sha256').update(JSON.stringify({ e, kty, n })).digest('base64url')
 }
 
-function readPem(source: string): string {
-  if (source.includes('-----BEGIN')) return source.replaceAll('\\n', '\n')
+function readPem(given: string): string {
+  if (given.includes('-----BEGIN')) return given.replaceAll('\\n', '\n')
   try {
-    return readFileSync(source.trim(), 'utf8')
+    return readFileSync(given.trim(), 'utf8')
   } catch (cause) {
     // The text itself stays out of the message: it may be a key that lost its first line.
     const reason = (cause as NodeJS.ErrnoException).code ?? 'unreadable'

@@ -10,8 +10,8 @@ import { planUse, type UseList } from './plan-seam.js'
 export interface ApplicationUse {
   /** Around every route, outside of what modules list. */
   readonly outside: readonly UseList[]
-  /** Around what has no route, and around pages of the framework. */
-  readonly pages: readonly PlannedStand[]
+  /** Around what has no route, and around the framework's own routes. */
+  readonly framework: readonly PlannedStand[]
 }
 
 export function planApplicationUse(
@@ -21,10 +21,10 @@ export function planApplicationUse(
 ): ApplicationUse {
   const everywhere = useLists.map((list) => pick(list, true)).filter((list) => list.use.length > 0)
   const outside = [{ where: 'bootstrap', use }, ...everywhere]
-  const pages = outside
+  const framework = outside
     .flatMap((list) => planUse(list, problems))
     .filter(({ place }) => place === 'gate')
-  return { outside, pages }
+  return { outside, framework }
 }
 
 /** What modules list for their own routes alone. */

@@ -130,7 +130,7 @@ function createAuth(
 ): Auth {
   return new Auth({
     ...authOptions,
-    keys: createKeys({ source: authOptions.keys, log, mostBytes: settings.bounds.jwks }),
+    keys: createKeys({ origin: authOptions.keys, log, mostBytes: settings.bounds.jwks }),
     log,
     ...(revocations === undefined ? {} : { revocations }),
   })

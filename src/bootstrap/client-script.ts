@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Problem } from '../errors/declaration-error.js'
-import { createTextPage } from '../http/text-page.js'
+import { createKeptText } from '../http/kept-text.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Invoker } from '../serving/invoker.js'
-import { pageRoute, type PageRoute } from '../serving/page-route.js'
+import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 
 const scriptName = 'filigree.min.js'
 
@@ -42,7 +42,7 @@ export function scriptRoutes(
   timeout: number,
   problems: Problem[],
   basePath = '',
-): PageRoute[] {
+): FrameworkRoute[] {
   if (!enabled) return []
   const readFile = fromSource ? readFromSource() : readBuilt(problems)
   const read = async (name: ClientFile): Promise<string> =>
@@ -51,13 +51,13 @@ export function scriptRoutes(
     const where = `bootstrap client ${path}`
     const pattern = parsePattern(joinPaths(basePath, path), where, problems)
     if (pattern === undefined) return []
-    const page = createTextPage(type, () => read(name))
+    const script = createKeptText(type, () => read(name))
     const invoke: Invoker = async (request) => {
-      const answer = await page(request)
+      const answer = await script(request)
       if (request.query.v === undefined) return answer
       return answer.header('Cache-Control', 'public, max-age=31536000, immutable')
     }
-    return [pageRoute({ pattern, name: 'client', invoke, timeout })]
+    return [frameworkRoute({ pattern, name: 'client', invoke, timeout })]
   })
 }
 

@@ -28,7 +28,7 @@ export function Config(...args: unknown[]): AnyDecorator | undefined {
 
 type Variables = Readonly<Record<string, string | undefined>>
 
-export interface ConfigSources {
+export interface ConfigInput {
   /** Undefined where the application is described and not started: then nothing is read. */
   readonly variables: Variables | undefined
   /** What takes the place of providers: these are not read. */
@@ -43,7 +43,7 @@ export interface ConfigSources {
 export async function provideConfigs(
   declared: readonly ProviderDeclaration[],
   classes: readonly Class[],
-  { variables, override }: ConfigSources,
+  { variables, override }: ConfigInput,
   problems: Problem[],
 ): Promise<ProviderDeclaration[]> {
   const listed = declared.filter((declaration) => isConfig(declaration))

@@ -1,14 +1,14 @@
-/** The documentation's place in the application: its problems at bootstrap, its document on demand, its pages as routes. */
+/** The documentation's place in the application: its problems at bootstrap, its document on demand, its files as routes. */
 import type { Gate } from '../auth/gate.js'
 import { addProblems, type Problem } from '../errors/declaration-error.js'
 import { findDocProblems } from '../openapi/doc-problems.js'
 import { resolveDocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
-import { docsPages, type ReadDocument } from '../openapi/docs-pages.js'
+import { docsFiles, type ReadDocument } from '../openapi/docs-files.js'
 import { createDocument, type OpenApiDocument } from '../openapi/document.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import { findNameCollisions } from '../openapi/name-collisions.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
-import { pageRoute, type PageRoute } from '../serving/page-route.js'
+import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { promiseOf } from '../serving/serve-route.js'
 import type { Step } from '../serving/served-route.js'
@@ -75,17 +75,17 @@ export interface DocsContext {
   readonly basePath: string
 }
 
-/** A route for each page, for GET and HEAD. None where the documentation is off. */
+/** A route for each file, for GET and HEAD. None where the documentation is off. */
 export function docsRoutes(
   docs: ResolvedDocs | undefined,
   read: ReadDocument,
   { gate, timeout, basePath }: DocsContext,
-): PageRoute[] {
+): FrameworkRoute[] {
   if (docs === undefined) return []
-  return docsPages(docs, read).flatMap(({ path, access, answer }) => {
+  return docsFiles(docs, read).flatMap(({ path, access, answer }) => {
     const pattern = parsePattern(joinPaths(basePath, path), `bootstrap docs ${path}`, [])
     if (pattern === undefined) return []
     const before: Step[] = access.open ? [] : [(request) => promiseOf(gate.admit(request, access))]
-    return [pageRoute({ pattern, name: 'documentation', before, invoke: answer, timeout })]
+    return [frameworkRoute({ pattern, name: 'documentation', before, invoke: answer, timeout })]
   })
 }

@@ -1,4 +1,4 @@
-/** Makes every route of a planned application ready to serve: its own ones, and the pages of the framework behind them. */
+/** Makes every route of a planned application ready to serve: its own ones, and those of the framework behind them. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { RouteTable } from '../routing/route-table.js'
 import { VersionedTable, type RouteLookup } from '../routing/versioned-table.js'
@@ -35,11 +35,11 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledT
     if (table instanceof RouteTable) table.add(route.method, route.pattern, served)
     else table.add(route.method, route.pattern, served, route.version)
   }
-  addPages(table, plan, context, find, (served) => {
-    const { gate } = makeStands(plan.pageStands, served.info, find, problems)
+  addFrameworkRoutes(table, plan, context, find, (served) => {
+    const { gate } = makeStands(plan.frameworkStands, served.info, find, problems)
     return surround(served, gate)
   })
-  const { gate } = makeStands(plan.pageStands, undefined, find, problems)
+  const { gate } = makeStands(plan.frameworkStands, undefined, find, problems)
   if (problems.length > 0) throw new DeclarationError(problems)
   const aroundUnmatched = (refuse: Invoker): ServedRoute =>
     surround(unmatchedRoute(refuse, plan.settings.times.handler), gate)
@@ -47,7 +47,7 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledT
 }
 
 /** Behind the application's own routes, which win where both have a path. */
-function addPages(
+function addFrameworkRoutes(
   table: RouteTable<ServedRoute> | VersionedTable<ServedRoute>,
   { settings, document, graphql, graphqlStands, folders }: ApplicationPlan,
   context: ServeContext,
@@ -55,7 +55,11 @@ function addPages(
   around: (served: ServedRoute) => ServedRoute,
 ): void {
   const { basePath, docs, limits, times } = settings
-  const pages = docsRoutes(docs, document, { gate: context.gate, timeout: times.handler, basePath })
+  const documentation = docsRoutes(docs, document, {
+    gate: context.gate,
+    timeout: times.handler,
+    basePath,
+  })
   const serving: GraphqlServing = {
     limits,
     basePath,
@@ -64,7 +68,7 @@ function addPages(
   for (const { method, pattern, served } of graphqlRoutes(graphql, context, serving)) {
     table.add(method, pattern, around(served))
   }
-  for (const { pattern, served } of [...pages, ...folders]) {
+  for (const { pattern, served } of [...documentation, ...folders]) {
     table.add('GET', pattern, around(served))
   }
 }

@@ -1,14 +1,14 @@
-/** GraphQL's place in the application: which instances there are, their problems at bootstrap, their pages as routes. */
+/** GraphQL's place in the application: which instances there are, their problems at bootstrap, its endpoint and IDE as routes. */
 import type { Problem } from '../errors/declaration-error.js'
 import { GraphQL, type GraphQLHost } from '../graphql/graphql.js'
-import { graphqlPages, type GraphqlPage } from '../graphql/graphql-pages.js'
+import { graphqlEndpoints, type GraphqlEndpoint } from '../graphql/graphql-endpoints.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import type { Limits } from '../http/limits.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
-import { pageRoute, type PageRoute } from '../serving/page-route.js'
+import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
 import type { Intercept } from '../seam/interceptor.js'
 import { toWalk, type Step } from '../serving/served-route.js'
@@ -90,7 +90,7 @@ function refuseTwins(instances: readonly GraphQL[], problems: Problem[]): void {
   }
 }
 
-export interface GraphqlRoute extends PageRoute {
+export interface GraphqlRoute extends FrameworkRoute {
   readonly method: Method
 }
 
@@ -101,7 +101,7 @@ export interface GraphqlServing {
   readonly around: (instance: GraphQL) => Intercept | undefined
 }
 
-/** A route for each page of each instance. */
+/** Routes for the endpoint and the IDE of each instance. */
 export function graphqlRoutes(
   { instances }: PlannedGraphql,
   context: ServeContext,
@@ -116,13 +116,13 @@ export function graphqlRoutes(
         path: joinPaths(basePath, path),
         access: instance.accessFor(access),
       }))
-      .flatMap((route) => graphqlPages(instance, route, { gate: context.gate, bodyReader }))
-      .flatMap((page) => serve(page, context, intercept))
+      .flatMap((route) => graphqlEndpoints(instance, route, { gate: context.gate, bodyReader }))
+      .flatMap((endpoint) => serve(endpoint, context, intercept))
   })
 }
 
 function serve(
-  given: GraphqlPage,
+  given: GraphqlEndpoint,
   { sessions, times }: ServeContext,
   intercept: Intercept | undefined,
 ): GraphqlRoute[] {
@@ -133,8 +133,8 @@ function serve(
     before: [...(runs ? [openSession(sessions)] : []), ...(before === undefined ? [] : [before])],
     after: runs ? [saveSession(sessions)] : [],
   }
-  const page = { pattern, name: 'graphql', method, invoke: answer, timeout: times.handler }
-  const route = pageRoute({ ...page, ...steps })
+  const own = { pattern, name: 'graphql', method, invoke: answer, timeout: times.handler }
+  const route = frameworkRoute({ ...own, ...steps })
   if (!runs || intercept === undefined) return [{ method, ...route }]
   const lines = [...steps.before.map((step) => ({ step })), { intercept }]
   return [{ method, ...route, served: Object.freeze({ ...route.served, ...toWalk(lines) }) }]

@@ -8,7 +8,7 @@ import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Log } from '../core/log.js'
 import { resolveClass } from '../metadata/class-reference.js'
 import type { Class } from '../metadata/note.js'
-import type { ReadDocument } from '../openapi/docs-pages.js'
+import type { ReadDocument } from '../openapi/docs-files.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import { extendWithCrud, type CrudOperation } from '../records/rest/crud.js'
 import { Database } from '../records/database.js'
@@ -32,7 +32,7 @@ import { collectParts, type Parts } from './module.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
 import { ApplicationState } from '../serving/application-state.js'
 import type { PlannedStand } from '../serving/interceptors.js'
-import type { PageRoute } from '../serving/page-route.js'
+import type { FrameworkRoute } from '../serving/framework-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { planRoutes } from './plan-routes.js'
 import { interceptorClasses } from './plan-seam.js'
@@ -44,9 +44,9 @@ export interface ApplicationPlan {
   readonly authOptions: ResolvedAuthOptions
   readonly log: Log
   readonly routes: readonly PlannedRoute[]
-  /** Who stands around what has no route and around pages. */
-  readonly pageStands: readonly PlannedStand[]
-  readonly folders: readonly PageRoute[]
+  /** Who stands around what has no route and around the framework's own routes. */
+  readonly frameworkStands: readonly PlannedStand[]
+  readonly folders: readonly FrameworkRoute[]
   /** Written when it is first asked for. */
   readonly document: ReadDocument
   readonly records: readonly Class[]
@@ -100,7 +100,7 @@ export async function planApplication(
   ]
   const interceptors = interceptorClasses([
     ...routes.flatMap(({ stands }) => stands),
-    ...around.pages,
+    ...around.framework,
     ...graphqlStands(rootStands),
   ])
   const providers = await provideConfigs(
@@ -127,7 +127,7 @@ export async function planApplication(
     authOptions,
     log,
     routes,
-    pageStands: around.pages,
+    frameworkStands: around.framework,
     folders,
     document: documentReader(routes, settings, authOptions.cookie, documentedEndpoints(graphql)),
     records: withGraphqlRecords(parts.records, graphql),

@@ -7,13 +7,13 @@ import { redirect } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Settings } from './options.js'
-import { pageRoute, type PageRoute } from '../serving/page-route.js'
+import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 
 /** Two routes a folder: its files, and its `index.html` at the path itself. Both public, for GET and HEAD. */
 export function staticRoutes(
   { static: folders, basePath, times }: Pick<Settings, 'static' | 'basePath' | 'times'>,
   problems: Problem[],
-): PageRoute[] {
+): FrameworkRoute[] {
   return Object.entries(folders).flatMap(([written, root]) => {
     const where = `bootstrap static ${written}`
     const path = joinPaths(basePath, written)
@@ -30,8 +30,8 @@ export function staticRoutes(
     const common = { name: 'static', timeout: times.handler, notFoundWhenEmpty: true }
     const named = (request: ServerRequest): unknown => serveBelow(request, root)
     return [
-      pageRoute({ ...common, pattern: index, invoke: () => file('index.html', { root }) }),
-      pageRoute({ ...common, pattern: rest, invoke: named }),
+      frameworkRoute({ ...common, pattern: index, invoke: () => file('index.html', { root }) }),
+      frameworkRoute({ ...common, pattern: rest, invoke: named }),
     ]
   })
 }

@@ -24,18 +24,18 @@ export type LogFields = (
 ) => Readonly<Record<string, unknown>> | undefined
 
 /** In the whole process: whoever adds fields, such as the id of a trace, knows them of the running code. */
-const sources = new Set<LogFields>()
+const additions = new Set<LogFields>()
 
 /** Adds fields to every line of the applications' logs. @returns what ends it */
-export function addLogFields(source: LogFields): () => void {
-  sources.add(source)
+export function addLogFields(addition: LogFields): () => void {
+  additions.add(addition)
   return () => {
-    sources.delete(source)
+    additions.delete(addition)
   }
 }
 
 /** What a line about this request has besides its own; `undefined` where nobody adds anything. */
 export function fieldsOf(request: object | undefined): object | undefined {
-  if (sources.size === 0) return undefined
-  return Object.assign({}, ...[...sources].map((source) => source(request))) as object
+  if (additions.size === 0) return undefined
+  return Object.assign({}, ...[...additions].map((addition) => addition(request))) as object
 }

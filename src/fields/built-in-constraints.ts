@@ -1,5 +1,5 @@
 /** class-validator's own rules, and what they mean as code over a value `v`. Source: class-validator 0.15, src/decorator. */
-import type { CheckSource } from './check-source.js'
+import type { FunctionSet } from './function-set.js'
 import {
   areUnique,
   decimalPlaces,
@@ -13,7 +13,7 @@ export interface BuiltIn {
   /** Its default message, without the prefix that `each` puts before it. */
   readonly message: string
   /** `ask`: its own function is called in place; it is pure and synchronous. */
-  readonly code: (args: readonly unknown[], source: CheckSource) => string | undefined
+  readonly code: (args: readonly unknown[], functions: FunctionSet) => string | undefined
   /** What the probes cannot see. */
   readonly unless?: (rule: ConstraintRule) => boolean
 }
@@ -27,10 +27,10 @@ const asked = (message: string): BuiltIn => plain(message, 'ask')
 /** The code for rules with bounds, which must be numbers to be written as such. */
 const bound = (
   message: string,
-  write: (limit: number, source: CheckSource) => string,
+  write: (limit: number, functions: FunctionSet) => string,
 ): BuiltIn => ({
   message: `$property ${message}`,
-  code: ([limit], source) => (isFiniteNumber(limit) ? write(limit, source) : undefined),
+  code: ([limit], functions) => (isFiniteNumber(limit) ? write(limit, functions) : undefined),
 })
 
 /** By constraint name. Rules that are not here are always asked. */
@@ -51,7 +51,7 @@ export const builtIns: Readonly<Record<string, BuiltIn | undefined>> = {
   arrayNotEmpty: plain('should not be empty', 'Array.isArray(v) && v.length > 0'),
   isNumber: {
     message: '$property must be a number conforming to the specified constraints',
-    code: ([options], source) => writeIsNumber(options, source),
+    code: ([options], functions) => writeIsNumber(options, functions),
   },
   min: bound(
     'must not be less than $constraint1',
@@ -61,18 +61,18 @@ export const builtIns: Readonly<Record<string, BuiltIn | undefined>> = {
     'must not be greater than $constraint1',
     (limit) => `typeof v === 'number' && v <= ${limit}`,
   ),
-  minLength: bound('must be longer than or equal to $constraint1 characters', (limit, source) =>
-    writeLength(limit, undefined, source),
+  minLength: bound('must be longer than or equal to $constraint1 characters', (limit, functions) =>
+    writeLength(limit, undefined, functions),
   ),
-  maxLength: bound('must be shorter than or equal to $constraint1 characters', (limit, source) =>
-    writeLength(0, limit, source),
+  maxLength: bound('must be shorter than or equal to $constraint1 characters', (limit, functions) =>
+    writeLength(0, limit, functions),
   ),
   isLength: {
     // With no value at hand its message is the one about the lower bound.
     message: '$property must be longer than or equal to $constraint1 characters',
-    code: ([min, max], source) =>
+    code: ([min, max], functions) =>
       isFiniteNumber(min) && (max === undefined || isFiniteNumber(max))
-        ? writeLength(min, max, source)
+        ? writeLength(min, max, functions)
         : undefined,
   },
   arrayMinSize: bound(
@@ -85,47 +85,47 @@ export const builtIns: Readonly<Record<string, BuiltIn | undefined>> = {
   ),
   equals: {
     message: '$property must be equal to $constraint1',
-    code: ([wanted], source) => `v === ${source.constant(wanted)}`,
+    code: ([wanted], functions) => `v === ${functions.constant(wanted)}`,
   },
   notEquals: {
     message: '$property should not be equal to $constraint1',
-    code: ([unwanted], source) => `v !== ${source.constant(unwanted)}`,
+    code: ([unwanted], functions) => `v !== ${functions.constant(unwanted)}`,
   },
   isIn: {
     message: '$property must be one of the following values: $constraint1',
-    code: ([values], source) =>
-      Array.isArray(values) ? `${source.constant(values)}.indexOf(v) !== -1` : undefined,
+    code: ([values], functions) =>
+      Array.isArray(values) ? `${functions.constant(values)}.indexOf(v) !== -1` : undefined,
   },
   isNotIn: {
     message: '$property should not be one of the following values: $constraint1',
-    code: ([values], source) =>
-      Array.isArray(values) ? `${source.constant(values)}.indexOf(v) === -1` : undefined,
+    code: ([values], functions) =>
+      Array.isArray(values) ? `${functions.constant(values)}.indexOf(v) === -1` : undefined,
   },
   isEnum: {
     message: '$property must be one of the following values: $constraint2',
-    code: ([entity], source) =>
+    code: ([entity], functions) =>
       typeof entity === 'object' && entity !== null
-        ? `${source.constant(new Set(Object.values(entity)))}.has(v)`
+        ? `${functions.constant(new Set(Object.values(entity)))}.has(v)`
         : undefined,
   },
   matches: {
     message: '$property must match $constraint1 regular expression',
-    code: ([pattern], source) =>
+    code: ([pattern], functions) =>
       pattern instanceof RegExp && !/[gy]/.test(pattern.flags)
-        ? `typeof v === 'string' && ${source.constant(pattern)}.test(v)`
+        ? `typeof v === 'string' && ${functions.constant(pattern)}.test(v)`
         : undefined,
   },
   // The two that could bring a server down as they are: quadratic in the list, and falling over a key `hasOwnProperty`.
   arrayUnique: {
     message: "All $property's elements must be unique",
-    code: (_args, source) => `Array.isArray(v) && ${source.constant(areUnique)}(v)`,
+    code: (_args, functions) => `Array.isArray(v) && ${functions.constant(areUnique)}(v)`,
     unless: looksAtItems,
   },
   isNotEmptyObject: {
     message: '$property must be a non-empty object',
-    code: ([options], source) => {
+    code: ([options], functions) => {
       const filled = (options as { nullable?: unknown } | undefined)?.nullable === false
-      return `${source.constant(filled ? hasFilledKey : hasKey)}(v)`
+      return `${functions.constant(filled ? hasFilledKey : hasKey)}(v)`
     },
   },
   isEmail: asked('must be an email'),
@@ -152,16 +152,16 @@ function isFiniteNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value)
 }
 
-function writeIsNumber(options: unknown, source: CheckSource): string | undefined {
+function writeIsNumber(options: unknown, functions: FunctionSet): string | undefined {
   const { allowNaN, allowInfinity, maxDecimalPlaces } = (options ?? {}) as Record<string, unknown>
   if (Boolean(allowNaN) || Boolean(allowInfinity)) return undefined
   if (maxDecimalPlaces === undefined) return 'Number.isFinite(v)'
   if (!isFiniteNumber(maxDecimalPlaces)) return undefined
-  return `Number.isFinite(v) && (v % 1 === 0 || ${source.constant(decimalPlaces)}(v) <= ${maxDecimalPlaces})`
+  return `Number.isFinite(v) && (v % 1 === 0 || ${functions.constant(decimalPlaces)}(v) <= ${maxDecimalPlaces})`
 }
 
-function writeLength(min: number, max: number | undefined, source: CheckSource): string {
-  const measure = `${source.constant(shownLength)}(v)`
+function writeLength(min: number, max: number | undefined, functions: FunctionSet): string {
+  const measure = `${functions.constant(shownLength)}(v)`
   const tests = ["typeof v === 'string'"]
   // Counting can only make a text shorter, to a third at the least.
   if (min > 0) tests.push(`(v.length >= ${3 * min} || ${measure} >= ${min})`)

@@ -3,7 +3,7 @@
  * the way. A value is read once, tested, and put on the instance; nothing is looked up by name at run time.
  */
 import type { Problem } from '../errors/declaration-error.js'
-import type { CheckSource } from './check-source.js'
+import type { FunctionSet } from './function-set.js'
 import { addDeepFault, addUnknownKeys, dropUndefined } from './check-runtime.js'
 import { readConstraints } from './class-validator.js'
 import type { RulePart } from './check-constraints.js'
@@ -26,15 +26,15 @@ export interface CheckOptions {
 
 /** Writes the functions of a shape and of every shape it holds. */
 export class CheckWriter {
-  readonly source: CheckSource
+  readonly functions: FunctionSet
   readonly options: CheckOptions
   /** True once a rule was written that runs after the object is complete. */
   waits = false
   readonly #names = new Map<Shape, string>()
   #count = 0
 
-  constructor(source: CheckSource, options: CheckOptions) {
-    this.source = source
+  constructor(functions: FunctionSet, options: CheckOptions) {
+    this.functions = functions
     this.options = options
   }
 
@@ -55,7 +55,7 @@ export class CheckWriter {
     if (!isSpecial) this.#names.set(shape, name)
     const text =
       part === 'row' ? this.#writeRowRules(name, shape) : this.#writeFunction(name, shape, root)
-    this.source.add(text)
+    this.functions.add(text)
     return name
   }
 
@@ -74,7 +74,7 @@ export class CheckWriter {
     shape: Shape,
     { partial, part }: { partial: boolean; part: RulePart },
   ): string {
-    const { source, options } = this
+    const { functions, options } = this
     const { Make, constructs } = makerOf(shape.type)
     const constraints = options.groups && readConstraints(shape.type, options.groups)
     const known = shape.fields.filter(
@@ -88,19 +88,19 @@ export class CheckWriter {
       return new FieldWriter(this, plan).write()
     })
     const refuse = options.unknownKeys === 'refuse'
-    const names = source.constant(new Set(known.map((field) => field.name)))
+    const names = functions.constant(new Set(known.map((field) => field.name)))
     return [
       `function ${name}(input, faults, late, depth) {`,
-      `const o = new ${source.constant(partial && constructs ? bareMaker(shape) : Make)}()`,
-      `if (depth > ${deepest}) { ${source.constant(addDeepFault)}(faults); return o }`,
+      `const o = new ${functions.constant(partial && constructs ? bareMaker(shape) : Make)}()`,
+      `if (depth > ${deepest}) { ${functions.constant(addDeepFault)}(faults); return o }`,
       refuse ? 'let sent = 0' : '',
       'let now',
       ...fields,
       refuse ? 'let keys = 0; for (const key in input) keys++' : '',
       refuse
-        ? `if (keys !== sent) ${source.constant(addUnknownKeys)}(input, ${names}, faults)`
+        ? `if (keys !== sent) ${functions.constant(addUnknownKeys)}(input, ${names}, faults)`
         : '',
-      constructs && !partial ? `${source.constant(dropUndefined)}(o)` : '',
+      constructs && !partial ? `${functions.constant(dropUndefined)}(o)` : '',
       'return o',
       '}',
     ].join('\n')

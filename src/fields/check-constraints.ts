@@ -1,5 +1,5 @@
 /** Writes class-validator's part of a field's check: plain rules as code, the others as entries that wait for the object. */
-import { quote, type CheckSource } from './check-source.js'
+import { quote, type FunctionSet } from './function-set.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { checkNested } from './check-runtime.js'
 import { isSent, type Constraint } from './class-validator.js'
@@ -12,7 +12,7 @@ import { readShape, type Shape, type ShapeField } from './shape.js'
 
 /** Who writes the functions that this code calls. */
 export interface FunctionWriter {
-  readonly source: CheckSource
+  readonly functions: FunctionSet
   readonly options: { readonly problems: Problem[] | undefined }
   /** True once a rule was written that runs after the object is complete. */
   waits: boolean
@@ -57,12 +57,12 @@ export function writeClassValidator(
   const missing = { ...property, rules: [] }
   const wait = (waiting: LateProperty, held: string): string => {
     writer.waits = true
-    const entry = `property: ${writer.source.constant(waiting)}, object: o, path: ${quote(field.name)}`
+    const entry = `property: ${writer.functions.constant(waiting)}, object: o, path: ${quote(field.name)}`
     return `late.push({ ${entry}, held: ${held} })`
   }
   const written = rules.map((rule) => ({
     rule,
-    code: conditional ? undefined : withinLength(rule, field, writeRule(rule, writer.source)),
+    code: conditional ? undefined : withinLength(rule, field, writeRule(rule, writer.functions)),
   }))
   const asked = new Set(
     written.filter(({ code }) => code === undefined).map(({ rule }) => rule.code),
@@ -85,7 +85,7 @@ export function writeClassValidator(
     code:
       waiting === '' && straight.length === 0
         ? ''
-        : `${gate} { if (${writer.source.constant(isUnstorable)}(v)) { ${refuseText(field, writer.source)} } else { ${straight.join('\n')} ${waiting} } }`,
+        : `${gate} { if (${writer.functions.constant(isUnstorable)}(v)) { ${refuseText(field, writer.functions)} } else { ${straight.join('\n')} ${waiting} } }`,
     build: (type) =>
       nesting === undefined ? '' : writeNesting({ type, nesting, writer, gate, held, field }),
     wait: (code) => wait(missing, code),
@@ -93,9 +93,9 @@ export function writeClassValidator(
 }
 
 /** Whatever its rules say: text that no store takes and no rule expects. */
-function refuseText({ name }: ShapeField, source: CheckSource): string {
+function refuseText({ name }: ShapeField, functions: FunctionSet): string {
   const fault = `${quote(name)}, 'type', 'must be text without NUL and halves of characters'`
-  return `${source.constant(addFault)}(faults, ${fault})`
+  return `${functions.constant(addFault)}(faults, ${fault})`
 }
 
 const unstorable = /[\0\p{Surrogate}]/u
@@ -139,13 +139,13 @@ function withinLength(
   return `if (typeof v !== 'string' || v.length <= ${2 * maxLength}) { ${written} }`
 }
 
-function writeRule(rule: ConstraintRule, source: CheckSource): string | undefined {
-  const code = writeConstraint(rule, source)
+function writeRule(rule: ConstraintRule, functions: FunctionSet): string | undefined {
+  const code = writeConstraint(rule, functions)
   if (code === undefined) return undefined
-  const broken = `${source.constant(addBroken)}(faults, ${source.constant(rule)}, v, o);`
+  const broken = `${functions.constant(addBroken)}(faults, ${functions.constant(rule)}, v, o);`
   if (rule.note.each !== true) return `if (!(${code})) ${broken}`
   return [
-    `{ const items = ${source.constant(itemsOf)}(v)`,
+    `{ const items = ${functions.constant(itemsOf)}(v)`,
     `let kept = true`,
     `if (items === undefined) kept = ${code}`,
     `else for (let i = 0; i < items.length && kept; i++) { const v = items[i]; kept = ${code} }`,
@@ -163,12 +163,12 @@ interface NestingPlan {
 }
 
 function writeNesting({ type, nesting, writer, gate, held, field }: NestingPlan): string {
-  const { source } = writer
+  const { functions } = writer
   const check = writer.functionFor(readShape(type(), writer.options.problems))
-  const rule = source.constant(toRules(nesting)[0])
-  const build = `v = ${source.constant(checkNested)}(v, { check: ${check}, rule: ${rule}, object: o, faults: at.faults, late: at.late }, depth + 1)`
+  const rule = functions.constant(toRules(nesting)[0])
+  const build = `v = ${functions.constant(checkNested)}(v, { check: ${check}, rule: ${rule}, object: o, faults: at.faults, late: at.late }, depth + 1)`
   if (held) return `const held = { faults: [], late: [] }\n{ const at = held; ${build} }`
-  const prefix = source.constant(prefixPaths)
+  const prefix = functions.constant(prefixPaths)
   const path = quote(field.name)
   return [
     `${gate} { const at = { faults, late }, before = faults.length, waiting = late.length`,

@@ -3,7 +3,7 @@ import { addProblems, DeclarationError, type Problem } from '../errors/declarati
 import { CheckWriter } from './check-code.js'
 import type { RulePart } from './check-constraints.js'
 import { isObject, type CheckFunction } from './check-runtime.js'
-import { CheckSource } from './check-source.js'
+import { FunctionSet } from './function-set.js'
 import { addFault, mostFaults, prefixPaths, toHttpError, type Fault } from './faults.js'
 import { runLate, type LateEntry } from './late-constraints.js'
 import type { Shape } from './shape.js'
@@ -92,9 +92,9 @@ export function compileBuild(
   shape: Shape,
   options: InputOptions,
 ): { build: Build; waits: boolean } {
-  const source = new CheckSource()
+  const functions = new FunctionSet()
   const problems: Problem[] = []
-  const writer = new CheckWriter(source, {
+  const writer = new CheckWriter(functions, {
     unknownKeys: options.unknownKeys ?? 'refuse',
     partial: options.partial ?? false,
     from: options.from ?? 'client',
@@ -109,7 +109,7 @@ export function compileBuild(
     // Never run: an application with problems does not start.
     return { build: () => undefined, waits: false }
   }
-  const check = source.compile(name) as CheckFunction
+  const check = functions.compile(name) as CheckFunction
   return {
     build: options.list === true ? buildList(check) : buildOne(check),
     waits: writer.waits,

@@ -1,5 +1,5 @@
 /** Compiles a shape into the mapping of an output: only what is declared and not hidden leaves. Source: decisions, Responses. */
-import { CheckSource, quote, readProperty } from './check-source.js'
+import { FunctionSet, quote, readProperty } from './function-set.js'
 import { deepest } from './kinds/json.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
 
@@ -17,14 +17,14 @@ import { readShape, type Shape, type ShapeField } from './shape.js'
 export function compileOutput(shape: Shape): (value: unknown) => unknown {
   const writer = new OutputWriter()
   const name = writer.functionFor(shape)
-  const map = writer.source.compile(name) as MapFunction
+  const map = writer.functions.compile(name) as MapFunction
   return (value) => mapAny(value, map, 0)
 }
 
 type MapFunction = (value: object, depth: number) => unknown
 
 class OutputWriter {
-  readonly source = new CheckSource()
+  readonly functions = new FunctionSet()
   readonly #names = new Map<Shape, string>()
 
   functionFor(shape: Shape): string {
@@ -35,21 +35,21 @@ class OutputWriter {
     const properties = shape.fields
       .filter(({ hidden }) => !hidden)
       .map((field) => `${quote(field.name)}: ${this.#writeValue(field)}`)
-    this.source.add(`function ${name}(o, depth) { return { ${properties.join(', ')} } }`)
+    this.functions.add(`function ${name}(o, depth) { return { ${properties.join(', ')} } }`)
     return name
   }
 
   #writeValue(field: ShapeField): string {
     const value = readProperty('o', field.name)
-    const { source } = this
+    const { functions } = this
     if (field.nested !== undefined) {
       const map = this.functionFor(readShape(field.nested()))
-      return `${source.constant(mapAny)}(${value}, ${map}, depth + 1)`
+      return `${functions.constant(mapAny)}(${value}, ${map}, depth + 1)`
     }
     const { write } = field.entry
     if (write === undefined) return value
-    const one = source.constant(write)
-    return `${source.constant(field.list ? mapList : mapOne)}(${value}, ${one})`
+    const one = functions.constant(write)
+    return `${functions.constant(field.list ? mapList : mapOne)}(${value}, ${one})`
   }
 }
 

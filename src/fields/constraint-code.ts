@@ -3,22 +3,22 @@
  * speaks the built-in's message and agrees with the code on a row of probes, so that a rule of the same name made by an
  * application, or a later version's other meaning, is asked instead. Source: class-validator 0.15, src/decorator.
  */
-import type { CheckSource } from './check-source.js'
+import type { FunctionSet } from './function-set.js'
 import { builtIns } from './built-in-constraints.js'
 import { argumentsOf, type ConstraintRule } from './constraint-rule.js'
 
 /**
  * @returns an expression that is true for values that keep the rule, or `undefined` where the constraint must be asked
  */
-export function writeConstraint(rule: ConstraintRule, source: CheckSource): string | undefined {
+export function writeConstraint(rule: ConstraintRule, functions: FunctionSet): string | undefined {
   const { constraint, note } = rule
   if (constraint === undefined || note.validateIf !== undefined) return undefined
   const builtIn = builtIns[rule.code]
   if (builtIn === undefined || !speaksLike(rule, builtIn.message)) return undefined
   if (builtIn.unless?.(rule) === true) return undefined
-  const code = builtIn.code(note.constraints ?? [], source)
-  if (code === 'ask') return askDirectly(rule, source)
-  return code !== undefined && agrees(rule, code, source) ? code : undefined
+  const code = builtIn.code(note.constraints ?? [], functions)
+  if (code === 'ask') return askDirectly(rule, functions)
+  return code !== undefined && agrees(rule, code, functions) ? code : undefined
 }
 
 function speaksLike(rule: ConstraintRule, message: string): boolean {
@@ -31,14 +31,14 @@ function speaksLike(rule: ConstraintRule, message: string): boolean {
   }
 }
 
-function askDirectly(rule: ConstraintRule, source: CheckSource): string | undefined {
+function askDirectly(rule: ConstraintRule, functions: FunctionSet): string | undefined {
   const { instance } = rule.constraint ?? {}
   if (instance === undefined) return undefined
-  return `${source.constant(instance)}.validate(v, ${source.constant(argumentsOf(rule, undefined, undefined))})`
+  return `${functions.constant(instance)}.validate(v, ${functions.constant(argumentsOf(rule, undefined, undefined))})`
 }
 
-function agrees(rule: ConstraintRule, code: string, source: CheckSource): boolean {
-  const test = source.tryOut(code)
+function agrees(rule: ConstraintRule, code: string, functions: FunctionSet): boolean {
+  const test = functions.tryOut(code)
   const args = argumentsOf(rule, undefined, {})
   return [...probes, ...probesNear(rule.note.constraints ?? [])].every((value) => {
     try {

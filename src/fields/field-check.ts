@@ -1,7 +1,7 @@
 /** Writes one field's part of a check: kind and rules, then class-validator's. Source: decisions, Responses. */
 import type { CheckWriter } from './check-code.js'
 import { isObject } from './check-runtime.js'
-import { quote, readProperty } from './check-source.js'
+import { quote, readProperty } from './function-set.js'
 import type { Constraint } from './class-validator.js'
 import { writeClassValidator, type RulePart, type WrittenConstraints } from './check-constraints.js'
 import { addFault, mostFaults, prefixPaths } from './faults.js'
@@ -87,20 +87,21 @@ export class FieldWriter {
   }
 
   #writeHeld(extra: WrittenConstraints, code: string, text: string): string {
-    const held = `${this.#writer.source.constant(holdFault)}(${quote(code)}, ${quote(text)})`
+    const held = `${this.#writer.functions.constant(holdFault)}(${quote(code)}, ${quote(text)})`
     return extra.wait(held)
   }
 
   #writeDefault(value: unknown): string {
-    const { source } = this.#writer
+    const { functions } = this.#writer
     // One moment for all fields of an object: what is made together has one time.
     const { now } = this.#plan.field.entry
     if (value === 'now' && now !== undefined)
-      return `${source.constant(now)}(now ??= new Date().toISOString())`
-    if (typeof value === 'function') return `${source.constant(value)}()`
-    if (value === null) return source.constant(value)
-    if (typeof value !== 'object') return source.constant(toProperty(value, this.#plan.field.entry))
-    return `structuredClone(${source.constant(value)})`
+      return `${functions.constant(now)}(now ??= new Date().toISOString())`
+    if (typeof value === 'function') return `${functions.constant(value)}()`
+    if (value === null) return functions.constant(value)
+    if (typeof value !== 'object')
+      return functions.constant(toProperty(value, this.#plan.field.entry))
+    return `structuredClone(${functions.constant(value)})`
   }
 
   #writeValue(field: ShapeField, extra: WrittenConstraints): string {
@@ -136,17 +137,17 @@ export class FieldWriter {
 
   /** The code that judges one value: `test` refuses it (and wants an `else`), `build` holds the rules and converts. */
   #writeItem(field: ShapeField, path: string): { test: string; build: string } {
-    const { source } = this.#writer
+    const { functions } = this.#writer
     const fault = (code: string, text: string): string =>
-      `${source.constant(addFault)}(faults, ${path}, ${quote(code)}, ${quote(text)});`
+      `${functions.constant(addFault)}(faults, ${path}, ${quote(code)}, ${quote(text)});`
     if (field.nested !== undefined) {
-      const test = `if (!${source.constant(isObject)}(v)) ${fault('type', 'must be an object')}`
+      const test = `if (!${functions.constant(isObject)}(v)) ${fault('type', 'must be an object')}`
       return { test, build: this.#writeNested(field.nested, path) }
     }
     const { noun } = field.entry
     const { tested, converted } = this.#writeKind(field)
     const made = [converted, writeTextForm(field)].filter((code) => code !== undefined)
-    const rules = writeRules(field, source).map(
+    const rules = writeRules(field, functions).map(
       ({ code, text, breaks }) => `if (${breaks}) ${fault(code, text)}`,
     )
     return {
@@ -157,12 +158,12 @@ export class FieldWriter {
 
   /** A program may give what a client gives, and the property's own form. */
   #writeKind({ entry }: ShapeField): { tested: string; converted: string | undefined } {
-    const { source, options } = this.#writer
+    const { functions, options } = this.#writer
     const { test, read, holds } = entry
-    const tested = typeof test === 'string' ? `(${test})` : `${source.constant(test)}(v)`
-    const converted = typeof read === 'function' ? `${source.constant(read)}(v)` : read
+    const tested = typeof test === 'string' ? `(${test})` : `${functions.constant(test)}(v)`
+    const converted = typeof read === 'function' ? `${functions.constant(read)}(v)` : read
     if (holds === undefined || options.from === 'client') return { tested, converted }
-    const held = `${source.constant(holds)}(v)`
+    const held = `${functions.constant(holds)}(v)`
     return {
       tested: `(${held} || ${tested})`,
       converted: converted && `${held} ? v : ${converted}`,
@@ -171,9 +172,9 @@ export class FieldWriter {
 
   /** Replaces `v`, an object, by the instance that its class's function makes of it. */
   #writeNested(type: NonNullable<ShapeField['nested']>, path: string): string {
-    const { source, options } = this.#writer
+    const { functions, options } = this.#writer
     const name = this.#writer.functionFor(readShape(type(), options.problems))
-    const prefix = source.constant(prefixPaths)
+    const prefix = functions.constant(prefixPaths)
     return [
       'const before = faults.length, waiting = late.length',
       `v = ${name}(v, faults, late, depth + 1)`,
@@ -193,7 +194,7 @@ export class FieldWriter {
   }
 
   #fault(code: string, text: string): string {
-    const add = this.#writer.source.constant(addFault)
+    const add = this.#writer.functions.constant(addFault)
     return `${add}(faults, ${this.#path}, ${quote(code)}, ${quote(text)});`
   }
 }

@@ -1,5 +1,5 @@
 /** The rules of `@Field` as code over a property's value `v`, which is of its kind. Source: public face, Records. */
-import type { CheckSource } from './check-source.js'
+import type { FunctionSet } from './function-set.js'
 import { formats } from './formats.js'
 import type { Kind, TextForm } from './kinds/kind.js'
 import { textForms } from './kinds/string.js'
@@ -16,24 +16,33 @@ export interface RuleCode {
 }
 
 /** The tests for the rules that the field declares, in the order of the documentation. */
-export function writeRules(field: ShapeField, source: CheckSource): RuleCode[] {
+export function writeRules(field: ShapeField, functions: FunctionSet): RuleCode[] {
   const rules = field.declared ?? {}
   const codes: RuleCode[] = []
-  if (rules.min !== undefined) codes.push(writeBound('min', rules.min, field.entry, source))
-  if (rules.max !== undefined) codes.push(writeBound('max', rules.max, field.entry, source))
+  if (rules.min !== undefined) codes.push(writeBound('min', rules.min, field.entry, functions))
+  if (rules.max !== undefined) codes.push(writeBound('max', rules.max, field.entry, functions))
   const measure = field.entry.measure === 'bytes' ? bytes : characters
-  if (rules.minLength !== undefined) codes.push(measure.min(rules.minLength, source))
-  if (rules.maxLength !== undefined) codes.push(measure.max(rules.maxLength, source))
-  if (rules.pattern !== undefined) codes.push(writePattern(rules.pattern, rules.maxLength, source))
+  if (rules.minLength !== undefined) codes.push(measure.min(rules.minLength, functions))
+  if (rules.maxLength !== undefined) codes.push(measure.max(rules.maxLength, functions))
+  if (rules.pattern !== undefined)
+    codes.push(writePattern(rules.pattern, rules.maxLength, functions))
   if (rules.format !== undefined) {
     const { noun, test } = formats[rules.format]
-    codes.push({ code: 'format', text: `must be ${noun}`, breaks: `!${source.constant(test)}(v)` })
+    codes.push({
+      code: 'format',
+      text: `must be ${noun}`,
+      breaks: `!${functions.constant(test)}(v)`,
+    })
   }
   if (rules.oneOf !== undefined) {
     const values = rules.oneOf.map((value) => toComparable(value, field.entry))
-    const allowed = source.constant(new Set(values))
+    const allowed = functions.constant(new Set(values))
     const text = `must be one of ${rules.oneOf.join(', ')}`
-    codes.push({ code: 'oneOf', text, breaks: `!${allowed}.has(${compared(field.entry, source)})` })
+    codes.push({
+      code: 'oneOf',
+      text,
+      breaks: `!${allowed}.has(${compared(field.entry, functions)})`,
+    })
   }
   return codes
 }
@@ -56,13 +65,13 @@ function writeBound(
   code: 'min' | 'max',
   bound: number | string,
   entry: Kind,
-  source: CheckSource,
+  functions: FunctionSet,
 ): RuleCode {
   const text = `must be at ${code === 'min' ? 'least' : 'most'} ${bound}`
   const sign = code === 'min' ? '<' : '>'
   const limit = toComparable(bound, entry)
-  const written = typeof limit === 'number' ? String(limit) : source.constant(limit)
-  return { code, text, breaks: `${compared(entry, source)} ${sign} ${written}` }
+  const written = typeof limit === 'number' ? String(limit) : functions.constant(limit)
+  return { code, text, breaks: `${compared(entry, functions)} ${sign} ${written}` }
 }
 
 /** What a rule's value is held against a property's value by. */
@@ -71,41 +80,41 @@ function toComparable(value: unknown, entry: Kind): unknown {
   return entry.comparable === undefined ? property : entry.comparable(property)
 }
 
-function compared({ comparable }: Kind, source: CheckSource): string {
-  return comparable === undefined ? 'v' : `${source.constant(comparable)}(v)`
+function compared({ comparable }: Kind, functions: FunctionSet): string {
+  return comparable === undefined ? 'v' : `${functions.constant(comparable)}(v)`
 }
 
 const characters = {
-  min: (least: number, source: CheckSource): RuleCode => ({
+  min: (least: number, functions: FunctionSet): RuleCode => ({
     code: 'minLength',
     text: `must have at least ${counted(least, 'character')}`,
     // A code point is one or two units, so that most texts need no counting.
-    breaks: `v.length < ${2 * least} && (v.length < ${least} || ${source.constant(countCharacters)}(v) < ${least})`,
+    breaks: `v.length < ${2 * least} && (v.length < ${least} || ${functions.constant(countCharacters)}(v) < ${least})`,
   }),
-  max: (most: number, source: CheckSource): RuleCode => ({
+  max: (most: number, functions: FunctionSet): RuleCode => ({
     code: 'maxLength',
     text: `must have at most ${counted(most, 'character')}`,
-    breaks: `v.length > ${most} && (v.length > ${2 * most} || ${source.constant(countCharacters)}(v) > ${most})`,
+    breaks: `v.length > ${most} && (v.length > ${2 * most} || ${functions.constant(countCharacters)}(v) > ${most})`,
   }),
 }
 
 const bytes = {
-  min: (least: number, source: CheckSource): RuleCode => ({
+  min: (least: number, functions: FunctionSet): RuleCode => ({
     code: 'minLength',
     text: `must have at least ${counted(least, 'byte')}`,
-    breaks: `${source.constant(countBytes)}(v) < ${least}`,
+    breaks: `${functions.constant(countBytes)}(v) < ${least}`,
   }),
-  max: (most: number, source: CheckSource): RuleCode => ({
+  max: (most: number, functions: FunctionSet): RuleCode => ({
     code: 'maxLength',
     text: `must have at most ${counted(most, 'byte')}`,
-    breaks: `${source.constant(countBytes)}(v) > ${most}`,
+    breaks: `${functions.constant(countBytes)}(v) > ${most}`,
   }),
 }
 
 function writePattern(
   pattern: RegExp | string,
   maxLength: number | undefined,
-  source: CheckSource,
+  functions: FunctionSet,
 ): RuleCode {
   // Without `g` and `y`, whose memory between calls would make every second answer wrong.
   const flags = pattern instanceof RegExp ? pattern.flags.replace(/[gy]/g, '') : ''
@@ -114,7 +123,7 @@ function writePattern(
     code: 'pattern',
     text: `must match ${expression.source}`,
     // What is too long has its fault already, and shall not keep the pattern busy. A character may be of two units.
-    breaks: `${maxLength === undefined ? '' : `v.length <= ${2 * maxLength} && `}!${source.constant(expression)}.test(v)`,
+    breaks: `${maxLength === undefined ? '' : `v.length <= ${2 * maxLength} && `}!${functions.constant(expression)}.test(v)`,
   }
 }
 

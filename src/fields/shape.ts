@@ -80,14 +80,14 @@ function read(type: Class): Reading {
   const initial = initialValues(type)
   const fields: ShapeField[] = []
   for (const name of new Set([...notes.keys(), ...constraints.keys()])) {
-    const source: FieldSource = {
+    const given: DeclaredField = {
       type,
       name,
       note: notes.get(name),
       constraints: constraints.get(name) ?? [],
       initial: initial?.[name],
     }
-    const field = toField(source, problems)
+    const field = toField(given, problems)
     if (field !== undefined) fields.push(field)
   }
   const shape: Shape = Object.freeze({
@@ -100,7 +100,7 @@ function read(type: Class): Reading {
   return { shape, problems }
 }
 
-interface FieldSource {
+interface DeclaredField {
   readonly type: Class
   readonly name: string
   readonly note: FieldNote | undefined
@@ -108,8 +108,8 @@ interface FieldSource {
   readonly initial: unknown
 }
 
-function toField(source: FieldSource, problems: Problem[]): ShapeField | undefined {
-  const { type, name, note, constraints } = source
+function toField(given: DeclaredField, problems: Problem[]): ShapeField | undefined {
+  const { type, name, note, constraints } = given
   const where = `${type.name}.${name}`
   const emitted = emittedFieldType(type, name)
   const typed = (): ReturnType<typeof transformedType> => transformedType(type, name)
@@ -119,14 +119,14 @@ function toField(source: FieldSource, problems: Problem[]): ShapeField | undefin
   const kind = judged.kind ?? meaning.kind ?? guessKind(emitted)
   const declared = note === undefined ? undefined : Object.freeze({ ...judged.rules } as FieldRules)
   const rules = { ...withoutUndefined(meaning.rules), ...withoutUndefined(declared) }
-  if (rules.default === undefined && source.initial !== undefined) rules.default = source.initial
+  if (rules.default === undefined && given.initial !== undefined) rules.default = given.initial
   return Object.freeze({
     name,
     kind,
     entry: kindOf(kind, rules),
     nested: judged.nested && lazily(judged.nested, where),
     list: judged.list || rules.list === true || (note === undefined && emitted === Array),
-    optional: isOptional(source, rules, meaning.rules),
+    optional: isOptional(given, rules, meaning.rules),
     nullable: rules.nullable === true || meaning.rules?.nullable === true,
     readOnly:
       rules.readOnly === true ||
@@ -140,12 +140,12 @@ function toField(source: FieldSource, problems: Problem[]): ShapeField | undefin
 }
 
 /** Conditions of class-validator let go of the key whatever stands beside them; `@Allow` alone asks for nothing. */
-function isOptional(source: FieldSource, rules: FieldRules, meaning: FieldRules = {}): boolean {
+function isOptional(given: DeclaredField, rules: FieldRules, meaning: FieldRules = {}): boolean {
   if (rules.optional === true || meaning.optional === true || rules.default !== undefined)
     return true
   return (
-    source.note === undefined &&
-    source.constraints.every(({ name }) => name === 'whitelistValidation')
+    given.note === undefined &&
+    given.constraints.every(({ name }) => name === 'whitelistValidation')
   )
 }
 

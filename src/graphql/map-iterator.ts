@@ -1,13 +1,13 @@
-/** Passes each item of a source on in another form. */
+/** Passes each item of an iterator on in another form. */
 
 /**
- * Not a generator: one that waits for the next item would take `return()` only behind it, and a source that nobody
+ * Not a generator: one that waits for the next item would take `return()` only behind it, and an iterator that nobody
  * listens to any more would stay open until it speaks again.
  *
- * @param last comes behind the source's items
+ * @param last comes behind its items
  */
 export function mapIterator<T, R>(
-  source: AsyncIterator<T>,
+  items: AsyncIterator<T>,
   map: (item: T) => R,
   last: readonly R[] = [],
 ): AsyncIterableIterator<R> {
@@ -16,7 +16,7 @@ export function mapIterator<T, R>(
   const iterator: AsyncIterableIterator<R> = {
     next: async () => {
       if (!ended) {
-        const result = await source.next()
+        const result = await items.next()
         if (result.done !== true) return { value: map(result.value), done: false }
         ended = true
       }
@@ -26,7 +26,7 @@ export function mapIterator<T, R>(
     return: async () => {
       ended = true
       rest.length = 0
-      await source.return?.()
+      await items.return?.()
       return { value: undefined, done: true }
     },
     [Symbol.asyncIterator]: () => iterator,

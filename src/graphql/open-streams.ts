@@ -9,12 +9,12 @@ export class OpenStreams {
   }
 
   /**
-   * Passes a source's items on until it ends, its reader leaves, or `close` is called. Ends at once where it is closed.
+   * Passes the items on until they end, its reader leaves, or `close` is called. Ends at once where it is closed.
    *
    * Not a generator, and no race with one promise that ends them all: the first cannot be left while it waits, and such
    * a promise would hold on to every item's.
    */
-  track<T>(source: AsyncIterableIterator<T>): AsyncIterableIterator<T> {
+  track<T>(items: AsyncIterableIterator<T>): AsyncIterableIterator<T> {
     const waiting = new Set<(result: IteratorResult<T>) => void>()
     let ended = false
     const end = (): void => {
@@ -22,13 +22,13 @@ export class OpenStreams {
       ended = true
       this.#ends.delete(end)
       for (const resolve of waiting) resolve({ value: undefined, done: true })
-      source.return?.().catch(() => undefined)
+      items.return?.().catch(() => undefined)
     }
     const pull = async (
       resolve: (result: IteratorResult<T>) => void,
     ): Promise<IteratorResult<T>> => {
       try {
-        const result = await source.next()
+        const result = await items.next()
         if (result.done === true) end()
         return result
       } catch (error) {

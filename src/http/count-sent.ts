@@ -1,5 +1,5 @@
 /** Counts what is sent with an answer, for who listens. */
-import type { Outgoing } from './exchange.js'
+import type { Outgoing } from './node-messages.js'
 
 export interface Sent {
   /** 0 before the head was sent. */

@@ -1,6 +1,6 @@
 /** Lets go of what comes when there is nobody to send it to. */
 import { isAnswer } from './answer.js'
-import { toChunkSource, type ChunkSource } from './chunk-source.js'
+import { toChunkReader, type ChunkReader } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { Reply } from './reply.js'
 
@@ -9,7 +9,7 @@ export function discard(result: unknown): void {
   const body = bodyOf(result)
   if (typeof body !== 'object' || body === null) return
   try {
-    toSource(body)?.cancel()
+    toReader(body)?.cancel()
   } catch {
     // A locked web stream: whoever reads it lets it go.
   }
@@ -21,7 +21,7 @@ export function bodyOf(value: unknown): unknown {
 }
 
 /** @returns undefined for what is no stream */
-export function toSource(body: object): ChunkSource | undefined {
-  if (body instanceof EventStream) return body.source
-  return toChunkSource(body instanceof Blob ? body.stream() : body)
+export function toReader(body: object): ChunkReader | undefined {
+  if (body instanceof EventStream) return body.reader
+  return toChunkReader(body instanceof Blob ? body.stream() : body)
 }

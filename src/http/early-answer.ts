@@ -3,7 +3,7 @@
  * answer: so the answer goes out whole, some of the body is taken in and thrown away, then the connection ends. Source:
  * RFC 9112 §9.6.
  */
-import type { Incoming, Outgoing } from './exchange.js'
+import type { Incoming, Outgoing } from './node-messages.js'
 
 /** Bytes of an unread body that Node may take in by itself, so that the connection can be kept. */
 const smallBody = 64 * 1024

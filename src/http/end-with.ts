@@ -1,5 +1,5 @@
 /** Ends a response with its whole body, in one write of one string. */
-import type { Outgoing } from './exchange.js'
+import type { Outgoing } from './node-messages.js'
 
 /**
  * `end(text)` hands the kernel two pieces, the second of them empty, by a gathering write; that costs a small answer a

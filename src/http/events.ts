@@ -1,5 +1,5 @@
 /** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
-import { toItemSource, type ChunkSource } from './chunk-source.js'
+import { toItemReader, type ChunkReader } from './chunk-reader.js'
 import { Reply } from './reply.js'
 import type { Heartbeat } from './stream-body.js'
 
@@ -22,18 +22,18 @@ export const eventHeartbeat: Heartbeat = Object.freeze({ text: ':\n\n', every: 1
 
 /** The body of an `events` reply. */
 export class EventStream {
-  readonly source: ChunkSource
+  readonly reader: ChunkReader
 
   constructor(items: object) {
-    const source = toItemSource(items)
-    if (source === undefined) throw new TypeError(noItems)
-    this.source = {
+    const reader = toItemReader(items)
+    if (reader === undefined) throw new TypeError(noItems)
+    this.reader = {
       next: async () => {
-        const result = await source.next()
+        const result = await reader.next()
         return result.done === true ? result : { value: toEventText(result.value) }
       },
       cancel: () => {
-        source.cancel()
+        reader.cancel()
       },
     }
   }

@@ -1,6 +1,6 @@
 /** Checks the head of a request before anything else looks at it. Source: decisions, Requests, "Head"; RFC 9112 §3.2. */
 import { HttpError } from '../errors/http-error.js'
-import type { Incoming } from './exchange.js'
+import type { Incoming } from './node-messages.js'
 import { mostHeaders } from './limits.js'
 
 /**

@@ -1,7 +1,7 @@
 /** The request as handlers, guards and interceptors see it. What the walk keeps in it is in `server-request.ts`. */
 import type { RouteInfo } from '../routing/route-info.js'
 import type { ChildLog } from './request-log.js'
-import type { Incoming, Outgoing } from './exchange.js'
+import type { Incoming, Outgoing } from './node-messages.js'
 import type { TextValues } from './query.js'
 import type { UploadedFile } from './uploaded-file.js'
 

@@ -6,7 +6,7 @@ import { isThenable, type Later } from '../core/later.js'
 import type { Log } from '../core/log.js'
 import { isAnswer, PreparedAnswer, type Answer } from './answer.js'
 import type { Cors } from './cors.js'
-import { discard, toSource } from './discard.js'
+import { discard, toReader } from './discard.js'
 import { endWith } from './end-with.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
@@ -198,12 +198,12 @@ class NodeResponder implements Responder {
 
   #stream(request: ServerRequest, body: object, { status, length, head }: StreamHead): void {
     const { outgoing, method } = request
-    const source = toSource(body)
-    if (source === undefined) throw new TypeError('An answer can hold text, bytes or a stream.')
+    const reader = toReader(body)
+    if (reader === undefined) throw new TypeError('An answer can hold text, bytes or a stream.')
     if (outgoing.destroyed) {
-      source.cancel()
+      reader.cancel()
     } else if (method === 'HEAD' || length === 0 || isBodyless(status)) {
-      source.cancel()
+      reader.cancel()
       outgoing.writeHead(status, head())
       outgoing.end()
     } else {
@@ -214,8 +214,8 @@ class NodeResponder implements Responder {
       const heartbeat = body instanceof EventStream ? eventHeartbeat : undefined
       const counted =
         length === undefined && this.#streams !== undefined
-          ? this.#streams.admit(request, source, heartbeat !== undefined)
-          : source
+          ? this.#streams.admit(request, reader, heartbeat !== undefined)
+          : reader
       streamBody(outgoing, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
         this.fail(request, error)
       })

@@ -1,7 +1,7 @@
 /** From what a handler returned to what is sent: status, headers and a body of text, bytes or a stream. Source: decisions, Responses. */
 import { HttpError } from '../errors/http-error.js'
 import type { Later } from '../core/later.js'
-import { canFlow, toBytes } from './chunk-source.js'
+import { canFlow, toBytes } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { FileBody, openFile } from './file-reply.js'
 import { addMissing } from './header-list.js'

@@ -1,7 +1,7 @@
 /** Stand-ins for Node's request and response, for requests that come by no socket. */
 import { Readable, Writable } from 'node:stream'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Incoming, Outgoing } from './exchange.js'
+import type { Incoming, Outgoing } from './node-messages.js'
 
 export interface StandInRequest {
   readonly method: string

@@ -1,11 +1,11 @@
 /** Writes a body that flows: no faster than the client takes it, and no longer than the client stays. */
-import { toBytes, type ChunkSource } from './chunk-source.js'
-import type { Outgoing } from './exchange.js'
+import { toBytes, type ChunkReader } from './chunk-reader.js'
+import type { Outgoing } from './node-messages.js'
 
 export interface StreamOptions {
   /** Sends the head; called once, when the first chunk is there. */
   readonly writeHead: () => void
-  /** Bytes the source must give, because `Content-Length` says so. */
+  /** Bytes the reader must give, because `Content-Length` says so. */
   readonly length: number | undefined
   /** Shows that the connection lives. The head then goes out at once, with the text behind it. */
   readonly heartbeat: Heartbeat | undefined
@@ -18,33 +18,33 @@ export interface Heartbeat {
 }
 
 /**
- * Sends the source's chunks (text or bytes), then ends the response. When the client goes away the source is let go and
+ * Sends the reader's chunks (text or bytes), then ends the response. When the client goes away the reader is let go and
  * the promise resolves.
  *
- * @returns rejects when the source fails, gives something else than text or bytes, or does not give `length` bytes; the
+ * @returns rejects when the reader fails, gives something else than text or bytes, or does not give `length` bytes; the
  * response then is not ended, and its head not sent if it was the first chunk that failed
  */
 export async function streamBody(
   outgoing: Outgoing,
-  source: ChunkSource,
+  reader: ChunkReader,
   options: StreamOptions,
 ): Promise<void> {
   let beating: NodeJS.Timeout | undefined
   const leave = () => {
     clearInterval(beating)
-    source.cancel()
+    reader.cancel()
   }
   outgoing.once('close', leave)
   try {
-    const first = Promise.resolve(source.next())
+    const first = Promise.resolve(reader.next())
     if (options.heartbeat !== undefined) {
       beating = await openEarly(outgoing, first, options.heartbeat, options.writeHead)
     }
-    await writeAll(outgoing, source, await first, options)
+    await writeAll(outgoing, reader, await first, options)
     // A client may leave in the very turn in which a chunk comes: `close` then tells when nobody listens any more.
-    if (isGone(outgoing)) source.cancel()
+    if (isGone(outgoing)) reader.cancel()
   } catch (error) {
-    source.cancel()
+    reader.cancel()
     if (!outgoing.destroyed) throw error
   } finally {
     clearInterval(beating)
@@ -54,13 +54,13 @@ export async function streamBody(
 
 async function writeAll(
   outgoing: Outgoing,
-  source: ChunkSource,
+  reader: ChunkReader,
   first: IteratorResult<unknown>,
   options: StreamOptions,
 ): Promise<void> {
   const { length = Infinity } = options
   let sent = 0
-  for (let result = first; !isGone(outgoing); result = await source.next()) {
+  for (let result = first; !isGone(outgoing); result = await reader.next()) {
     const chunk = result.done === true ? undefined : toChunk(result.value)
     sent += chunk?.length ?? 0
     if (sent > length) throw new Error(`The stream gave more than the ${length} bytes announced.`)
@@ -86,7 +86,7 @@ function isGone(outgoing: Outgoing): boolean {
 }
 
 /**
- * Sends the head while the source is still thinking, so that the client knows it is connected. A source that fails at
+ * Sends the head while the reader is still thinking, so that the client knows it is connected. A reader that fails at
  * once is still in time for an error's answer.
  */
 async function openEarly(

@@ -3,7 +3,7 @@
  * or the token that let them in is called back.
  */
 import { AddressCounts, addressKey } from '../core/address-counts.js'
-import type { ChunkSource } from './chunk-source.js'
+import type { ChunkReader } from './chunk-reader.js'
 import type { Ending } from './ending.js'
 import { streamRefusal } from './refusals.js'
 import type { Claims, HttpRequest } from './request.js'
@@ -35,23 +35,23 @@ export class StreamRegister {
    * Counts a stream until it has ended, failed or been let go.
    *
    * @param endless the application's end ends it; of others only new ones are refused
-   * @throws {HttpError} 429 where its address has too many, 503 where there are too many; the source is let go
+   * @throws {HttpError} 429 where its address has too many, 503 where there are too many; the reader is let go
    */
   admit(
     { ip, auth }: Pick<HttpRequest, 'ip' | 'auth'>,
-    source: ChunkSource,
+    reader: ChunkReader,
     endless: boolean,
-  ): ChunkSource {
+  ): ChunkReader {
     const { streams, streamsByAddress, ending, watch } = this.#options
     const key = addressKey(ip)
     const isOver = this.#byAddress.of(key) >= streamsByAddress
     if (isOver || this.#open >= streams) {
-      source.cancel()
+      reader.cancel()
       throw streamRefusal(isOver ? 'address' : 'application')
     }
     this.#open++
     this.#byAddress.add(key)
-    const counted = new CountedSource(source, () => {
+    const counted = new CountedReader(reader, () => {
       this.#open--
       this.#byAddress.remove(key)
       ending.delete(counted.end)
@@ -64,15 +64,15 @@ export class StreamRegister {
   }
 }
 
-/** A source that can be ended while somebody waits for its next chunk. */
-class CountedSource implements ChunkSource {
-  readonly #source: ChunkSource
+/** A reader that can be ended while somebody waits for its next chunk. */
+class CountedReader implements ChunkReader {
+  readonly #reader: ChunkReader
   readonly #leave: () => void
   #waiting: ((result: IteratorResult<unknown>) => void) | undefined
   #left = false
 
-  constructor(source: ChunkSource, leave: () => void) {
-    this.#source = source
+  constructor(reader: ChunkReader, leave: () => void) {
+    this.#reader = reader
     this.#leave = leave
   }
 
@@ -86,7 +86,7 @@ class CountedSource implements ChunkSource {
 
   cancel(): void {
     this.#forget()
-    this.#source.cancel()
+    this.#reader.cancel()
   }
 
   /** Its reader sees an end like any other. */
@@ -98,7 +98,7 @@ class CountedSource implements ChunkSource {
 
   async #pull(): Promise<IteratorResult<unknown>> {
     try {
-      const result = await this.#source.next()
+      const result = await this.#reader.next()
       if (result.done === true) this.#forget()
       return result
     } catch (error) {

@@ -27,11 +27,11 @@ export function readHandlerNames(current: unknown, declared: unknown): ArgumentN
  * @param method a method of a class; also a function a decorator put in its place
  */
 export function readArgumentNames(method: unknown): ArgumentNames {
-  const source = Function.prototype.toString.call(method)
+  const text = Function.prototype.toString.call(method)
   // What a proxy or a bound function passes on nobody can read.
-  if (/\{\s*\[native code\]\s*\}\s*$/.test(source))
+  if (/\{\s*\[native code\]\s*\}\s*$/.test(text))
     return { unreadable: 'has no readable source text' }
-  const simple = simpleSignature.exec(source)
+  const simple = simpleSignature.exec(text)
   if (simple?.[1] !== undefined) {
     return {
       names: simple[1]
@@ -40,7 +40,7 @@ export function readArgumentNames(method: unknown): ArgumentNames {
         .filter((name) => name !== ''),
     }
   }
-  const parameters = parseParameters(source)
+  const parameters = parseParameters(text)
   if (parameters === undefined) return { unreadable: 'has no readable source text' }
   const names: string[] = []
   for (const [index, parameter] of parameters.entries()) {
@@ -61,9 +61,9 @@ function nameOf(parameter: Pattern): string | undefined {
 }
 
 /** Tried as a member of a class first, then as an expression: a wrapper's arrow or function. */
-function parseParameters(source: string): readonly Pattern[] | undefined {
-  const member = parseText(`(class extends Object { ${source} })`)
-  const expression = member ?? parseText(`(${source})`)
+function parseParameters(text: string): readonly Pattern[] | undefined {
+  const member = parseText(`(class extends Object { ${text} })`)
+  const expression = member ?? parseText(`(${text})`)
   const statement = expression?.body[0]
   if (statement?.type !== 'ExpressionStatement') return undefined
   const node = statement.expression

@@ -39,7 +39,7 @@ export interface Interceptor {
 /** A class of interceptors, with where they stand; `'handler'` where it says nothing. */
 export interface InterceptorClass {
   readonly before?: Place
-  /** Stands around what has no route, too, and around pages of the framework, wherever it is written. Default false. */
+  /** Stands around what has no route, too, and around the framework's own routes, wherever it is written. Default false. */
   readonly everywhere?: boolean
   /** Makes the operation of the OpenAPI document of each route that it stands around. */
   readonly document?: (operation: OperationObject, route: RouteInfo) => OperationObject

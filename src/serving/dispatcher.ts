@@ -8,7 +8,7 @@
  */
 import { HttpError } from '../errors/http-error.js'
 import type { Cors } from '../http/cors.js'
-import type { Incoming, Outgoing } from '../http/exchange.js'
+import type { Incoming, Outgoing } from '../http/node-messages.js'
 import { headFault } from '../http/head.js'
 import { requestEvents } from '../http/request-events.js'
 import { ServerRequest, type RequestSettings } from '../http/server-request.js'

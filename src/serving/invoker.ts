@@ -13,7 +13,7 @@ export type Invoker = (request: ServerRequest) => unknown
 export type InvokeWith = (request: ServerRequest, own: readonly unknown[]) => unknown
 
 /** Where each argument is read from. */
-const sources: Readonly<Record<(typeof requestArguments)[number], string>> = {
+const argumentCode: Readonly<Record<(typeof requestArguments)[number], string>> = {
   body: 'request.body',
   query: 'request.query',
   headers: 'request.headers',
@@ -27,7 +27,7 @@ const sources: Readonly<Record<(typeof requestArguments)[number], string>> = {
 
 /** What a call is compiled from. */
 export interface Call {
-  /** Its argument names are known: path parameters, names of `sources`, or of `own`. */
+  /** Its argument names are known: path parameters, names of `argumentCode`, or of `own`. */
   readonly route: Route
   /** The instance whose method is called. */
   readonly controller: object
@@ -42,7 +42,7 @@ export function compileInvoker({ route, controller, own: declared, inside }: Cal
     const index = route.pattern.names.indexOf(name)
     if (index !== -1) return `request.pathValues[${index}]`
     const own = declared.get(name)
-    if (own === undefined) return sources[name as keyof typeof sources]
+    if (own === undefined) return argumentCode[name as keyof typeof argumentCode]
     return `own[${takes.push(own) - 1}]`
   })
   // Names come from the route's own source text; the member is quoted, so no text of it can become code.

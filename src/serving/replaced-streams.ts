@@ -1,5 +1,5 @@
 /** Streams that an interceptor got and may put something else in the place of: when the answer is out, they are let go. */
-import { canFlow } from '../http/chunk-source.js'
+import { canFlow } from '../http/chunk-reader.js'
 import { bodyOf, discard } from '../http/discard.js'
 import { EventStream } from '../http/events.js'
 import type { ServerRequest } from '../http/server-request.js'

@@ -24,7 +24,7 @@ beforeAll(() => {
 })
 
 const make = (settings: Partial<AuthInput> = {}) =>
-  makeAuth({ source: givenKeys(pair), now: () => noon, ...settings })
+  makeAuth({ origin: givenKeys(pair), now: () => noon, ...settings })
 
 describe('Auth.getToken', () => {
   it('adds iat, exp in an hour, a random jti and the sign-in, and leaves the payload alone', async () => {
@@ -112,8 +112,8 @@ describe('Auth.getToken', () => {
   })
 
   it('says what is missing where there is only a public key', async () => {
-    const { public: keys } = givenKeys(pair) as Extract<AuthInput['source'], { from: 'given' }>
-    const auth = make({ source: { from: 'given', private: undefined, public: keys } })
+    const { public: keys } = givenKeys(pair) as Extract<AuthInput['origin'], { from: 'given' }>
+    const auth = make({ origin: { from: 'given', private: undefined, public: keys } })
     await expect(auth.getToken({})).rejects.toThrow(
       'Auth.getToken: there is no private key here, tokens are only checked. Set APP_PRIVATE_KEY to make them.',
     )
@@ -122,8 +122,8 @@ describe('Auth.getToken', () => {
 })
 
 function givenKid(from: Pair): string {
-  const source = givenKeys(from)
-  return source.from === 'given' ? (source.private?.kid ?? '') : ''
+  const origin = givenKeys(from)
+  return origin.from === 'given' ? (origin.private?.kid ?? '') : ''
 }
 
 describe('Auth.verify', () => {
@@ -189,8 +189,8 @@ describe('Auth.verify', () => {
   })
 
   it('takes tokens of an older key, by name and without', async () => {
-    const auth = make({ source: givenKeys(pair, other) })
-    const old = await makeAuth({ source: givenKeys(other), now: () => noon }).getToken({ sub: 'o' })
+    const auth = make({ origin: givenKeys(pair, other) })
+    const old = await makeAuth({ origin: givenKeys(other), now: () => noon }).getToken({ sub: 'o' })
     const bare = foreignToken({ sub: 'b', exp: noonSeconds + 60 }, other.privateKey)
     expect(await auth.verify(old)).toMatchObject({ sub: 'o' })
     expect(await auth.verify(bare)).toMatchObject({ sub: 'b' })
@@ -217,7 +217,7 @@ describe('Auth.verify', () => {
 
   it('answers null and logs where the keys cannot be had', async () => {
     const log = makeLog()
-    const keys = createKeys({ source: { from: 'none' }, log })
+    const keys = createKeys({ origin: { from: 'none' }, log })
     const broken = { ...keys, checking: () => Promise.reject(new Error('disk is gone')) }
     expect(await make({ keys: broken, log }).verify(await make().getToken({}))).toBeNull()
     expect(log.lines).toEqual(['error a token cannot be checked'])

@@ -4,7 +4,7 @@ import jsonwebtoken from 'jsonwebtoken'
 import { Auth, type AuthSettings } from '../../src/auth/auth.js'
 import { createGate, type Gate, type GateOptions } from '../../src/auth/gate.js'
 import { createKeys } from '../../src/auth/keys.js'
-import type { KeySource } from '../../src/auth/key-source.js'
+import type { KeyOrigin } from '../../src/auth/key-origin.js'
 import { readPrivateKey, readPublicKeys } from '../../src/auth/pem.js'
 import { HttpError } from '../../src/errors/http-error.js'
 import { silentLog, type Log } from '../../src/core/log.js'
@@ -32,18 +32,18 @@ export function makeClock(start = noon): Clock {
   })
 }
 
-export function givenKeys(pair: Pair, ...older: Pair[]): KeySource {
+export function givenKeys(pair: Pair, ...older: Pair[]): KeyOrigin {
   const own = readPrivateKey(pair.privatePem)
   const all = [pair, ...older].flatMap(({ publicPem }) => readPublicKeys(publicPem))
   return { from: 'given', private: own, public: all }
 }
 
-export type AuthInput = Partial<AuthSettings> & { source: KeySource; now: () => number }
+export type AuthInput = Partial<AuthSettings> & { origin: KeyOrigin; now: () => number }
 
-export function makeAuth({ source, ...settings }: AuthInput): Auth {
+export function makeAuth({ origin, ...settings }: AuthInput): Auth {
   const log = settings.log ?? silentLog
   return new Auth({
-    keys: createKeys({ source, log, now: settings.now }),
+    keys: createKeys({ origin, log, now: settings.now }),
     log,
     rotate: 'half-life',
     issuer: undefined,

@@ -28,7 +28,7 @@ let gate: Gate
 beforeAll(() => {
   pair = makePair()
   other = makePair()
-  gate = makeGate(makeAuth({ source: givenKeys(pair), now: () => noon, log }), { apiKey })
+  gate = makeGate(makeAuth({ origin: givenKeys(pair), now: () => noon, log }), { apiKey })
 })
 
 /** A compact token with this header, rightly signed by RSASSA-PKCS1-v1_5 and SHA-256 unless said otherwise. */
@@ -243,7 +243,7 @@ describe('the gate', () => {
   })
 
   it.each([undefined, '', '   ', '\t\n'])('lets nobody in by the static key %j', async (blank) => {
-    const closed = makeGate(makeAuth({ source: givenKeys(pair), now: () => noon }), {
+    const closed = makeGate(makeAuth({ origin: givenKeys(pair), now: () => noon }), {
       apiKey: blank,
     })
     for (const text of ['', ' ', '   ', '\t\n', 'undefined', 'null']) {

@@ -22,7 +22,7 @@ let token: string
 
 beforeAll(async () => {
   pair = makePair()
-  auth = makeAuth({ source: givenKeys(pair), now: () => noon })
+  auth = makeAuth({ origin: givenKeys(pair), now: () => noon })
   gate = makeGate(auth, { apiKey })
   token = await auth.getToken({ sub: '7', roles: ['editor'] })
 })

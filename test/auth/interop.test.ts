@@ -16,7 +16,7 @@ const authWith = (environment: Record<string, string>) => {
   const problems: Problem[] = []
   const { keys } = resolveAuthOptions({}, environment, problems)
   expect(problems).toEqual([])
-  return makeAuth({ source: keys, now: Date.now })
+  return makeAuth({ origin: keys, now: Date.now })
 }
 
 describe('jsonwebtoken', () => {

@@ -33,7 +33,7 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/certs`
   now = makeClock()
-  auth = makeAuth({ source: { from: 'jwks', url }, now, log })
+  auth = makeAuth({ origin: { from: 'jwks', url }, now, log })
 })
 
 afterEach(async () => {

@@ -85,7 +85,7 @@ describe('openKeyFolder', () => {
   it('fails where the folder is a file, and can be tried again', async () => {
     const folder = join(root, 'a-file')
     await writeFile(folder, '')
-    const keys = createKeys({ source: { from: 'folder', folder }, log: silentLog })
+    const keys = createKeys({ origin: { from: 'folder', folder }, log: silentLog })
     await expect(keys.signing()).rejects.toThrow(/ENOTDIR|EEXIST/)
     await rm(folder)
     expect((await keys.signing()).kid).toMatch(/^[\w-]{43}$/)
@@ -95,7 +95,7 @@ describe('openKeyFolder', () => {
 describe('createKeys', () => {
   it('makes no pair before the first token', async () => {
     const folder = join(root, 'lazy')
-    const auth = makeAuth({ source: { from: 'folder', folder }, now: Date.now })
+    const auth = makeAuth({ origin: { from: 'folder', folder }, now: Date.now })
     expect(await auth.verify('nonsense')).toBeNull()
     await expect(stat(folder)).rejects.toThrow('ENOENT')
     const token = await auth.getToken({ sub: '7' })
@@ -103,13 +103,13 @@ describe('createKeys', () => {
   })
 
   it('lets a restarted process take the tokens of the one before', async () => {
-    const source = { from: 'folder' as const, folder: join(root, 'restarted') }
-    const token = await makeAuth({ source, now: Date.now }).getToken({ sub: '7' })
-    expect(await makeAuth({ source, now: Date.now }).verify(token)).toMatchObject({ sub: '7' })
+    const origin = { from: 'folder' as const, folder: join(root, 'restarted') }
+    const token = await makeAuth({ origin, now: Date.now }).getToken({ sub: '7' })
+    expect(await makeAuth({ origin, now: Date.now }).verify(token)).toMatchObject({ sub: '7' })
   })
 
   it('has no key at all where tokens are turned off', async () => {
-    const keys = createKeys({ source: { from: 'none' }, log: silentLog })
+    const keys = createKeys({ origin: { from: 'none' }, log: silentLog })
     expect(await keys.checking(undefined)).toEqual([])
     await expect(keys.signing()).rejects.toThrow('there is no private key here')
   })

@@ -35,7 +35,7 @@ beforeAll(() => {
 
 function make(settings: Partial<AuthInput> = {}): Auth {
   now = makeClock()
-  return makeAuth({ source: givenKeys(pair), now, ...settings })
+  return makeAuth({ origin: givenKeys(pair), now, ...settings })
 }
 
 /** Sends a token through the gate, and answers what follows it. */
@@ -140,9 +140,9 @@ describe('rotation of tokens made elsewhere', () => {
   })
 
   it('sends none where tokens are only checked', async () => {
-    const source = givenKeys(pair)
-    if (source.from !== 'given') throw new Error('unreachable')
-    const auth = make({ source: { ...source, private: undefined }, rotate: 'always' })
+    const origin = givenKeys(pair)
+    if (origin.from !== 'given') throw new Error('unreachable')
+    const auth = make({ origin: { ...origin, private: undefined }, rotate: 'always' })
     const token = foreignToken({ exp: noonSeconds + hour }, pair.privateKey)
     expect(await rotate(auth, token)).toBeUndefined()
   })
@@ -244,7 +244,7 @@ describe('Gate.rotate', () => {
 
   it('does not spoil the response when signing fails', async () => {
     const log = makeLog()
-    const working = createKeys({ source: givenKeys(pair), log: silentLog })
+    const working = createKeys({ origin: givenKeys(pair), log: silentLog })
     const keys = { ...working, signing: () => Promise.reject(new Error('no key')) }
     const auth = make({ keys, rotate: 'always' })
     const gate = makeGate(auth, { log })

@@ -1,6 +1,6 @@
 /** Reads a body's bytes into memory and stops at a limit. Source: decisions on Requests, "Limits". */
 import { HttpError } from '../../errors/http-error.js'
-import type { Incoming } from '../exchange.js'
+import type { Incoming } from '../node-messages.js'
 
 export interface CollectOptions {
   /** Most bytes that are read; more of them are 413. */

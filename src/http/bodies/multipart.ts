@@ -15,7 +15,7 @@ import type { BodyPlan } from './body-plan.js'
 import { clientGone, tooLarge } from './collect.js'
 import { takeFormToken } from './form-token.js'
 import type { MediaType } from './media-type.js'
-import { MultipartSource } from './multipart-source.js'
+import { MultipartInput } from './multipart-input.js'
 import { malformed, readPartHeader, type PartHeader } from './part-header.js'
 import { UploadFolder } from './upload-folder.js'
 
@@ -38,8 +38,8 @@ export async function readMultipart(
   plan: BodyPlan,
   boundary: string,
 ): Promise<void> {
-  const source = new MultipartSource(request.incoming, { limit: plan.limits.multipart, boundary })
-  await new MultipartReading(request, plan, source).read()
+  const input = new MultipartInput(request.incoming, { limit: plan.limits.multipart, boundary })
+  await new MultipartReading(request, plan, input).read()
   takeFormToken(request)
 }
 
@@ -50,7 +50,7 @@ class MultipartReading {
   readonly #request: ServerRequest
   readonly #plan: BodyPlan
   readonly #limits: Limits
-  readonly #source: MultipartSource
+  readonly #input: MultipartInput
   readonly #fields = Object.create(null) as Record<string, string | string[]>
   readonly #writing: Promise<Received>[] = []
   #fieldCount = 0
@@ -61,12 +61,12 @@ class MultipartReading {
   #failed = false
   #reject: ((failure: unknown) => void) | undefined
 
-  constructor(request: ServerRequest, plan: BodyPlan, source: MultipartSource) {
+  constructor(request: ServerRequest, plan: BodyPlan, input: MultipartInput) {
     this.#request = request
     this.#plan = plan
     this.#limits = plan.limits
-    this.#source = source
-    source.on('error', this.#fail)
+    this.#input = input
+    input.on('error', this.#fail)
   }
 
   async read(): Promise<void> {
@@ -87,7 +87,7 @@ class MultipartReading {
   #parse({ formidable, multipart, MultipartParser }: Formidable): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#reject = reject
-      if (this.#source.destroyed) throw this.#source.errored ?? clientGone()
+      if (this.#input.destroyed) throw this.#input.errored ?? clientGone()
       const guard = ({ _parser: parser }: Form): void => {
         this.#parser = parser
         parser.prependListener('data', countHeaders(this.#limits.partHeader, this.#fail))
@@ -101,7 +101,7 @@ class MultipartReading {
       const form = formidable({ encoding: 'binary', enabledPlugins: [multipart, guard] })
       form.onPart = this.#receive
       form
-        .parse(this.#source, (failure) => {
+        .parse(this.#input, (failure) => {
           if (failure) this.#fail(failure)
         })
         .catch(this.#fail)
@@ -117,9 +117,9 @@ class MultipartReading {
         return
       }
       // What comes meanwhile would pile up in the parser.
-      this.#source.pause()
+      this.#input.pause()
       await this.#receiveFile(part, header)
-      this.#source.resume()
+      this.#input.resume()
     } catch (failure) {
       this.#fail(failure)
     }
@@ -147,7 +147,7 @@ class MultipartReading {
     this.#folder ??= this.#createFolder()
     const folder = await this.#folder
     if (this.#failed) return
-    const stored = folder.receive(part, { limit: this.#limits.file, source: this.#source })
+    const stored = folder.receive(part, { limit: this.#limits.file, input: this.#input })
     const received = stored.then(({ path, size }): Received => {
       const { fileName: name = '', type } = header
       // What a browser sends for a file input that was left alone.
@@ -181,7 +181,7 @@ class MultipartReading {
     if (this.#failed) return
     this.#failed = true
     this.#reject?.(failure)
-    this.#source.destroy()
+    this.#input.destroy()
     // With an error, or it would hand out what it has parsed already.
     this.#parser?.destroy(malformed('Refused.'))
   }
@@ -249,7 +249,7 @@ interface Part extends Stream {
 interface Form {
   onPart: (part: Part) => Promise<void>
   readonly _parser: Transform & { readonly state: number }
-  parse(source: MultipartSource, done: (failure?: unknown) => void): Promise<unknown>
+  parse(input: MultipartInput, done: (failure?: unknown) => void): Promise<unknown>
 }
 
 type Plugin = (form: Form) => void

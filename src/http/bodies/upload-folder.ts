@@ -14,7 +14,7 @@ export interface ReceiveOptions {
   /** Most bytes of the file; more of them are 413. */
   readonly limit: number
   /** Is paused while the disk is behind. */
-  readonly source: Readable
+  readonly input: Readable
 }
 
 export interface StoredFile {
@@ -45,21 +45,21 @@ export class UploadFolder {
    * @throws {HttpError} 413; `CLIENT_GONE` when the folder was removed meanwhile
    * @throws {Error} the system's, or when fewer bytes lie on the disk than were sent
    */
-  receive(part: Stream, { limit, source }: ReceiveOptions): Promise<StoredFile> {
+  receive(part: Stream, { limit, input }: ReceiveOptions): Promise<StoredFile> {
     return new Promise((resolve, reject) => {
       if (this.#removed !== undefined) throw clientGone()
       const path = join(this.path, randomUUID())
       const writer = this.#open(path)
       let size = 0
       const resume = (): void => {
-        source.resume()
+        input.resume()
       }
       part.on('data', (chunk: Buffer) => {
         size += chunk.length
         if (size > limit) reject(tooLarge('A file', limit))
-        else if (!writer.write(chunk)) source.pause()
+        else if (!writer.write(chunk)) input.pause()
       })
-      // An ended writer drains without saying so; nobody else would let the source go on.
+      // An ended writer drains without saying so; nobody else would let the input go on.
       part.on('end', () => writer.end(resume))
       writer.on('drain', resume)
       writer.on('error', reject)

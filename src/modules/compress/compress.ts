@@ -103,12 +103,12 @@ async function packBody(
   const encoder = encoderOf(encoding)
   if (encoder === undefined) return undefined
   if (typeof body === 'string' || body instanceof Uint8Array) return encoder.whole(body)
-  const source = toReadable(body)
-  if (source === undefined) return undefined
+  const stream = toReadable(body)
+  if (stream === undefined) return undefined
   // The head alone is sent, and nobody would read what was packed.
   if (method === 'HEAD') return body
   const packer = encoder.stream(!isKnown)
-  pipeline(source, packer, () => undefined)
+  pipeline(stream, packer, () => undefined)
   return packer
 }
 

@@ -7,11 +7,11 @@ import { promisify } from 'node:util'
 import { UploadFolder } from '../../../src/http/bodies/upload-folder.js'
 
 let folder: UploadFolder
-let source: Readable
+let input: Readable
 beforeEach(async () => {
   folder = await UploadFolder.create()
-  source = new Readable({ read: () => undefined })
-  await once(source.resume(), 'resume')
+  input = new Readable({ read: () => undefined })
+  await once(input.resume(), 'resume')
 })
 afterEach(async () => {
   await folder.remove()
@@ -24,23 +24,23 @@ describe('UploadFolder', () => {
     expect((await stat(folder.path)).mode & 0o777).toBe(0o700)
   })
 
-  it('pauses the source while the disk is behind, and lets it go on after the last byte', async () => {
+  it('pauses the input while the disk is behind, and lets it go on after the last byte', async () => {
     const part = new Stream()
-    const storing = folder.receive(part, { limit, source })
+    const storing = folder.receive(part, { limit, input })
     part.emit('data', Buffer.alloc(1024 * 1024, 'x'))
-    expect(source.isPaused()).toBe(true)
+    expect(input.isPaused()).toBe(true)
     part.emit('end')
     const { path, size } = await storing
     expect(size).toBe(1024 * 1024)
     expect((await readFile(path)).every((byte) => byte === 0x78)).toBe(true)
-    expect(source.isPaused()).toBe(false)
+    expect(input.isPaused()).toBe(false)
   })
 
-  it('lets the source go on when the disk has caught up', async () => {
+  it('lets the input go on when the disk has caught up', async () => {
     const part = new Stream()
-    const storing = folder.receive(part, { limit, source })
+    const storing = folder.receive(part, { limit, input })
     part.emit('data', Buffer.alloc(1024 * 1024))
-    await once(source, 'resume')
+    await once(input, 'resume')
     part.emit('data', Buffer.alloc(1))
     part.emit('end')
     expect((await storing).size).toBe(1024 * 1024 + 1)
@@ -48,13 +48,13 @@ describe('UploadFolder', () => {
 
   it('gives up what is being written when it is removed', async () => {
     const part = new Stream()
-    const storing = folder.receive(part, { limit, source })
+    const storing = folder.receive(part, { limit, input })
     storing.catch(() => undefined)
     part.emit('data', Buffer.alloc(1024 * 1024))
     await Promise.all([folder.remove(), folder.remove()])
     await expect(storing).rejects.toMatchObject({ code: 'CLIENT_GONE' })
     await expect(access(folder.path)).rejects.toMatchObject({ code: 'ENOENT' })
-    await expect(folder.receive(part, { limit, source })).rejects.toMatchObject({
+    await expect(folder.receive(part, { limit, input })).rejects.toMatchObject({
       code: 'CLIENT_GONE',
     })
   })
@@ -62,7 +62,7 @@ describe('UploadFolder', () => {
   it('rejects with the error of a system that cannot write', async () => {
     await rm(folder.path, { recursive: true })
     const part = new Stream()
-    const storing = folder.receive(part, { limit, source })
+    const storing = folder.receive(part, { limit, input })
     part.emit('data', Buffer.from('x'))
     part.emit('end')
     await expect(storing).rejects.toMatchObject({ code: 'ENOENT' })
@@ -70,10 +70,10 @@ describe('UploadFolder', () => {
 
   it('rejects a file of which fewer bytes lie on the disk than were sent', async () => {
     const part = new Stream()
-    const storing = folder.receive(part, { limit, source })
+    const storing = folder.receive(part, { limit, input })
     storing.catch(() => undefined)
     part.emit('data', Buffer.alloc(1024 * 1024))
-    await once(source, 'resume')
+    await once(input, 'resume')
     const [name] = await readdir(folder.path)
     await truncate(`${folder.path}/${name!}`, 10)
     part.emit('end')

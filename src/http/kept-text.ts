@@ -9,22 +9,22 @@ import type { ServerRequest } from './server-request.js'
  * @param type the `Content-Type`
  * @param write called when the text is first asked for, and again only where that failed
  */
-export function createTextPage(
+export function createKeptText(
   type: string,
   write: () => string | Promise<string>,
 ): (request: ServerRequest) => Reply | Promise<Reply> {
-  let page: { readonly text: string; readonly etag: string } | undefined
-  const send = (request: ServerRequest, { text, etag }: NonNullable<typeof page>): Reply => {
+  let kept: { readonly text: string; readonly etag: string } | undefined
+  const send = (request: ServerRequest, { text, etag }: NonNullable<typeof kept>): Reply => {
     const known = isKnownTag(request.incoming.headers['if-none-match'], etag)
     const answer = known ? reply(null, 304) : reply(text).type(type)
     return hardened(answer).header('ETag', etag)
   }
-  const keep = (text: string): NonNullable<typeof page> => {
-    page = { text, etag: entityTag(text) }
-    return page
+  const keep = (text: string): NonNullable<typeof kept> => {
+    kept = { text, etag: entityTag(text) }
+    return kept
   }
   return (request) => {
-    if (page !== undefined) return send(request, page)
+    if (kept !== undefined) return send(request, kept)
     const written = write()
     if (typeof written === 'string') return send(request, keep(written))
     return written.then((text) => send(request, keep(text)))

@@ -1,7 +1,7 @@
 /** The text of a compiled check while it is written: functions, and the objects they refer to by name. */
 
-/** Collects the source of functions that refer to each other, and turns it into code once. */
-export class CheckSource {
+/** Collects the text of functions that refer to each other, and turns it into code once. */
+export class FunctionSet {
   readonly #functions: string[] = []
   readonly #constants: unknown[] = []
   readonly #names = new Map<unknown, string>()

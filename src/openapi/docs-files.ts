@@ -6,13 +6,13 @@ import { HttpError } from '../errors/http-error.js'
 import { file } from '../http/file-reply.js'
 import { html, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { createTextPage, hardened } from '../http/text-page.js'
+import { createKeptText, hardened } from '../http/kept-text.js'
 import type { ResolvedDocs } from './docs-options.js'
 import type { OpenApiDocument } from './document.js'
 import { pagePolicy, pageScript, pageStyle, swaggerPage } from './swagger-page.js'
 import { toYaml } from './yaml.js'
 
-export interface DocsPage {
+export interface DocsFile {
   /** A pattern: `/swagger/<file>`. */
   readonly path: string
   /** The documents' is the one of the options; page, script and styles say nothing and are public. */
@@ -28,17 +28,17 @@ export interface ReadDocument {
 }
 
 /** @param read called when a document is first asked for */
-export function docsPages(docs: ResolvedDocs, read: ReadDocument): readonly DocsPage[] {
+export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly DocsFile[] {
   const { path, access } = docs
   const policy = pagePolicy(docs.servers)
-  const json = pageByVersion(read.versions, (version) =>
-    createTextPage('application/json; charset=utf-8', () => JSON.stringify(read(version))),
+  const json = fileByVersion(read.versions, (version) =>
+    createKeptText('application/json; charset=utf-8', () => JSON.stringify(read(version))),
   )
-  const yaml = pageByVersion(read.versions, (version) =>
-    createTextPage('application/yaml; charset=utf-8', () => toYaml(read(version))),
+  const yaml = fileByVersion(read.versions, (version) =>
+    createKeptText('application/yaml; charset=utf-8', () => toYaml(read(version))),
   )
-  const style = createTextPage('text/css; charset=utf-8', () => pageStyle)
-  const script = createTextPage('text/javascript; charset=utf-8', () => pageScript)
+  const style = createKeptText('text/css; charset=utf-8', () => pageStyle)
+  const script = createKeptText('text/javascript; charset=utf-8', () => pageScript)
   return [
     {
       path,
@@ -59,20 +59,20 @@ export function docsPages(docs: ResolvedDocs, read: ReadDocument): readonly Docs
   ]
 }
 
-/** `?version=2`: a page for each version, and one for who names none. */
-function pageByVersion(
+/** `?version=2`: a file for each version, and one for who names none. */
+function fileByVersion(
   versions: readonly string[],
-  create: (version: string | undefined) => DocsPage['answer'],
-): DocsPage['answer'] {
+  create: (version: string | undefined) => DocsFile['answer'],
+): DocsFile['answer'] {
   const usual = create(undefined)
   if (versions.length === 0) return usual
-  const pages = new Map(versions.map((version) => [version, create(version)]))
+  const files = new Map(versions.map((version) => [version, create(version)]))
   return (request) => {
     const { version } = request.query
     if (version === undefined) return usual(request)
-    const page = typeof version === 'string' ? pages.get(version) : undefined
-    if (page === undefined) throw new HttpError(404, 'There is no such version.')
-    return page(request)
+    const file = typeof version === 'string' ? files.get(version) : undefined
+    if (file === undefined) throw new HttpError(404, 'There is no such version.')
+    return file(request)
   }
 }
 

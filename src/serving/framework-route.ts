@@ -5,12 +5,12 @@ import type { Method } from '../routing/route-table.js'
 import type { Invoker } from './invoker.js'
 import type { ServedRoute, Step } from './served-route.js'
 
-export interface PageRoute {
+export interface FrameworkRoute {
   readonly pattern: Pattern
   readonly served: ServedRoute
 }
 
-export interface Page {
+export interface FrameworkRouteOptions {
   readonly pattern: Pattern
   /** What interceptors know it by: `documentation`. */
   readonly name: string
@@ -28,12 +28,18 @@ export interface Page {
 }
 
 /** What it answers is sent as it is, with status 200. */
-export function pageRoute({ pattern, name, invoke, timeout, ...steps }: Page): PageRoute {
+export function frameworkRoute({
+  pattern,
+  name,
+  invoke,
+  timeout,
+  ...steps
+}: FrameworkRouteOptions): FrameworkRoute {
   const { method = 'GET', before = [], after = [], notFoundWhenEmpty = false } = steps
   const rule = { status: 200, notFoundWhenEmpty }
   const served: ServedRoute = {
     pathNames: pattern.names,
-    info: pageInfo(method, pattern, name),
+    info: routeInfo(method, pattern, name),
     before,
     surrounded: undefined,
     invoke,
@@ -45,7 +51,7 @@ export function pageRoute({ pattern, name, invoke, timeout, ...steps }: Page): P
   return { pattern, served }
 }
 
-function pageInfo(method: Method, pattern: Pattern, name: string): RouteInfo {
+function routeInfo(method: Method, pattern: Pattern, name: string): RouteInfo {
   return Object.freeze({
     method,
     path: pattern.text,

@@ -1,10 +1,10 @@
 /** Everything a body can flow from, read in one way: chunk by chunk, until it ends or nobody wants it any more. */
 import { Readable } from 'node:stream'
 
-export interface ChunkSource {
-  /** The next chunk; rejects or throws when the source fails. */
+export interface ChunkReader {
+  /** The next chunk; rejects or throws when the reader fails. */
   next(): Promise<IteratorResult<unknown>> | IteratorResult<unknown>
-  /** Lets the source go: streams are destroyed, `return()` of iterators is called. Never throws. */
+  /** Lets the reader go: streams are destroyed, `return()` of iterators is called. Never throws. */
   cancel(): void
 }
 
@@ -13,9 +13,9 @@ export interface ChunkSource {
  * and other iterables that are no iterators are data, not streams
  * @returns undefined for everything else; nothing is read yet
  */
-export function toChunkSource(body: Readable | ReadableStream): ChunkSource
-export function toChunkSource(body: object): ChunkSource | undefined
-export function toChunkSource(body: object): ChunkSource | undefined {
+export function toChunkReader(body: Readable | ReadableStream): ChunkReader
+export function toChunkReader(body: object): ChunkReader | undefined
+export function toChunkReader(body: object): ChunkReader | undefined {
   if (body instanceof Readable) return fromReadable(body)
   if (isWebStream(body)) return fromWebStream(body)
   if (isAsyncIterable(body)) return fromIterator(body[Symbol.asyncIterator]())
@@ -28,16 +28,16 @@ export function canFlow(body: object): boolean {
   return body instanceof Readable || isWebStream(body) || isAsyncIterable(body) || isIterator(body)
 }
 
-/** Like `toChunkSource`, for items that are not chunks yet, and so may come from a list or a set too. */
-export function toItemSource(items: object): ChunkSource | undefined {
-  const source = toChunkSource(items)
-  if (source !== undefined || !isIterable(items)) return source
+/** Like `toChunkReader`, for items that are not chunks yet, and so may come from a list or a set too. */
+export function toItemReader(items: object): ChunkReader | undefined {
+  const reader = toChunkReader(items)
+  if (reader !== undefined || !isIterable(items)) return reader
   return fromIterator(items[Symbol.iterator]())
 }
 
 type AnyIterator = AsyncIterator<unknown> | Iterator<unknown>
 
-function fromReadable(stream: Readable): ChunkSource {
+function fromReadable(stream: Readable): ChunkReader {
   // An error that comes when nobody reads any more must not end the process.
   stream.on('error', () => undefined)
   const iterator = stream[Symbol.asyncIterator]()
@@ -50,7 +50,7 @@ function fromReadable(stream: Readable): ChunkSource {
 }
 
 /** By its reader, because the iterator of a web stream cannot be left while it waits for a chunk. */
-function fromWebStream(stream: ReadableStream<unknown>): ChunkSource {
+function fromWebStream(stream: ReadableStream<unknown>): ChunkReader {
   const reader = stream.getReader()
   return {
     next: () => reader.read() as Promise<IteratorResult<unknown>>,
@@ -61,7 +61,7 @@ function fromWebStream(stream: ReadableStream<unknown>): ChunkSource {
 }
 
 /** An async generator that waits for something runs its `finally` after that: `return()` cannot interrupt it. */
-function fromIterator(iterator: AnyIterator): ChunkSource {
+function fromIterator(iterator: AnyIterator): ChunkReader {
   return {
     next: () => iterator.next(),
     cancel: () => {

@@ -25,8 +25,8 @@ export interface KeyOptions {
   readonly folder?: string
 }
 
-/** The one source that was chosen. */
-export type KeySource =
+/** The one origin that was chosen. */
+export type KeyOrigin =
   | {
       readonly from: 'given'
       readonly private: PrivateKey | undefined
@@ -50,7 +50,7 @@ interface KeyEnvironment {
   readonly NODE_ENV?: string | undefined
 }
 
-const none: KeySource = Object.freeze({ from: 'none' })
+const none: KeyOrigin = Object.freeze({ from: 'none' })
 const names: Readonly<Record<keyof KeyOptions, true>> = {
   folder: true,
   private: true,
@@ -58,12 +58,12 @@ const names: Readonly<Record<keyof KeyOptions, true>> = {
 }
 
 /** @param problems gets what is wrong, codes `UNKNOWN_OPTION` and `AUTH_KEYS` */
-export function readKeySource(
+export function readKeyOrigin(
   { jwks, keys }: KeyInput,
   environment: KeyEnvironment,
   problems: Problem[],
-): KeySource {
-  const refuse = (message: string, remedy: string): KeySource => {
+): KeyOrigin {
+  const refuse = (message: string, remedy: string): KeyOrigin => {
     problems.push({ code: 'AUTH_KEYS', message, remedy })
     return none
   }
@@ -86,7 +86,7 @@ export function readKeySource(
   return readFolder(resolve(keys?.folder ?? '.filigree'), refuse)
 }
 
-type Refuse = (message: string, remedy: string) => KeySource
+type Refuse = (message: string, remedy: string) => KeyOrigin
 
 /** A setting with the name it is reported by. */
 interface Named<T> {
@@ -117,7 +117,7 @@ function readGiven(
   privateText: Named<string> | undefined,
   publicText: Named<PublicText> | undefined,
   refuse: Refuse,
-): KeySource {
+): KeyOrigin {
   const faulty: string[] = []
   const read = <T>(name: string, from: () => T): T | undefined => {
     try {
@@ -172,7 +172,7 @@ function checkText(value: unknown): string {
   throw new KeyFault('is no text')
 }
 
-function readAddress(jwks: unknown, refuse: Refuse): KeySource {
+function readAddress(jwks: unknown, refuse: Refuse): KeyOrigin {
   const url = typeof jwks === 'string' && URL.canParse(jwks) ? new URL(jwks) : undefined
   if (url?.protocol === 'https:' || url?.protocol === 'http:')
     return { from: 'jwks', url: url.href }
@@ -182,7 +182,7 @@ function readAddress(jwks: unknown, refuse: Refuse): KeySource {
   )
 }
 
-function readFolder(folder: string, refuse: Refuse): KeySource {
+function readFolder(folder: string, refuse: Refuse): KeyOrigin {
   const file = join(folder, pairFile)
   try {
     if (existsSync(file)) readPrivateKey(file)

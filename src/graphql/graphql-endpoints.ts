@@ -1,4 +1,4 @@
-/** What an application serves for an instance: the endpoint and the IDE, as pages for its route table. */
+/** What an application serves for an instance: the endpoint and the IDE, as routes for its table. */
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
 import { readJson } from '../http/bodies/json.js'
@@ -12,7 +12,7 @@ import { graphqlCodes } from './error-codes.js'
 import type { GraphQL, GraphQLRoute } from './graphql.js'
 import { ideFile, idePage, ideStart } from './ide.js'
 
-export interface GraphqlPage {
+export interface GraphqlEndpoint {
   readonly method: 'GET' | 'POST'
   /** A pattern: `/graphql/ide/<name:path>`. */
   readonly path: string
@@ -23,19 +23,19 @@ export interface GraphqlPage {
   readonly answer: (request: ServerRequest) => Later<Reply>
 }
 
-export interface GraphqlPagesOptions {
+export interface GraphqlEndpointsOptions {
   /** Asked about every request that brings a token: a bad one is 401. Who brings none is anonymous, and may then be refused. */
   readonly gate: Gate
   /** What reads a JSON body of at most `limit` bytes into `request.body`. */
   readonly bodyReader: (limit: number) => (request: ServerRequest) => Promise<void> | undefined
 }
 
-/** The pages of one route of an instance. All of them are open: who may run what is decided when the operation is known. */
-export function graphqlPages(
+/** What one route of an instance serves. All of them are open: who may run what is decided when the operation is known. */
+export function graphqlEndpoints(
   graphql: GraphQL,
   { path, access }: GraphQLRoute,
-  options: GraphqlPagesOptions,
-): readonly GraphqlPage[] {
+  options: GraphqlEndpointsOptions,
+): readonly GraphqlEndpoint[] {
   const endpoint = createEndpoint(graphql, access)
   const readBody = options.bodyReader(graphql.limits.bytes)
   const run = (request: ServerRequest, body: unknown): Later<Reply> =>
@@ -85,7 +85,7 @@ export function graphqlPages(
             runs: false,
             answer: ({ pathValues }) => ideFile(String(pathValues[0])),
           },
-        ] satisfies GraphqlPage[])
+        ] satisfies GraphqlEndpoint[])
       : []),
   ]
 }

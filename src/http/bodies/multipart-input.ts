@@ -1,9 +1,9 @@
 /** Stands between a request and formidable, which never takes its listeners off and counts no bytes. */
 import { Readable } from 'node:stream'
-import type { Incoming } from '../exchange.js'
+import type { Incoming } from '../node-messages.js'
 import { clientGone, ignoreFailure, tooLarge } from './collect.js'
 
-export interface SourceOptions {
+export interface InputOptions {
   /** Most bytes of the whole body; more of them are 413. */
   readonly limit: number
   /** Checked. */
@@ -14,7 +14,7 @@ export interface SourceOptions {
  * The body's bytes with the back-pressure of whoever reads them. Destroyed, it lets go of the request and leaves it
  * paused. Fails with 413 or `CLIENT_GONE`.
  */
-export class MultipartSource extends Readable {
+export class MultipartInput extends Readable {
   /** What formidable looks at; nothing of the client's head but the checked boundary. */
   readonly headers: Readonly<Record<string, string>>
   readonly #incoming: Incoming
@@ -22,7 +22,7 @@ export class MultipartSource extends Readable {
   #total = 0
   #ended = false
 
-  constructor(incoming: Incoming, { limit, boundary }: SourceOptions) {
+  constructor(incoming: Incoming, { limit, boundary }: InputOptions) {
     super()
     this.#incoming = incoming
     this.#limit = limit
