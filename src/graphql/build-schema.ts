@@ -5,6 +5,7 @@ import type {
   GraphQLFieldConfig,
   GraphQLFieldConfigMap,
   GraphQLInputType,
+  GraphQLInterfaceType,
   GraphQLNamedType,
   GraphQLObjectType,
   GraphQLOutputType,
@@ -163,6 +164,7 @@ class SchemaBuilder {
     }
     if (declared.kind === 'scalar')
       return new this.#library.GraphQLScalarType({ name, description })
+    if (declared.kind === 'interface') return this.#toInterface(name, declared)
     const { extensions } = declared
     if (declared.kind === 'input') {
       const fields = () => this.#toArguments(name, declared.fields)
@@ -173,7 +175,22 @@ class SchemaBuilder {
         name,
         new Map([...Object.entries(declared.fields), ...(this.#parts.added.get(name) ?? [])]),
       )
-    return new this.#library.GraphQLObjectType({ name, description, extensions, fields })
+    const interfaces = () =>
+      (declared.interfaces ?? []).map((one) => this.#named.get(one) as GraphQLInterfaceType)
+    const config = { name, description, extensions, fields, interfaces }
+    return new this.#library.GraphQLObjectType(config)
+  }
+
+  #toInterface(
+    name: string,
+    { description, fields, typeOf }: Extract<TypeDeclaration, { kind: 'interface' }>,
+  ): GraphQLNamedType {
+    return new this.#library.GraphQLInterfaceType({
+      name,
+      description,
+      fields: () => this.#toFields(name, new Map(Object.entries(fields))),
+      resolveType: typeOf,
+    })
   }
 
   #toFields(

@@ -57,6 +57,8 @@ export type TypeDeclaration =
   | {
       readonly kind: 'object'
       readonly fields: FieldDeclarations
+      /** Names of those that it has all fields of. */
+      readonly interfaces?: readonly string[]
       readonly description?: string
       readonly extensions?: Readonly<Record<string, unknown>>
     }
@@ -65,6 +67,13 @@ export type TypeDeclaration =
       readonly fields: Readonly<Record<string, string | ArgumentDeclaration>>
       readonly description?: string
       readonly extensions?: Readonly<Record<string, unknown>>
+    }
+  | {
+      readonly kind: 'interface'
+      readonly fields: FieldDeclarations
+      readonly description?: string
+      /** The name of a value's object type. */
+      readonly typeOf: (value: unknown) => string | undefined
     }
   | {
       /** Any value, as it is. */

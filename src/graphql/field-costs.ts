@@ -1,5 +1,5 @@
 /** The contract between the measure of operations and what knows the database: what a field makes it do. */
-import type { GraphQLField, ValueNode } from 'graphql'
+import type { FieldNode, GraphQLField, ValueNode } from 'graphql'
 import { unknownValue } from '../records/budget/query-cost.js'
 import { graphqlLibrary } from './library.js'
 
@@ -27,6 +27,19 @@ export interface FieldCost {
   /** What is unknown decides. */
   readonly isOpen: boolean
 }
+
+/** A field's arguments as plain data. */
+export function plainArguments(
+  { arguments: given = [] }: FieldNode,
+  variables: Readonly<Record<string, unknown>> | undefined,
+): Readonly<Record<string, unknown>> {
+  if (given.length === 0) return noArguments
+  return Object.fromEntries(
+    given.map(({ name, value }) => [name.value, plainValue(value, variables)]),
+  )
+}
+
+const noArguments = Object.freeze({})
 
 /** A value of a document as plain data, whatever its type. */
 export function plainValue(

@@ -4,7 +4,6 @@
  */
 import type { GraphQLSchema } from 'graphql'
 import type { Problem } from '../errors/declaration-error.js'
-import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import type { Database } from '../records/database.js'
 import type { FieldDeclaration, TypeDeclaration } from './declarations.js'
@@ -22,13 +21,14 @@ export interface GenerateContext {
   readonly database: () => Database
   /** Records get subscriptions. */
   readonly subscriptions: boolean
+  /** Ids are global, as Relay's clients want them. */
+  readonly relay: boolean
   /** The largest `limit` and `first` that a list takes; more is refused. */
   readonly listMax: number
   /** Changes that may wait for a subscriber. Ask when one is told something, as for the database. */
   readonly mostEvents: () => number
   /** Takes the developer's mistakes: names that collide, relations that lead nowhere. */
   readonly problems: Problem[]
-  readonly log: Log
   /**
    * Fields that were added by hand to types (`schema.addField`), by type and field. The schema merges them itself; they
    * are here so that the generator knows their `extensions.needs` and refuses names that collide.

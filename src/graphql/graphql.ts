@@ -39,6 +39,8 @@ export interface GraphQLOptions {
   maxAge?: number
   /** Give records the subscription `xChanged`. Default true. */
   subscriptions?: boolean
+  /** Global ids, `node` and `nodes`, as Relay's clients want them. Default false. */
+  relay?: boolean
   /** Where failures of resolvers are told. Default: the application's, once the instance is in a module. */
   log?: Log
   /** Bytes, roughly, of read documents that are kept. Default 33,554,432. */
@@ -101,11 +103,10 @@ export class GraphQL {
     this.schema = new Schema((parts, problems) => {
       const { classes, added } = parts
       const { listMax } = this.limits
-      const { log } = this.entryOptions
-      const { subscriptions = true } = options
+      const { subscriptions = true, relay = false } = options
       const database = this.#database
       const mostEvents = (): number => this.#host?.events ?? defaultBounds.events
-      const context = { database, listMax, mostEvents, problems, log, added, subscriptions }
+      const context = { database, listMax, mostEvents, problems, added, subscriptions, relay }
       const generated = classes.size === 0 ? undefined : generateRecords([...classes], context)
       return buildSchema(parts, generated, problems)
     })
@@ -294,5 +295,6 @@ const optionNames: Readonly<Record<keyof GraphQLOptions, true>> = {
   log: true,
   maskErrors: true,
   maxAge: true,
+  relay: true,
   subscriptions: true,
 }

@@ -11,7 +11,7 @@ import type {
   OperationDefinitionNode,
   SelectionSetNode,
 } from 'graphql'
-import { plainValue, type FieldCosts } from './field-costs.js'
+import { plainArguments, plainValue, type FieldCosts } from './field-costs.js'
 import { graphqlLibrary } from './library.js'
 
 export interface Measure {
@@ -131,19 +131,6 @@ function fieldOf(
   return Object.hasOwn(fields, name) ? fields[name] : undefined
 }
 
-function plainArguments(
-  node: FieldNode,
-  variables: MeasureInput['variables'],
-): Readonly<Record<string, unknown>> {
-  const given = node.arguments ?? []
-  if (given.length === 0) return noArguments
-  return Object.fromEntries(
-    given.map(({ name, value }) => [name.value, plainValue(value, variables)]),
-  )
-}
-
-const noArguments = Object.freeze({})
-
 /** @returns how many values the field may give; 1 where nothing limits it, `undefined` where a variable will say */
 function listFactor(
   node: FieldNode,
@@ -152,18 +139,23 @@ function listFactor(
 ): number | undefined {
   if (!givesMany(field)) return 1
   const { Kind } = graphqlLibrary()
-  const argument = field.args.find(({ name }) => name === 'limit' || name === 'first')
-  if (argument === undefined) return 1
-  const given = node.arguments?.find(({ name }) => name.value === argument.name)?.value
-  if (given?.kind === Kind.INT) return Math.max(1, Number(given.value))
-  if (given?.kind === Kind.VARIABLE) {
-    if (variables === undefined) return undefined
-    const value = variables[given.name.value]
-    if (typeof value === 'number') return Math.max(1, value)
+  const limiting = field.args.filter(({ name }) => limitNames.has(name))
+  if (limiting.length === 0) return 1
+  let most = 0
+  for (const { value: given, name } of node.arguments ?? []) {
+    if (!limitNames.has(name.value)) continue
+    if (given.kind === Kind.VARIABLE && variables === undefined) return undefined
+    const value = plainValue(given, variables)
+    if (typeof value === 'number') most = Math.max(1, most, value)
+    // Of ids: each is a record.
+    if (Array.isArray(value)) most = Math.max(1, most, value.length)
   }
-  const standard = argument.defaultValue
+  if (most > 0) return most
+  const [{ defaultValue: standard } = {}] = limiting
   return typeof standard === 'number' ? standard : defaultListLimit
 }
+
+const limitNames: ReadonlySet<string> = new Set(['limit', 'first', 'last', 'ids'])
 
 /** A list, or a page of one. */
 function givesMany({ type }: GraphQLField<unknown, unknown>): boolean {

@@ -8,7 +8,9 @@ import { readStands, type OwnStand } from '../seam/stands.js'
 import { accessOf } from './build-schema.js'
 import type { GraphQL } from './graphql.js'
 import { Refusal } from './operations.js'
-import { generatedOf } from './records/model.js'
+import { plainArguments } from './field-costs.js'
+import { modelOf } from './records/declare-node.js'
+import { generatedOf, type RecordModel } from './records/model.js'
 import { readRequestParts } from './request-parts.js'
 import { standsExtension } from './stands-extension.js'
 
@@ -74,14 +76,34 @@ function toInfo(
   })
 }
 
+const noField = Object.freeze({})
+
+/** Who asks by global ids asks for the records: once for each that the ids are of. */
+function askedNodes(
+  models: ReadonlyMap<string, RecordModel>,
+  { id, ids }: Readonly<Record<string, unknown>>,
+): string[] {
+  const asked = new Set<string>()
+  for (const one of Array.isArray(ids) ? (ids as unknown[]) : [ids ?? id]) {
+    const model = modelOf(models, one)
+    if (model !== undefined) asked.add(`Query.${model.one}`)
+  }
+  return [...asked]
+}
+
 /** The names of the root fields that a request asks for, one for each alias; empty for what is no operation. */
 export function askedRoots(graphql: GraphQL, asked: unknown): readonly string[] {
   try {
-    const { query, operationName } = readRequestParts(asked, graphql.documents())
+    const { query, operationName, variables } = readRequestParts(asked, graphql.documents())
     const operation = graphql.executor().find(query, operationName)
     if (operation instanceof Refusal) return []
     const kind = kinds.find((one) => one.toLowerCase() === (operation.node.operation as string))
-    return [...operation.everyRoot().values()].map(([node]) => `${kind}.${node.name.value}`)
+    return [...operation.everyRoot().values()].flatMap(([node]) => {
+      const generated = generatedOf(operation.definition(node) ?? noField)
+      return generated !== undefined && 'models' in generated
+        ? askedNodes(generated.models, plainArguments(node, operation.readVariables(variables)))
+        : `${kind}.${node.name.value}`
+    })
   } catch {
     // What is wrong with it is answered by the endpoint.
     return []

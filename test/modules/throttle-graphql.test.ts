@@ -1,6 +1,14 @@
 /** Source: decisions, "Second storey: production", Throttle, on root fields of GraphQL. */
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { bootstrap, Field, GraphQL, Module, Record, type Application } from '../../src/index.js'
+import {
+  bootstrap,
+  Field,
+  GraphQL,
+  Module,
+  Record,
+  toGlobalId,
+  type Application,
+} from '../../src/index.js'
 import { Throttle } from '../../src/modules/throttle/throttle.js'
 
 @Throttle('2/m')
@@ -13,7 +21,7 @@ class Lamp {
 let app: Application | undefined
 afterEach(() => app?.close())
 
-async function start() {
+async function start(relay = false) {
   const graphql = new GraphQL()
   graphql.schema.addQuery('rate', {
     type: 'Int',
@@ -29,6 +37,7 @@ async function start() {
     host: '127.0.0.1',
     logger: false,
     database: 'sqlite::memory:',
+    graphql: { relay },
   })
   const { url } = app
   return (path: string, query: string) =>
@@ -71,6 +80,15 @@ describe('@Throttle on root fields', () => {
     for (const status of [200, 200, 429])
       expect((await ask('/graphql', '{ lamps { id } }')).status).toBe(status)
     expect((await ask('/graphql', '{ lampCount }')).status).toBe(200)
+  })
+
+  it('counts a record that is asked for by its global id, as by its query', async () => {
+    const ask = await start(true)
+    const id = toGlobalId('Lamp', 1)
+    expect((await ask('/graphql', `{ node(id: "${id}") { id } }`)).status).toBe(200)
+    expect((await ask('/graphql', `{ nodes(ids: ["${id}"]) { id } }`)).status).toBe(200)
+    expect((await ask('/graphql', `{ lamp(id: "${id}") { id } }`)).status).toBe(429)
+    expect((await ask('/graphql', '{ node(id: "none") { id } }')).status).toBe(200)
   })
 
   it('stops the start where it says nothing', async () => {

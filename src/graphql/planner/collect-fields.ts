@@ -19,11 +19,11 @@ export type FieldGroups = Map<string, [FieldNode, ...FieldNode[]]>
 
 /**
  * @param nodes the fields whose selections are merged
- * @param typeName the object type; fragments on others do not count
+ * @param typeNames the object type and its interfaces; fragments on others do not count
  */
 export function collectFields(
   nodes: readonly FieldNode[],
-  typeName: string,
+  typeNames: readonly string[],
   collecting: Collecting,
 ): FieldGroups {
   const { Kind } = graphqlLibrary()
@@ -49,7 +49,8 @@ export function collectFields(
       return
     }
     if (selection.kind === Kind.INLINE_FRAGMENT) {
-      if ((selection.typeCondition?.name.value ?? typeName) === typeName)
+      const { typeCondition } = selection
+      if (typeCondition === undefined || typeNames.includes(typeCondition.name.value))
         collect(selection.selectionSet)
       return
     }
@@ -57,7 +58,7 @@ export function collectFields(
     const fragment = collecting.fragments[name]
     if (visited.has(name) || fragment === undefined) return
     visited.add(name)
-    if (fragment.typeCondition.name.value === typeName) collect(fragment.selectionSet)
+    if (typeNames.includes(fragment.typeCondition.name.value)) collect(fragment.selectionSet)
   }
 }
 

@@ -2,23 +2,26 @@
  * Compiles root fields whose selection is generated, whatever its depth, into one statement each that answers their JSON.
  * Source: decisions, GraphQL; anchors of the field: an operation to one statement.
  */
+import type { GraphQLObjectType, GraphQLSchema } from 'graphql'
 import { toKey } from '../../records/model/key.js'
 import type { Planner, PlanRequest, RootPlan } from '../planner-contract.js'
-import { behindCursor } from '../../records/filters/cursor.js'
+import { modelOf } from '../records/declare-node.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
 import { joined } from '../../records/policy/client-view.js'
+import { readPageQuestion } from '../records/page-question.js'
 import { keyCondition } from '../records/read-rows.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import { compileArguments } from './compile-arguments.js'
 import { writePage } from './page-statement.js'
 import { PlannedMutation } from './planned-mutation.js'
 import { PlannedQuery, Preparation, type ReadRoot } from './planned-query.js'
-import { objectOf, SelectionCompiler, type PageEntry } from './selection.js'
+import { objectOf, SelectionCompiler, type ObjectSelection, type PageEntry } from './selection.js'
 
-export function createPlanner(services: RecordServices): Planner {
+export function createPlanner(services: RecordServices, schema: GraphQLSchema): Planner {
   return {
     plan: (request) => {
       const generated = generatedOf(request.field)
+      if (generated?.kind === 'node') return planNode(generated.models, request, services, schema)
       if (generated === undefined || !('model' in generated)) return undefined
       return planRoot(generated, request, services)
     },
@@ -50,6 +53,35 @@ function planRoot(
   return new PlannedMutation({ kind, model, args, object, preparation, services })
 }
 
+/** The record that an id is of is known when a run brings it: each has a plan of its own, made when it is first asked for. */
+function planNode(
+  models: ReadonlyMap<string, RecordModel>,
+  { field, nodes, fragments, conditions }: PlanRequest,
+  services: RecordServices,
+  schema: GraphQLSchema,
+): RootPlan {
+  const args = compileArguments(field, nodes[0])
+  const plans = new Map<RecordModel, RootPlan | undefined>()
+  const planOf = (model: RecordModel): RootPlan | undefined => {
+    if (plans.has(model)) return plans.get(model)
+    const compiler = new SelectionCompiler({ fragments, conditions })
+    const type = schema.getType(model.name) as GraphQLObjectType
+    if (model.access !== undefined) compiler.demand(model.access)
+    const object = compiler.object(type, model, nodes)
+    const preparation = new Preparation(compiler, services)
+    const read = object && readOne(model, object)
+    const plan = read && new PlannedQuery({ args, read, preparation, services })
+    plans.set(model, plan)
+    return plan
+  }
+  return {
+    run: (context, variables) => {
+      const model = modelOf(models, args.read(variables).id)
+      return model === undefined ? 'null' : planOf(model)?.run(context, variables)
+    },
+  }
+}
+
 interface Compiling extends Pick<PlanRequest, 'field' | 'nodes'> {
   readonly model: RecordModel
   readonly compiler: SelectionCompiler
@@ -73,9 +105,13 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
       return { write: (writer) => writer.list(object, question) }
     }
   }
+  return readOne(model, object)
+}
+
+function readOne(model: RecordModel, object: ObjectSelection): ReadRoot {
   return ({ id }, reader, context) => {
     const codec = context.codecOf(model.table)
-    const key = toKey(codec, id)
+    const key = toKey(codec, model.ids.read(id))
     if (key === undefined) return undefined
     const rows = reader.rows(model.table)
     const isKey = keyCondition(codec.key, key, reader)
@@ -92,21 +128,11 @@ function readCount(model: RecordModel): ReadRoot {
 
 function readPage(model: RecordModel, entries: readonly PageEntry[]): ReadRoot {
   return (args, reader, context) => {
-    const first = reader.first(args.first)
-    const filter = reader.condition(model, args.where)
-    const order = reader.order(model, args.orderBy)
-    const after = args.after as string | null | undefined
-    const behind =
-      after === undefined || after === null
-        ? undefined
-        : behindCursor(after, order, context.codecOf(model.table), reader)
+    const asked = readPageQuestion(model, args, reader, context)
     const question = {
-      filter,
-      condition: joined(filter, behind),
-      order,
-      first: reader.values.push(first) - 1,
-      oneMore: reader.values.push(first + 1) - 1,
-      isLater: behind !== undefined,
+      ...asked,
+      most: reader.values.push(asked.count) - 1,
+      oneMore: reader.values.push(asked.count + 1) - 1,
     }
     return { write: (writer) => writePage(model, entries, question, writer) }
   }

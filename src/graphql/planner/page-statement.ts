@@ -1,23 +1,18 @@
 /** Writes the statement of a page: its rows and one more, to know whether there is a next page. */
 import { Slot } from '../../records/statements/builder.js'
-import type { Condition } from '../../records/filters/condition.js'
-import { writeOrder, type Order, type OrderTerm } from '../../records/filters/order.js'
+import { writeOrder, type OrderTerm } from '../../records/filters/order.js'
 import type { RecordModel } from '../records/model.js'
+import { reversedTerm, type PageQuestion } from '../records/page-question.js'
 import { cursorSignature } from '../../records/filters/cursor.js'
 import type { Fragment } from '../../records/engines/json-sql.js'
 import type { PageEntry } from './selection.js'
 import { neededColumns, type StatementWriter } from './statement-writer.js'
 
-/** What a run asks of a page. Numbers are places among the values. */
-export interface PageQuestion {
-  /** Of the page's rows: behind its cursor. */
-  readonly condition: Condition | undefined
-  /** Of the rows of all pages. */
-  readonly filter: Condition | undefined
-  readonly order: Order
-  readonly first: number
+/** What a run asks of a page. */
+export interface PlannedPage extends Omit<PageQuestion, 'count'> {
+  /** How many rows, as a place among the values; and that of one more. */
+  readonly most: number
   readonly oneMore: number
-  readonly isLater: boolean
 }
 
 const rowsName = 'filigree_page'
@@ -26,7 +21,7 @@ const cursorName = 'filigree_cursor'
 export function writePage(
   model: RecordModel,
   entries: readonly PageEntry[],
-  question: PageQuestion,
+  question: PlannedPage,
   writer: StatementWriter,
 ): Fragment {
   return new PageWriter(model, question, writer).write(entries)
@@ -34,10 +29,10 @@ export function writePage(
 
 class PageWriter {
   readonly #model: RecordModel
-  readonly #question: PageQuestion
+  readonly #question: PlannedPage
   readonly #writer: StatementWriter
 
-  constructor(model: RecordModel, question: PageQuestion, writer: StatementWriter) {
+  constructor(model: RecordModel, question: PlannedPage, writer: StatementWriter) {
     this.#model = model
     this.#question = question
     this.#writer = writer
@@ -46,7 +41,7 @@ class PageWriter {
   write(entries: readonly PageEntry[]): Fragment {
     const { sql } = this.#writer.filters
     const { table } = this.#model
-    const { condition, order, oneMore } = this.#question
+    const { condition, order, reading, oneMore } = this.#question
     const alias = this.#writer.alias()
     const columns = new Set(order.terms.map(({ column }) => column))
     forEachNode(entries, (node) => {
@@ -55,7 +50,7 @@ class PageWriter {
     const rows = this.#writer.rows(
       table,
       columns,
-      { condition, order, limit: oneMore, offset: undefined },
+      { condition, order: reading, limit: oneMore, offset: undefined },
       alias,
     )
     const page = this.#writer.json.whole(this.#object(entries))
@@ -94,19 +89,33 @@ class PageWriter {
   #leaf(part: Extract<PageEntry, { kind: 'leaf' }>['part']): Fragment {
     const { sql } = this.#writer.filters
     const { json } = this.#writer
-    const { first, filter, isLater, order } = this.#question
+    const { filter, isBackward, order } = this.#question
     switch (part) {
       case 'totalCount':
         return json.count(sql`(${this.#writer.count(this.#model.table, filter)})`)
       case 'hasNextPage':
-        return json.boolean(sql`(select count(*) from ${sql.id(rowsName)}) > ${new Slot(first)}`)
+        return isBackward ? this.#isLater() : this.#goesOn()
       case 'hasPreviousPage':
-        return json.boolean(isLater ? sql`1 = 1` : sql`1 = 0`)
+        return isBackward ? this.#goesOn() : this.#isLater()
       case 'startCursor':
         return this.#cursorOf(order.terms)
       default:
-        return this.#cursorOf(order.terms.map(reversed))
+        return this.#cursorOf(order.terms.map(reversedTerm))
     }
+  }
+
+  /** Behind the page, in the order of its reading. */
+  #goesOn(): Fragment {
+    const { sql } = this.#writer.filters
+    const { most } = this.#question
+    return this.#writer.json.boolean(
+      sql`(select count(*) from ${sql.id(rowsName)}) > ${new Slot(most)}`,
+    )
+  }
+
+  #isLater(): Fragment {
+    const { sql } = this.#writer.filters
+    return this.#writer.json.boolean(this.#question.isLater ? sql`1 = 1` : sql`1 = 0`)
   }
 
   /** The cursor of the page's first row in an order. */
@@ -118,11 +127,15 @@ class PageWriter {
     return this.#writer.json.optional(cursor)
   }
 
-  /** The page's rows without the one more. */
+  /** The page's rows without the one more, in the page's order. */
   #chosen(alias: string): Fragment {
-    const { sql } = this.#writer.filters
-    const by = writeOrder(this.#question.order.terms, this.#writer.filters, alias)
-    return sql`select * from ${sql.id(rowsName)} as ${sql.id(alias)} order by ${by}${this.#writer.filters.limit(this.#question.first)}`
+    const { filters } = this.#writer
+    const { sql } = filters
+    const { order, reading, most, isBackward } = this.#question
+    const by = writeOrder(reading.terms, filters, alias)
+    const chosen = sql`select * from ${sql.id(rowsName)} as ${sql.id(alias)} order by ${by}${filters.limit(most)}`
+    if (!isBackward) return chosen
+    return sql`select * from (${chosen}) as ${sql.id(alias)} order by ${writeOrder(order.terms, filters, alias)}`
   }
 
   #cursor(alias: string): Fragment {
@@ -131,10 +144,6 @@ class PageWriter {
     const values = order.terms.map(({ column }) => ({ column, value: filters.ref(alias, column) }))
     return json.cursor(cursorSignature(order), values)
   }
-}
-
-function reversed({ column, descending, nullsFirst }: OrderTerm): OrderTerm {
-  return { column, descending: !descending, nullsFirst: !nullsFirst }
 }
 
 function forEachNode(

@@ -113,7 +113,12 @@ function entryWriter(entry: Entry): ((record: Instance) => string) | undefined {
   // Beyond 32 bits, and outside its enum, a value is an error with a path: for graphql-js.
   if (form === 'enum' || itemForm === 'enum' || enumeration !== undefined) return undefined
   const output = outputOf(entry.field)
-  if (form === 'id') return (record) => `${key}:"${String(output(record))}"`
+  if (form === 'id') {
+    return (record) => {
+      const id = output(record) as string | number | null
+      return id === null ? `${key}:null` : `${key}:"${String(id)}"`
+    }
+  }
   if (form === 'int' || itemForm === 'int') {
     return (record) => `${key}:${JSON.stringify(toInts(output(record)))}`
   }

@@ -75,7 +75,7 @@ export class SelectionCompiler {
     nodes: readonly FieldNode[],
   ): ObjectSelection | undefined {
     const entries: Entry[] = []
-    for (const [key, group] of collectFields(nodes, type.name, this.#collecting)) {
+    for (const [key, group] of collectFields(nodes, namesOf(type), this.#collecting)) {
       const entry = this.#entry(type, key, group)
       if (entry === undefined) return undefined
       entries.push(entry)
@@ -85,7 +85,7 @@ export class SelectionCompiler {
 
   page(type: GraphQLObjectType, nodes: readonly FieldNode[]): readonly PageEntry[] | undefined {
     const entries: PageEntry[] = []
-    for (const [key, group] of collectFields(nodes, type.name, this.#collecting)) {
+    for (const [key, group] of collectFields(nodes, namesOf(type), this.#collecting)) {
       const entry = this.#pageEntry(type, key, group)
       if (entry === undefined) return undefined
       entries.push(entry)
@@ -106,7 +106,7 @@ export class SelectionCompiler {
     if (generated?.kind === 'column') return this.#column(key, generated.field)
     if (field === undefined || generated?.kind !== 'relation') return undefined
     const { relation } = generated
-    for (const rule of relation.rules) this.#demand(rule)
+    for (const rule of relation.rules) this.demand(rule)
     const object = this.object(objectOf(field.type), relation.target, group)
     if (object === undefined) return undefined
     const index = this.questions.length
@@ -119,7 +119,7 @@ export class SelectionCompiler {
   }
 
   #column(key: string, field: FieldModel): Entry | undefined {
-    this.#demand(field.access)
+    this.demand(field.access)
     if (field.form === 'float') this.hasFloats = true
     return isWritable(field) ? { kind: 'column', key, field } : undefined
   }
@@ -145,9 +145,14 @@ export class SelectionCompiler {
     return entries && { kind: 'group', key, part, entries }
   }
 
-  #demand(rule: AccessRule | undefined): void {
+  demand(rule: AccessRule | undefined): void {
     if (rule !== undefined && !rule.open) this.rules.add(rule)
   }
+}
+
+/** The names that a fragment on it may go by. */
+function namesOf(type: GraphQLObjectType): readonly string[] {
+  return [type.name, ...type.getInterfaces().map(({ name }) => name)]
 }
 
 /** The object type inside lists and `!`. */

@@ -18,6 +18,8 @@ export interface Figure {
 export function figuresOf({ fields }: RecordModel): Figure[] {
   return aggregateFunctions.flatMap((called) =>
     [...fields.values()]
+      // Nothing can be made of ids that say no number.
+      .filter(({ ids }) => ids?.type === undefined)
       .filter(({ column }) =>
         called === 'sum' || called === 'avg'
           ? isNumber(column)

@@ -4,7 +4,6 @@ import { callerOf } from '../caller.js'
 import { declareAggregate } from './declare-aggregates.js'
 import { hasInput, listArguments } from './declare-types.js'
 import { generatedKey, type GeneratedField, type RecordModel } from './model.js'
-import { defaultLimit } from './question.js'
 import { resolveCount, resolveList, resolveOne, type RecordServices } from './resolve-records.js'
 import {
   edgesOf,
@@ -61,8 +60,10 @@ function declarePage(model: RecordModel, services: RecordServices): FieldDeclara
   return {
     type: `${name}Connection`,
     args: {
-      first: { type: 'Int', default: defaultLimit },
+      first: 'Int',
       after: 'String',
+      last: 'Int',
+      before: 'String',
       where: `${name}Where`,
       orderBy: `[${name}Order!]`,
     },

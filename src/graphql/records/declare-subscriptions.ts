@@ -29,14 +29,14 @@ export function declareSubscription(
  * type ProductChange { event: ChangeEvent!  id: ID!  product: Product }
  * ```
  */
-export function declareChange({ name, one }: RecordModel): [string, TypeDeclaration] {
+export function declareChange({ name, one, ids }: RecordModel): [string, TypeDeclaration] {
   const read = (type: string, read: (told: Told) => unknown): FieldDeclaration => ({
     type,
     resolve: (told) => read(told as Told),
   })
   const fields = {
     event: read('ChangeEvent!', ({ event }) => event),
-    id: read('ID!', ({ id }) => id),
+    id: read('ID!', ({ id }) => ids.write(id)),
     // A record `Event` or `Id` would hide one of these.
     [one === 'event' || one === 'id' ? `${one}Record` : one]: {
       ...read(name, ({ record }) => record),

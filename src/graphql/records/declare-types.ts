@@ -2,6 +2,7 @@
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../declarations.js'
 import { admitted } from '../../records/policy/caller.js'
 import { callerOf } from '../caller.js'
+import { nodeName } from './declare-node.js'
 import { generatedKey } from './model.js'
 import type { FieldModel, MethodModel, RecordModel, RelationModel } from './model.js'
 import { outputOf } from './output.js'
@@ -21,14 +22,15 @@ export function declareObject(model: RecordModel, services: RecordServices): Typ
   for (const relation of model.relations.values())
     fields[relation.name] = declareRelation(relation, model, services)
   for (const method of model.methods) fields[method.name] = declareMethod(method, model)
-  return { kind: 'object', fields }
+  const interfaces = model.ids.type === undefined ? [] : [nodeName]
+  return { kind: 'object', fields, interfaces }
 }
 
 function declareColumn(field: FieldModel): FieldDeclaration {
-  const { type, column, form, access } = field
+  const { type, column, access } = field
   const output = outputOf(field)
   return {
-    type: form === 'id' ? `${type}!` : type,
+    type: column.isKey ? `${type}!` : type,
     description: column.field.rules.description,
     extensions: { [generatedKey]: { kind: 'column', field } },
     resolve:

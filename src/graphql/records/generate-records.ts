@@ -16,6 +16,7 @@ import {
   declareQueries,
 } from './declare-operations.js'
 import { changeEvent, declareChange, declareSubscription } from './declare-subscriptions.js'
+import { declareNode, declareNodeQueries, nodeName } from './declare-node.js'
 import { declareManyMutations, declareManyTypes } from './declare-many.js'
 import { declareInput, declareObject } from './declare-types.js'
 import { createFieldCosts } from './question-costs.js'
@@ -28,7 +29,7 @@ import type { RecordServices } from './resolve-records.js'
  *
  * ```graphql
  * category(id: ID): Category        categories(limit: Int = 10, …): [Category!]      categoryCount(where: CategoryWhere): Int
- * categoriesPage(first: Int = 10, …): CategoryConnection     createCategory(input: CategoryInput): Category
+ * categoriesPage(first: Int, …): CategoryConnection     createCategory(input: CategoryInput): Category
  * categoriesAggregate(groupBy: [CategoryGroup!], …): [CategoryAggregate!]
  * categoryChanged: CategoryChange
  * ```
@@ -36,12 +37,18 @@ import type { RecordServices } from './resolve-records.js'
 export const generateRecords: GenerateRecords = (classes, context) => {
   const { problems, database, listMax, mostEvents } = context
   const services: RecordServices = { database, listMax, mostEvents }
-  const models = readModels(readTables(classes, problems), problems)
+  const models = readModels(readTables(classes, problems), problems, context.relay)
   const types = new Names<TypeDeclaration>('type', problems)
   const queries = new Names<FieldDeclaration>('query', problems)
   const mutations = new Names<FieldDeclaration>('mutation', problems)
   const subscriptions = new Names<FieldDeclaration>('subscription', problems)
   declareTypes(models, services, types)
+  if (context.relay) {
+    const byName = new Map(models.records.map((model) => [model.name, model]))
+    types.add(nodeName, declareNode(byName), 'graphql: { relay: true }')
+    for (const [name, query] of declareNodeQueries(byName, services))
+      queries.add(name, query, 'graphql: { relay: true }')
+  }
   for (const model of models.records) {
     queries.addAll(
       declareQueries(model, services).filter(([name]) => name !== model.naive),
@@ -65,7 +72,7 @@ export const generateRecords: GenerateRecords = (classes, context) => {
     queries: queries.all,
     mutations: mutations.all,
     subscriptions: subscriptions.all,
-    createPlanner: () => createPlanner(services),
+    createPlanner: (schema) => createPlanner(services, schema),
     fieldCosts: createFieldCosts(services),
   }
 }

@@ -6,6 +6,7 @@ import type { JsonEnum, JsonField } from '../../records/engines/json-sql.js'
 import type { AccessRule } from '../../auth/access.js'
 import type { Class } from '../../metadata/note.js'
 import type { Relation, Table } from '../../records/model/table.js'
+import type { IdForm } from './global-ids.js'
 import type { ResolveNote } from './resolve-note.js'
 
 export interface FieldModel extends JsonField {
@@ -14,6 +15,8 @@ export interface FieldModel extends JsonField {
   /** The type in the type notation, without `!`: `String`, `[Int!]`, `Color`. */
   readonly type: string
   readonly enumeration: EnumModel | undefined
+  /** Of the record's key, and of keys of others where ids are global. */
+  readonly ids: IdForm | undefined
   /** The input type of its filter. */
   readonly filter: string
   /** Rows can be sorted by it. */
@@ -56,6 +59,8 @@ export interface RecordModel {
   readonly one: string
   readonly many: string
   readonly naive: string | undefined
+  /** How clients write its keys. */
+  readonly ids: IdForm
   /** What is not hidden, in order of declaration. */
   readonly fields: ReadonlyMap<string, FieldModel>
   /** Filled once all models are there. */
@@ -78,6 +83,7 @@ export type GeneratedField =
         'one' | 'list' | 'count' | 'page' | 'aggregate' | 'create' | 'update' | 'delete' | 'many'
       readonly model: RecordModel
     }
+  | { readonly kind: 'node' | 'nodes'; readonly models: ReadonlyMap<string, RecordModel> }
   | { readonly kind: 'part'; readonly part: PagePart; readonly model: RecordModel }
 
 /** Fields of a page's types. */

@@ -20,7 +20,9 @@ function writerOf({
   form,
   itemForm,
   column,
+  ids,
 }: FieldModel): ((value: unknown) => unknown) | undefined {
+  if (ids?.type !== undefined) return (value) => ids.write(value)
   const { field } = column
   const { write } = field.entry
   if (form === 'list' && itemForm !== 'json')

@@ -9,11 +9,12 @@ import { FilterReader, isPlainObject } from '../../records/filters/filter.js'
 import { invalid } from '../../records/filters/invalid.js'
 import { readOrder, type Order } from '../../records/filters/order.js'
 import type { Database } from '../../records/database.js'
-import type { Table } from '../../records/model/table.js'
+import type { Column, Table } from '../../records/model/table.js'
 import type { Caller } from '../../records/policy/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
 import type { Arguments } from '../declarations.js'
 
+import { plainIds, type IdForm } from './global-ids.js'
 import type { FieldModel, RecordModel } from './model.js'
 
 /** A list's default length. */
@@ -106,11 +107,6 @@ export class QuestionReader {
     return this.#view.rows(table, this)
   }
 
-  /** @throws {HttpError} 400 when it is over the maximum, negative or no integer */
-  first(given: unknown): number {
-    return this.#count('first', given ?? defaultLimit)
-  }
-
   /** A filter of a client with the record's own names. */
   translate(model: RecordModel, where: unknown): object {
     return this.#translate(model, where, 'where') as object
@@ -141,7 +137,8 @@ export class QuestionReader {
       const relation = model.relations.get(name)
       if (relation === undefined) {
         const field = this.#field(model, name)
-        translated[field.column.property] = field.form === 'id' ? toIds(field, value) : value
+        translated[field.column.property] =
+          field.ids === undefined ? value : toIds(field, value, at)
         continue
       }
       translated[relation.relation.name] = this.#translate(relation.target, value, at)
@@ -178,14 +175,25 @@ function readCount(name: string, given: unknown): number {
 }
 
 /** GraphQL gives keys as text. What is no key stays text, which the filter refuses. */
-function toIds({ column }: FieldModel, value: unknown): unknown {
-  if (column.isUuid || !isPlainObject(value)) return value
-  const toId = (id: unknown): unknown =>
-    typeof id === 'string' ? (column.field.entry.fromText(id) ?? id) : id
+function toIds({ column, ids = plainIds }: FieldModel, value: unknown, path: string): unknown {
+  const isKept = ids.type === undefined && column.isUuid
+  if (isKept || !isPlainObject(value)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([operator, operand]) => [
-      operator,
-      Array.isArray(operand) ? operand.map(toId) : toId(operand),
-    ]),
+    Object.entries(value).map(([operator, operand]) => {
+      const toId = (id: unknown): unknown =>
+        typeof id === 'string' ? toKeyValue(column, ids, id, `${path}.${operator}`) : id
+      return [operator, Array.isArray(operand) ? operand.map(toId) : toId(operand)]
+    }),
   )
+}
+
+/**
+ * The property's value of an id that a client wrote.
+ *
+ * @throws {HttpError} 400 `VALIDATION` for an id of another type; what is no key of its kind is left to the kind
+ */
+export function toKeyValue(column: Column, ids: IdForm, id: string, path: string): unknown {
+  const key = ids.read(id)
+  if (typeof key !== 'string') throw invalid(path, 'type', `must be the id of a ${ids.type ?? ''}`)
+  return column.field.entry.fromText(key) ?? key
 }

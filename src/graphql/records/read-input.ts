@@ -5,6 +5,7 @@ import { invalid } from '../../records/filters/invalid.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Tie, WriteTree } from '../../records/policy/write-tree.js'
 import type { FieldModel, RecordModel, RelationModel } from './model.js'
+import { toKeyValue } from './question.js'
 
 /**
  * Reads a whole input, nested ones included. Whether the caller may write it is not asked here.
@@ -31,7 +32,8 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
     if (value === null || value === undefined) throw invalid(at, 'type', 'must not be null')
     if (found.idsName === name) {
       const told = (error: unknown): unknown => renamed(error, relation.name, at)
-      ties.push({ relation, ids: value as Id[], told })
+      const ids = (value as Id[]).map((id, index) => toTied(target, id, `${at}.${index}`))
+      ties.push({ relation, ids, told })
     } else if (found.isList) {
       const inputs = value as unknown[]
       const trees = inputs.map((one, index) => readInput(target, one, `${at}.${index}`))
@@ -49,8 +51,15 @@ function relationNamed(model: RecordModel, name: string): RelationModel | undefi
   return undefined
 }
 
-/** JSON values and nested classes come as their text. */
-function toProperty({ form }: FieldModel, value: unknown, path: string): unknown {
+/** A key of the other side. One that is no key at all is told where it is looked for. */
+function toTied({ ids, table }: RecordModel, id: Id, path: string): Id {
+  return ids.type === undefined ? id : (toKeyValue(table.key, ids, String(id), path) as Id)
+}
+
+/** JSON values and nested classes come as their text, keys of other records as their ids. */
+function toProperty({ form, ids, column }: FieldModel, value: unknown, path: string): unknown {
+  if (ids?.type !== undefined && typeof value === 'string')
+    return toKeyValue(column, ids, value, path)
   if (form !== 'json' || typeof value !== 'string') return value
   try {
     return JSON.parse(value) as unknown

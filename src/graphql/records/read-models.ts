@@ -7,6 +7,7 @@ import { isOrdered } from '../../records/filters/operators.js'
 import type { Column, Relation, Table } from '../../records/model/table.js'
 import { rulesBehind } from '../../records/policy/client-view.js'
 import { memberAccess, policyOf, reportPolicy } from '../../records/policy/record-policy.js'
+import { globalIds, keyHolders, plainIds } from './global-ids.js'
 import { EnumReader } from './read-enums.js'
 import type { FieldForm } from '../../records/engines/json-sql.js'
 import type { EnumModel, FieldModel, MethodModel } from './model.js'
@@ -19,9 +20,16 @@ export interface Models {
   readonly enums: readonly EnumModel[]
 }
 
-/** @param tables every table once, with those that relations lead to */
-export function readModels(tables: readonly Table[], problems: Problem[]): Models {
-  const reader = new ModelReader(problems)
+/**
+ * @param tables every table once, with those that relations lead to
+ * @param hasGlobalIds keys name their types
+ */
+export function readModels(
+  tables: readonly Table[],
+  problems: Problem[],
+  hasGlobalIds: boolean,
+): Models {
+  const reader = new ModelReader(problems, hasGlobalIds ? keyHolders(tables) : undefined)
   const records = tables.map((table) => reader.read(table))
   for (const model of records) reader.relate(model)
   return { records, enums: reader.enums.all() }
@@ -35,9 +43,12 @@ class ModelReader {
   readonly enums: EnumReader
   readonly #problems: Problem[]
   readonly #models = new Map<Table, OpenModel>()
+  readonly #keyHolders: ReadonlyMap<Column, string> | undefined
 
-  constructor(problems: Problem[]) {
+  /** @param keyHolders where ids are global: what their columns hold keys of */
+  constructor(problems: Problem[], keyHolders: ReadonlyMap<Column, string> | undefined) {
     this.#problems = problems
+    this.#keyHolders = keyHolders
     this.enums = new EnumReader(problems)
   }
 
@@ -54,6 +65,7 @@ class ModelReader {
       type,
       name: type.name,
       ...names,
+      ids: this.#keyHolders === undefined ? plainIds : globalIds(type.name),
       fields: this.#readFields(table),
       relations: new Map(),
       methods: this.#readMethods(table),
@@ -82,32 +94,42 @@ class ModelReader {
     const fields = new Map<string, FieldModel>()
     for (const column of table.columns) {
       if (column.field.hidden) continue
-      const name = toCamelCase(column.property)
+      const holds = this.#keyHolders?.get(column)
+      // What has a global id has it as `id`, by which every type is read.
+      const isNode = holds !== undefined && column.isKey
+      const name = isNode ? 'id' : toCamelCase(column.property)
       const where = `${table.type.name}.${column.property}`
       this.#checkName(name, where)
       if (fields.has(name)) this.#twice(where, name)
-      fields.set(name, this.#readField(table, column, name))
+      fields.set(name, this.#readField(table, column, name, holds))
     }
     return fields
   }
 
-  #readField(table: Table, column: Column, name: string): FieldModel {
+  /** @param holds the type of the keys that it holds, where ids are global */
+  #readField(table: Table, column: Column, name: string, holds: string | undefined): FieldModel {
     const { field } = column
+    const rest = {
+      name,
+      column,
+      isOrdered: isOrdered(column),
+      isInput: !field.readOnly && !column.isKey,
+      access: policyOf(table).columns.get(column),
+    }
+    if (holds !== undefined) return Object.freeze({ ...rest, ...globalField(holds) })
     const isList = field.list && field.nested === undefined && field.kind !== 'json'
     const enumeration = this.enums.read(`${table.type.name}.${column.property}`, field)
     const single = formOf(column, enumeration, isList)
     const scalar = enumeration?.name ?? field.entry.graphql.type
     return Object.freeze({
-      name,
-      column,
+      ...rest,
       type: isList ? `[${scalar}!]` : scalar,
       form: isList ? 'list' : single,
       itemForm: isList ? single : undefined,
       enumeration,
+      ids: column.isKey ? plainIds : undefined,
+      idPrefix: undefined,
       filter: filterOf(column, enumeration),
-      isOrdered: isOrdered(column),
-      isInput: !field.readOnly && !column.isKey,
-      access: policyOf(table).columns.get(column),
     })
   }
 
@@ -143,6 +165,20 @@ class ModelReader {
       message: `${where} would be the second field "${name}" of its GraphQL type.`,
       remedy: 'Rename one of them.',
     })
+  }
+}
+
+function globalField(
+  holds: string,
+): Pick<FieldModel, 'type' | 'form' | 'itemForm' | 'enumeration' | 'ids' | 'idPrefix' | 'filter'> {
+  return {
+    type: 'ID',
+    form: 'id',
+    itemForm: undefined,
+    enumeration: undefined,
+    ids: globalIds(holds),
+    idPrefix: `${holds}:`,
+    filter: 'IDFilter',
   }
 }
 

@@ -91,18 +91,17 @@ export function readRelated(
   )
 }
 
-/** The one row behind each key of a `belongsTo`. */
-export function readOwners(
-  relation: Relation,
+/** The one row behind each key, by the key's text. */
+export function readByKey(
+  target: Table,
   keys: readonly unknown[],
   reader: QuestionReader,
   source: Source,
 ): Later<Map<string, Instance>> {
   const { context } = source
-  const { target } = relation
   const codec = context.codecOf(target).key
   const rows = reader.rows(target)
-  const packed = context.dialect.encodeList(relation.local, keys)
+  const packed = context.dialect.encodeList(target.key, keys)
   const slots = [reader.values.push(packed) - 1]
   const among: Condition = { kind: 'list', codec, slots, packed: true, orNull: false }
   const { values } = reader

@@ -71,12 +71,12 @@ function readSelected(model: RecordModel, info: GraphQLResolveInfo): Record<stri
   const asked: Record<string, unknown> & Partial<Record<AggregateFunction, string[]>> = {
     count: false,
   }
-  for (const group of collectFields(fieldNodes, `${model.name}Aggregate`, collecting).values()) {
+  for (const group of collectFields(fieldNodes, [`${model.name}Aggregate`], collecting).values()) {
     const name = nameOfNode(group)
     if (name === 'count') asked.count = true
     const called = aggregateFunctions.find((each) => each === name)
     if (called === undefined) continue
-    const inner = collectFields(group, `${model.name}${titled(called)}`, collecting).values()
+    const inner = collectFields(group, [`${model.name}${titled(called)}`], collecting).values()
     const names = new Set([...inner].map(nameOfNode))
     const own = figures.filter((one) => one.called === called && names.has(one.field.name))
     const properties = own.map(({ field }) => field.column.property)

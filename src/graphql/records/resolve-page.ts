@@ -2,10 +2,10 @@
 import { type Later, after } from '../../core/later.js'
 import type { Order } from '../../records/filters/order.js'
 import type { Arguments } from '../declarations.js'
-import { joined } from '../../records/policy/client-view.js'
 import { callerOf } from '../caller.js'
-import { behindCursor, writeCursor } from '../../records/filters/cursor.js'
+import { writeCursor } from '../../records/filters/cursor.js'
 import type { RecordModel } from './model.js'
+import { readPageQuestion } from './page-question.js'
 import { QuestionReader } from './question.js'
 import { readList, type Instance } from './read-rows.js'
 import { resolveCount, type RecordServices } from './resolve-records.js'
@@ -29,30 +29,27 @@ export function resolvePage(
   const caller = callerOf(context)
   const database = services.database()
   const source = database.forClient(caller.request)
-  const { context: records } = source
   const { listMax } = services
   const reader = new QuestionReader({ database, caller, listMax })
-  const first = reader.first(args.first)
-  const filter = reader.condition(model, args.where)
-  const order = reader.order(model, args.orderBy)
-  const cursor = args.after as string | null | undefined
-  const behind =
-    cursor === undefined || cursor === null
-      ? undefined
-      : behindCursor(cursor, order, records.codecOf(model.table), reader)
+  const asked = readPageQuestion(model, args, reader, source.context)
+  const { condition, order, reading, count, isBackward, isLater } = asked
   const question = {
-    condition: joined(filter, behind),
-    order,
-    limit: reader.values.push(first + 1) - 1,
+    condition,
+    order: reading,
+    limit: reader.values.push(count + 1) - 1,
     offset: reader.values.push(0) - 1,
   }
-  return after(readList(model.table, question, reader, source), (found) => ({
-    records: found.slice(0, first),
-    order,
-    hasNext: found.length > first,
-    hasPrevious: behind !== undefined,
-    total: () => resolveCount(model, services, args.where, context),
-  }))
+  return after(readList(model.table, question, reader, source), (found) => {
+    const records = found.slice(0, count)
+    const goesOn = found.length > count
+    return {
+      records: isBackward ? records.reverse() : records,
+      order,
+      hasNext: isBackward ? isLater : goesOn,
+      hasPrevious: isBackward ? goesOn : isLater,
+      total: () => resolveCount(model, services, args.where, context),
+    }
+  })
 }
 
 /** A record in a page. */

@@ -16,10 +16,10 @@ import type { RecordModel, RelationModel } from './model.js'
 import { QuestionReader } from './question.js'
 import {
   keyCondition,
+  readByKey,
   readCount,
   readFirst,
   readList,
-  readOwners,
   readRelated,
 } from './read-rows.js'
 import type { Instance } from './read-rows.js'
@@ -39,8 +39,8 @@ export function resolveOne(
   id: unknown,
   context: unknown,
 ): Later<Instance | null> {
-  const { source, reader } = open(services, callerOf(context))
-  return readOne(model, source, reader, id)
+  const { source, reader } = openReading(services, callerOf(context))
+  return readOne(model, source, reader, model.ids.read(id))
 }
 
 /** The same by a reader of one's own, which has read nothing yet. */
@@ -65,7 +65,7 @@ export function resolveList(
   args: Arguments,
   context: unknown,
 ): Later<Instance[]> {
-  const { source, reader } = open(services, callerOf(context))
+  const { source, reader } = openReading(services, callerOf(context))
   return readList(model.table, reader.list(model, args), reader, source)
 }
 
@@ -75,7 +75,7 @@ export function resolveCount(
   where: unknown,
   context: unknown,
 ): Later<number> {
-  const { source, reader } = open(services, callerOf(context))
+  const { source, reader } = openReading(services, callerOf(context))
   return readCount(model.table, reader.condition(model, where), reader, source)
 }
 
@@ -111,9 +111,9 @@ function resolveOwner(asking: Asking, record: Instance): Later<Instance | null> 
     info.variableValues,
     info.fieldNodes[0],
     (keys) => {
-      const { source, reader } = open(services, caller)
+      const { source, reader } = openReading(services, caller)
       return after(
-        readOwners(relation.relation, keys, reader, source),
+        readByKey(relation.relation.target, keys, reader, source),
         (owners) => (key) => owners.get(String(key)) ?? null,
       )
     },
@@ -126,7 +126,7 @@ function resolveMany(asking: Asking, record: Instance): Later<Instance[]> {
   const value = record[relation.relation.local.property]
   if (value === undefined || value === null) return []
   const batch = inBatch<unknown, Instance[]>(info.variableValues, info.fieldNodes[0], (keys) => {
-    const { source, reader } = open(services, caller)
+    const { source, reader } = openReading(services, caller)
     const question = reader.list(relation.target, args)
     const related = readRelated(relation.relation, keys, question, reader, source)
     return after(related, (lists) => (key) => lists.get(String(key)) ?? [])
@@ -139,7 +139,8 @@ function encode({ relation }: RelationModel, value: unknown): unknown {
   return relation.local.isUuid ? String(value).toLowerCase() : value
 }
 
-function open(
+/** What a client's rows are read with. */
+export function openReading(
   { database, listMax }: RecordServices,
   caller: Caller,
 ): { source: Source; reader: QuestionReader } {

@@ -5,6 +5,7 @@ import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/policy/caller.js'
 import { ClientManyWriter } from '../../records/policy/client-many.js'
 import { ClientWriter } from '../../records/policy/client-writer.js'
+import { notThere } from '../../records/statements/write-each.js'
 import { uniqueColumns } from '../../records/statements/upsert.js'
 import type { FieldModel, RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
@@ -35,14 +36,20 @@ export class ManyWriter {
       const { [key]: id, ...values } = isPlainObject(one) ? one : {}
       const tree = readInput(model, values, `input.${index}`)
       refuseNested(tree)
-      return { id: id as string, tree }
+      const own = model.ids.read(id) as string | undefined
+      if (own === undefined && model.ids.type !== undefined) throw notThere(model.name, id)
+      return { id: own as string, tree }
     })
     return this.#writer.update(trees)
   }
 
   delete(model: RecordModel, ids: readonly string[]): Promise<number> {
     this.#check('ids', ids)
-    return this.#writer.delete(model.table, ids)
+    const keys = ids.map((id) => model.ids.read(id) as string | undefined)
+    return this.#writer.delete(
+      model.table,
+      keys.filter((key) => key !== undefined),
+    )
   }
 
   /** @throws {HttpError} as `create`; 400 where the field is not unique or not given */

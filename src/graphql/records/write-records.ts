@@ -35,7 +35,9 @@ export class RecordWriter {
   ): Later<Instance> {
     const tree = readInput(model, input, 'input')
     refuseNested(tree)
-    return after(this.#writer.update(id, tree, toExpected(expectedVersion)), (changed) => {
+    const key = model.ids.read(id) as string | undefined
+    if (key === undefined) throw notThere(model.name, id)
+    return after(this.#writer.update(key, tree, toExpected(expectedVersion)), (changed) => {
       if (changed === null) throw notThere(model.name, id)
       return changed
     })
@@ -43,7 +45,9 @@ export class RecordWriter {
 
   /** @returns false where there is no such record, or none that the caller sees */
   delete(model: RecordModel, id: string, expectedVersion?: unknown): Later<boolean> {
-    return this.#writer.delete(model.table, id, toExpected(expectedVersion))
+    const key = model.ids.read(id) as string | undefined
+    if (key === undefined) return false
+    return this.#writer.delete(model.table, key, toExpected(expectedVersion))
   }
 }
 

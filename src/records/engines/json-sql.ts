@@ -33,6 +33,8 @@ export interface JsonField {
   /** The form of a list's items. */
   readonly itemForm: FieldForm | undefined
   readonly enumeration: JsonEnum | undefined
+  /** Of keys whose ids are global: what stands before each, the whole as base64. */
+  readonly idPrefix: string | undefined
 }
 
 export interface JsonEnum {

@@ -32,6 +32,7 @@ interface Slots {
 /**
  * The rows behind a cursor.
  *
+ * @param name the argument that it was given as
  * @throws {HttpError} 400 `VALIDATION` for what is no cursor of this order
  */
 export function behindCursor(
@@ -39,9 +40,13 @@ export function behindCursor(
   order: Order,
   codec: TableCodec,
   slots: Slots,
+  name: 'after' | 'before' = 'after',
 ): Condition {
   const given = readCursor(cursor, order)
-  const steps = order.terms.map((term, index) => toStep(term, given[index], codec, slots))
+  const steps = given && order.terms.map((term, index) => toStep(term, given[index], codec, slots))
+  if (steps === undefined || !steps.every((step) => step !== undefined)) {
+    throw invalid(name, 'type', 'is no cursor of this list in this order')
+  }
   slots.key += `a${steps.map(({ isNull }) => (isNull ? 'n' : 'v')).join('')};`
   const parts = steps.flatMap((step, index): Condition[] => {
     if (step.behind === undefined) return []
@@ -63,17 +68,23 @@ interface Step {
   readonly isNull: boolean
 }
 
-function toStep(term: OrderTerm, value: unknown, tableCodec: TableCodec, slots: Slots): Step {
+/** @returns `undefined` for what the column cannot hold */
+function toStep(
+  term: OrderTerm,
+  value: unknown,
+  tableCodec: TableCodec,
+  slots: Slots,
+): Step | undefined {
   const codec = tableCodec.byProperty.get(term.column.property) as ColumnCodec
   if (value === null) {
-    if (!term.column.nullable) throw noCursor()
+    if (!term.column.nullable) return undefined
     const some: Condition = { kind: 'null', codec, isNull: false }
     const same: Condition = { kind: 'null', codec, isNull: true }
     return term.nullsFirst
       ? { bound: undefined, same, behind: some, isNull: true }
       : { bound: same, same, behind: undefined, isNull: true }
   }
-  if (!codec.accepts(value)) throw noCursor()
+  if (!codec.accepts(value)) return undefined
   const slot = slots.values.push(codec.encode(value)) - 1
   const compare = (operator: Operator): Condition => ({ kind: 'compare', codec, operator, slot })
   const beyond = compare(term.descending ? 'lt' : 'gt')
@@ -90,19 +101,15 @@ function toStep(term: OrderTerm, value: unknown, tableCodec: TableCodec, slots: 
   }
 }
 
-function readCursor(cursor: string, order: Order): readonly unknown[] {
+/** The values of a cursor; `undefined` for what is none of this order. */
+function readCursor(cursor: string, order: Order): readonly unknown[] | undefined {
   let read: unknown
   try {
     read = JSON.parse(Buffer.from(cursor, 'base64').toString())
   } catch {
-    throw noCursor()
+    return undefined
   }
-  if (!Array.isArray(read) || read.length !== order.terms.length + 1) throw noCursor()
+  if (!Array.isArray(read) || read.length !== order.terms.length + 1) return undefined
   const [signature, ...values] = read as unknown[]
-  if (signature !== cursorSignature(order)) throw noCursor()
-  return values
-}
-
-function noCursor(): Error {
-  return invalid('after', 'type', 'is no cursor of this list in this order')
+  return signature === cursorSignature(order) ? values : undefined
 }

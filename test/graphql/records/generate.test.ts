@@ -110,7 +110,7 @@ describe('generateRecords', () => {
     )
     expect(queries).toContain('  categoryCount(where: CategoryWhere): Int\n')
     expect(queries).toContain(
-      '  categoriesPage(first: Int = 10, after: String, where: CategoryWhere',
+      '  categoriesPage(first: Int, after: String, last: Int, before: String, where: CategoryWhere',
     )
   })
 

@@ -86,7 +86,9 @@ export class PostgresJson extends AnyJson implements JsonSql {
   }
 
   value(field: JsonField, column: Fragment): Fragment {
-    if (field.form === 'id' && field.column.storage !== 'text') return this.#key(column)
+    const { form, idPrefix } = field
+    if (form === 'id' && idPrefix === undefined && field.column.storage !== 'text')
+      return this.#key(column)
     return this.optional(this.#value(field, column))
   }
 
@@ -103,7 +105,9 @@ export class PostgresJson extends AnyJson implements JsonSql {
     const text = sql`cast(${column} as text)`
     switch (field.form) {
       case 'id':
-        return this.#escaped(text)
+        return field.idPrefix === undefined
+          ? this.#escaped(text)
+          : this.#globalId(field.idPrefix, text)
       case 'int':
         return this.checked(text, this.isInt(column), this.#fault(column))
       case 'float': {
@@ -125,6 +129,11 @@ export class PostgresJson extends AnyJson implements JsonSql {
       default:
         return this.#escaped(this.textOf(field.column, column))
     }
+  }
+
+  #globalId(prefix: string, key: Fragment): Fragment {
+    const text = this.sql`${this.quoted(prefix)} || ${key}`
+    return this.#inQuotes(this.#base64(this.sql`convert_to(${text}, 'UTF8')`))
   }
 
   #piecesOf(json: Fragment): readonly Piece[] {

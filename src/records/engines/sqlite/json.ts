@@ -71,7 +71,7 @@ export class SqliteJson extends AnyJson implements JsonSql {
     const fault = sql`json('!' || ${column})`
     switch (field.form) {
       case 'id':
-        return field.column.storage === 'text' ? column : sql`cast(${column} as text)`
+        return this.#id(field, column)
       case 'int':
         return this.checked(column, this.isInt(column), fault)
       case 'boolean':
@@ -87,6 +87,12 @@ export class SqliteJson extends AnyJson implements JsonSql {
       default:
         return column
     }
+  }
+
+  #id({ column: { storage }, idPrefix }: JsonField, column: Fragment): Fragment {
+    const { sql } = this
+    const text = storage === 'text' ? column : sql`cast(${column} as text)`
+    return idPrefix === undefined ? text : sql`filigree_base64(${this.quoted(idPrefix)} || ${text})`
   }
 
   #enumeration(model: JsonEnum, column: Fragment, fault: Fragment): Fragment {

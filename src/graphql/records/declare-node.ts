@@ -1,0 +1,128 @@
+/**
+ * Declares `Node`, `node(id)` and `nodes(ids)`: any record by its global id. Source: GraphQL Server Specification of Relay,
+ * Object Identification; decisions, Second storey: the document.
+ */
+import { after, type Later } from '../../core/later.js'
+import { invalid } from '../../records/filters/invalid.js'
+import { toKey } from '../../records/model/key.js'
+import { admitted } from '../../records/policy/caller.js'
+import { callerOf } from '../caller.js'
+import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
+import { fromGlobalId } from './global-ids.js'
+import { generatedKey, type RecordModel } from './model.js'
+import { readByKey, type Instance } from './read-rows.js'
+import { openReading, resolveOne, type RecordServices } from './resolve-records.js'
+
+type Models = ReadonlyMap<string, RecordModel>
+
+/** The interface of everything that has a global id. */
+export const nodeName = 'Node'
+
+export function declareNode(models: Models): TypeDeclaration {
+  const names = new Map([...models.values()].map(({ type, name }) => [type, name]))
+  return {
+    kind: 'interface',
+    description: 'Whatever can be read again by its id.',
+    fields: {
+      id: { type: 'ID!', description: 'Says of which type it is; for clients only a text.' },
+    },
+    typeOf: (record) => names.get((record as Instance).constructor as never),
+  }
+}
+
+export function declareNodeQueries(
+  models: Models,
+  services: RecordServices,
+): [string, FieldDeclaration][] {
+  return [
+    [
+      'node',
+      {
+        type: nodeName,
+        description: 'The record of an id; null where there is none, or none that the caller sees.',
+        args: { id: { type: 'ID!', description: 'As a record has it.' } },
+        extensions: { [generatedKey]: { kind: 'node', models } },
+        resolve: (_root, { id }, context) => resolveNode(models, services, id, context),
+      },
+    ],
+    [
+      'nodes',
+      {
+        type: `[${nodeName}]!`,
+        description: `The records of ids, in their order; null where there is none. At most ${services.listMax}.`,
+        args: { ids: { type: '[ID!]!', description: 'As records have them.' } },
+        extensions: { [generatedKey]: { kind: 'nodes', models } },
+        resolve: (_root, { ids }, context) =>
+          resolveNodes(models, services, ids as readonly unknown[], context),
+      },
+    ],
+  ]
+}
+
+/** The record that an id is of, whatever the caller may see of it; undefined for what is no id. */
+export function modelOf(models: Models, id: unknown): RecordModel | undefined {
+  const found = fromGlobalId(id)
+  return found && models.get(found.type)
+}
+
+function resolveNode(
+  models: Models,
+  services: RecordServices,
+  id: unknown,
+  context: unknown,
+): Later<Instance | null> {
+  const model = modelOf(models, id)
+  if (model === undefined) return null
+  return admitted([model.access], callerOf(context), () => resolveOne(model, services, id, context))
+}
+
+/** One statement for each type; a type that the caller may not read fails its own places alone. */
+async function resolveNodes(
+  models: Models,
+  services: RecordServices,
+  ids: readonly unknown[],
+  context: unknown,
+): Promise<unknown[]> {
+  const { listMax } = services
+  if (ids.length > listMax) throw invalid('ids', 'maxItems', `must have at most ${listMax} items`)
+  const places = new Map<RecordModel, number[]>()
+  for (const [place, id] of ids.entries()) {
+    const model = modelOf(models, id)
+    if (model !== undefined) places.set(model, [...(places.get(model) ?? []), place])
+  }
+  const found: unknown[] = ids.map(() => null)
+  await Promise.all(
+    [...places].map(async ([model, own]) => {
+      try {
+        const rows = await readNodes(
+          model,
+          services,
+          own.map((place) => ids[place]),
+          context,
+        )
+        for (const [index, place] of own.entries()) found[place] = rows[index]
+      } catch (error) {
+        for (const place of own) found[place] = error
+      }
+    }),
+  )
+  return found
+}
+
+async function readNodes(
+  model: RecordModel,
+  services: RecordServices,
+  ids: readonly unknown[],
+  context: unknown,
+): Promise<readonly (Instance | null)[]> {
+  const caller = callerOf(context)
+  return admitted([model.access], caller, () => {
+    const { source, reader } = openReading(services, caller)
+    const codec = source.context.codecOf(model.table)
+    const keys = ids.map((id) => toKey(codec, model.ids.read(id)))
+    const known = [...new Set(keys.filter((key) => key !== undefined))]
+    return after(readByKey(model.table, known, reader, source), (rows) =>
+      keys.map((key) => rows.get(String(key)) ?? null),
+    )
+  })
+}

@@ -1,0 +1,66 @@
+/**
+ * Reads which rows a page is of. From its end (`last`) rows are read in the reversed order, so that either way the first
+ * ones that the database finds are the page. Source: GraphQL Cursor Connections Specification, §4 and §5.
+ */
+import type { Condition } from '../../records/filters/condition.js'
+import { behindCursor } from '../../records/filters/cursor.js'
+import { invalid } from '../../records/filters/invalid.js'
+import type { Order, OrderTerm } from '../../records/filters/order.js'
+import type { RecordsContext } from '../../records/statements/source.js'
+import { joined } from '../../records/policy/client-view.js'
+import type { Arguments } from '../declarations.js'
+import type { RecordModel } from './model.js'
+import { defaultLimit, type QuestionReader } from './question.js'
+
+export interface PageQuestion {
+  /** Of the rows of all pages. */
+  readonly filter: Condition | undefined
+  /** Of the rows that the page is among: those between its cursors. */
+  readonly condition: Condition | undefined
+  readonly order: Order
+  /** The order in which rows are read. */
+  readonly reading: Order
+  readonly count: number
+  /** Read from the end. */
+  readonly isBackward: boolean
+  /** There is a cursor where the reading begins: something stands before it. */
+  readonly isLater: boolean
+}
+
+/** @throws {HttpError} 400 `VALIDATION` */
+export function readPageQuestion(
+  model: RecordModel,
+  { first, last, after, before, where, orderBy }: Arguments,
+  reader: QuestionReader,
+  records: RecordsContext,
+): PageQuestion {
+  const isBackward = isGiven(last)
+  if (isBackward && isGiven(first)) throw invalid('last', 'type', 'cannot stand beside first')
+  const count = isBackward ? reader.most('last', last) : reader.most('first', first ?? defaultLimit)
+  const filter = reader.condition(model, where)
+  const order = reader.order(model, orderBy)
+  const codec = records.codecOf(model.table)
+  const reversed = { terms: order.terms.map(reversedTerm), key: order.key }
+  const behind = isGiven(after) ? behindCursor(after, order, codec, reader) : undefined
+  const ahead = isGiven(before)
+    ? behindCursor(before, reversed, codec, reader, 'before')
+    : undefined
+  reader.key += `${isBackward ? '<' : ''}${ahead === undefined ? '' : 'b'}`
+  return {
+    filter,
+    condition: joined(filter, joined(behind, ahead)),
+    order,
+    reading: isBackward ? { ...reversed, key: `<${order.key}` } : order,
+    count,
+    isBackward,
+    isLater: (isBackward ? ahead : behind) !== undefined,
+  }
+}
+
+export function reversedTerm({ column, descending, nullsFirst }: OrderTerm): OrderTerm {
+  return { column, descending: !descending, nullsFirst: !nullsFirst }
+}
+
+function isGiven<T>(value: T): value is T & string {
+  return value !== undefined && value !== null
+}
