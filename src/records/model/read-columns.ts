@@ -39,6 +39,7 @@ export function readColumns(type: Class, problems: Problem[]): TableColumns | un
     .map((field) => toColumn(type, field, problems))
   checkColumns(type, columns, problems)
   const key = readKey(type, columns, problems)
+  if (options.version === true) checkVersion(type, columns, problems)
   if (key === undefined) return undefined
   return { name, options: Object.freeze(options), shape, key, columns: Object.freeze(columns) }
 }
@@ -144,6 +145,17 @@ function readKey(type: Class, columns: readonly Column[], problems: Problem[]): 
     problems.push(fault('RECORD_KEY_LIST', message, 'Remove "list".'))
   }
   return key
+}
+
+/** A class may declare the field itself, to document it, and then as what it is. */
+function checkVersion(type: Class, columns: readonly Column[], problems: Problem[]): void {
+  const version = columns.find(({ property }) => property === 'version')
+  if (version === undefined) return
+  const { kind, list, readOnly } = version.field
+  if (kind === 'integer' && !list && !version.nullable && readOnly) return
+  const message = `${type.name}.version: @Record({ version: true }) counts in it, so it is an integer that no client may write and that is never null.`
+  const remedy = `Remove @Field, or write @Field('integer', { readOnly: true, default: 1 }).`
+  problems.push(fault('RECORD_VERSION', message, remedy))
 }
 
 function checkName(where: string, name: string, problems: Problem[]): void {

@@ -3,37 +3,61 @@
  * Source: RFC 9110 §8.8.3 and §13.1; decisions, Second storey: records, Versions.
  */
 import { HttpError } from '../../errors/http-error.js'
+import { entityTag, isKnownTag } from '../../http/entity-tags.js'
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import { type Later, attempt } from '../../core/later.js'
 import type { Table } from '../model/table.js'
+import { policyOf } from '../policy/record-policy.js'
 
 /** The row as it is answered: with its ETag where the table counts versions. */
-export function tagged<T extends object>(
-  { version }: Table,
-  row: T,
-  status?: number,
-): T | Reply<T> {
+export function tagged<T extends object>(table: Table, row: T, status?: number): T | Reply<T> {
   const answer = status === undefined ? undefined : reply(row, status)
-  if (version === undefined) return answer ?? row
-  const number = (row as Record<string, number | undefined>)[version.property]
-  // Who may not read the version has no tag of it.
-  if (number === undefined) return answer ?? row
-  return (answer ?? reply(row)).header('ETag', `"${number}"`)
+  const tag = rowTag(table, row)
+  return tag === undefined ? (answer ?? row) : (answer ?? reply(row)).header('ETag', tag)
 }
 
 /** The same of a read: 304 where the client has this version. */
-export function taggedOrKnown(table: Table, row: object | null, request: HttpRequest): unknown {
-  if (row === null || table.version === undefined) return row
-  const answer = tagged(table, row)
-  const known = request.incoming.headers['if-none-match']
-  if (known === undefined || !('header' in answer)) return answer
-  const number = (row as Record<string, unknown>)[table.version.property]
-  const tag = `"${String(number)}"`
-  // The weak comparison.
-  const isKnown =
-    known.trim() === '*' || readTags(known)?.some((one) => one.replace(/^W\//, '') === tag) === true
-  return isKnown ? reply(null, 304).header('ETag', tag) : answer
+export function taggedOrKnown(
+  table: Table,
+  row: object | null,
+  request: HttpRequest,
+  tag = row === null ? undefined : rowTag(table, row),
+): unknown {
+  if (tag === undefined) return row
+  const isKnown = isKnownTag(request.incoming.headers['if-none-match'], tag)
+  return reply(isKnown ? null : row, isKnown ? 304 : 200).header('ETag', tag)
+}
+
+/**
+ * The tag of a row: its version, and where the caller may not read all of it a word for what is left out, since a strong
+ * tag stands for one body alone.
+ *
+ * @returns undefined where the table counts no versions, or the caller may not read them
+ */
+function rowTag(table: Table, row: object): string | undefined {
+  const version = versionOf(table, row)
+  if (version === undefined) return undefined
+  let without = ''
+  for (const { property } of policyOf(table).columns.keys())
+    if ((row as Values)[property] === undefined) without += `${property} `
+  return without === '' ? `"${version}"` : tagOf(version, without)
+}
+
+/** The tag of a row of which a client sees a part or more besides: its version, and a word for all that is sent. */
+export function shapedTag(version: number | undefined, shown: object): string | undefined {
+  return version === undefined ? undefined : tagOf(version, JSON.stringify(shown))
+}
+
+/** @returns undefined where the table counts no versions, or the caller may not read them */
+export function versionOf({ version }: Table, row: object): number | undefined {
+  return version === undefined ? undefined : ((row as Values)[version.property] as number)
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+function tagOf(version: number, content: string): string {
+  return `"${version}-${entityTag(content).slice(1, -1)}"`
 }
 
 /**
@@ -60,9 +84,9 @@ export function whereMatching<T>(
   )
 }
 
-/** Strong ones only: by a weak one nothing is changed. */
+/** Strong ones only: by a weak one nothing is changed. The version alone counts, whatever of the row was seen. */
 function toVersion(tag: string): number[] {
-  const [, digits] = /^"(\d{1,15})"$/.exec(tag) ?? []
+  const [, digits] = /^"(\d{1,15})(?:-[^"]*)?"$/.exec(tag) ?? []
   return digits === undefined ? [] : [Number(digits)]
 }
 

@@ -29,7 +29,7 @@ import { anonymous, requestCaller } from '../policy/caller.js'
 import { ClientRecords } from '../policy/client-records.js'
 import { policyOf, reportPolicy } from '../policy/record-policy.js'
 import { tieNames } from '../policy/write-tree.js'
-import { tagged, taggedOrKnown, whereMatching } from './conditions.js'
+import { shapedTag, tagged, taggedOrKnown, versionOf, whereMatching } from './conditions.js'
 import { readCrudQuery } from './crud-query.js'
 import { listRows, showRows } from './crud-list.js'
 import { readRowShape } from './crud-shape.js'
@@ -186,11 +186,8 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
     )
   // A default that the client did not send would be a field that it may not write.
   const secured = new Set([...columns.keys()].map(({ property }) => property))
-  const whole = withTies(
-    table,
-    secured.size === 0 ? type : loosen(type, `${type.name}Values`, secured),
-    `${type.name}Values`,
-  )
+  const name = secured.size === 0 ? type.name : `${type.name}Values`
+  const whole = withOwnRules(withTies(table, loosen(type, name, secured), `${type.name}Values`))
   const changes = withOwnRules(withTies(table, partial(type), `${type.name}Changes`))
   return [
     {
@@ -226,7 +223,10 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
         return after(mine.find(id), (found) => {
           if (shape === undefined || found === null) return taggedOrKnown(table, found, request)
           checkCost(table, { where: {}, orderBy: [], limit: 1, shape }, database().sizes, most)
-          return showRows(mine, [found], shape).then(() => found)
+          const version = versionOf(table, found)
+          return showRows(mine, [found], shape).then(() =>
+            taggedOrKnown(table, found, request, shapedTag(version, found)),
+          )
         })
       },
     },

@@ -1,0 +1,169 @@
+/** ETags of rows by who asks and for what, and rules across fields that look at what no client sends. Source: decisions, Second storey: records, Versions and Rules. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { ValidateBy, ValidateIf } from 'class-validator'
+import {
+  bootstrap,
+  Controller,
+  Database,
+  Field,
+  BelongsTo,
+  Module,
+  NoAuth,
+  Record,
+  Secured,
+  type Application,
+  type Rel,
+} from 'filigree'
+import { readTables } from '../../src/records/model/read-table.js'
+import type { Problem } from '../../src/errors/declaration-error.js'
+import type { Class } from '../../src/metadata/note.js'
+import { startBothEngines } from './both-engines.js'
+
+const within = ValidateBy({
+  name: 'within',
+  validator: {
+    validate: (total, args) => Number(total) <= (args?.object as Trip).limit,
+    defaultMessage: () => 'total must be within the limit',
+  },
+})
+
+@NoAuth
+@Record({ version: true })
+class Town {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@NoAuth
+@Record({ version: true })
+class Trip {
+  @Field('id') id!: number
+  @within
+  @Field('integer')
+  total!: number
+  @Field('integer', { hidden: true, default: 5 }) limit!: number
+  @Field('string', { readOnly: true, default: 'open' }) state!: string
+  @ValidateIf((trip: Trip) => trip.state !== 'open')
+  @Field('string', { optional: true, maxLength: 3 })
+  note?: string
+  @Secured()
+  @Field('integer', { optional: true, nullable: true })
+  cost?: number | null
+  @Field('integer') townId!: number
+  @BelongsTo(() => Town) town!: Rel<Town>
+}
+
+@Controller('/trips', { crud: Trip })
+@NoAuth
+class Trips {}
+
+@Module({ controllers: [Trips], records: [Trip, Town] })
+class Agency {}
+
+const engines = await startBothEngines()
+
+describe.each(engines)('rows that callers see differently on %s', (_, open) => {
+  let app: Application
+  let id: number
+  const ask = (method: string, path: string, headers = {}, json?: object) =>
+    app.inject({ method, url: `/trips${path}`, headers, ...(json && { json }) })
+  const key = { Authorization: 'Bearer key' }
+  beforeAll(async () => {
+    const env = { APP_API_KEY: 'key' }
+    app = await bootstrap(Agency, { listen: false, logger: false, database: await open(), env })
+    await app.get(Database).records(Town).create({ name: 'Ulm' })
+    const made = await ask('POST', '', key, { total: 4, townId: 1, cost: 9 })
+    expect([made.status, made.headers.etag]).toStrictEqual([201, '"1"'])
+    id = (made.json() as Trip).id
+  }, 60_000)
+  afterAll(() => app.close())
+
+  it('have a strong tag for each body, and each is the version for If-Match', async () => {
+    const mine = await ask('GET', `/${id}`, key)
+    const anybodys = await ask('GET', `/${id}`)
+    expect(mine.json()).toMatchObject({ cost: 9 })
+    expect(anybodys.json()).not.toHaveProperty('cost')
+    const tags = [mine, anybodys].map(({ headers }) => String(headers.etag))
+    expect(tags).toStrictEqual(['"1"', expect.stringMatching(/^"1-[\w-]+"$/)])
+    for (const [index, headers] of [key, {}].entries()) {
+      const [own = '', other = ''] = index === 0 ? tags : [...tags].reverse()
+      expect((await ask('GET', `/${id}`, { ...headers, 'If-None-Match': own })).status).toBe(304)
+      expect((await ask('GET', `/${id}`, { ...headers, 'If-None-Match': other })).status).toBe(200)
+    }
+    const changed = await ask('PATCH', `/${id}`, { 'If-Match': tags[1] }, { total: 3 })
+    expect([changed.status, changed.headers.etag]).toStrictEqual([
+      200,
+      tags[1]?.replace('"1-', '"2-'),
+    ])
+    for (const old of tags)
+      expect((await ask('PATCH', `/${id}`, { 'If-Match': old }, { total: 3 })).status).toBe(412)
+  })
+
+  it('have one for each shape, which tells of relations too', async () => {
+    const tagOf = async (query: string): Promise<string> =>
+      String((await ask('GET', `/${id}${query}`)).headers.etag)
+    const queries = ['', '?fields=id', '?fields=id,total', '?with=town']
+    const tags = await Promise.all(queries.map(tagOf))
+    expect(new Set(tags).size).toBe(queries.length)
+    const known = await ask('GET', `/${id}?with=town`, { 'If-None-Match': tags[3] })
+    expect([known.status, known.headers.etag]).toStrictEqual([304, tags[3]])
+    await app.get(Database).records(Town).update(1, { name: 'Köln' })
+    const renamed = await ask('GET', `/${id}?with=town`, { 'If-None-Match': tags[3] })
+    expect(renamed.status).toBe(200)
+    const changed = await ask('PATCH', `/${id}`, { 'If-Match': tags[1] }, { total: 2 })
+    expect(changed.status).toBe(200)
+    const old = await ask('PATCH', `/${id}`, { 'If-Match': tags[3] }, { total: 2 })
+    expect(old.status).toBe(412)
+  })
+
+  it.each(['POST', 'PUT', 'PATCH'])('%s: rules see what no client sends', async (method) => {
+    const path = method === 'POST' ? '' : `/${id}`
+    const row = (total: number): object => ({ total, townId: 1 })
+    expect((await ask(method, path, {}, row(5))).status).toBeLessThan(300)
+    const wrong = await ask(method, path, {}, row(6))
+    expect([wrong.status, wrong.json()]).toMatchObject([
+      400,
+      { errors: [{ path: 'total', code: 'within' }] },
+    ])
+    const closed = { ...row(1), note: 'too long while closed' }
+    expect((await ask(method, path, {}, closed)).status).toBe(400)
+  })
+})
+
+describe('a record that counts versions and declares the field', () => {
+  const problemsOf = (type: Class): string[] => {
+    const problems: Problem[] = []
+    readTables([type], problems)
+    return problems.map(({ code }) => code)
+  }
+  it('is refused where no version can be counted in it', () => {
+    @Record({ version: true })
+    class Text {
+      @Field('id') id!: number
+      @Field('string', { readOnly: true }) version!: string
+    }
+    @Record({ version: true })
+    class Writable {
+      @Field('id') id!: number
+      @Field('integer') version!: number
+    }
+    @Record({ version: true })
+    class Absent {
+      @Field('id') id!: number
+      @Field('integer', { readOnly: true, nullable: true }) version!: number | null
+    }
+    @Record({ version: true })
+    class Counted {
+      @Field('id') id!: number
+      @Field('integer', { readOnly: true, default: 1, description: 'How often.' }) version!: number
+    }
+    @Record
+    class Own {
+      @Field('id') id!: number
+      @Field('string') version!: string
+    }
+    for (const type of [Text, Writable, Absent])
+      expect(problemsOf(type)).toStrictEqual(['RECORD_VERSION'])
+    for (const type of [Counted, Own]) expect(problemsOf(type)).toStrictEqual([])
+  })
+})
