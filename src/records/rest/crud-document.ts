@@ -1,4 +1,6 @@
 /** What the document tells of the routes of `crud`: every parameter by its exact name, headers, and refusals. */
+import { noteField } from '../../fields/field.js'
+import type { Class } from '../../metadata/note.js'
 import type { DocOptions } from '../../openapi/doc.js'
 import type { GivenParameter } from '../../openapi/given-parameters.js'
 import { aggregateFunctions } from '../aggregates/aggregate-types.js'
@@ -12,30 +14,90 @@ export type DocumentedOperation = 'list' | 'aggregate' | 'find' | 'create' | 'up
 
 export function documentOperation(table: Table, operation: DocumentedOperation): DocOptions {
   const name = table.type.name
-  const taken = `A value is taken already, or a key names no record.`
+  const { asked, answered, refused } = versionWords(table)
   switch (operation) {
     case 'list':
       return {
         description: `Rows of ${name}. ${relationText(table)}`.trim(),
-        responses: { 200: { headers: listHeaders }, 400: faulty },
+        headers: known,
+        responses: {
+          200: { headers: listHeaders },
+          304: { description: unchanged, headers: listHeaders },
+          400: faulty,
+        },
       }
     case 'aggregate':
       return {
         description:
           `Counts, sums, means, smallest and largest values of ${name}. ${relationText(table)}`.trim(),
-        responses: { 400: faulty },
+        responses: { 200: { description: groups, type: [figuresOf(table)] }, 400: faulty },
       }
     case 'find':
-      return { responses: { 200: { headers: { ETag: tag } }, 400: faulty } }
+      return {
+        headers: known,
+        responses: {
+          200: { headers: { ETag: tag } },
+          304: { description: unchanged, headers: { ETag: tag } },
+          400: faulty,
+        },
+      }
     case 'create':
       return {
-        responses: { 201: { headers: { Location: 'Where the new row is.' } }, 409: taken },
+        responses: {
+          201: { headers: { Location: 'Where the new row is.', ...answered } },
+          409: taken,
+        },
       }
     case 'update':
-      return { responses: { 409: taken } }
+      return {
+        headers: asked,
+        responses: { 200: { headers: answered }, 409: taken, ...refused },
+      }
     case 'delete':
-      return { responses: { 409: `Other records refer to it still.` } }
+      return {
+        headers: asked,
+        responses: {
+          204: 'The row is gone.',
+          409: `Other records refer to it still.`,
+          ...refused,
+        },
+      }
   }
+}
+
+const taken =
+  'A value is taken already, a key names no record, or others were in the way for too long.'
+const groups =
+  'One row, or one for each group: its values under their own names, and figures such as `sumPrice`.'
+
+interface VersionWords {
+  readonly asked: Readonly<Record<string, string>>
+  readonly answered: Readonly<Record<string, string>>
+  readonly refused: Readonly<Record<number, string>>
+}
+
+/** What is asked and answered where rows have versions. */
+function versionWords({ version }: Table): VersionWords {
+  if (version === undefined) return { asked: {}, answered: {}, refused: {} }
+  return {
+    asked: {
+      'If-Match': 'ETags of the row, or `*`: written only where it is at one of these versions.',
+    },
+    answered: { ETag: 'The version of the row.' },
+    refused: {
+      400: 'The body or `If-Match` is faulty.',
+      412: 'The row is at another version than `If-Match` names.',
+    },
+  }
+}
+
+/** What a row of figures has whoever asks. */
+function figuresOf({ type }: Table): Class {
+  const Figures = class {}
+  Object.defineProperty(Figures, 'name', { value: `${type.name}Figures` })
+  const rules = { optional: true, min: 0, description: 'The number of rows.' }
+  noteField(Figures, 'count', { kind: 'integer', rules })
+  return Figures
 }
 
 /** @returns the query parameters; none for routes that read no query */
@@ -53,6 +115,10 @@ export function documentParameters(
 
 const faulty = 'A parameter is unknown or faulty, or the question costs too much.'
 const tag = 'Of these bytes: who has them gets 304.'
+const known = {
+  'If-None-Match': 'ETags of answers that the client has: 304 where it is one of these.',
+}
+const unchanged = 'The client has this answer.'
 
 const listHeaders = {
   'X-Total-Count':
@@ -92,7 +158,12 @@ function shapeParameters(table: Table): GivenParameter[] {
       schema: text,
       isList: true,
     },
-    { name: 'fields', description: 'The only fields to answer.', schema: text, isList: true },
+    {
+      name: 'fields',
+      description: 'The only fields to answer; others are left out, required or not.',
+      schema: text,
+      isList: true,
+    },
   ]
   return own.filter(({ name }) => !shadows(table, name))
 }

@@ -1,0 +1,231 @@
+/** What the document says of `crud`, held against what the routes answer: statuses, headers, bodies. Source: issue 15, 7. */
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formatsPlugin from 'ajv-formats'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  BelongsTo,
+  bootstrap,
+  Controller,
+  Database,
+  Field,
+  HasMany,
+  ManyToMany,
+  Module,
+  NoAuth,
+  Record,
+  Secured,
+  type Application,
+  type Rel,
+} from 'filigree'
+
+// A CommonJS module, whose default export stands below `default` for the compiler and at the top for Node.
+const addFormats = formatsPlugin as unknown as (ajv: Ajv2020) => void
+
+@NoAuth
+@Record
+class Label {
+  @Field('id') id!: number
+  @Field('string', { unique: true, default: 'new' }) name!: string
+}
+
+@NoAuth
+@Record({ version: true, timestamps: true, softDelete: true })
+class Parcel {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('integer', { default: 7 }) seats!: number
+  @Field('integer', { default: 7, nullable: true }) maybe!: number | null
+  @Field('integer', { hidden: true, default: 5 }) limit!: number
+  @Field('string', { readOnly: true, default: 'open' }) state!: string
+  @Field('string', { optional: true, maxLength: 3 }) note?: string
+  @Field('string', { optional: true, nullable: true }) hint?: string | null
+  @Field('decimal', { precision: 8, scale: 2, default: '1' }) price!: string
+  @Field('bigint', { default: '0' }) sold!: string
+  @Field('date', { optional: true }) day?: string
+  @Field('boolean', { default: false }) sent!: boolean
+  @Field('enum', { oneOf: ['a', 'b'], enum: 'Size', default: 'a' }) size!: string
+  @Field('json', { optional: true }) meta?: unknown
+  @Field('string', { list: true, default: [] }) words!: string[]
+  @Secured() @Field('integer', { optional: true, nullable: true }) cost?: number | null
+  @Field('integer', { optional: true, nullable: true }) boxId?: number | null
+  @BelongsTo(() => Box) box!: Rel<Box>
+  @ManyToMany(() => Label) labels!: Rel<Label[]>
+}
+
+@NoAuth
+@Record
+class Box {
+  @Field('id') id!: number
+  @HasMany(() => Parcel) parcels!: Rel<Parcel[]>
+}
+
+@Controller('/parcels', { crud: Parcel })
+@NoAuth
+class Parcels {}
+
+@Controller('/labels', { crud: Label })
+@NoAuth
+class Labels {}
+
+@Controller('/boxes', { crud: Box })
+@NoAuth
+class Boxes {}
+
+@Module({ controllers: [Parcels, Labels, Boxes], records: [Parcel, Label, Box] })
+class Post {}
+
+interface Header {
+  name: string
+  in: string
+}
+interface Answered {
+  headers?: { [name: string]: object }
+  content?: { [type: string]: object }
+  $ref?: string
+}
+interface Operation {
+  parameters?: Header[]
+  responses: { [status: string]: Answered }
+}
+
+/** Those of every answer, which the document does not repeat. */
+const usual = /^(content-|x-content-type|access-control-|vary$|cache-control$|www-auth)/
+
+describe('the document of crud and its routes', () => {
+  let app: Application
+  let ajv: Ajv2020
+  let paths: { [path: string]: { [method: string]: Operation } }
+  const key = { Authorization: 'Bearer key' }
+
+  beforeAll(async () => {
+    const env = { APP_API_KEY: 'key' }
+    const settings = { listen: false, logger: false, database: 'sqlite::memory:', env } as const
+    app = await bootstrap(Post, settings)
+    const { body } = await app.inject({ method: 'GET', url: '/swagger/openapi.json' })
+    const document = JSON.parse(body) as { paths: typeof paths }
+    paths = document.paths
+    ajv = new Ajv2020({ strict: false, logger: false })
+    addFormats(ajv)
+    ajv.addSchema(document, 'document')
+    const records = app.get(Database)
+    await records.records(Box).create({})
+    await records.records(Label).create({ name: 'old' })
+    await records.records(Parcel).createMany([{ name: 'a', boxId: 1 }, { name: 'b' }])
+  })
+  afterAll(() => app.close())
+
+  interface Asked {
+    method: string
+    url: string
+    headers?: { [name: string]: string }
+    json?: object
+  }
+
+  /** Asks, and finds what was answered in the document. @returns what is not there */
+  async function disagreements(asked: Asked, expected: number): Promise<string[]> {
+    const answer = await app.inject(asked)
+    const path = (asked.url.split('?')[0] ?? '').replace(/\/\d+$/, '/{id}')
+    const operation = paths[path]?.[asked.method.toLowerCase()]
+    const where = `${asked.method} ${asked.url} ${answer.status}`
+    if (answer.status !== expected) return [`${where}: not ${expected}: ${answer.body}`]
+    const said = operation?.responses[String(expected)]
+    if (said === undefined) return [`${where}: the status is not there`]
+    const faults: string[] = []
+    const named = Object.keys(said.headers ?? {}).map((name) => name.toLowerCase())
+    for (const name of Object.keys(answer.headers))
+      if (!usual.test(name) && !named.includes(name)) faults.push(`${where}: header ${name}`)
+    for (const name of Object.keys(asked.headers ?? {})) {
+      const isKnown = operation?.parameters?.some((one) => one.in === 'header' && one.name === name)
+      if (name !== 'Authorization' && isKnown !== true) faults.push(`${where}: asks by ${name}`)
+    }
+    if (answer.body === '') return said.content ? [...faults, `${where}: has no body`] : faults
+    const place = `${path.replaceAll('/', '~1')}/${asked.method.toLowerCase()}/responses/${expected}`
+    const target = said.$ref ?? `#/paths/${encodeURI(place)}`
+    const ref = `document${target}/content/application~1json/schema`
+    const validate = ajv.compile({ $ref: ref })
+    if (!validate(JSON.parse(answer.body)))
+      faults.push(`${where}: ${ajv.errorsText(validate.errors)} in ${answer.body}`)
+    return faults
+  }
+
+  const get = (url: string, headers = {}): Asked => ({ method: 'GET', url, headers })
+  const send = (method: string, url: string, json?: object, headers = {}): Asked => ({
+    method,
+    url,
+    headers,
+    ...(json && { json }),
+  })
+  it('agree about statuses, headers and bodies', async () => {
+    const whole = { name: 'c', labelIds: [1] }
+    const table: [Asked, number][] = [
+      [get('/parcels'), 200],
+      [get('/parcels', key), 200],
+      [get('/parcels?limit=1&count=exact'), 200],
+      [get('/parcels?count=estimate'), 200],
+      [get('/parcels?with=labels,box.parcels'), 200],
+      [get('/parcels?limit=x'), 400],
+      [get('/parcels?cost.gte=1'), 401],
+      [get('/parcels', { 'If-None-Match': '*' }), 304],
+      [get('/parcels/1', key), 200],
+      [get('/parcels/1?with=labels,box'), 200],
+      [get('/parcels/1', { 'If-None-Match': '*' }), 304],
+      [get('/parcels/1?fields=nothing'), 400],
+      [get('/parcels/99'), 404],
+      [get('/parcels/aggregate?groupBy=size&sum=price&count=true&max=createdAt'), 200],
+      [get('/parcels/aggregate?sum=name'), 400],
+      [send('POST', '/parcels', whole), 201],
+      [send('POST', '/parcels', { ...whole, cost: 1 }, key), 201],
+      [send('POST', '/parcels', { ...whole, cost: 1 }), 401],
+      [send('POST', '/parcels', { name: 1 }), 400],
+      [send('POST', '/parcels', { name: 'd', boxId: 99 }), 409],
+      [send('PATCH', '/parcels/1', { seats: 2 }), 200],
+      [send('PATCH', '/parcels/1', { version: 2 }), 400],
+      [send('PATCH', '/parcels/1', { boxId: 99 }), 409],
+      [send('PATCH', '/parcels/99', { seats: 2 }), 404],
+      [send('PATCH', '/parcels/1', { seats: 2 }, { 'If-Match': '"1"' }), 412],
+      [send('PATCH', '/parcels/1', { seats: 2 }, { 'If-Match': 'x' }), 400],
+      [send('PUT', '/parcels/1', whole), 200],
+      [send('PUT', '/parcels/1', {}), 400],
+      [send('PUT', '/parcels/1', whole, { 'If-Match': '"1"' }), 412],
+      [send('PUT', '/parcels/99', whole), 404],
+      [send('DELETE', '/parcels/1', undefined, { 'If-Match': '"1"' }), 412],
+      [send('DELETE', '/parcels/1', undefined, { 'If-Match': 'x' }), 400],
+      [send('DELETE', '/parcels/2', undefined, { 'If-Match': '"1"' }), 204],
+      [send('DELETE', '/parcels/2'), 404],
+      [send('DELETE', '/boxes/1'), 409],
+      [send('POST', '/labels', {}), 201],
+      [send('POST', '/labels', {}), 409],
+      [send('PUT', '/labels/1', { name: 'new' }), 409],
+      [get('/labels/1'), 200],
+      [send('DELETE', '/labels/2'), 204],
+    ]
+    const faults: string[] = []
+    for (const [asked, status] of table) faults.push(...(await disagreements(asked, status)))
+    expect(faults).toStrictEqual([])
+  })
+
+  it('agree about what is always there', () => {
+    const { components } = app.openapi as unknown as {
+      components: { schemas: { [name: string]: { required: string[] } } }
+    }
+    const required = components.schemas.Parcel?.required ?? []
+    expect(required).toEqual(
+      expect.arrayContaining(['id', 'name', 'seats', 'maybe', 'state', 'price', 'sent', 'version']),
+    )
+    for (const name of ['note', 'cost', 'limit', 'meta']) expect(required).not.toContain(name)
+    expect(components.schemas.Label?.required).toStrictEqual(['id', 'name'])
+  })
+
+  it('ask by versions only where there are some', () => {
+    const asks = (path: string, method: string): string[] =>
+      (paths[path]?.[method]?.parameters ?? [])
+        .filter((one) => one.in === 'header')
+        .map(({ name }) => name)
+    for (const method of ['patch', 'put', 'delete']) {
+      expect(asks('/parcels/{id}', method)).toStrictEqual(['If-Match'])
+      expect(asks('/labels/{id}', method)).toStrictEqual([])
+      expect(paths['/labels/{id}']?.[method]?.responses).not.toHaveProperty('412')
+    }
+    expect(asks('/labels', 'get')).toStrictEqual(['If-None-Match'])
+  })
+})
