@@ -9,7 +9,9 @@ import {
 import { nameOf } from '../../records/aggregates/measure.js'
 import { isPlainObject } from '../../records/filters/filter.js'
 import { invalid } from '../../records/filters/invalid.js'
+import type { Caller } from '../../records/policy/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
+import { asked } from '../../records/policy/late-verdict.js'
 import { callerOf } from '../caller.js'
 import type { Arguments } from '../declarations.js'
 import { collectFields } from '../planner/collect-fields.js'
@@ -28,10 +30,20 @@ interface Asking {
 /** @throws {HttpError} 400 `VALIDATION`; 401 or 403 for what the caller may not read */
 export function resolveAggregate(
   model: RecordModel,
-  { database, listMax }: RecordServices,
-  { args, context, info }: Asking,
+  services: RecordServices,
+  asking: Asking,
 ): Later<readonly object[]> {
-  const caller = callerOf(context)
+  return asked(model.table, callerOf(asking.context), (caller) =>
+    readAggregate(model, services, asking, caller),
+  )
+}
+
+function readAggregate(
+  model: RecordModel,
+  { database, listMax }: RecordServices,
+  { args, info }: Asking,
+  caller: Caller,
+): Later<readonly object[]> {
   const opened = database()
   const reader = new QuestionReader({ database: opened, caller, listMax })
   const options = {

@@ -2,6 +2,8 @@
 import { type Later, after } from '../../core/later.js'
 import type { Order } from '../../records/filters/order.js'
 import type { Arguments } from '../declarations.js'
+import type { Caller } from '../../records/policy/caller.js'
+import { asked } from '../../records/policy/late-verdict.js'
 import { callerOf } from '../caller.js'
 import { writeCursor } from '../../records/filters/cursor.js'
 import type { RecordModel } from './model.js'
@@ -26,13 +28,23 @@ export function resolvePage(
   args: Arguments,
   context: unknown,
 ): Later<Page> {
-  const caller = callerOf(context)
+  return asked(model.table, callerOf(context), (caller) =>
+    readPage(model, services, args, { context, caller }),
+  )
+}
+
+function readPage(
+  model: RecordModel,
+  services: RecordServices,
+  args: Arguments,
+  { context, caller }: { readonly context: unknown; readonly caller: Caller },
+): Later<Page> {
   const database = services.database()
   const source = database.forClient(caller.request)
   const { listMax } = services
   const reader = new QuestionReader({ database, caller, listMax })
-  const asked = readPageQuestion(model, args, reader, source.context)
-  const { condition, order, reading, count, isBackward, isLater } = asked
+  const page = readPageQuestion(model, args, reader, source.context)
+  const { condition, order, reading, count, isBackward, isLater } = page
   const question = {
     condition,
     order: reading,

@@ -10,6 +10,7 @@ import type { Source } from '../../records/statements/source.js'
 import type { Arguments } from '../declarations.js'
 import { admitted, type Caller } from '../../records/policy/caller.js'
 import { joined } from '../../records/policy/client-view.js'
+import { asked } from '../../records/policy/late-verdict.js'
 import { callerOf } from '../caller.js'
 import { inBatch } from './batches.js'
 import type { RecordModel, RelationModel } from './model.js'
@@ -65,8 +66,10 @@ export function resolveList(
   args: Arguments,
   context: unknown,
 ): Later<Instance[]> {
-  const { source, reader } = openReading(services, callerOf(context))
-  return readList(model.table, reader.list(model, args), reader, source)
+  return asked(model.table, callerOf(context), (caller) => {
+    const { source, reader } = openReading(services, caller)
+    return readList(model.table, reader.list(model, args), reader, source)
+  })
 }
 
 export function resolveCount(
@@ -75,8 +78,10 @@ export function resolveCount(
   where: unknown,
   context: unknown,
 ): Later<number> {
-  const { source, reader } = openReading(services, callerOf(context))
-  return readCount(model.table, reader.condition(model, where), reader, source)
+  return asked(model.table, callerOf(context), (caller) => {
+    const { source, reader } = openReading(services, caller)
+    return readCount(model.table, reader.condition(model, where), reader, source)
+  })
 }
 
 /** The resolver of a relation's field. */
@@ -125,12 +130,14 @@ function resolveMany(asking: Asking, record: Instance): Later<Instance[]> {
   const { relation, services, caller, args, info } = asking
   const value = record[relation.relation.local.property]
   if (value === undefined || value === null) return []
-  const batch = inBatch<unknown, Instance[]>(info.variableValues, info.fieldNodes[0], (keys) => {
-    const { source, reader } = openReading(services, caller)
-    const question = reader.list(relation.target, args)
-    const related = readRelated(relation.relation, keys, question, reader, source)
-    return after(related, (lists) => (key) => lists.get(String(key)) ?? [])
-  })
+  const batch = inBatch<unknown, Instance[]>(info.variableValues, info.fieldNodes[0], (keys) =>
+    asked(relation.target.table, caller, () => {
+      const { source, reader } = openReading(services, caller)
+      const question = reader.list(relation.target, args)
+      const related = readRelated(relation.relation, keys, question, reader, source)
+      return after(related, (lists) => (key: unknown) => lists.get(String(key)) ?? [])
+    }),
+  )
   return batch.get(encode(relation, value))
 }
 

@@ -6,6 +6,7 @@ import { hasRoles, type AccessRule } from '../../auth/access.js'
 import { isThenable, type Later } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Claims, HttpRequest, RequestAuth } from '../../http/request.js'
+import { LateVerdict } from './late-verdict.js'
 
 export interface Caller {
   /** The program itself: nothing is asked, no row filter applies. */
@@ -15,6 +16,8 @@ export interface Caller {
   readonly user: Claims | null
   /** For guards; undefined where the program gave a `user` without one. */
   readonly request: HttpRequest | undefined
+  /** What guards that answer later have said, for as long as something is asked for this caller. */
+  verdicts?: Map<AccessRule, Admission>
 }
 
 /** The client that sent a request. */
@@ -42,6 +45,8 @@ export function admission(rule: AccessRule, caller: Caller): Later<Admission> {
   if (rule.guard === undefined) return 'admitted'
   // A guard wants a request; whoever calls without one cannot be judged by it.
   if (caller.request === undefined) return 'forbidden'
+  const said = caller.verdicts?.get(rule)
+  if (said !== undefined) return said
   const verdict: unknown = rule.guard(claims, caller.request)
   return isThenable(verdict) ? Promise.resolve(verdict).then(toAdmission) : toAdmission(verdict)
 }
@@ -51,26 +56,21 @@ function toAdmission(verdict: unknown): Admission {
 }
 
 /**
- * Asks a rule at once. A guard that answers later cannot be asked here, and lets nobody in.
+ * Asks a rule at once.
  *
- * @throws {HttpError} 401 `UNAUTHENTICATED`, 403 `FORBIDDEN`
+ * @throws {HttpError} 401 `UNAUTHENTICATED`, 403 `FORBIDDEN`; `LateVerdict` where its guard answers later
  */
 export function demand(rule: AccessRule | undefined, caller: Caller): void {
   if (rule === undefined || rule.open) return
-  assertAdmitted(atOnce(admission(rule, caller)))
+  const verdict = admission(rule, caller)
+  if (isThenable(verdict)) throw new LateVerdict(rule, verdict)
+  assertAdmitted(verdict)
 }
 
 /** True where the rule lets in without a guard being waited for. */
 export function admitsAtOnce(rule: AccessRule, caller: Caller): boolean {
   if (rule.open || caller.trusted) return true
   return rule.guard === undefined && admission(rule, caller) === 'admitted'
-}
-
-/** What comes later is no longer waited for; its failure is nobody's either. */
-function atOnce(verdict: Later<Admission>): Admission {
-  if (!isThenable(verdict)) return verdict
-  void verdict.catch(() => undefined)
-  return 'forbidden'
 }
 
 /**
@@ -96,6 +96,15 @@ export function admitted<T>(
     assertAdmitted(verdict)
   }
   return next()
+}
+
+/**
+ * The same with nothing to go on to.
+ *
+ * @returns what is to be waited for, where a guard answers later
+ */
+export function demandAll(rules: readonly (AccessRule | undefined)[], caller: Caller): Later<void> {
+  return admitted(rules, caller, () => undefined)
 }
 
 function assertAdmitted(verdict: Admission): void {

@@ -5,6 +5,7 @@ import type { Column, Table } from '../model/table.js'
 import { isOvertaken, unseen } from '../statements/upsert.js'
 import { notThere } from '../statements/write-each.js'
 import type { ClientWriter } from './client-writer.js'
+import { settled } from './late-verdict.js'
 import type { Instance, WriteTree } from './write-tree.js'
 
 export interface KeyedTree {
@@ -70,7 +71,7 @@ export class ClientManyWriter {
     const { view } = this.#writer
     const where = { [property]: tree.values[property] }
     const records = this.#database.records(table.type)
-    const [found] = await records.list({ where, limit: 1, view })
+    const [found] = await settled(view.caller, () => records.list({ where, limit: 1, view }))
     if (found !== undefined) {
       const id = (found as Instance)[table.key.property] as Id
       const changed = await this.#writer.update(id, tree)

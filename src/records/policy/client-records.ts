@@ -11,8 +11,9 @@ import type { Id, ListOptions } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import type { Repository } from '../repository.js'
 import { admission, type Caller } from './caller.js'
-import { loadRelations, type RelationTree } from './client-relations.js'
+import { loadRelations, type RelationLoading, type RelationTree } from './client-relations.js'
 import { ClientWriter } from './client-writer.js'
+import { settled } from './late-verdict.js'
 import { policyOf } from './record-policy.js'
 import { tiedTree, type Instance } from './write-tree.js'
 
@@ -39,7 +40,7 @@ export class ClientRecords<T extends object> {
 
   /** @throws {HttpError} 401 or 403 for a filter or an order by what the client may not read */
   list(options: Omit<ListOptions<T>, 'view'>): Promise<T[]> {
-    const listing = this.#records.list({ ...options, view: this.#writer.view })
+    const listing = this.#asked(() => this.#records.list({ ...options, view: this.#writer.view }))
     if (policyOf(this.#table).columns.size === 0) return listing
     return listing.then(async (records) => {
       const concealed = await this.#concealed()
@@ -49,17 +50,19 @@ export class ClientRecords<T extends object> {
 
   /** @throws {HttpError} as `list` */
   count(where?: Where<T>): Promise<number> {
-    return this.#records.count(where, { view: this.#writer.view })
+    return this.#asked(() => this.#records.count(where, { view: this.#writer.view }))
   }
 
   /** Counted no further than `most`; undefined where there are more. */
   countUpTo(most: number, where?: Where<T>): Promise<number | undefined> {
-    return this.#records.counts.upTo(most, { where, view: this.#writer.view })
+    const { counts } = this.#records
+    return this.#asked(() => counts.upTo(most, { where, view: this.#writer.view }))
   }
 
   /** Roughly. */
   estimate(where?: Where<T>): Promise<number> {
-    return this.#records.counts.roughly({ where, view: this.#writer.view })
+    const { counts } = this.#records
+    return this.#asked(() => counts.roughly({ where, view: this.#writer.view }))
   }
 
   /** The place of a row in the order of a list. */
@@ -69,18 +72,19 @@ export class ClientRecords<T extends object> {
 
   /** Loads related records onto rows of this client's. @throws {HttpError} 401 or 403 */
   load(records: readonly T[], relations: RelationTree): Promise<void> {
-    return loadRelations(records as readonly Instance[], relations, {
+    const loading: RelationLoading = {
       database: this.#database,
       view: this.#writer.view,
       show: async (table, record) => {
         if (policyOf(table).columns.size > 0) without(record, await this.#concealed(table))
       },
-    })
+    }
+    return this.#asked(() => loadRelations(records as readonly Instance[], relations, loading))
   }
 
   /** Of the rows that the client sees. @throws {HttpError} 401 or 403 for what the client may not read */
   aggregate(options: Omit<AggregateOptions<T>, 'view'>): Promise<AggregateRow<T>[]> {
-    return this.#records.aggregate({ ...options, view: this.#writer.view })
+    return this.#asked(() => this.#records.aggregate({ ...options, view: this.#writer.view }))
   }
 
   /** @throws {HttpError} 403 where the new row would not be theirs; nothing is written then */
@@ -102,6 +106,12 @@ export class ClientRecords<T extends object> {
   /** @returns false where there is no such row, or none that the client sees */
   delete(id: Id, expected?: readonly number[]): Later<boolean> {
     return this.#writer.delete(this.#table, id, expected)
+  }
+
+  /** Asks at once, and again behind each guard that answers later. */
+  #asked<R>(ask: () => Promise<R>): Promise<R> {
+    if (!policyOf(this.#table).mayWait) return ask()
+    return Promise.resolve(settled(this.#caller, ask))
   }
 
   #shownOrNull(record: Instance | null): Later<T | null> {

@@ -12,7 +12,7 @@ import type { Relation, Table } from '../model/table.js'
 import type { Repository } from '../repository.js'
 import type { RowsWithin } from '../statements/rows-within.js'
 import { noSuchKey, type Referrer } from '../statements/write-faults.js'
-import { admitsAtOnce, admitted, demand, forbidden, type Caller } from './caller.js'
+import { admitsAtOnce, demandAll, forbidden, type Caller } from './caller.js'
 import { concealFaults } from './conceal-fault.js'
 import { ClientView } from './client-view.js'
 import { isNothing, keyOf, textOf } from './key-forms.js'
@@ -21,6 +21,7 @@ import {
   giveKey,
   hasMore,
   refuseOwner,
+  rulesOf,
   type Instance,
   type Tie,
   type WriteTree,
@@ -54,7 +55,15 @@ export class ClientWriter {
    * not write; 403 `FORBIDDEN` where a row would not be the caller's. Nothing is written then
    */
   create(tree: WriteTree): Later<Instance> {
-    this.#demandFields(tree)
+    return after(this.#demandFields(tree), () => this.#createNow(tree))
+  }
+
+  /** @returns null where there is no such row, or none that the caller sees. @throws {HttpError} as `create` */
+  update(id: Id, tree: WriteTree, expected?: readonly number[]): Later<Instance | null> {
+    return after(this.#demandFields(tree), () => this.#updateNow(id, tree, expected))
+  }
+
+  #createNow(tree: WriteTree): Later<Instance> {
     const isAlone = !hasMore(tree) && !this.view.isBound(tree.table) && !this.#namesJudged(tree)
     if (isAlone) return this.#insert(tree)
     return this.#database.transaction(async () => {
@@ -65,9 +74,7 @@ export class ClientWriter {
     })
   }
 
-  /** @returns null where there is no such row, or none that the caller sees. @throws {HttpError} as `create` */
-  update(id: Id, tree: WriteTree, expected?: readonly number[]): Later<Instance | null> {
-    this.#demandFields(tree)
+  #updateNow(id: Id, tree: WriteTree, expected?: readonly number[]): Later<Instance | null> {
     if (tree.ties.length > 0 || this.#namesJudged(tree))
       return this.#changeWhole(id, tree, expected)
     if (!this.view.isBound(tree.table)) return this.#change(id, tree, expected)
@@ -134,8 +141,8 @@ export class ClientWriter {
     const rules = policyOf(relation.table).relations.get(relation) ?? []
     // A write that asks nobody for a token does so for what it writes besides.
     const rule = policy.write ?? (isRootOpen ? tokenAccess : undefined)
-    await admitted([...rules, rule], this.#caller, () => undefined)
-    this.#demandFields(tree)
+    await demandAll([...rules, rule], this.#caller)
+    await this.#demandFields(tree)
     return this.#createWhole(tree, written, isRootOpen)
   }
 
@@ -268,14 +275,10 @@ export class ClientWriter {
     return false
   }
 
-  /** @throws {HttpError} 401 or 403 */
-  #demandFields({ table, values, ties }: WriteTree): void {
-    const { columns, relations } = policyOf(table)
-    for (const { relation } of ties)
-      for (const rule of relations.get(relation) ?? []) demand(rule, this.#caller)
-    if (columns.size === 0) return
-    for (const [{ property }, rule] of columns)
-      if (values[property] !== undefined) demand(rule, this.#caller)
+  /** @returns what is to be waited for, where a guard answers later. @throws {HttpError} 401 or 403 */
+  #demandFields(tree: WriteTree): Later<void> {
+    const rules = rulesOf(tree)
+    return rules === undefined ? undefined : demandAll(rules, this.#caller)
   }
 
   /** A record whose rows or whose key the caller may not see is not named to them. */

@@ -26,6 +26,8 @@ export interface RecordPolicy {
   readonly judged: ReadonlySet<Relation>
   /** Some answer about its rows depends on who asks: by a rule of its own, or of a record that filters reach. */
   readonly isPersonal: boolean
+  /** Some rule that a question of it may meet has a guard, which may answer later. */
+  readonly mayWait: boolean
   /** No rule says anything about it. */
   readonly isSilent: boolean
 }
@@ -68,6 +70,7 @@ function compile(table: Table): RecordPolicy {
     relations: own.relations,
     judged: new Set(relations.filter(({ target }) => mayBeHidden(target))),
     isPersonal: isPersonal(table),
+    mayWait: meetsGuard(table),
     isSilent: note === undefined && options.rows === undefined && options.mutations === undefined,
   })
 }
@@ -116,6 +119,17 @@ function isPersonal(root: Table): boolean {
     if (columns.size + relations.size > 0) return true
     const { note } = classAccess(table.type)
     if (table !== root && note?.open === false) return true
+    for (const { target } of table.relations.values()) seen.add(target)
+  }
+  return false
+}
+
+function meetsGuard(root: Table): boolean {
+  const seen = new Set<Table>([root])
+  for (const table of seen) {
+    const { columns, relations } = ownRules(table)
+    const rules = [classAccess(table.type).note, ...columns.values(), ...relations.values()].flat()
+    if (rules.some((rule) => rule?.guard !== undefined)) return true
     for (const { target } of table.relations.values()) seen.add(target)
   }
   return false

@@ -1,8 +1,10 @@
 /** What a client wants written: a row, with rows to be made with it and ties, as a door has read it. */
+import type { AccessRule } from '../../auth/access.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import { idsName } from '../model/english.js'
 import type { Relation, Table } from '../model/table.js'
+import { policyOf } from './record-policy.js'
 
 export type Instance = Record<string, unknown>
 
@@ -88,4 +90,14 @@ export function refuseOwner({ owners }: WriteTree, foreign: string): void {
 /** True where more than the row itself is written. */
 export function hasMore({ owners, children, ties }: WriteTree): boolean {
   return owners.length + children.length + ties.length > 0
+}
+
+/** What must let in who writes the fields and ties of a row itself; undefined where nothing is said. */
+export function rulesOf({ table, values, ties }: WriteTree): readonly AccessRule[] | undefined {
+  const { columns, relations } = policyOf(table)
+  if (columns.size + relations.size === 0) return undefined
+  const rules: AccessRule[] = []
+  for (const { relation } of ties) rules.push(...(relations.get(relation) ?? []))
+  for (const [{ property }, rule] of columns) if (values[property] !== undefined) rules.push(rule)
+  return rules
 }

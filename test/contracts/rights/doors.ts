@@ -142,6 +142,7 @@ function graphqlSender(app: Application, token: string | undefined): Send {
   return async (query, variables, fields = []) => {
     const json = { query, variables }
     const { status, body } = await app.inject({ method: 'POST', url: '/graphql', headers, json })
+    if (status === 500) throw new Error(`${query}: ${body}`)
     const { data, errors = [] } = JSON.parse(body) as GraphqlBody
     const value = Object.values(data ?? {})[0]
     const text = `${status} ${body}`

@@ -67,6 +67,62 @@ export const reads: readonly Line[] = [
     closed({ ann: 1, key: 1 }, ids(1, 2)),
   ],
   [
+    '@Secured by a guard that answers later: a list',
+    list('Ledger'),
+    closed({ ann: 1, key: 1 }, ids(1)),
+  ],
+  [
+    '@Secured by a guard that answers later: one row',
+    (door) => door.find('Ledger', 1, ['id']),
+    closed({ ann: 1, key: 1 }, id(1)),
+  ],
+  [
+    '@Secured by a guard that answers later: a filter through a relation',
+    list('Post', 'ledger.word', 'eq', 'debt'),
+    closed({ ann: 1, key: 1 }, ids(1, 2)),
+  ],
+  [
+    '@Secured by a guard that answers later: a count through a relation',
+    (door) =>
+      door.count('Post', { filter: { path: 'ledger.word', operator: 'eq', value: 'debt' } }),
+    closed({ ann: 1, key: 1 }, 2),
+  ],
+  [
+    'a field with a guard that answers later: its value',
+    (door) => door.list('Staff', ['name', 'bonus']),
+    ...same(
+      { ann: 1, key: 1 },
+      [
+        { name: 'Ada', bonus: 1 },
+        { name: 'Bea', bonus: 2 },
+      ],
+      [
+        { name: 'Ada', bonus: null },
+        { name: 'Bea', bonus: null },
+      ],
+    ),
+  ],
+  [
+    'a field with a guard that answers later: a filter',
+    list('Staff', 'bonus', 'gte', 2),
+    closed({ ann: 1, key: 1 }, ids(2)),
+  ],
+  [
+    'a field with a guard that answers later: a count',
+    (door) => door.count('Staff', { filter: { path: 'bonus', operator: 'gte', value: 2 } }),
+    closed({ ann: 1, key: 1 }, 1),
+  ],
+  [
+    'a field with a guard that answers later: an order',
+    (door) => door.list('Staff', ['id'], { orderBy: '-bonus' }),
+    closed({ ann: 1, key: 1 }, ids(2, 1)),
+  ],
+  [
+    'a field with a guard that answers later: a filter through a relation',
+    list('Post', 'staff.bonus', 'gte', 2),
+    closed({ ann: 1, key: 1 }, ids(1, 2)),
+  ],
+  [
     'a secured field: its value',
     (door) => door.list('Staff', ['name', 'salary']),
     ...same(

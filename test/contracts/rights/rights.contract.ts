@@ -11,7 +11,7 @@ import { reads } from './reads.js'
 import { describeStreams } from './streams.js'
 import { describeTies } from './ties.js'
 import { describeView } from './view.js'
-import { callers, Ground } from './world.js'
+import { callers, Ground, guards } from './world.js'
 import { writes } from './writes.js'
 
 export function describeRights(name: string, url: () => Promise<string>): void {
@@ -59,6 +59,31 @@ export function describeRights(name: string, url: () => Promise<string>): void {
           }
         },
       )
+
+      it('a guard that fails shows and writes nothing', async () => {
+        const { app } = ground
+        const door = open(app, ground.tokens.get('ann'))
+        const before = await ground.snapshot()
+        guards.fail = true
+        try {
+          const asked = [
+            door.list('Staff', ['id'], { filter: { path: 'bonus', operator: 'gte', value: 2 } }),
+            door.list('Staff', ['id'], { orderBy: 'bonus' }),
+            door.update('Staff', 1, { bonus: 9 }),
+            door.create('Staff', { name: 'C', bonus: 9 }),
+            door.list('Ledger', ['id']),
+          ]
+          // The application's own fault, of which the tables have no verdict.
+          for (const one of await Promise.allSettled(asked))
+            expect(one).toMatchObject({
+              status: 'rejected',
+              reason: { message: expect.stringMatching(/internal.server.error/i) },
+            })
+        } finally {
+          guards.fail = false
+        }
+        expect(await ground.snapshot()).toEqual(before)
+      })
 
       describeTies(ground, open)
       describeAnswers(ground, open)

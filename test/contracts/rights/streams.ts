@@ -118,6 +118,16 @@ const lines: readonly Line[] = [
     closed({ ann: 1, key: 1 }, heard('updated', { word: 'N' })),
   ],
   [
+    '@Secured by a guard that answers later',
+    {
+      record: 'Ledger',
+      fields: 'word',
+      change: update('Ledger', 1, { word: 'N' }),
+      last: { word: 'L' },
+    },
+    closed({ ann: 1, key: 1 }, heard('updated', { word: 'N' })),
+  ],
+  [
     'a secured field',
     {
       record: 'Staff',

@@ -18,6 +18,16 @@ const own = (field: string) => (user: Claims | null, caller: RowsCaller) => {
   return { or: [{ [field]: user?.sub ?? '' }, { [field]: 'everybody' }] }
 }
 
+/** Whether guards that answer later fail. */
+export const guards = { fail: false }
+
+/** A guard that answers later, as one does that asks another service. */
+async function later(claims: Claims | null): Promise<boolean> {
+  await new Promise((resolve) => setImmediate(resolve))
+  if (guards.fail) throw new Error('The other service is gone.')
+  return claims === null || claims.sub === 'ann'
+}
+
 /** `rows` */
 @Record({ rows: own('owner') })
 export class Account {
@@ -42,6 +52,8 @@ export class Post {
   @BelongsTo(() => Draft) draft?: Rel<Draft>
   @Field('integer', { optional: true, nullable: true }) shiftId?: number | null
   @BelongsTo(() => Shift) shift?: Rel<Shift>
+  @Field('integer', { optional: true, nullable: true }) ledgerId?: number | null
+  @BelongsTo(() => Ledger) ledger?: Rel<Ledger>
   @Field('integer', { optional: true, nullable: true }) noteId?: number | null
   @BelongsTo(() => Note) note?: Rel<Note>
   @Field('integer', { optional: true, nullable: true, hidden: true }) keptId?: number | null
@@ -77,6 +89,14 @@ export class Shift {
   @Field('string') word!: string
 }
 
+/** `@Secured` with a guard that answers later. */
+@Record
+@Secured(later)
+export class Ledger {
+  @Field('id') id!: number
+  @Field('string') word!: string
+}
+
 /** Fields: `@Secured`, `hidden`, `readOnly`. */
 @Record
 export class Staff {
@@ -85,6 +105,9 @@ export class Staff {
   @Secured('admin')
   @Field('integer', { default: 1000 })
   salary!: number
+  @Secured(later)
+  @Field('integer', { default: 100 })
+  bonus!: number
   @Field('string', { hidden: true, default: 'shh' }) secret!: string
   @Field('string', { readOnly: true, default: 'house' }) source!: string
 }
@@ -150,6 +173,7 @@ export const records = {
   Account,
   Draft,
   Entry,
+  Ledger,
   Member,
   Note,
   Notice,
@@ -234,6 +258,7 @@ export class Ground {
     noteRows.ask = own('owner') as typeof noteRows.ask
     const tables = [
       'post',
+      'ledger',
       'note',
       'task',
       'member_project',
@@ -251,9 +276,10 @@ export class Ground {
     ])
     await database.records(Vault).create({ id: 1, word: 'gold' })
     await database.records(Shift).create({ id: 1, word: 'night' })
+    await database.records(Ledger).create({ id: 1, word: 'debt' })
     await database.records(Staff).insertMany([
-      { id: 1, name: 'Ada', salary: 5000 },
-      { id: 2, name: 'Bea', salary: 7000 },
+      { id: 1, name: 'Ada', salary: 5000, bonus: 1 },
+      { id: 2, name: 'Bea', salary: 7000, bonus: 2 },
     ])
     await database.records(Notice).create({ id: 1, text: 'n' })
     await database.records(Entry).create({ id: 1, text: 'e' })
@@ -264,7 +290,7 @@ export class Ground {
     ])
     await database.records(Draft).delete(2)
     await database.records(Note).create({ id: 1, text: 'n', owner: 'ann' })
-    const keys = { vaultId: 1, staffId: 2, draftId: 1, shiftId: 1, noteId: 1 }
+    const keys = { vaultId: 1, staffId: 2, draftId: 1, shiftId: 1, ledgerId: 1, noteId: 1 }
     await database.records(Post).insertMany([
       { id: 1, title: 'a', accountId: 1, ...keys },
       { id: 2, title: 'b', accountId: 2, ...keys },

@@ -68,6 +68,21 @@ export const writes: readonly Line[] = [
     closed({ admin: 1, key: 1 }, id(3)),
   ],
   [
+    'a field with a guard that answers later: an update',
+    (door) => door.update('Staff', 1, { bonus: 9 }),
+    closed({ ann: 1, key: 1 }, id(1)),
+  ],
+  [
+    'a field with a guard that answers later: a new row',
+    (door) => door.create('Staff', { name: 'C', bonus: 9 }),
+    closed({ ann: 1, key: 1 }, id(3)),
+  ],
+  [
+    '@Secured by a guard that answers later: a write',
+    (door) => door.update('Ledger', 1, { word: 'x' }),
+    closed({ ann: 1, key: 1 }, id(1)),
+  ],
+  [
     'a secured field: left to its default',
     (door) => door.create('Staff', { name: 'C' }),
     { ...noToken, others: id(3) },
