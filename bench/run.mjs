@@ -17,6 +17,7 @@ import { row as graphqlOne } from './rows/graphql-one.mjs'
 import { row as graphql } from './rows/graphql.mjs'
 import { row as list } from './rows/list.mjs'
 import { row as memory } from './rows/memory.mjs'
+import { row as modules } from './rows/modules.mjs'
 import { row as post } from './rows/post.mjs'
 import { rows as postgres } from './rows/postgres.mjs'
 import { row as records } from './rows/records.mjs'
@@ -30,6 +31,7 @@ const all = [
   get,
   post,
   secured,
+  modules,
   list,
   records,
   drivers,
