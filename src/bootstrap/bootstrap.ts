@@ -12,11 +12,12 @@ import { createResponder } from '../http/responder.js'
 import { StreamRegister } from '../http/stream-register.js'
 import type { Class } from '../metadata/note.js'
 import { Database } from '../records/database.js'
+import { followCallers } from '../records/request-caller.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
 import { Application, type RouteSummary } from './application.js'
 import type { Container } from './container.js'
 import { isCaptured } from './captured-call.js'
-import { followRequests } from '../serving/current-request.js'
+import { currentRequest, followRequests } from '../serving/current-request.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
 import { fillTable } from './fill-table.js'
@@ -74,6 +75,7 @@ function storageOptions(
     statementTimeout: Math.max(settings.times.handler, ...longest),
     database: database ?? environment.databaseUrl,
     direct: environment.databaseDirectUrl,
+    replicas: environment.databaseReplicas,
     needed: needsDatabase,
     production: environment.production,
     sessions: sessions?.store,
@@ -98,7 +100,9 @@ async function start(
     const get = (token: symbol): unknown => container.get(token)
     instance.bind({ database: storage.database, log, production, events, closed, get })
   }
-  if (plan.requestContext) followRequests()
+  const { database } = storage
+  const hasReplicas = database !== undefined && followCallers(database, currentRequest)
+  if (plan.requestContext || hasReplicas) followRequests()
   await container.makeAll()
   await container.start()
   const cors = createCors(options.cors)

@@ -13,6 +13,8 @@ export interface Environment {
   readonly databaseUrl: string | undefined
   /** `DATABASE_DIRECT_URL`, where set: the way around a pooler. */
   readonly databaseDirectUrl: string | undefined
+  /** `DATABASE_REPLICAS`, where set: addresses with commas between them. */
+  readonly databaseReplicas: string | undefined
   /** `LOG_LEVEL`. Default `info`, and `warn` while `NODE_ENV` is `test`. */
   readonly logLevel: string
   /** The variables themselves, for the floors that check their own: keys, database. */
@@ -32,6 +34,7 @@ export function readEnvironment(
     production: variables.NODE_ENV === 'production',
     databaseUrl: blankToUndefined(variables.DATABASE_URL),
     databaseDirectUrl: blankToUndefined(variables.DATABASE_DIRECT_URL),
+    databaseReplicas: blankToUndefined(variables.DATABASE_REPLICAS),
     logLevel: readLogLevel(variables, problems),
     variables,
   })

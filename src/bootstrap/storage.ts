@@ -10,6 +10,7 @@ import type { Class } from '../metadata/note.js'
 import { createDatabase, Database } from '../records/database.js'
 import type { DatabaseOptions } from '../records/database-options.js'
 import type { Database as DatabaseFace } from '../records/database-face.js'
+import { splitAddresses } from '../records/engines/engine-for-url.js'
 import type { EngineSource } from '../records/engines/engine.js'
 import { createDatabaseRevocations } from '../records/revocations.js'
 import { createDatabaseSessionStore } from '../records/session-store.js'
@@ -45,6 +46,8 @@ export interface StorageOptions {
   readonly database: DatabaseChoice | undefined
   /** `DATABASE_DIRECT_URL`, where set. */
   readonly direct: string | undefined
+  /** `DATABASE_REPLICAS`, where set. */
+  readonly replicas: string | undefined
   readonly records: readonly Class[]
   /** Somebody asks for the database though there are no records. */
   readonly needed: boolean
@@ -59,7 +62,7 @@ export interface StorageOptions {
 
 /** @throws {DeclarationError} no driver, no access, faulty records, in production a schema that differs */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { database: given, direct, records, log, statementTimeout } = options
+  const { database: given, direct, replicas, records, log, statementTimeout } = options
   const wanted = given !== undefined || records.length > 0 || options.needed
   if (!wanted) {
     return {
@@ -73,6 +76,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const database = isOwn
     ? await createDatabase({
         direct,
+        replicas: replicas === undefined ? undefined : splitAddresses(replicas),
         records,
         log,
         statementTimeout,

@@ -62,3 +62,8 @@ export function thrownIn(error: GraphQLError): Error | undefined {
   }
   return inner
 }
+
+/** Only for instances outside an application, which have nobody else to ask. */
+export function isProduction(): boolean {
+  return process.env.NODE_ENV === 'production'
+}

@@ -28,6 +28,8 @@ export interface DefaultAccess {
 }
 
 export const defaultAccess: DefaultAccess = Object.freeze({ read: openAccess, write: tokenAccess })
+/** Where everything needs a token. */
+export const closedAccess: DefaultAccess = Object.freeze({ ...defaultAccess, read: tokenAccess })
 
 export interface ExecutorOptions {
   readonly built: BuiltSchema
@@ -38,7 +40,11 @@ export interface ExecutorOptions {
   readonly streams?: OpenStreams
   /** Whose operations these are, for those who listen. */
   readonly owner?: object
+  /** Told of each operation before it runs; absent where nobody has to know. */
+  readonly onRun?: ((type: OperationType, context: unknown) => void) | undefined
 }
+
+type OperationType = Operation['node']['operation']
 
 interface GuardedRoot {
   readonly key: string
@@ -51,12 +57,14 @@ export class Executor {
   readonly #limits: GraphqlLimits
   readonly #streams: OpenStreams
   readonly #owner: object | undefined
+  readonly #onRun: ExecutorOptions['onRun']
   /** The root fields of an operation that not everybody may run; one list for each pair of default rules. */
   readonly #guarded = new WeakMap<DefaultAccess, WeakMap<Operation, readonly GuardedRoot[]>>()
 
   constructor(options: ExecutorOptions) {
     const { built, limits, keep, streams = new OpenStreams() } = options
     this.#owner = options.owner
+    this.#onRun = options.onRun
     this.built = built
     this.#streams = streams
     this.#limits = limits
@@ -84,6 +92,7 @@ export class Executor {
     context: unknown,
     access: DefaultAccess,
   ): Later<Outcome> {
+    this.#onRun?.(operation.node.operation, context)
     const admitted = this.admit(operation, context, access)
     if (admitted === undefined) return this.#runAdmitted(operation, variables, context)
     return after(admitted, (refusal) => refusal ?? this.#runAdmitted(operation, variables, context))
@@ -126,6 +135,7 @@ export class Executor {
     context: unknown,
     access: DefaultAccess,
   ): Promise<Outcome | AsyncIterableIterator<Outcome>> {
+    this.#onRun?.(operation.node.operation, context)
     const refusal = await this.admit(operation, context, access)
     if (refusal !== undefined) return refusal
     const coerced = this.#coerce(operation, variables)

@@ -10,14 +10,15 @@ import type { Database as DatabaseFace } from '../records/database-face.js'
 import type { Later } from '../core/later.js'
 import { buildSchema } from './build-schema.js'
 import { readDocuments, type DocumentsOption, type PersistedDocuments } from './documents.js'
-import type { EntryOptions } from './error-entries.js'
-import { defaultAccess, Executor, type DefaultAccess } from './executor.js'
+import { isProduction, type EntryOptions } from './error-entries.js'
+import { closedAccess, defaultAccess, Executor, type DefaultAccess } from './executor.js'
 import { notRun, type Outcome } from './outcome.js'
 import { graphqlLibrary } from './library.js'
 import type { GetProvider } from './injected-resolvers.js'
 import { resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
 import { mapIterator } from './map-iterator.js'
 import { OpenStreams } from './open-streams.js'
+import { operationReads } from './operation-reads.js'
 import { Refusal } from './operations.js'
 import { generateRecords } from './records/generate-records.js'
 import { readRequestParts } from './request-parts.js'
@@ -72,9 +73,6 @@ export interface GraphQLHost {
   /** What the application's container made, for resolvers that need providers. */
   readonly get?: GetProvider
 }
-
-const closedAccess: DefaultAccess = Object.freeze({ ...defaultAccess, read: tokenAccess })
-const keptBytes = 33_554_432
 
 /** A GraphQL endpoint with a schema of its own: declared by `schema`, listed in `@Module({ graphql: [it] })`. */
 export class GraphQL {
@@ -212,7 +210,8 @@ export class GraphQL {
     this.#host = host
     this.schema.resolvers.bind(host.get)
     this.streams.open()
-    this.#entryOptions = undefined
+    // What was prepared did not know the database.
+    this.#entryOptions = this.#executor = undefined
   }
 
   /** Builds the schema and reads the persisted documents, and tells what is wrong with them. */
@@ -242,9 +241,10 @@ export class GraphQL {
     if (this.#problems.length > 0) throw new DeclarationError(this.#problems)
     const built = this.schema.build()
     if (this.#executor?.built !== built) {
-      const { keep = keptBytes } = this.#options
+      const { keep = 33_554_432 } = this.#options
       const { limits, streams } = this
-      this.#executor = new Executor({ built, limits, keep, streams, owner: this })
+      const onRun = operationReads(this.#knownDatabase)
+      this.#executor = new Executor({ built, limits, keep, streams, owner: this, onRun })
     }
     return this.#executor
   }
@@ -271,19 +271,18 @@ export class GraphQL {
     return this.executor().run(found, variables, context, this.accessFor(defaultAccess))
   }
 
-  readonly #database = (): Database => {
+  get #knownDatabase(): Database | undefined {
     // What `connect` makes, whose insides applications do not see.
-    const database = (this.#options.database as Database | undefined) ?? this.#host?.database
+    return (this.#options.database as Database | undefined) ?? this.#host?.database
+  }
+
+  readonly #database = (): Database => {
+    const database = this.#knownDatabase
     if (database !== undefined) return database
     throw new Error(
       'GraphQL: this instance has no database. Give new GraphQL({ database }), or put it into a module.',
     )
   }
-}
-
-/** Only for instances outside an application, which have nobody else to ask. */
-function isProduction(): boolean {
-  return process.env.NODE_ENV === 'production'
 }
 
 const optionNames: Readonly<Record<keyof GraphQLOptions, true>> = {

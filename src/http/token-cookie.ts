@@ -5,13 +5,13 @@
 import { toSetCookie } from './cookies.js'
 import type { ServerRequest } from './server-request.js'
 
-const name = 'app_token'
+export const tokenCookie = 'app_token'
 /** What it is called over https. */
-export const secureTokenCookie = `__Host-${name}`
+export const secureTokenCookie = `__Host-${tokenCookie}`
 
 /** Over https no other host and no http page can set it: the browser holds the prefix to Secure, Path=/ and no Domain. */
 function nameFor({ secure }: ServerRequest): string {
-  return secure ? secureTokenCookie : name
+  return secure ? secureTokenCookie : tokenCookie
 }
 
 /**
@@ -23,7 +23,7 @@ const blanks = /^[ \t]+|[ \t]+$/g
 /** @returns the token; undefined where there is none, or two that differ, of which nobody knows who set which */
 export function readTokenCookie(request: ServerRequest): string | undefined {
   const header = request.incoming.headers.cookie
-  if (header?.includes(name) !== true) return undefined
+  if (header?.includes(tokenCookie) !== true) return undefined
   const start = `${nameFor(request)}=`
   let found: string | undefined
   for (const part of header.split(';')) {

@@ -11,6 +11,13 @@ export interface DatabaseOptions {
   engine?: EngineSource
   /** PostgreSQL's address around a pooler, for what needs a session: events of other processes, migrations. Default `url`. */
   direct?: string | undefined
+  /**
+   * Copies of PostgreSQL that answer reads outside transactions: `['postgres://a/shop']`. Who has written reads what it wrote;
+   * a copy that is too far behind, or gone, is passed over. Default none.
+   */
+  replicas?: readonly string[] | undefined
+  /** Milliseconds that a replica may be behind. Default 1,000. */
+  replicaLag?: number | undefined
   /** The record classes, whose tables `sync` makes. Those that relations lead to belong to them. Default: those used so far. */
   records?: readonly Class[]
   /** Gets lost connections and changes of the schema. Default: nobody. */

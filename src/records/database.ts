@@ -41,11 +41,11 @@ export function connect(
 /** @throws {DeclarationError} as `connect` does */
 export async function createDatabase(options: DatabaseOptions = {}): Promise<Database> {
   const { url = defaultUrl, direct, records = [], log = silentLog, now = Date.now } = options
-  const { statementTimeout } = options
+  const { statementTimeout, replicas, replicaLag } = options
   const problems: Problem[] = []
   const tables = readTables(records, problems)
   if (problems.length > 0) throw new DeclarationError(problems)
-  const opening = { log, direct, statementTimeout }
+  const opening = { log, direct, replicas, replicaLag, statementTimeout }
   const opened = await (options.engine?.open(opening) ?? openEngine(url, opening))
   const engine = new ToldEngine(opened)
   let database: Database | undefined = undefined

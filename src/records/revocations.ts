@@ -91,7 +91,8 @@ type Name = 'add' | 'extend' | 'addSubject' | 'has' | 'names' | 'subjects' | 'sw
 
 function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<Name, Statement>> {
   const list = textsOf(1)
-  const statement = (sql: string, writes: boolean): Statement => Object.freeze({ sql, writes })
+  const statement = (sql: string, writes: boolean): Statement =>
+    Object.freeze({ sql, writes, isFresh: true })
   return {
     add: statement(
       `insert into filigree_revocation (jti, expires_at) values (${p(1)}, ${p(2)})

@@ -1,5 +1,6 @@
 /** The messages of `filigree:statement`, and an engine that sends them. Values of statements are never in them. */
 import type { BeginOptions } from './engines/begin-options.js'
+import type { CurrentCaller } from './engines/engine-caller.js'
 import { Watched, type WatchedWork } from '../core/watched.js'
 import type { Later } from '../core/later.js'
 import type { Catalogue } from './schema/catalogue.js'
@@ -132,6 +133,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
   readonly channel: EngineChannel | undefined
   readonly clientReads?: (reading: ClientReading) => Runner
   readonly pool?: () => PoolState
+  readonly followCallers?: (current: CurrentCaller) => void
 
   constructor(inner: Engine) {
     const teller = new Teller(inner.dialect)
@@ -145,6 +147,9 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
         const reads = inner.clientReads?.(reading) ?? inner
         return new ToldRunner(reads, teller)
       }
+    }
+    if (inner.followCallers !== undefined) {
+      this.followCallers = (current) => inner.followCallers?.(current)
     }
     if (inner.pool !== undefined) this.pool = () => inner.pool?.() ?? noPool
   }
@@ -179,6 +184,6 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
 }
 
 /** Answered by a database that is there. */
-export const isThere: Statement = Object.freeze({ sql: 'select 1', writes: false })
+export const isThere: Statement = Object.freeze({ sql: 'select 1', writes: false, isFresh: true })
 
 const noPool: PoolState = Object.freeze({ most: 0, open: 0, idle: 0, waiting: 0 })

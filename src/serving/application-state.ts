@@ -1,7 +1,9 @@
 /** What an application knows of itself while it runs, for modules: ask for it in a constructor. */
 import type { Log } from '../core/log.js'
 import type { GraphQL } from '../graphql/graphql.js'
+import type { HttpRequest } from '../http/request.js'
 import type { Database } from '../records/database.js'
+import { readAsOf } from '../records/request-caller.js'
 
 /** A provider that can say whether it works. */
 export interface Check {
@@ -45,6 +47,11 @@ export class ApplicationState {
   /** The providers that have a method `check`; there once the application has started. */
   get checks(): readonly Check[] {
     return this.#parts.checks()
+  }
+
+  /** What a request reads from now on is as it is now, not as a replica has it: for answers that are kept. */
+  readNow(request: HttpRequest): void {
+    if (this.database !== undefined) readAsOf('now', request, this.database)
   }
 
   /** Subscriptions that are open. */

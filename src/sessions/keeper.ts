@@ -42,7 +42,8 @@ export interface SessionKeeperOptions {
   readonly now?: () => number
 }
 
-const sessionCookie = 'app_session'
+/** The cookie that names a visitor's session. */
+export const sessionCookie = 'app_session'
 
 /** 256 bits in base64url: anything else is not looked up. */
 const idForm = /^[\w-]{43}$/

@@ -23,8 +23,13 @@ export async function startPostgres(): Promise<PostgresServer> {
   return startOwnPostgres()
 }
 
+/** A server whose files are ours. */
+export interface OwnPostgres extends PostgresServer {
+  readonly folder: string
+}
+
 /** A server that can be stopped, whatever `TEST_POSTGRES_URL` says. */
-export async function startOwnPostgres(): Promise<PostgresServer> {
+export async function startOwnPostgres(): Promise<OwnPostgres> {
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'filigree-postgres-'))
   await rm(folder, { recursive: true })
@@ -46,6 +51,7 @@ export async function startOwnPostgres(): Promise<PostgresServer> {
   const url = `postgres://postgres:test@127.0.0.1:${port}/postgres`
   return {
     ...createServerAt(url),
+    folder,
     stop: () => server.stop(),
     start: async () => {
       server = new EmbeddedPostgres(options)
@@ -59,13 +65,13 @@ export async function startOwnPostgres(): Promise<PostgresServer> {
 }
 
 /** The part of pg that is used; it brings no types. */
-interface PgClient {
+export interface PgClient {
   connect(): Promise<void>
-  query(sql: string): Promise<unknown>
+  query(sql: string): Promise<{ readonly rows: readonly Record<string, unknown>[] }>
   end(): Promise<void>
 }
 const driver = 'pg'
-const { Client } = (await import(driver)) as {
+export const { Client } = (await import(driver)) as {
   Client: new (options: { connectionString: string }) => PgClient
 }
 

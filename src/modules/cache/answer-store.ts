@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { ApplicationState, type Answer } from '../../index.js'
+import { ApplicationState, type Answer, type HttpRequest } from '../../index.js'
 
 interface Kept {
   readonly answer: Answer
@@ -90,6 +90,11 @@ export class AnswerStore {
     }
     this.#kept.set(name, kept)
     return kept.answer.withBody(kept.answer.body)
+  }
+
+  /** A replica may not have the change yet that has thrown an older answer away. */
+  readNow(request: HttpRequest): void {
+    this.#state.readNow(request)
   }
 
   /** Makes an answer, and keeps it for some milliseconds where there is something to keep. */

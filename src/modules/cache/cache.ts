@@ -39,6 +39,7 @@ export const CacheFor = createDecorator(
         const known = store.get(name)
         if (known !== undefined) return conditional(request, known)
         return await store.keep(name, life, async () => {
+          store.readNow(request)
           const answer = await next()
           return { answer, kept: isKept(request, answer) ? copy(answer) : undefined }
         })

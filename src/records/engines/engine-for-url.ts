@@ -3,6 +3,7 @@ import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Dialect, Engine, OpenOptions } from './engine.js'
 import { createPostgresDialect } from './postgres/dialect.js'
+import type { PostgresOptions } from './postgres/connection.js'
 import { sqliteDialect } from './sqlite/dialect.js'
 
 /** Where records are kept when nothing is said. */
@@ -11,13 +12,15 @@ export const defaultUrl = 'sqlite:./data/app.db'
 /**
  * @param url `sqlite:./data/app.db`, `sqlite::memory:`, `postgres://…`. Parameters of SQLite: `synchronous=full`,
  * `busyTimeout=5000`, `mode=ro`, `driver=node:sqlite`; of PostgreSQL: `connections=10`, `connectTimeout=5000`,
- * `prepare=false`, `direct=postgres://…`, `schemaTimeout=60000`, and pg's own
+ * `prepare=false`, `direct=postgres://…`, `schemaTimeout=60000`, `replicas=postgres://a/x,postgres://b/x`, `replicaLag=1000`,
+ * and pg's own
  * @throws {DeclarationError} an address of no known engine, and whatever keeps it from opening
  */
 export async function openEngine(url: string, options: OpenOptions): Promise<Engine> {
   const scheme = url.slice(0, Math.max(0, url.indexOf(':')))
   const open = Object.hasOwn(engines, scheme) ? engines[scheme] : undefined
   if (open === undefined) throw unknownScheme(scheme)
+  if (open === openSqliteUrl && (options.replicas?.length ?? 0) > 0) throw noReplicas()
   return open(url, options)
 }
 
@@ -47,11 +50,41 @@ async function openSqliteUrl(url: string, { statementTimeout }: OpenOptions): Pr
   })
 }
 
-async function openPostgresUrl(
-  url: string,
-  { log, direct, statementTimeout }: OpenOptions,
-): Promise<Engine> {
+async function openPostgresUrl(url: string, options: OpenOptions): Promise<Engine> {
   const address = readAddress(url, 'The address of the database')
+  const { searchParams } = address
+  const replicas = readReplicas(searchParams.get('replicas')) ?? options.replicas ?? []
+  const bound = readCount(searchParams, 'replicaLag') ?? options.replicaLag ?? defaultReplicaLag
+  const primary = readPostgresOptions(address, options)
+  if (replicas.length > 0) {
+    const copies = replicas.map((one, index) => {
+      const copy = readAddress(one, `Address ${index + 1} of the database's replicas`)
+      return readPostgresOptions(copy, { ...options, direct: undefined })
+    })
+    const { openReplicated } = await import('./postgres/replicas/open-replicated.js')
+    return openReplicated({ primary, replicas: copies, bound })
+  }
+  const { openPostgres } = await import('./postgres/postgres.js')
+  return openPostgres(primary)
+}
+
+/** Milliseconds. */
+const defaultReplicaLag = 1000
+
+function readReplicas(text: string | null): readonly string[] | undefined {
+  return text === null ? undefined : splitAddresses(text)
+}
+
+/** `postgres://a/shop,postgres://b/shop` */
+export function splitAddresses(text: string): readonly string[] {
+  const addresses = text.split(',').map((one) => one.trim())
+  return addresses.filter((one) => one !== '')
+}
+
+function readPostgresOptions(
+  address: URL,
+  { log, direct, statementTimeout }: OpenOptions,
+): PostgresOptions {
   const parameters = address.searchParams
   const around = parameters.get('direct') ?? direct
   const options = {
@@ -64,9 +97,8 @@ async function openPostgresUrl(
         ? undefined
         : readAddress(around, 'The direct address of the database').href,
   }
-  for (const name of Object.keys(options)) parameters.delete(name)
-  const { openPostgres } = await import('./postgres/postgres.js')
-  return openPostgres({ url: address.href, ...options, statementTimeout, log })
+  for (const name of [...Object.keys(options), 'replicas', 'replicaLag']) parameters.delete(name)
+  return { url: address.href, ...options, statementTimeout, log }
 }
 
 function readAddress(url: string, what: string): URL {
@@ -90,6 +122,13 @@ function readCount(parameters: URLSearchParams, name: string): number | undefine
   throw invalid(`The database's parameter ${name} is "${text}" and must be a whole number.`)
 }
 
+function noReplicas(): DeclarationError {
+  return invalid(
+    'The database is a file of SQLite, which has no replicas.',
+    'Leave DATABASE_REPLICAS and the option replicas out, or use PostgreSQL.',
+  )
+}
+
 function unknownScheme(scheme: string): DeclarationError {
   const meant = didYouMean(scheme, Object.keys(engines))
   return invalid(
@@ -102,7 +141,7 @@ function unknownScheme(scheme: string): DeclarationError {
 
 function invalid(
   message: string,
-  remedy = 'Check DATABASE_URL and DATABASE_DIRECT_URL.',
+  remedy = 'Check DATABASE_URL, DATABASE_DIRECT_URL and DATABASE_REPLICAS.',
 ): DeclarationError {
   return new DeclarationError([{ code: 'DATABASE_URL', message, remedy }])
 }

@@ -10,6 +10,7 @@
  * - The suites of test/contracts hold for it. docs/maintainers/engines.md says how to add one.
  */
 import type { BeginOptions } from './begin-options.js'
+import type { CurrentCaller } from './engine-caller.js'
 import type { ChannelHandlers, ChannelListener } from './channel-listener.js'
 import type { Later } from '../../core/later.js'
 import type { Code } from '../../fields/kinds/kind.js'
@@ -26,6 +27,8 @@ export interface Statement {
   readonly sql: string
   /** It changes something, and so waits for its turn where a database has one writer. */
   readonly writes: boolean
+  /** What it reads must be as it is now: no copy that may be behind is asked. Default false. */
+  readonly isFresh?: boolean
 }
 
 /** Values in the order in which the statement names its columns. */
@@ -77,6 +80,8 @@ export interface Engine extends Runner {
   readonly dialect: Dialect
   /** The driver's name, for the log. */
   readonly driver: string
+  /** Reads go to copies that may be behind: it asks who calls, who must see what it has written. Absent: all are one. */
+  followCallers?(current: CurrentCaller): void
   begin(options?: BeginOptions): Promise<TransactionRunner>
   /**
    * Runs work that changes the schema: nobody else changes it meanwhile, references are checked at the end, and work that
@@ -108,6 +113,10 @@ export interface OpenOptions {
   readonly log: Log
   /** The same database around a pooler, for engines whose sessions a pooler can take away. */
   readonly direct?: string | undefined
+  /** Copies of the database that answer reads, for engines that have such. */
+  readonly replicas?: readonly string[] | undefined
+  /** Milliseconds that a copy may be behind. Default 1,000. */
+  readonly replicaLag?: number | undefined
   /** Milliseconds after which a server ends a statement; 0 is never. Default 30,000. */
   readonly statementTimeout?: number | undefined
 }

@@ -25,7 +25,7 @@ const createTable = `create table if not exists filigree_migration (
 /** By name, in the order of their names. */
 export async function readApplied(runner: Runner): Promise<Map<string, Applied>> {
   const sql = 'select name, hash, applied_at from filigree_migration'
-  const { rows } = await runner.query({ sql, writes: false }, [])
+  const { rows } = await runner.query({ sql, writes: false, isFresh: true }, [])
   const entries = rows.map(([name, hash, appliedAt]): [string, Applied] => [
     String(name),
     { hash: String(hash), appliedAt: String(appliedAt) },

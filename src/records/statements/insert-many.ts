@@ -221,7 +221,9 @@ class Inserting {
   }
 
   async #readTypes(sql: string): Promise<ReadonlyMap<unknown, string>> {
-    const found = await this.#runner.rows({ sql, writes: false }, [quote(this.#table.name)])
+    const found = await this.#runner.rows({ sql, writes: false, isFresh: true }, [
+      quote(this.#table.name),
+    ])
     return new Map(found.map(([name, type]) => [name, String(type)]))
   }
 

@@ -9,7 +9,7 @@ import type { Row, Runner } from '../engine.js'
 
 export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> {
   const read = async (sql: string): Promise<readonly Row[]> =>
-    (await runner.query({ sql, writes: false }, [])).rows
+    (await runner.query({ sql, writes: false, isFresh: true }, [])).rows
   const tables = new Map<string, Mutable>()
   for (const [table, name, type, notNull, preset] of await read(columnsSql)) {
     tableOf(tables, table).columns.set(String(name), {

@@ -30,6 +30,7 @@ const sendAll = {
 const readTopics = {
   sql: `select distinct objid::bigint from pg_locks where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted and pid is distinct from $1::int and database = (select oid from pg_database where datname = current_database())`,
   writes: false,
+  isFresh: true,
 }
 
 /** @returns `undefined` on a server that speaks the protocol and shows no locks */

@@ -1,0 +1,53 @@
+/** Opens a primary with its replicas. Source: PostgreSQL, Hot Standby; System Administration Functions, Recovery. */
+import type { Engine } from '../../engine.js'
+import { loadDriver, type PostgresOptions } from '../connection.js'
+import { openPostgres } from '../postgres.js'
+import { PositionProbe } from './position-probe.js'
+import { Replica } from './replica.js'
+import { ReplicaSet } from './replica-set.js'
+import { ReplicatedEngine } from './replicated-engine.js'
+
+export interface ReplicatedOptions {
+  readonly primary: PostgresOptions
+  readonly replicas: readonly PostgresOptions[]
+  /** Milliseconds that a replica may be behind. */
+  readonly bound: number
+}
+
+/** Milliseconds that a server may take to say where it is, at the least. */
+const leastPatience = 1000
+
+/** @throws {DeclarationError} the primary cannot be reached; a replica that cannot is left out until it can */
+export async function openReplicated(options: ReplicatedOptions): Promise<Engine> {
+  const { primary, bound } = options
+  const { log } = primary
+  const engine = await openPostgres(primary)
+  const driver = await loadDriver()
+  const patience = Math.max(leastPatience, bound)
+  const probe = new PositionProbe(driver, primary, patience)
+  const replicas = options.replicas.map((one) => {
+    // A pooler before a replica hides nothing that is needed of it.
+    const settings = { ...one, direct: one.direct ?? one.url }
+    const ofReplica = new PositionProbe(driver, settings, patience)
+    return new Replica({
+      name: new URL(one.url).host,
+      log,
+      open: () => openPostgres(settings),
+      ask: () => ofReplica.read(),
+      close: () => {
+        ofReplica.close()
+      },
+    })
+  })
+  const set = new ReplicaSet({
+    replicas,
+    askPrimary: () => probe.read(),
+    closePrimary: () => {
+      probe.close()
+    },
+    bound,
+    log,
+  })
+  await set.start()
+  return new ReplicatedEngine(engine, set)
+}

@@ -1,0 +1,149 @@
+/**
+ * Which server answers a read. Each is asked from time to time how far it is; a replica that is further behind than the
+ * bound, or behind what the caller has written, is passed over, and the primary answers where none is left.
+ */
+import type { Log } from '../../../../core/log.js'
+import type { CurrentCaller, EngineCaller } from '../../engine-caller.js'
+import type { Position } from './position-probe.js'
+import type { Replica } from './replica.js'
+import { WalHistory } from './wal-history.js'
+import { WriteMarks } from './write-marks.js'
+
+export interface ReplicaSetParts {
+  readonly replicas: readonly Replica[]
+  /** Asks the primary where it is. */
+  readonly askPrimary: () => Promise<Position>
+  readonly closePrimary: () => void
+  /** Milliseconds that a replica may be behind. */
+  readonly bound: number
+  readonly log: Log
+}
+
+/** Milliseconds without a read after which nobody is asked any more, until the next one. */
+const restsAfter = 60_000
+/** Milliseconds for which writes are remembered, at the least: any replica within the bound shows them sooner. */
+const leastMemory = 5000
+
+/** Writes of no caller: of jobs and programs. */
+const ownNames: readonly string[] = ['']
+
+export class ReplicaSet {
+  readonly #parts: ReplicaSetParts
+  readonly #history = new WalHistory()
+  readonly #marks: WriteMarks
+  readonly #interval: number
+  #caller: CurrentCaller = () => undefined
+  #isPrimaryUp = false
+  #usedAt = performance.now()
+  #isResting = true
+  #next = 0
+  /** Each time that asking begins; what began before ends. */
+  #round = 0
+  readonly #timers = new Set<NodeJS.Timeout>()
+  #isClosed = false
+
+  constructor(parts: ReplicaSetParts) {
+    this.#parts = parts
+    this.#interval = Math.min(1000, Math.max(20, parts.bound / 4))
+    this.#marks = new WriteMarks(Math.max(leastMemory, 2 * parts.bound))
+  }
+
+  /** Asks all once, and goes on asking. */
+  async start(): Promise<void> {
+    await this.#askPrimary()
+    await Promise.all(this.#parts.replicas.map((replica) => this.#askReplica(replica)))
+    this.#goOn()
+  }
+
+  followCallers(caller: CurrentCaller): void {
+    this.#caller = caller
+  }
+
+  /** @returns the replica that answers this read; `undefined`: the primary does */
+  choose(): Replica | undefined {
+    const now = performance.now()
+    this.#usedAt = now
+    if (this.#isResting) this.#goOn()
+    const caller = this.#caller()
+    if (caller !== undefined && (caller.isFresh || caller.hasWritten)) return undefined
+    const needed = this.#marks.needed(caller?.names ?? ownNames, now)
+    if (needed === 'everything') return undefined
+    // Where the primary is gone nobody writes: who was not behind when it went serves on.
+    const since = (this.#isPrimaryUp ? now : this.#history.newest) - this.#parts.bound
+    return this.#leastBusy(needed, since)
+  }
+
+  /** A write has ended, well or not: its caller sees it from now on. */
+  wrote(): void {
+    const caller: EngineCaller | undefined = this.#caller()
+    if (caller !== undefined) caller.hasWritten = true
+    this.#marks.add(caller?.ownNames ?? ownNames, performance.now())
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#parts.closePrimary()
+    await Promise.all(this.#parts.replicas.map((replica) => replica.close()))
+  }
+
+  #leastBusy(needed: bigint, since: number): Replica | undefined {
+    const { replicas } = this.#parts
+    let best: Replica | undefined
+    // In turn among those that are equally busy.
+    const first = this.#next++
+    for (let index = 0; index < replicas.length; index++) {
+      const replica = replicas[(first + index) % replicas.length] as Replica
+      if (!replica.isUp || replica.lsn < needed || replica.shownUntil < since) continue
+      if (best === undefined || replica.running < best.running) best = replica
+    }
+    return best
+  }
+
+  async #askPrimary(): Promise<void> {
+    const at = performance.now()
+    const open = this.#marks.open
+    try {
+      const { lsn } = await this.#parts.askPrimary()
+      if (!this.#history.add(at, lsn)) this.#parts.log.warn({}, anotherPrimary)
+      this.#marks.settle(open, lsn)
+      this.#isPrimaryUp = true
+      for (const replica of this.#parts.replicas) this.#measure(replica)
+    } catch {
+      // What runs on it next tells what is wrong.
+      this.#isPrimaryUp = false
+    }
+  }
+
+  async #askReplica(replica: Replica): Promise<void> {
+    if (await replica.look()) this.#measure(replica)
+  }
+
+  #measure(replica: Replica): void {
+    replica.shownUntil = this.#history.shownUntil(replica.lsn)
+  }
+
+  #goOn(): void {
+    if (this.#isClosed) return
+    this.#isResting = false
+    const round = ++this.#round
+    this.#repeat(round, () => this.#askPrimary())
+    for (const replica of this.#parts.replicas) this.#repeat(round, () => this.#askReplica(replica))
+  }
+
+  #repeat(round: number, ask: () => Promise<void>): void {
+    if (this.#isClosed || round !== this.#round) return
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      this.#isResting ||= performance.now() - this.#usedAt > restsAfter
+      if (this.#isResting || round !== this.#round) return
+      void ask().then(() => {
+        this.#repeat(round, ask)
+      })
+    }, this.#interval)
+    this.#timers.add(timer.unref())
+  }
+}
+
+const anotherPrimary =
+  'the primary of the database is another one now: replicas are read again once they follow it'

@@ -1,0 +1,117 @@
+/**
+ * Who a request's statements are for, where a database reads from replicas: the session, the token, or the address.
+ * Source: docs/records.md, Replicas.
+ */
+import type { HttpRequest } from '../http/request.js'
+import { secureTokenCookie, tokenCookie } from '../http/token-cookie.js'
+import { sessionCookie } from '../sessions/keeper.js'
+import type { Engine } from './engines/engine.js'
+import type { EngineCaller } from './engines/engine-caller.js'
+
+/** Methods that promise to change nothing. Source: RFC 9110, Safe Methods. */
+const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+const tokenCookies = [tokenCookie, secureTokenCookie]
+
+const callers = new WeakMap<object, RequestCaller>()
+
+/** The part of a database that is looked at. */
+interface Reading {
+  readonly context: { readonly engine: Pick<Engine, 'followCallers'> }
+}
+
+/**
+ * From now on who has written reads what it wrote. Without it all work of this process is one caller.
+ *
+ * @returns whether the database has replicas at all, so that requests have to be followed
+ */
+export function followCallers(
+  { context: { engine } }: Reading,
+  current: () => HttpRequest | undefined,
+): boolean {
+  if (engine.followCallers === undefined) return false
+  engine.followCallers(() => {
+    const request = current()
+    return request === undefined ? undefined : requestCaller(request)
+  })
+  return true
+}
+
+export function hasReplicas({ context: { engine } }: Reading): boolean {
+  return engine.followCallers !== undefined
+}
+
+/** What the request reads from now on is read where it is written (`now`), or from replicas too (`soon`). */
+export function readAsOf(
+  moment: 'now' | 'soon',
+  request: HttpRequest | undefined,
+  { context: { engine } }: Reading,
+): void {
+  if (request === undefined || engine.followCallers === undefined) return
+  requestCaller(request).isFresh = moment === 'now'
+}
+
+/** The same for every call with this request. */
+function requestCaller(request: HttpRequest): RequestCaller {
+  let caller = callers.get(request)
+  if (caller === undefined) callers.set(request, (caller = new RequestCaller(request)))
+  return caller
+}
+
+class RequestCaller implements EngineCaller {
+  isFresh: boolean
+  hasWritten = false
+  readonly #request: HttpRequest
+  #names: readonly string[] | undefined
+  #ownNames: readonly string[] | undefined
+
+  constructor(request: HttpRequest) {
+    this.#request = request
+    this.isFresh = !safe.has(request.method)
+  }
+
+  /** The address too: who has just signed in wrote by it. */
+  get names(): readonly string[] {
+    return (this.#names ??= [...signedIn(this.#request), this.#address()])
+  }
+
+  get ownNames(): readonly string[] {
+    if (this.#ownNames === undefined) {
+      const names = signedIn(this.#request)
+      this.#ownNames = names.length > 0 ? names : [this.#address()]
+    }
+    return this.#ownNames
+  }
+
+  #address(): string {
+    return `address ${this.#request.ip}`
+  }
+}
+
+function signedIn(request: HttpRequest): string[] {
+  const { authorization, cookie } = request.incoming.headers
+  const names: string[] = []
+  if (authorization !== undefined) names.push(subjectOf(authorization))
+  if (cookie === undefined) return names
+  const session = request.cookies[sessionCookie]
+  if (session !== undefined && session !== '') names.push(`session ${session.slice(0, 64)}`)
+  for (const name of tokenCookies) {
+    const token = request.cookies[name]
+    if (token !== undefined && token !== '') names.push(subjectOf(token))
+  }
+  return names
+}
+
+/**
+ * On public routes nobody checks the token, and nobody has to: a forged one gains nothing but reads from the primary. Its
+ * subject, since each answer may bring the next token.
+ */
+function subjectOf(token: string): string {
+  try {
+    const payload = Buffer.from(token.split('.', 2)[1] ?? '', 'base64url').toString()
+    const { sub, jti } = JSON.parse(payload) as { readonly sub?: unknown; readonly jti?: unknown }
+    return `subject ${String(sub ?? jti).slice(0, 128)}`
+  } catch {
+    return `token ${token.slice(-64)}`
+  }
+}

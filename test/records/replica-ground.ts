@@ -1,0 +1,142 @@
+/** A primary with a standby, and what replicas are tested with. */
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals'
+import { NoAuth, Secured } from '../../src/auth/decorators.js'
+import { Module } from '../../src/bootstrap/module.js'
+import { Field } from '../../src/fields/field.js'
+import type { Session } from '../../src/http/request.js'
+import { CacheFor } from '../../src/modules/cache/cache.js'
+import { connect, Database } from '../../src/records/database.js'
+import type { DatabaseOptions } from '../../src/records/database-options.js'
+import { Record } from '../../src/records/model/record.js'
+import { BelongsTo, HasMany, type Rel } from '../../src/records/model/relations.js'
+import { Controller } from '../../src/routing/controller.js'
+import { Get, Post } from '../../src/routing/verbs.js'
+import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
+import { startStandby, type Standby } from './standby-server.js'
+
+@Record
+@NoAuth
+export class Shelf {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @HasMany(() => Note) notes!: Rel<Note[]>
+}
+
+@Record
+@NoAuth
+export class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('integer', { optional: true }) shelfId?: number
+  @BelongsTo(() => Shelf) shelf!: Rel<Shelf>
+}
+
+@Controller('/notes')
+@NoAuth
+export class NoteController {
+  static readonly inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  @Get('/')
+  async texts(): Promise<string[]> {
+    const notes = await this.database.records(Note).list({ orderBy: { id: 'asc' } })
+    return notes.map(({ text }) => text)
+  }
+
+  @Get('/kept')
+  @CacheFor(60, { by: [] })
+  kept(): Promise<number> {
+    return this.database.records(Note).count()
+  }
+
+  @Post('/')
+  async add(body: { text: string }): Promise<number> {
+    return (await this.database.records(Note).create(body)).id
+  }
+
+  @Post('/guarded')
+  @Secured
+  guarded(body: { text: string }): Promise<number> {
+    return this.add(body)
+  }
+
+  @Post('/session')
+  async addBySession(body: { text: string }, session: Session): Promise<void> {
+    session.seen = true
+    await this.add(body)
+  }
+
+  @Post('/count')
+  count(): Promise<number> {
+    return this.database.records(Note).count()
+  }
+}
+
+@Module({ controllers: [NoteController], records: [Note, Shelf] })
+export class NoteModule {}
+
+export interface ReplicaGround {
+  readonly primary: OwnPostgres
+  readonly standby: Standby
+  /** The address of the primary's database, with the tables of the records. */
+  readonly url: string
+  /** The standby's. */
+  readonly replica: string
+  /** Runs when the test is over. */
+  readonly ends: (() => Promise<unknown>)[]
+}
+
+/** One for the suite; its database is a new one for each test. */
+export function replicaGround(): ReplicaGround {
+  const ground = { ends: [] as ReplicaGround['ends'] } as {
+    -readonly [K in keyof ReplicaGround]: ReplicaGround[K]
+  }
+  beforeAll(async () => {
+    ground.primary = await startOwnPostgres()
+    ground.standby = await startStandby(ground.primary)
+  }, 60_000)
+  afterAll(async () => {
+    await ground.standby.close()
+    await ground.primary.close()
+  }, 30_000)
+  beforeEach(async () => {
+    ground.url = await ground.primary.createDatabase()
+    ground.replica = ground.standby.at(ground.url)
+    const database = await open(ground, {})
+    await database.sync()
+    await ground.standby.caughtUp()
+  })
+  afterEach(async () => {
+    await ground.standby.resume()
+    await Promise.all(ground.ends.splice(0).map((end) => end()))
+  }, 30_000)
+  return ground
+}
+
+/** Its replicas may be an hour behind, where nothing else is said. */
+export async function open(
+  { url, ends }: ReplicaGround,
+  options: Partial<DatabaseOptions>,
+): Promise<Database> {
+  const database = await connect(url, {
+    records: [Note, Shelf],
+    replicaLag: 3_600_000,
+    ...options,
+  })
+  ends.push(() => database.close())
+  return database
+}
+
+/** Written by another process, as it were. */
+export async function writeElsewhere({ url }: ReplicaGround, text: string): Promise<number> {
+  const database = await connect(url, { records: [Note, Shelf] })
+  try {
+    return (await database.records(Note).create({ text })).id
+  } finally {
+    await database.close()
+  }
+}
+
+export async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo()));
+}

