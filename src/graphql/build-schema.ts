@@ -19,8 +19,16 @@ import type { Class } from '../metadata/note.js'
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from './declarations.js'
 import type { GeneratedPart } from './generated-part.js'
 import type { FieldCosts } from './field-costs.js'
+import {
+  describeInput,
+  describeOutput,
+  describeType,
+  describeValue,
+  rootDescriptions,
+} from './describe.js'
 import { graphqlLibrary, type Library } from './library.js'
 import type { Planner } from './planner-contract.js'
+import { unusedTypes } from './unused-types.js'
 import { readTypeNotation, toGraphqlType } from './type-notation.js'
 
 /** Everything that was declared for one schema. */
@@ -53,6 +61,7 @@ export function buildSchema(
   problems: Problem[],
 ): BuiltSchema | undefined {
   const merged = merge(parts, generated, problems)
+  for (const name of unusedTypes(merged, generated)) merged.types.delete(name)
   const schema = buildOrReport(new SchemaBuilder(merged, problems), problems)
   if (schema === undefined || problems.length > 0) return undefined
   for (const { message } of graphqlLibrary().validateSchema(schema)) {
@@ -151,20 +160,22 @@ class SchemaBuilder {
   #toRoot(name: string, fields: ReadonlyMap<string, FieldDeclaration>): GraphQLObjectType {
     return new this.#library.GraphQLObjectType({
       name,
+      description: rootDescriptions[name],
       fields: () => this.#toFields(name, fields),
     })
   }
 
   #toNamed(name: string, declared: TypeDeclaration): GraphQLNamedType {
-    const { description } = declared
+    const description = declared.description ?? describeType(name, declared)
     if (declared.kind === 'enum') {
       const values: GraphQLEnumTypeConfig['values'] = {}
-      for (const [key, value] of Object.entries(declared.values)) values[key] = { value }
+      for (const [key, value] of Object.entries(declared.values))
+        values[key] = { value, description: declared.meanings?.[key] ?? describeValue(key, value) }
       return new this.#library.GraphQLEnumType({ name, description, values })
     }
     if (declared.kind === 'scalar')
       return new this.#library.GraphQLScalarType({ name, description })
-    if (declared.kind === 'interface') return this.#toInterface(name, declared)
+    if (declared.kind === 'interface') return this.#toInterface(name, description, declared)
     const { extensions } = declared
     if (declared.kind === 'input') {
       const fields = () => this.#toArguments(name, declared.fields)
@@ -183,7 +194,8 @@ class SchemaBuilder {
 
   #toInterface(
     name: string,
-    { description, fields, typeOf }: Extract<TypeDeclaration, { kind: 'interface' }>,
+    description: string,
+    { fields, typeOf }: Extract<TypeDeclaration, { kind: 'interface' }>,
   ): GraphQLNamedType {
     return new this.#library.GraphQLInterfaceType({
       name,
@@ -211,7 +223,7 @@ class SchemaBuilder {
     return {
       type: this.#toOutput(where, field.type),
       args: this.#toArguments(where, field.args ?? {}),
-      description: field.description,
+      description: field.description ?? describeOutput(field.type),
       deprecationReason: field.deprecated,
       extensions: access === undefined ? extensions : { ...extensions, [accessExtension]: access },
       ...(resolve && { resolve }),
@@ -229,7 +241,7 @@ class SchemaBuilder {
       configs[name] = {
         type: this.#toInput(`${where}.${name}`, argument.type),
         defaultValue: argument.default,
-        description: argument.description,
+        description: argument.description ?? describeInput(argument),
         deprecationReason: argument.deprecated,
         extensions: argument.extensions,
       }

@@ -84,5 +84,7 @@ export type TypeDeclaration =
       readonly kind: 'enum'
       /** Names as clients write them, and the values that resolvers see. */
       readonly values: Readonly<Record<string, unknown>>
+      /** What a value means, by its name. */
+      readonly meanings?: Readonly<Record<string, string>>
       readonly description?: string
     }

@@ -7,6 +7,7 @@ import {
   type AggregateFunction,
 } from '../../records/aggregates/aggregate-types.js'
 import { havingOperators } from '../../records/aggregates/read-aggregate.js'
+import { operatorOf } from '../../records/filters/operators.js'
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../declarations.js'
 import { figuresOf, groupsOf, titled, type Figure } from './aggregate-names.js'
 import { generatedKey, type FieldModel, type RecordModel } from './model.js'
@@ -53,7 +54,8 @@ export function declareAggregateTypes(model: RecordModel): [string, TypeDeclarat
     const own = figures.filter((one) => one.called === called)
     if (own.length === 0) continue
     const fields = Object.fromEntries(own.map((one) => [one.field.name, declareFigure(one)]))
-    types.push([`${name}${titled(called)}`, { kind: 'object', fields }])
+    const description = `${meanings[called]} of ${name}, by field.`
+    types.push([`${name}${titled(called)}`, { kind: 'object', fields, description }])
   }
   const names = groups.map((group) => group.name).join(', ')
   if (groups.length > 0)
@@ -61,14 +63,24 @@ export function declareAggregateTypes(model: RecordModel): [string, TypeDeclarat
   return types
 }
 
+const meanings: Readonly<Record<AggregateFunction, string>> = {
+  sum: 'Sums',
+  avg: 'Means',
+  min: 'Smallest values',
+  max: 'Largest values',
+}
+
 /** What all records' aggregates are compared with. */
 export function declareAggregateTest(): [string, TypeDeclaration][] {
   const fields: Record<string, ArgumentDeclaration> = {}
   for (const operator of havingOperators)
-    fields[operator] = { type: operator === 'isNull' ? 'Boolean' : 'AggregateOperand' }
+    fields[operator] = {
+      type: operator === 'isNull' ? 'Boolean' : 'AggregateOperand',
+      description: operatorOf(operator).meaning,
+    }
   const description = 'A number, or what the field itself is: text for decimals.'
   return [
-    ['AggregateTest', { kind: 'input', fields }],
+    ['AggregateTest', { kind: 'input', fields, description: 'Compares a figure with values.' }],
     ['AggregateOperand', { kind: 'scalar', description }],
   ]
 }
@@ -95,13 +107,14 @@ function declareRow(
     if (!figures.some((one) => one.called === called)) continue
     fields[called] = { type: `${name}${titled(called)}`, resolve: (row) => row }
   }
-  return { kind: 'object', fields }
+  return { kind: 'object', fields, description: `What is made of a group of ${name}.` }
 }
 
 function declareFigure({ called, field }: Figure): FieldDeclaration {
   const isOwn = called === 'min' || called === 'max'
   return {
     type: isOwn ? field.type : numberType(called, field),
+    description: `Of ${field.name}; null where no row has a value.`,
     resolve: aggregatedOutput(field, called),
   }
 }
@@ -112,13 +125,15 @@ function numberType(called: AggregateFunction, { column: { storage } }: FieldMod
 }
 
 function declareHaving(figures: readonly Figure[]): TypeDeclaration {
-  const fields: Record<string, string> = { count: 'AggregateTest' }
-  for (const { name } of figures) fields[name] = 'AggregateTest'
+  const fields: Record<string, ArgumentDeclaration> = {}
+  for (const name of ['count', ...figures.map((one) => one.name)])
+    fields[name] = { type: 'AggregateTest', description: `What ${name} must be.` }
   return { kind: 'input', fields, description: 'Only groups of which all of it holds.' }
 }
 
 function declareOrder(groups: readonly FieldModel[], figures: readonly Figure[]): TypeDeclaration {
-  const fields: Record<string, string> = { count: 'SortDirection' }
-  for (const { name } of [...groups, ...figures]) fields[name] = 'SortDirection'
+  const fields: Record<string, ArgumentDeclaration> = {}
+  for (const name of ['count', ...[...groups, ...figures].map((one) => one.name)])
+    fields[name] = { type: 'SortDirection', description: `By ${name}.` }
   return { kind: 'input', fields, description: 'One figure or group; several orders make a list.' }
 }

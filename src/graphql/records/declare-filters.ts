@@ -4,6 +4,7 @@ import { kinds } from '../../fields/kinds/table.js'
 import { operatorOf, operatorsFor, type OperandKind } from '../../records/filters/operators.js'
 import type { ColumnComparison } from '../../records/model/table.js'
 import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
+import { describeColumn } from './declare-types.js'
 import type { EnumModel, RecordModel } from './model.js'
 
 type Inputs = Record<string, string | ArgumentDeclaration>
@@ -28,6 +29,12 @@ export function declareScalarFilters(records: readonly RecordModel[]): [string, 
       {
         kind: 'enum',
         description: 'Nulls come last unless the name says otherwise.',
+        meanings: {
+          asc: 'Smallest first, nulls last.',
+          desc: 'Largest first, nulls last.',
+          asc_nulls_first: 'Nulls first, then the smallest.',
+          desc_nulls_first: 'Nulls first, then the largest.',
+        },
         values: {
           asc: 'asc',
           desc: 'desc',
@@ -41,7 +48,14 @@ export function declareScalarFilters(records: readonly RecordModel[]): [string, 
 
 export function declareEnum(model: EnumModel): [string, TypeDeclaration][] {
   return [
-    [model.name, { kind: 'enum', values: Object.fromEntries(model.values) }],
+    [
+      model.name,
+      {
+        kind: 'enum',
+        values: Object.fromEntries(model.values),
+        description: `One of ${[...model.values.values()].join(', ')}.`,
+      },
+    ],
     [`${model.name}Filter`, filter(model.name, 'equality')],
     [`${model.name}ListFilter`, filter(model.name, 'list')],
   ]
@@ -51,9 +65,12 @@ export function declareEnum(model: EnumModel): [string, TypeDeclaration][] {
 export function declareWhere(model: RecordModel): TypeDeclaration {
   const name = `${model.name}Where`
   const fields: Inputs = { and: `[${name}!]`, or: `[${name}!]`, not: name }
-  for (const field of model.fields.values()) fields[field.name] = field.filter
-  for (const { name: relation, target } of model.relations.values())
-    fields[relation] = `${target.name}Where`
+  for (const field of model.fields.values())
+    fields[field.name] = { type: field.filter, description: describeColumn(field, model) }
+  for (const { name: relation, target, isList } of model.relations.values()) {
+    const description = `${isList ? 'Of one of them at least' : 'Of that one'}: ${target.name}.`
+    fields[relation] = { type: `${target.name}Where`, description }
+  }
   return { kind: 'input', fields, description: 'Conditions beside each other must all hold.' }
 }
 
@@ -61,17 +78,18 @@ export function declareWhere(model: RecordModel): TypeDeclaration {
 export function declareOrder(model: RecordModel): TypeDeclaration {
   const fields: Inputs = {}
   for (const { name, isOrdered } of model.fields.values())
-    if (isOrdered) fields[name] = 'SortDirection'
+    if (isOrdered) fields[name] = { type: 'SortDirection', description: `By ${name}.` }
   return { kind: 'input', fields, description: 'One field; several orders make a list.' }
 }
 
 function filter(type: string, compares: ColumnComparison): TypeDeclaration {
   const fields: Inputs = {}
+  const described = compares === 'list' ? `lists of ${type}` : type
   for (const name of operatorsFor(compares)) {
     const { operand, meaning } = operatorOf(name)
     fields[name] = { type: operandTypes[operand](type), description: meaning }
   }
-  return { kind: 'input', fields }
+  return { kind: 'input', fields, description: `Compares ${described} with values.` }
 }
 
 const operandTypes: Readonly<Record<OperandKind, (type: string) => string>> = {

@@ -124,6 +124,7 @@ export function declareConnection(model: RecordModel): [string, TypeDeclaration]
       `${model.name}Connection`,
       {
         kind: 'object',
+        description: `A page of ${model.name}.`,
         fields: {
           edges: {
             type: `[${model.name}Edge!]`,
@@ -143,6 +144,7 @@ export function declareConnection(model: RecordModel): [string, TypeDeclaration]
       `${model.name}Edge`,
       {
         kind: 'object',
+        description: `A ${model.name} in a page.`,
         fields: {
           node: {
             type: model.name,
@@ -169,6 +171,7 @@ export function declarePageInfo(model: RecordModel): TypeDeclaration {
   })
   return {
     kind: 'object',
+    description: 'Where a page stands among all.',
     fields: {
       hasNextPage: field('hasNextPage', 'Boolean!', ({ hasNext }) => hasNext),
       hasPreviousPage: field('hasPreviousPage', 'Boolean!', ({ hasPrevious }) => hasPrevious),

@@ -43,11 +43,17 @@ export function declareChange({ name, one, ids }: RecordModel): [string, TypeDec
       description: 'As it is now; null once it is deleted.',
     },
   }
-  return [`${name}Change`, { kind: 'object', fields }]
+  const description = `What became of a ${name}.`
+  return [`${name}Change`, { kind: 'object', fields, description }]
 }
 
 export const changeEvent: TypeDeclaration = {
   kind: 'enum',
   values: { created: 'created', updated: 'updated', deleted: 'deleted' },
+  meanings: {
+    created: 'It is new.',
+    updated: 'Something of it has changed.',
+    deleted: 'It is gone.',
+  },
   description: 'What became of a record.',
 }

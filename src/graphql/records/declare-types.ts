@@ -5,6 +5,13 @@ import { callerOf } from '../caller.js'
 import { nodeName } from './declare-node.js'
 import { generatedKey } from './model.js'
 import type { FieldModel, MethodModel, RecordModel, RelationModel } from './model.js'
+import {
+  describedMember,
+  describeField,
+  describeKey,
+  describeRecord,
+  describeRelation,
+} from './describe-field.js'
 import { outputOf } from './output.js'
 import { defaultLimit } from './question.js'
 import { relationResolver, type RecordServices } from './resolve-records.js'
@@ -18,20 +25,20 @@ import { relationResolver, type RecordServices } from './resolve-records.js'
  */
 export function declareObject(model: RecordModel, services: RecordServices): TypeDeclaration {
   const fields: Record<string, FieldDeclaration> = {}
-  for (const field of model.fields.values()) fields[field.name] = declareColumn(field)
+  for (const field of model.fields.values()) fields[field.name] = declareColumn(field, model)
   for (const relation of model.relations.values())
-    fields[relation.name] = declareRelation(relation, model, services)
+    fields[relation.name] = declareRelation(relation, services)
   for (const method of model.methods) fields[method.name] = declareMethod(method, model)
   const interfaces = model.ids.type === undefined ? [] : [nodeName]
-  return { kind: 'object', fields, interfaces }
+  return { kind: 'object', fields, interfaces, description: describeRecord(model) }
 }
 
-function declareColumn(field: FieldModel): FieldDeclaration {
+function declareColumn(field: FieldModel, model: RecordModel): FieldDeclaration {
   const { type, column, access } = field
   const output = outputOf(field)
   return {
     type: column.isKey ? `${type}!` : type,
-    description: column.field.rules.description,
+    description: describeColumn(field, model),
     extensions: { [generatedKey]: { kind: 'column', field } },
     resolve:
       access === undefined
@@ -40,20 +47,22 @@ function declareColumn(field: FieldModel): FieldDeclaration {
   }
 }
 
-function declareRelation(
-  relation: RelationModel,
-  { table }: RecordModel,
-  services: RecordServices,
-): FieldDeclaration {
+function declareRelation(relation: RelationModel, services: RecordServices): FieldDeclaration {
   const { target, isList } = relation
-  const description = table.shape.byName.get(relation.relation.name)?.rules.description
   return {
     type: isList ? `[${target.name}!]` : target.name,
     ...(isList ? { args: listArguments(target) } : {}),
-    description,
+    description: describeRelation(relation.relation),
     extensions: { [generatedKey]: { kind: 'relation', relation } },
     resolve: relationResolver(relation, services),
   }
+}
+
+/** What is said of a field wherever it stands. */
+export function describeColumn({ column, ids }: FieldModel, { type }: RecordModel): string {
+  return ids?.type === undefined || column.isKey
+    ? describeField(type, column.field)
+    : describeKey(column.field, ids.type)
 }
 
 /** `(limit: Int = 10, offset: Int = 0, where: ProductWhere, orderBy: [ProductOrder!])` */
@@ -70,7 +79,7 @@ function declareMethod(
   { member, note, access }: MethodModel,
   { type }: RecordModel,
 ): FieldDeclaration {
-  const { args, description } = note.options
+  const { args, description = describedMember(type, member) } = note.options
   const prototype = type.prototype as Readonly<Record<string, unknown>>
   const call = prototype[member] as (args: unknown, context: unknown) => unknown
   return {
@@ -89,15 +98,21 @@ function declareMethod(
  */
 export function declareInput(model: RecordModel): TypeDeclaration | undefined {
   const fields: Record<string, ArgumentDeclaration> = {}
-  for (const { name, type, column, isInput } of model.fields.values()) {
-    if (isInput) fields[name] = { type, description: column.field.rules.description }
+  for (const field of model.fields.values()) {
+    const { name, type, isInput } = field
+    if (isInput) fields[name] = { type, description: describeColumn(field, model) }
   }
   for (const { name, target, isList, idsName } of model.relations.values()) {
-    if (idsName !== undefined) fields[idsName] = { type: '[ID!]' }
-    else if (hasInput(target))
-      fields[name] = { type: isList ? `[${target.name}Input!]` : `${target.name}Input` }
+    if (idsName !== undefined) {
+      const description = `The keys of every ${target.name} that it is tied to, in place of those before.`
+      fields[idsName] = { type: '[ID!]', description }
+    } else if (hasInput(target)) {
+      const type = isList ? `[${target.name}Input!]` : `${target.name}Input`
+      fields[name] = { type, description: `Made along with it: ${target.name}.` }
+    }
   }
-  return hasInput(model) ? { kind: 'input', fields } : undefined
+  const description = `What a client may say of a ${model.name}. An update changes only what it names.`
+  return hasInput(model) ? { kind: 'input', fields, description } : undefined
 }
 
 /** True where a client can give something: GraphQL has no empty inputs. */

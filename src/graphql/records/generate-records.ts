@@ -17,6 +17,7 @@ import {
 } from './declare-operations.js'
 import { changeEvent, declareChange, declareSubscription } from './declare-subscriptions.js'
 import { declareNode, declareNodeQueries, nodeName } from './declare-node.js'
+import { describeRoots, describeTypes } from './describe-generated.js'
 import { declareManyMutations, declareManyTypes } from './declare-many.js'
 import { declareInput, declareObject } from './declare-types.js'
 import { createFieldCosts } from './question-costs.js'
@@ -67,6 +68,8 @@ export const generateRecords: GenerateRecords = (classes, context) => {
     for (const [name, mutation] of declareManyMutations(model, services))
       if (!mutations.all.has(name)) mutations.all.set(name, mutation)
   }
+  describeTypes(types.all)
+  for (const { all } of [queries, mutations, subscriptions]) describeRoots(all)
   return {
     types: types.all,
     queries: queries.all,

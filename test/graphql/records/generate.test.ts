@@ -7,11 +7,12 @@ import { queryNames, toCamelCase } from '../../../src/graphql/records/names.js'
 import { Resolve } from '../../../src/graphql/records/resolve-note.js'
 import type { Class } from '../../../src/metadata/note.js'
 import { Record } from '../../../src/records/model/record.js'
+import { plainSdl } from '../plain-sdl.js'
 import { openShop, shopGraphql } from './shop.js'
 
 const database = await openShop()
 const graphql = shopGraphql(database)
-const sdl = graphqlLibrary().printSchema(graphql.schema.build().schema)
+const sdl = plainSdl(graphqlLibrary().printSchema(graphql.schema.build().schema))
 
 function typeText(name: string): string {
   return new RegExp(`^(type|input|enum) ${name} \\{[^}]*\\}`, 'm').exec(sdl)?.[0] ?? ''

@@ -1,0 +1,61 @@
+/** Descriptions for what is declared without one: made of its type. Source: issue of the document, tools read each of them. */
+import type { ArgumentDeclaration, TypeDeclaration } from './declarations.js'
+import { readTypeNotation } from './type-notation.js'
+
+const scalarNouns: Readonly<Record<string, string>> = {
+  ID: 'an id',
+  Int: 'an integer',
+  Float: 'a number',
+  String: 'a text',
+  Boolean: 'true or false',
+}
+
+/** `[Tag!]` is "A list: each a Tag. May be null." */
+export function describeOutput(notation: string): string {
+  return `${nounOf(notation)}.${isRequired(notation) ? '' : ' May be null.'}`
+}
+
+/** `Int!` is "An integer. Must be given." */
+export function describeInput({ type, default: standard }: ArgumentDeclaration): string {
+  if (standard !== undefined)
+    return `${nounOf(type)}; ${JSON.stringify(standard)} where it is left out.`
+  return `${nounOf(type)}.${isRequired(type) ? ' Must be given.' : ' May be left out.'}`
+}
+
+export function describeValue(name: string, value: unknown): string {
+  return value === name ? `The value "${name}".` : `Stands for ${JSON.stringify(value)}.`
+}
+
+export function describeType(name: string, { kind }: TypeDeclaration): string {
+  return `${typeNouns[kind]} ${name}.`
+}
+
+const typeNouns: Readonly<Record<TypeDeclaration['kind'], string>> = {
+  object: 'The type',
+  input: 'The input',
+  interface: 'The interface',
+  scalar: 'The scalar',
+  enum: 'The enum',
+}
+
+/** Of `Query`, `Mutation` and `Subscription`. */
+export const rootDescriptions: Readonly<Record<string, string>> = {
+  Query: 'What can be asked.',
+  Mutation: 'What can be changed. The fields run one after the other.',
+  Subscription: 'What can be followed: an event for each change, until the client leaves.',
+}
+
+export function titled(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+function nounOf(notation: string): string {
+  const written = readTypeNotation(notation)
+  if (written === undefined) return 'A value'
+  const noun = scalarNouns[written.name] ?? `of the type ${written.name}`
+  return written.wrappers.includes('list') ? `A list: each ${noun}` : titled(noun)
+}
+
+function isRequired(notation: string): boolean {
+  return notation.trimEnd().endsWith('!')
+}
