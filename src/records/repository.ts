@@ -39,7 +39,7 @@ import {
 import { readOrder } from './filters/order.js'
 import { createRelationLoader } from './statements/load-relations.js'
 import type { TablePlans } from './statements/plans.js'
-import { selectRows } from './statements/select-rows.js'
+import { selectOrdered, selectRows } from './statements/select-rows.js'
 import { findReferrer } from './statements/find-referrer.js'
 import { isInTransaction } from './statements/guarded-runner.js'
 import type { Source } from './statements/source.js'
@@ -87,12 +87,19 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     return promise(() => {
       const { limit, offset, view } = options
       checkListOptions(options)
-      const order = readOrder(this.table, options.orderBy, view !== undefined)
-      view?.order(this.table, order)
-      const { selection, values } = selectRows(this.table, this.source.context, options, order)
+      const given = readOrder(this.table, options.orderBy, view !== undefined)
+      view?.order(this.table, given)
+      const { context } = this.source
+      const { selection, values, order, passed } = selectOrdered(
+        this.table,
+        context,
+        options,
+        given,
+      )
       if (limit !== undefined) values.push(readCount('limit', limit))
-      if (offset !== undefined) values.push(readCount('offset', offset))
-      const plan = this.#plans.list(selection, order, limit !== undefined, offset !== undefined)
+      const hasOffset = offset !== undefined || passed > 0
+      if (hasOffset) values.push(passed + readCount('offset', offset ?? 0))
+      const plan = this.#plans.list(selection, order, limit !== undefined, hasOffset)
       return after(this.#rows(plan, values, 'read'), (rows) => {
         const records = this.#readRows(rows)
         return options.with === undefined
@@ -105,7 +112,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   /** The number of rows that a filter finds. Default: of all living ones. */
   count(
     where?: Where<T>,
-    options: Pick<ListOptions<T>, 'withDeleted' | 'view'> = {},
+    options: Pick<ListOptions<T>, 'search' | 'withDeleted' | 'view'> = {},
   ): Promise<number> {
     return promise(() => {
       checkCountOptions(options)

@@ -129,6 +129,8 @@ function readCount(model: RecordModel): ReadRoot {
 function readPage(model: RecordModel, entries: readonly PageEntry[]): ReadRoot {
   return (args, reader, context) => {
     const asked = readPageQuestion(model, args, reader, context)
+    // Places in such an order are counted by resolvers.
+    if (asked.place !== undefined) throw new TypeError('A page of a search is not planned.')
     const question = {
       ...asked,
       most: reader.values.push(asked.count) - 1,

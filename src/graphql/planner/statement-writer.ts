@@ -8,6 +8,7 @@ import { FilterWriter } from '../../records/filters/filter-sql.js'
 import { toNullPieces, writePieces } from '../../records/filters/null-pieces.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'
 import type { Fragment, JsonSql } from '../../records/engines/json-sql.js'
+import type { Ranking } from '../../records/engines/search-sql.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import type { Column, Relation, Table } from '../../records/model/table.js'
 import type { ListQuestion } from '../records/question.js'
@@ -112,10 +113,15 @@ export class StatementWriter {
     alias: string,
   ): Fragment {
     const { sql } = this.filters
+    const ranking = this.#ranking(question, alias)
     const rowsOf = (condition: Condition | undefined): Fragment =>
-      sql`${this.#table(table, alias)}${this.#tests('where', table, condition, alias)}`
+      sql`${ranking?.from ?? sql``}${this.#table(table, alias)}${this.#tests('where', table, condition, alias)}`
     const from = this.#pieces(table, question, alias, rowsOf) ?? rowsOf(question.condition)
-    return sql`select ${this.#columns(table, columns, alias)} from ${from}${this.#range(question, alias)}`
+    return sql`select ${this.#columns(table, columns, alias)} from ${from}${this.#range(question, alias, ranking)}`
+  }
+
+  #ranking({ order }: RowsQuestion, alias: string): Ranking | undefined {
+    return order?.rank && this.filters.rank(order.rank, alias)
   }
 
   #pieces(
@@ -169,8 +175,9 @@ export class StatementWriter {
     const written = this.object(object, alias, joins)
     const from = this.#behind(relation.relation, alias, outer)
     const columns = this.#columns(target, neededColumns(object), alias)
+    const ranking = this.#ranking(question, alias)
     const tests = this.#tests('and', target, question.condition, alias)
-    const rows = sql`select ${columns} from ${from}${tests}${this.#range(question, alias)}`
+    const rows = sql`select ${columns} from ${ranking?.from ?? sql``}${from}${tests}${this.#range(question, alias, ranking)}`
     return this.json.nested(
       sql`select ${this.json.aggregate(written)} from (${rows}) as ${sql.id(alias)}${sql.join(joins, sql``)}`,
     )
@@ -217,10 +224,16 @@ export class StatementWriter {
     return tests.length === 0 ? sql`` : sql` ${sql.raw(word)} ${sql.join(tests, sql` and `)}`
   }
 
-  #range({ order, limit, hasFixedLimit, offset }: RowsQuestion, alias: string): Fragment {
+  #range(
+    { order, limit, hasFixedLimit, offset }: RowsQuestion,
+    alias: string,
+    ranking: Ranking | undefined,
+  ): Fragment {
     const { sql } = this.filters
     const by =
-      order === undefined ? sql`` : sql` order by ${writeOrder(order.terms, this.filters, alias)}`
+      order === undefined
+        ? sql``
+        : sql` order by ${writeOrder(order.terms, this.filters, alias, ranking)}`
     let most = sql``
     if (hasFixedLimit === true) most = sql.raw(` limit ${String(limit)}`)
     else if (limit !== undefined) most = this.filters.limit(limit)

@@ -71,6 +71,12 @@ export function declareWhere(model: RecordModel): TypeDeclaration {
     const description = `${isList ? 'Of one of them at least' : 'Of that one'}: ${target.name}.`
     fields[relation] = { type: `${target.name}Where`, description }
   }
+  const { search } = model.table
+  if (search !== undefined) {
+    const names = [...model.fields.values()].filter(({ column }) => search.columns.includes(column))
+    const description = `Words that must all be in ${names.map(({ name }) => name).join(', ')}. Without an order the rows that fit best come first.`
+    fields.search = { type: 'String', description }
+  }
   return { kind: 'input', fields, description: 'Conditions beside each other must all hold.' }
 }
 

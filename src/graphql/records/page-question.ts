@@ -6,6 +6,7 @@ import type { Condition } from '../../records/filters/condition.js'
 import { behindCursor } from '../../records/filters/cursor.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { Order, OrderTerm } from '../../records/filters/order.js'
+import { readPlace } from '../../records/filters/search.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import { joined } from '../../records/policy/client-view.js'
 import type { Arguments } from '../declarations.js'
@@ -25,6 +26,8 @@ export interface PageQuestion {
   readonly isBackward: boolean
   /** There is a cursor where the reading begins: something stands before it. */
   readonly isLater: boolean
+  /** In the order of a search, in which rows have no place of their own: how many rows stand before the page. */
+  readonly place: number | undefined
 }
 
 /** @throws {HttpError} 400 `VALIDATION` */
@@ -38,7 +41,14 @@ export function readPageQuestion(
   if (isBackward && isGiven(first)) throw invalid('last', 'type', 'cannot stand beside first')
   const count = isBackward ? reader.most('last', last) : reader.most('first', first ?? defaultLimit)
   const filter = reader.condition(model, where)
-  const order = reader.order(model, orderBy)
+  const order = reader.order(model, orderBy, filter)
+  if (order.rank !== undefined) {
+    if (isBackward || isGiven(before))
+      throw invalid('orderBy', 'required', 'is needed to go through a search from its end')
+    const place = isGiven(after) ? readPlace(after) : 0
+    const isLater = isGiven(after)
+    return { filter, condition: filter, order, reading: order, count, isBackward, isLater, place }
+  }
   const codec = records.codecOf(model.table)
   const reversed = { terms: order.terms.map(reversedTerm), key: order.key }
   const behind = isGiven(after) ? behindCursor(after, order, codec, reader) : undefined
@@ -54,6 +64,7 @@ export function readPageQuestion(
     count,
     isBackward,
     isLater: (isBackward ? ahead : behind) !== undefined,
+    place: undefined,
   }
 }
 

@@ -8,6 +8,7 @@ import type { Condition } from '../../records/filters/condition.js'
 import { FilterReader, isPlainObject } from '../../records/filters/filter.js'
 import { invalid } from '../../records/filters/invalid.js'
 import { readOrder, type Order } from '../../records/filters/order.js'
+import { rankedOrder, searchOf } from '../../records/filters/search.js'
 import type { Database } from '../../records/database.js'
 import type { Column, Table } from '../../records/model/table.js'
 import type { Caller } from '../../records/policy/caller.js'
@@ -67,7 +68,7 @@ export class QuestionReader {
    */
   list(model: RecordModel, args: Arguments, isFixed = false): ListQuestion {
     const condition = this.condition(model, args.where)
-    const order = this.order(model, args.orderBy)
+    const order = this.order(model, args.orderBy, condition)
     const most = this.#count('limit', args.limit ?? defaultLimit)
     const limit = isFixed ? most : this.values.push(most) - 1
     const passedOver = readCount('offset', args.offset ?? 0)
@@ -92,12 +93,16 @@ export class QuestionReader {
     return this.#view.bind(model.table, given, this)
   }
 
-  /** @throws {HttpError} 400 `VALIDATION` */
-  order(model: RecordModel, orderBy: unknown): Order {
+  /**
+   * @param condition of the rows: a search among it is their order where none is asked for
+   * @throws {HttpError} 400 `VALIDATION`
+   */
+  order(model: RecordModel, orderBy: unknown, condition: Condition | undefined): Order {
     const given = orderBy === undefined || orderBy === null ? undefined : (orderBy as unknown[])
     const terms = given?.map((term, index) => this.#orderTerm(model, term, index))
-    const order = readOrder(model.table, terms, true)
-    this.#view.order(model.table, order)
+    const asked = readOrder(model.table, terms, true)
+    this.#view.order(model.table, asked)
+    const order = rankedOrder(asked, condition, terms !== undefined)
     this.key += `o${order.key};`
     return order
   }
@@ -132,6 +137,10 @@ export class QuestionReader {
       }
       if (name === 'not') {
         translated[name] = this.#translate(model, value, at)
+        continue
+      }
+      if (searchOf(model.table, name) !== undefined) {
+        translated[name] = value
         continue
       }
       const relation = model.relations.get(name)

@@ -2,7 +2,7 @@
 import { arrange, Slot } from '../../records/statements/builder.js'
 import type { PastRow } from '../../records/changes/changes.js'
 import { type Later, after } from '../../core/later.js'
-import { leavesOf, type Condition } from '../../records/filters/condition.js'
+import { columnsOfLeaf, leavesOf, type Condition } from '../../records/filters/condition.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Column } from '../../records/model/table.js'
@@ -11,9 +11,7 @@ import type { QuestionReader } from './question.js'
 /** The columns of its own table that a condition reads. */
 export function columnsOf(condition: Condition | undefined): readonly Column[] {
   const leaves = condition === undefined ? [] : leavesOf(condition)
-  return [
-    ...new Set(leaves.flatMap((leaf) => (leaf.kind === 'related' ? [] : [leaf.codec.column]))),
-  ]
+  return [...new Set(leaves.flatMap(columnsOfLeaf))]
 }
 
 /**
@@ -32,6 +30,8 @@ export function ownPart(condition: Condition, isDenied = false): Condition {
     case 'not':
       return { ...condition, part: ownPart(condition.part, !isDenied) }
     case 'related':
+    // A search is over rows that are there.
+    case 'search':
       return { kind: isDenied ? 'all' : 'any', parts: [] }
     default:
       return condition

@@ -143,7 +143,9 @@ function planRelated(
   const { table, target, local } = relation
   const writer = new FilterWriter(sql, dialect)
   const { condition, order } = question
-  const orderOf = (alias: string): RawBuilder<unknown> => writeOrder(order.terms, writer, alias)
+  // The outer one first: what stands for the test is then the inner one's.
+  const shown = order.rank && writer.rank(order.rank, 't')
+  const ranking = order.rank && writer.rank(order.rank, 'i')
   const tests = [
     sql`${ledBy(relation, sql)} = ${writer.ref('p', local)}`,
     ...(target.deletedAt === undefined ? [] : [sql`${writer.ref('i', target.deletedAt)} is null`]),
@@ -151,7 +153,7 @@ function planRelated(
   ]
   const passed = question.offset === undefined ? sql`` : sql` offset ${new Slot(question.offset)}`
   const inner = (columns: RawBuilder<unknown>): RawBuilder<unknown> =>
-    sql`select ${columns} from ${fromOf(relation, sql)} where ${sql.join(tests, sql` and `)} order by ${orderOf('i')}${writer.limit(question.limit)}${passed}`
+    sql`select ${columns} from ${ranking?.from ?? sql``}${fromOf(relation, sql)} where ${sql.join(tests, sql` and `)} order by ${writeOrder(order.terms, writer, 'i', ranking)}${writer.limit(question.limit)}${passed}`
   const columnsOf = (alias: string): RawBuilder<unknown> =>
     sql.join(target.columns.map((column) => writer.ref(alias, column)))
   const answered = sql.join(target.columns.map((column) => selected(column, { sql, dialect }, 't')))
@@ -162,9 +164,12 @@ function planRelated(
   const chosen = sql`select ${led} as filigree_led, ${answered}`
   // Without `lateral` the rows of a list of keys are found at once.
   const rows = !dialect.hasLateral
-    ? sql`${chosen} from ${parents} cross join ${sql.table(target.name)} as t where ${asked} and ${writer.ref('t', target.key)} in (${inner(writer.ref('i', target.key))})`
+    ? sql`${chosen} from ${parents} cross join ${sql.table(target.name)} as t${shown?.behind ?? sql``} where ${asked}${shown === undefined ? sql`` : sql` and ${shown.test}`} and ${writer.ref('t', target.key)} in (${inner(writer.ref('i', target.key))})`
     : sql`${chosen} from ${parents} cross join lateral (${inner(columnsOf('i'))}) as t where ${asked}`
-  return builder.compile(sql`${rows} order by ${orderOf('t')}`, false)
+  return builder.compile(
+    sql`${rows} order by ${writeOrder(order.terms, writer, 't', shown)}`,
+    false,
+  )
 }
 
 function ledBy({ join, foreign }: Relation, sql: Sql): RawBuilder<unknown> {

@@ -6,6 +6,7 @@ import type { Caller } from '../../records/policy/caller.js'
 import { asked } from '../../records/policy/late-verdict.js'
 import { callerOf } from '../caller.js'
 import { writeCursor } from '../../records/filters/cursor.js'
+import { writePlace } from '../../records/filters/search.js'
 import type { RecordModel } from './model.js'
 import { readPageQuestion } from './page-question.js'
 import { QuestionReader } from './question.js'
@@ -16,6 +17,8 @@ import { resolveCount, type RecordServices } from './resolve-records.js'
 export interface Page {
   readonly records: readonly Instance[]
   readonly order: Order
+  /** In the order of a search, which has no places of rows' own: how many rows stand before the page. */
+  readonly place: number | undefined
   readonly hasNext: boolean
   readonly hasPrevious: boolean
   /** Counts the rows of all pages. */
@@ -44,12 +47,12 @@ function readPage(
   const { listMax } = services
   const reader = new QuestionReader({ database, caller, listMax })
   const page = readPageQuestion(model, args, reader, source.context)
-  const { condition, order, reading, count, isBackward, isLater } = page
+  const { condition, order, reading, count, isBackward, isLater, place } = page
   const question = {
     condition,
     order: reading,
     limit: reader.values.push(count + 1) - 1,
-    offset: reader.values.push(0) - 1,
+    offset: reader.values.push(place ?? 0) - 1,
   }
   return after(readList(model.table, question, reader, source), (found) => {
     const records = found.slice(0, count)
@@ -57,6 +60,7 @@ function readPage(
     return {
       records: isBackward ? records.reverse() : records,
       order,
+      place,
       hasNext: isBackward ? isLater : goesOn,
       hasPrevious: isBackward ? goesOn : isLater,
       total: () => resolveCount(model, services, args.where, context),
@@ -70,16 +74,21 @@ export interface Edge {
   readonly cursor: string
 }
 
-export function edgesOf({ records, order }: Page): Edge[] {
-  return records.map((node) => ({ node, cursor: writeCursor(order, node) }))
+export function edgesOf(page: Page): Edge[] {
+  return page.records.map((node, index) => ({ node, cursor: cursorAt(page, index) }))
 }
 
-export function startCursor({ records, order }: Page): string | null {
-  const [first] = records
-  return first === undefined ? null : writeCursor(order, first)
+export function startCursor(page: Page): string | null {
+  return page.records.length === 0 ? null : cursorAt(page, 0)
 }
 
-export function endCursor({ records, order }: Page): string | null {
-  const last = records.at(-1)
-  return last === undefined ? null : writeCursor(order, last)
+export function endCursor(page: Page): string | null {
+  const { length } = page.records
+  return length === 0 ? null : cursorAt(page, length - 1)
+}
+
+function cursorAt({ records, order, place }: Page, index: number): string {
+  return place === undefined
+    ? writeCursor(order, records[index] as Instance)
+    : writePlace(place + index + 1)
 }

@@ -2,6 +2,7 @@
  * What a client's question makes the database do, in points: about a thousand rows looked at are one. Counted before
  * anything is run, from the question, the indexes and the tables' rough sizes. Source: decisions, "Client queries".
  */
+import { searchOf } from '../filters/search.js'
 import { holdsAll } from '../model/read-indexes.js'
 import type { Column, Relation, Table } from '../model/table.js'
 
@@ -140,9 +141,18 @@ class CostReader {
     }
     if (name === 'not') return { ...this.#filter(naming, value, rows), rows }
     const column = naming.column(name)
+    if (column === undefined && searchOf(naming.table, name) !== undefined)
+      return this.#search(value, rows)
     if (column !== undefined) return this.#tests(naming.table, column, value, rows)
     const through = naming.relation(name)
     return through === undefined ? { rows, each: 0, once: 0 } : this.#related(through, value, rows)
+  }
+
+  /** Its words are looked up; the rows that have them are held against each other. */
+  #search(value: unknown, rows: number): Work {
+    const words = typeof value === 'string' ? value.split(/\s+/).length : 1
+    const once = weights.pattern + words * weights.wildcard
+    return { rows: rows / 10, each: weights.like, once }
   }
 
   /** Through a relation: the rows behind it are looked at, once for all, or one for each row. */
@@ -233,7 +243,6 @@ const patternOperators: ReadonlySet<string> = new Set([
   'startsWith',
   'endsWith',
   'contains',
-  'search',
   'has',
   'path',
 ])

@@ -20,6 +20,7 @@ import type { Total } from './total.js'
 import type { Catalogue } from '../schema/catalogue.js'
 import type { Sql } from '../statements/builder.js'
 import type { JsonSql } from './json-sql.js'
+import type { SearchSql } from './search-sql.js'
 import type { Replay, TableChanges } from './table-changes.js'
 
 /** SQL with placeholders. Keep the object: engines remember by it what they have prepared. */
@@ -223,6 +224,8 @@ export interface Dialect {
   readonly fold: readonly [before: string, after: string]
   /** The same of a value. */
   foldValue(text: string): string
+  /** Rows by words in their texts. */
+  readonly search: SearchSql
   /** Indexes may say where nulls stand; there are indexes of trigrams, or can be. */
   readonly indexes: { readonly nulls: boolean; readonly trigrams: boolean }
   /** One value that stands for a list in `listTest`; `undefined` where the column's values cannot travel so. */

@@ -1,9 +1,11 @@
 /** Turns a read filter into SQL. Everything in it is a name of the table's or a placeholder. */
 import { Slot, type RawBuilder, type Sql } from '../statements/builder.js'
 import type { Dialect } from '../engines/engine.js'
+import type { Ranking, SearchParts } from '../engines/search-sql.js'
 import type { Condition } from './condition.js'
 import { writePlace } from './json-place.js'
 import { operatorOf } from './operators.js'
+import type { SearchCondition } from './search.js'
 import type { Column, Relation } from '../model/table.js'
 
 type Fragment = RawBuilder<unknown>
@@ -16,6 +18,8 @@ export class FilterWriter {
   readonly #dialect: Dialect
   #aliases = 0
   #looksAtAll = false
+  /** Searches that rows are sorted by, and what stands for their tests. */
+  readonly #ranked = new Map<SearchCondition, Fragment>()
 
   constructor(sql: Sql, dialect: Dialect) {
     this.#sql = sql
@@ -52,7 +56,22 @@ export class FilterWriter {
         return this.#writeCompare(condition, alias)
       case 'related':
         return this.#writeThrough(condition, alias, isBelow)
+      case 'search':
+        return (
+          this.#ranked.get(condition) ?? this.#dialect.search.test(this.#searched(condition, alias))
+        )
     }
+  }
+
+  /** Finds rows in the order in which they fit a search; call it before its condition is written. */
+  rank(condition: SearchCondition, alias: string): Ranking {
+    const ranking = this.#dialect.search.rank(this.#searched(condition, alias))
+    this.#ranked.set(condition, ranking.test)
+    return ranking
+  }
+
+  #searched({ table, search, slot }: SearchCondition, alias: string): SearchParts {
+    return { sql: this.sql, table, search, alias, value: this.sql.val(new Slot(slot)) }
   }
 
   /**

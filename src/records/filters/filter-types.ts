@@ -18,7 +18,12 @@ export type Where<T> = {
   and?: readonly Where<T>[]
   or?: readonly Where<T>[]
   not?: Where<T>
-}
+} & ('search' extends keyof T
+    ? unknown
+    : {
+        /** All these words are in the texts that `@Record({ search })` names. */
+        search?: string
+      })
 
 type WhereValue<V> = V extends readonly (infer Item)[]
   ? Item extends object

@@ -3,7 +3,6 @@
  * placeholder or as 400. Answers a plain tree, and a key under which the statement made of it is kept.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import type { HttpError } from '../../errors/http-error.js'
 import { clip } from '../../fields/faults.js'
 import { isOfKind } from '../../fields/kinds/table.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
@@ -12,8 +11,10 @@ import { toJson } from '../model/stored-json.js'
 import type { Condition } from './condition.js'
 import { invalid } from './invalid.js'
 import { mostItems, placeKey, readPath, typeOfJson, type JsonPlace } from './json-place.js'
+import { isHidden, unknownName } from './known-names.js'
 import { operatorOf, operators, readOperator, type Operator } from './operators.js'
-import type { Relation, Table } from '../model/table.js'
+import { readWords, searchOf } from './search.js'
+import type { Table, TableSearch } from '../model/table.js'
 
 /** What a table of another relation is read with. */
 export interface FilterContext {
@@ -74,9 +75,11 @@ export class FilterReader {
     if (codec !== undefined && !(this.#isClient && codec.column.field.hidden)) {
       return this.#readColumn(codec, value, path)
     }
+    const search = searchOf(table, name)
+    if (search !== undefined) return this.#readSearch(table, search, value, path)
     const relation = table.relations.get(name)
     if (relation === undefined || (this.#isClient && isHidden(relation)))
-      throw this.#unknown(table, name, path)
+      throw unknownName(table, name, path, this.#isClient)
     this.key += `>${name}`
     const part = this.read(relation.target, value, path, depth + 1)
     return { kind: 'related', relation, part }
@@ -88,6 +91,16 @@ export class FilterReader {
     const parts = value.map((item, index) => this.read(table, item, `${path}.${index}`, depth + 1))
     this.key += ']'
     return { kind: name === 'and' ? 'all' : 'any', parts }
+  }
+
+  #readSearch(table: Table, search: TableSearch, value: unknown, path: string): Condition {
+    const words = readWords(value, path)
+    if (words.length === 0) return { kind: 'all', parts: [] }
+    if (this.#isClient && ++this.#patterns > mostPatterns)
+      throw invalid(path, 'maxItems', `is one search too many: there may be ${mostPatterns}`)
+    this.key += 'search;'
+    const slot = this.values.push(this.#context.dialect.search.operand(words)) - 1
+    return { kind: 'search', table, search, slot }
   }
 
   #readColumn(codec: ColumnCodec, value: unknown, path: string): Condition {
@@ -254,22 +267,6 @@ export class FilterReader {
     this.key += `${codec.index}${isNull ? 'null' : 'some'}${placeKey(at)};`
     return { kind: 'null', codec, isNull, at }
   }
-
-  #unknown(table: Table, name: string, path: string): HttpError {
-    const fields = table.columns.filter(({ field }) => !(this.#isClient && field.hidden))
-    const relations = [...table.relations.values()].filter(
-      (relation) => !(this.#isClient && isHidden(relation)),
-    )
-    const known = [...fields, ...relations].map((one) =>
-      'property' in one ? one.property : one.name,
-    )
-    return invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), known)}`.trim())
-  }
-}
-
-/** `@Field({ hidden: true })` before a relation: for clients it does not exist. */
-export function isHidden({ table, name }: Relation): boolean {
-  return table.shape.byName.get(name)?.hidden === true
 }
 
 interface Entry {

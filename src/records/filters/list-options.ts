@@ -23,13 +23,18 @@ export interface FindOneOptions extends FindOptions {
 
 export interface ListOptions<T> extends FindOptions {
   where?: Where<T>
-  /** Default: by the key. */
+  /** All these words are in the texts that `@Record({ search })` names, as `{ search }` in `where` says too. */
+  search?: string
+  /** Default: by the key; with a search in `where`, the rows that fit it best first. */
   orderBy?: OrderBy<T>
   /** Most rows. Default all. */
   limit?: number
   /** Rows to leave out first. Default 0. */
   offset?: number
-  /** Only rows behind this one in the order: what `cursorOf` gave for the last row of a page, with the same `orderBy`. */
+  /**
+   * Only rows behind this one in the order: what `cursorOf` gave for the last row of a page, with the same `orderBy`. Rows
+   * of a search without `orderBy` have no such place, and go by `offset`.
+   */
   after?: string
   /** Rows that were softly deleted too. Default false. */
   withDeleted?: boolean
@@ -39,6 +44,7 @@ export interface ListOptions<T> extends FindOptions {
 
 const listOptions: ReadonlySet<string> = new Set([
   'where',
+  'search',
   'orderBy',
   'limit',
   'offset',
@@ -64,7 +70,7 @@ export function checkCountOptions(options: object): void {
 }
 
 const findOptions: ReadonlySet<string> = new Set(['with', 'lock'])
-const countOptions: ReadonlySet<string> = new Set(['withDeleted', 'view'])
+const countOptions: ReadonlySet<string> = new Set(['search', 'withDeleted', 'view'])
 
 /** @throws {HttpError} 400 for what is no whole number */
 export function readCount(name: string, value: unknown): number {

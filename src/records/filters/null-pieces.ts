@@ -124,6 +124,7 @@ export function assume(condition: Condition, column: Column, isNull: boolean): C
       return typeof part === 'boolean' ? !part : { kind: 'not', part }
     }
     case 'related':
+    case 'search':
       return condition
     default:
       break

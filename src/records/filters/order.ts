@@ -1,11 +1,13 @@
 /** Reads and writes the order of rows: by fields, nulls last, ties by the key, so that pages never overlap. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
+import type { Ranking } from '../engines/search-sql.js'
 import type { RawBuilder } from '../statements/builder.js'
 import { isPlainObject } from './filter.js'
 import { invalid } from './invalid.js'
 import type { FilterWriter } from './filter-sql.js'
 import { isOrdered } from './operators.js'
+import type { SearchCondition } from './search.js'
 import type { Column, Table } from '../model/table.js'
 
 export interface OrderTerm {
@@ -18,6 +20,8 @@ export interface Order {
   readonly terms: readonly OrderTerm[]
   /** The same for the same order. */
   readonly key: string
+  /** Before all terms: the rows that fit this search best. */
+  readonly rank?: SearchCondition
 }
 
 const mostTerms = 16
@@ -74,12 +78,14 @@ export function writeOrder(
   terms: readonly OrderTerm[],
   writer: FilterWriter,
   alias: string,
+  ranking?: Ranking,
 ): RawBuilder<unknown> {
   const { sql } = writer
-  return sql.join(
+  const written = sql.join(
     terms.map(({ column, descending, nullsFirst }) => {
       const nulls = column.nullable ? (nullsFirst ? ' nulls first' : ' nulls last') : ''
       return sql`${writer.ref(alias, column)}${sql.raw(`${descending ? ' desc' : ' asc'}${nulls}`)}`
     }),
   )
+  return ranking === undefined ? written : sql`${ranking.by}${written}`
 }

@@ -36,6 +36,18 @@ export function toFormName(
   return toShortName(`${table}_${words.join('_')}${form}${rows}_index`)
 }
 
+/** What searches are called in the database: no table of the application's begins so. */
+const searchStart = 'filigree_search_'
+
+/** `filigree_search_product_0a1b2c3d`: by its columns, so that a search of others is another. */
+export function toSearchName(table: string, columns: readonly string[]): string {
+  return `${searchStart}${table.slice(0, 38)}_${toHash([table, ...columns].join())}`
+}
+
+export function isSearchName(name: string): boolean {
+  return name.startsWith(searchStart)
+}
+
 /** `product_price_check_0a1b2c3d`: by what it says, so that another rule is another check. */
 export function toCheckName(table: string, column: string, rule: string): string {
   return `${toCheckStart(table, column)}${toHash(rule)}`

@@ -50,6 +50,7 @@ const optionNames: Readonly<Record<keyof RecordOptions, true>> = {
   name: true,
   plural: true,
   rows: true,
+  search: true,
   softDelete: true,
   table: true,
   timestamps: true,

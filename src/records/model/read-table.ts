@@ -4,6 +4,7 @@ import type { Class } from '../../metadata/note.js'
 import { readColumns } from './read-columns.js'
 import { readIndexes } from './read-indexes.js'
 import { readRelations } from './read-relations.js'
+import { readSearch } from './read-search.js'
 import type { Relation, Table } from './table.js'
 import { readWriteHooks } from './write-hooks.js'
 
@@ -112,6 +113,7 @@ function createTable(
     columns,
     byProperty,
     indexes: readIndexes({ type, name, options, key, columns }, problems),
+    search: readSearch({ type, name, options, columns }, problems),
     relations,
     deletedAt: options.softDelete === true ? byProperty.get('deletedAt') : undefined,
     updatedAt: options.timestamps === true ? byProperty.get('updatedAt') : undefined,

@@ -47,6 +47,11 @@ export interface RecordOptions<T = unknown> {
    */
   indexes?: readonly RecordIndex<T>[]
   /**
+   * Texts that are searched by their words: `where: { search: 'blue lamp' }`, `?search=`. A word counts more in the field
+   * that stands before the others. Hidden fields are left out. Default none.
+   */
+  search?: readonly (keyof T & string extends never ? string : keyof T & string)[]
+  /**
    * Counts how often a row was written, in the field `version`: from 1, read-only. An update that was made for an older one
    * is refused with 409. Default false.
    */

@@ -53,6 +53,14 @@ export interface IndexForm {
   readonly like: boolean
 }
 
+/** What `@Record({ search })` says. */
+export interface TableSearch {
+  /** Of the database: of the same name are searches of the same columns. */
+  readonly name: string
+  /** The one that counts most first. */
+  readonly columns: readonly Column[]
+}
+
 /** A pair of records tied by keys. `local` and `foreign` always hold the same values on both sides. */
 export interface Relation {
   /** The property, `category`. */
@@ -93,6 +101,8 @@ export interface Table<T extends object = object> {
   readonly columns: readonly Column[]
   readonly byProperty: ReadonlyMap<string, Column>
   readonly indexes: readonly TableIndex[]
+  /** The texts that are searched by their words. */
+  readonly search: TableSearch | undefined
   /** By property. */
   readonly relations: ReadonlyMap<string, Relation>
   /** `deleted_at`, where the table deletes softly. */

@@ -32,6 +32,10 @@ export class ClientRecords<T extends object> {
     this.#writer = new ClientWriter(database, caller)
   }
 
+  get table(): Table<T> {
+    return this.#table
+  }
+
   /** @returns null where there is no such row, or none that the client sees */
   find(id: Id): Later<T | null> {
     const records = this.#records as unknown as Repository<Instance>

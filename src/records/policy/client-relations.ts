@@ -5,7 +5,7 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import type { Database } from '../database.js'
-import { isHidden } from '../filters/filter.js'
+import { isHidden } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'
 import type { ListOptions } from '../filters/list-options.js'
 import type { Relation, Table } from '../model/table.js'

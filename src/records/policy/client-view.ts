@@ -110,6 +110,9 @@ export class ClientView implements RowsView {
         const part = this.#bindAsked(relation.target, condition.part, slots)
         return { ...condition, part: joined(part, this.rows(relation.target, slots)) ?? part }
       }
+      case 'search':
+        for (const column of condition.search.columns) this.demandColumn(table, column)
+        return condition
       default:
         this.demandColumn(table, condition.codec.column)
         return condition

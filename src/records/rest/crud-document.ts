@@ -4,9 +4,9 @@ import type { Class } from '../../metadata/note.js'
 import type { DocOptions } from '../../openapi/doc.js'
 import type { GivenParameter } from '../../openapi/given-parameters.js'
 import { aggregateFunctions } from '../aggregates/aggregate-types.js'
-import { isHidden } from '../filters/filter.js'
+import { isHidden } from '../filters/known-names.js'
 import { operatorOf, operatorsFor, type Operator } from '../filters/operators.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column, Table, TableSearch } from '../model/table.js'
 import { defaultLimit, largestLimit } from './crud-query.js'
 
 /** A route of `crud`, as far as its documentation differs. */
@@ -108,6 +108,7 @@ export function documentParameters(
   if (operation === 'find') return shapeParameters(table)
   if (operation !== 'list' && operation !== 'aggregate') return []
   const own = operation === 'list' ? listParameters(table) : aggregateParameters()
+  if (table.search !== undefined) own.push(searchParameter(table.search))
   const names = new Set(own.map(({ name }) => name))
   const fields = table.columns.filter(({ field }) => !field.hidden).flatMap(fieldParameters)
   return [...own, ...fields.filter(({ name }) => !names.has(name))]
@@ -190,6 +191,12 @@ function aggregateParameters(): GivenParameter[] {
     orderParameter('Figures or groups, `-` before those that go down: `-sumPrice`.'),
     limitParameter(largestLimit),
   ]
+}
+
+function searchParameter({ columns }: TableSearch): GivenParameter {
+  const names = columns.map(({ property }) => property).join(', ')
+  const description = `Words that must all be in ${names}. Without \`orderBy\` the rows that fit best come first.`
+  return { name: 'search', description, schema: text }
 }
 
 function limitParameter(standard: number): GivenParameter {

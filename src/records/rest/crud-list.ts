@@ -1,6 +1,7 @@
 /** A page of a record's rows, with its total and the way to the next page. Source: decisions, Totals; RFC 8288. */
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
+import { asksSearch, readPlace, writePlace } from '../filters/search.js'
 import type { ClientRecords } from '../policy/client-records.js'
 import type { CrudQuery } from './crud-query.js'
 import type { RowShape } from './crud-shape.js'
@@ -26,7 +27,12 @@ export async function listRows(
   const hasNext = found.length > limit
   const rows = hasNext ? found.slice(0, limit) : found
   const last = rows.at(-1)
-  const cursor = hasNext && last !== undefined ? records.cursorOf(last, orderBy) : undefined
+  const cursor =
+    hasNext && last !== undefined
+      ? orderBy === undefined && asksSearch(records.table, where)
+        ? writePlace(offset + rows.length + (after === undefined ? 0 : readPlace(after)))
+        : records.cursorOf(last, orderBy)
+      : undefined
   await showRows(records, rows, asked.shape)
   const answer = reply(rows)
   const total = await totalOf(records, asked)

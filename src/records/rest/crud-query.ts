@@ -5,9 +5,10 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import type { TextValues } from '../../http/query.js'
-import { isHidden } from '../filters/filter.js'
+import { isHidden, unknownName } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'
 import { operatorOf, operators, readOperator, type OperandKind } from '../filters/operators.js'
+import { searchOf } from '../filters/search.js'
 import { readRowShape, type RowShape } from './crud-shape.js'
 import { readJsonTest } from './json-query.js'
 import type { Column, Table } from '../model/table.js'
@@ -118,8 +119,10 @@ function readCondition(
       current = relation.target
       continue
     }
+    if (searchOf(current, part) !== undefined && index === names.length - 1)
+      return nest(names, once(name, text))
     const column = current.byProperty.get(part)
-    if (column === undefined || column.field.hidden) throw unknown(current, name, part)
+    if (column === undefined || column.field.hidden) throw unknownName(current, part, name, true)
     const rest = names.slice(index + 1)
     const place = names.slice(0, index + 1)
     if (column.compares !== 'json') return nest(place, readTest(column, name, rest, text))
@@ -182,13 +185,4 @@ function nest<V>(names: readonly string[], value: V): Record<string, V> {
   // Names are looked up before or after: none of them is a prototype's.
   const inner = rest.length === 0 ? value : (nest(rest, value) as V)
   return Object.defineProperty({}, first, { value: inner, enumerable: true })
-}
-
-function unknown(table: Table, name: string, part: string): Error {
-  const fields = table.columns.filter(({ field }) => !field.hidden)
-  const relations = [...table.relations.values()].filter((relation) => !isHidden(relation))
-  const known = [...fields, ...relations].map((one) =>
-    'property' in one ? one.property : one.name,
-  )
-  return invalid(name, 'unknown', `is unknown. ${didYouMean(clip(part), known)}`.trim())
 }

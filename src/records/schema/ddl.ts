@@ -51,11 +51,16 @@ export function writeCreateIndex(table: string, index: IndexSchema): string {
 
 /** With what it needs. */
 export function writeIndex(table: string, index: IndexSchema): string[] {
-  const { extension } = index
+  const { extension, made } = index
+  if (made !== undefined) return [...made.create]
   const create = writeCreateIndex(table, index)
   return extension === undefined
     ? [create]
     : [`create extension if not exists ${extension}`, create]
+}
+
+export function writeDropIndex({ name, made }: Pick<IndexSchema, 'name' | 'made'>): string[] {
+  return made === undefined ? [`drop index ${quote(name)}`] : [...made.drop]
 }
 
 /** Rows that are there get the column's default or `fill`; without one the column must be nullable or the table empty. */

@@ -15,6 +15,8 @@ export interface Difference {
     /** No row can be written while it must be filled. */
     | 'unfilled column'
     | 'unknown column'
+    /** Its words are kept for nobody. */
+    | 'unknown search'
     | ConstraintDifference['kind']
     | RenameDifference['kind']
   readonly table: string

@@ -1,6 +1,14 @@
 /** Where the database is not what the records want, and the SQL that would change it. */
 import type { ActualTable, Catalogue } from './catalogue.js'
-import { quote, writeAddColumn, writeAddForeignKey, writeIndex, writeCreateTable } from './ddl.js'
+import {
+  quote,
+  writeAddColumn,
+  writeAddForeignKey,
+  writeCreateTable,
+  writeDropIndex,
+  writeIndex,
+} from './ddl.js'
+import { isSearchName } from '../model/column-names.js'
 import type { Dialect } from '../engines/engine.js'
 import { compareConstraints } from './constraint-differences.js'
 import type { Difference } from './difference-kinds.js'
@@ -36,7 +44,10 @@ function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
       blocks: true,
       remedy: 'safe',
       sql: [writeCreateTable(schema, dialect), ...indexes],
-      undo: [`drop table ${quote(schema.name)}`],
+      undo: [
+        `drop table ${quote(schema.name)}`,
+        ...schema.indexes.flatMap(({ made }) => made?.drop ?? []),
+      ],
     },
   ]
 }
@@ -65,20 +76,41 @@ function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Di
   for (const index of schema.indexes) {
     const known = actual.indexes.get(index.name)
     if (known?.unique === index.unique && sameList(known.columns, index.columns)) continue
-    const drop = known === undefined ? [] : [`drop index ${quote(index.name)}`]
+    const drop = known === undefined ? [] : writeDropIndex(index)
+    const isNeeded = index.unique || index.made !== undefined
     differences.push({
       kind: 'missing index',
       table: schema.name,
-      message: `Index ${index.name} on ${schema.name} is missing${originOf(schema, index.columns)}.`,
-      // Without it the records work, but slowly.
-      ...(index.unique ? { blocks: true } : { blocks: false, upgrades: true }),
+      message: `Index ${index.name} on ${schema.name} is missing${originOf(schema, index.over ?? index.columns)}.`,
+      // Without others the records work, but slowly.
+      ...(isNeeded ? { blocks: true } : { blocks: false, upgrades: true }),
       // Rows that are there may be alike already.
       remedy: index.unique ? 'may fail' : 'safe',
       sql: [...drop, ...writeIndex(schema.name, index)],
-      undo: [`drop index ${quote(index.name)}`],
+      undo: writeDropIndex(index),
     })
   }
-  return differences
+  return [...differences, ...staleSearches(schema, actual, dialect)]
+}
+
+/** Words that are kept for nobody: every write would have to keep them too. */
+function staleSearches(
+  { name: table, indexes }: TableSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): Difference[] {
+  return [...actual.indexes.keys()]
+    .filter((name) => isSearchName(name) && !indexes.some((index) => index.name === name))
+    .map((name) => ({
+      kind: 'unknown search',
+      table,
+      message: `Index ${name} on ${table} serves a search that no record has.`,
+      blocks: false,
+      upgrades: true,
+      remedy: 'safe',
+      sql: dialect.search.drop(name),
+      undo: [],
+    }))
 }
 
 function compareColumn(

@@ -63,6 +63,10 @@ export interface IndexSchema {
   readonly where?: string | undefined
   readonly using?: 'gin'
   readonly extension?: 'pg_trgm'
+  /** Columns that an expression in it reads. */
+  readonly over?: readonly string[]
+  /** What serves where the database has no such index. `drop` says nothing where it is not there. */
+  readonly made?: { readonly create: readonly string[]; readonly drop: readonly string[] }
 }
 
 /** @param now milliseconds since 1970, for columns of moments whose default is now */
@@ -114,9 +118,12 @@ function toTableSchema(
       foreignColumn: foreign.name,
       onDelete: onDelete === 'setNull' ? 'set null' : onDelete,
     })),
-    indexes: [...table.indexes, ...missingIndexes(table, listed)].flatMap((index) =>
-      toIndexSchema(table, index, dialect),
-    ),
+    indexes: [
+      ...[...table.indexes, ...missingIndexes(table, listed)].flatMap((index) =>
+        toIndexSchema(table, index, dialect),
+      ),
+      ...(table.search === undefined ? [] : [dialect.search.schema(table, table.search)]),
+    ],
   }
 }
 

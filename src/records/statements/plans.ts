@@ -62,13 +62,14 @@ export class TablePlans {
     return this.#kept.get(key, () => {
       const { sql } = this.#builder
       const writer = this.#writer()
-      const by = writeOrder(order.terms, writer, 't')
+      const ranking = order.rank && writer.rank(order.rank, 't')
+      const by = writeOrder(order.terms, writer, 't', ranking)
       const limit = hasLimit ? writer.limit(selection.count) : this.#noLimit(hasOffset)
       const offset = hasOffset
         ? sql` offset ${new Slot(selection.count + (hasLimit ? 1 : 0))}`
         : sql``
       const rows = (condition: Condition | undefined): Fragment =>
-        sql`${this.#aliased('t')}${this.#where({ ...selection, condition }, writer)}`
+        sql`${ranking?.from ?? sql``}${this.#aliased('t')}${this.#where({ ...selection, condition }, writer)}`
       const pieces = hasLimit && toNullPieces(this, order, selection.condition, this.#dialect)
       const from = pieces
         ? writePieces(pieces, {

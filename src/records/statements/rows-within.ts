@@ -3,7 +3,7 @@
  * too, where nothing is written that the filter looks at: then one statement does what else takes a transaction that
  * looks, writes and looks again.
  */
-import { leavesOf, type Condition } from '../filters/condition.js'
+import { columnsOfLeaf, leavesOf, type Condition } from '../filters/condition.js'
 import type { Column } from '../model/table.js'
 
 export interface RowsWithin {
@@ -17,7 +17,8 @@ export interface RowsWithin {
 export function staysWithin({ condition }: RowsWithin, written: readonly Column[]): boolean {
   // Behind a relation other rows decide, and among them may be this one again.
   const depends = leavesOf(condition).some(
-    (leaf) => leaf.kind === 'related' || written.includes(leaf.codec.column),
+    (leaf) =>
+      leaf.kind === 'related' || columnsOfLeaf(leaf).some((column) => written.includes(column)),
   )
   return written.length > 0 && !depends
 }

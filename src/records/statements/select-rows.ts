@@ -4,6 +4,7 @@ import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import type { ListOptions } from '../filters/list-options.js'
 import type { Order } from '../filters/order.js'
+import { rankedOrder, readPlace } from '../filters/search.js'
 import type { Table } from '../model/table.js'
 import type { Selection } from './plans.js'
 import type { RecordsContext } from './source.js'
@@ -13,28 +14,74 @@ export interface SelectedRows {
   readonly values: unknown[]
 }
 
+export interface OrderedRows extends SelectedRows {
+  /** By the search, where there is one and nothing is said. */
+  readonly order: Order
+  /** Rows before the page that stand before its cursor. */
+  readonly passed: number
+}
+
 const all: Selection = { condition: undefined, key: '', count: 0, withDeleted: false }
 const deletedToo: Selection = { ...all, withDeleted: true }
 
-/** @param order of the list, where it may begin behind a cursor */
+type Asked<T> = Pick<ListOptions<T>, 'where' | 'search' | 'withDeleted' | 'view'>
+
 export function selectRows<T extends object>(
   table: Table<T>,
   context: RecordsContext,
-  { where, withDeleted = false, view, after }: ListOptions<T>,
-  order?: Order,
+  { where, search, withDeleted = false, view }: Asked<T>,
 ): SelectedRows {
-  if (where === undefined && view === undefined && after === undefined) {
+  if (where === undefined && view === undefined && search === undefined) {
     return { selection: withDeleted ? deletedToo : all, values: [] }
   }
-  const values: unknown[] = []
-  const reader = new FilterReader(context, view !== undefined, values)
-  const asked = where === undefined ? undefined : reader.read(table, where)
-  const shown = view === undefined ? asked : view.bind(table, asked, reader)
+  const reader = new FilterReader(context, view !== undefined)
+  const condition = readAsked(table, { where, search, view }, reader)
+  return toSelected(condition, reader, withDeleted)
+}
+
+/** @param given the order that is asked for, or the one by the key */
+export function selectOrdered<T extends object>(
+  table: Table<T>,
+  context: RecordsContext,
+  options: ListOptions<T>,
+  given: Order,
+): OrderedRows {
+  const { where, search, withDeleted = false, view, after, orderBy } = options
+  if (after === undefined && where === undefined && search === undefined)
+    return { ...selectRows(table, context, options), order: given, passed: 0 }
+  const reader = new FilterReader(context, view !== undefined)
+  const shown = readAsked(table, { where, search, view }, reader)
+  const order = rankedOrder(given, shown, orderBy !== undefined)
+  const isPlace = order.rank !== undefined && after !== undefined
   const behind =
-    after === undefined || order === undefined
+    after === undefined || isPlace
       ? undefined
       : behindCursor(after, order, context.codecOf(table), reader)
-  const parts = [shown, behind].filter((part): part is Condition => part !== undefined)
-  const condition: Condition | undefined = parts.length > 1 ? { kind: 'all', parts } : parts[0]
-  return { selection: { condition, key: reader.key, count: values.length, withDeleted }, values }
+  const condition = both(shown, behind)
+  const passed = isPlace ? readPlace(after) : 0
+  return { ...toSelected(condition, reader, withDeleted), order, passed }
+}
+
+function readAsked<T extends object>(
+  table: Table<T>,
+  { where, search, view }: Pick<ListOptions<T>, 'where' | 'search' | 'view'>,
+  reader: FilterReader,
+): Condition | undefined {
+  const searched = search === undefined ? undefined : reader.read(table, { search })
+  const found = where === undefined ? undefined : reader.read(table, where)
+  const asked = both(searched, found)
+  return view === undefined ? asked : view.bind(table, asked, reader)
+}
+
+function toSelected(
+  condition: Condition | undefined,
+  { key, values }: FilterReader,
+  withDeleted: boolean,
+): SelectedRows {
+  return { selection: { condition, key, count: values.length, withDeleted }, values }
+}
+
+function both(one: Condition | undefined, other: Condition | undefined): Condition | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return { kind: 'all', parts: [one, other] }
 }

@@ -5,6 +5,7 @@ import type { Around, Dialect } from '../engine.js'
 import type { TableChanges } from '../table-changes.js'
 import { postgresLists } from './lists.js'
 import { readMoment } from './moments.js'
+import { createPostgresSearch } from './search.js'
 import { postgresTotal } from './totals.js'
 import type { Column } from '../../model/table.js'
 import { quote } from '../../schema/ddl.js'
@@ -16,6 +17,7 @@ import { PostgresJson } from './json.js'
  */
 export function createPostgresDialect(hasIcu: boolean, hasTrigrams = true): Dialect {
   const collation = hasIcu ? ' collate "und-x-icu"' : ''
+  const fold = ['lower(', `${collation})`] as const
   return {
     name: 'postgres',
     system: 'postgresql',
@@ -57,7 +59,8 @@ export function createPostgresDialect(hasIcu: boolean, hasTrigrams = true): Dial
       return ['cast(cast(', ` as numeric(${digits.precision},${digits.scale})) as text)`]
     },
     total: postgresTotal,
-    fold: ['lower(', `${collation})`],
+    fold,
+    search: createPostgresSearch(fold, hasIcu),
     foldValue: (text) => text.toLowerCase(),
     indexes: { nulls: true, trigrams: hasTrigrams },
     encodeList: (_column, values) => values,

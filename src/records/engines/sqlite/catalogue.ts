@@ -18,6 +18,11 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
     unique: unique === 1,
     columns: String(list).split(','),
   }))
+  const searches = group(await read(searchesSql), ([, name]) => ({
+    name: String(name).replace(/_insert$/, ''),
+    unique: false,
+    columns: [],
+  }))
   const foreignKeys = group(await read(foreignKeysSql), ([, column, target]): ActualForeignKey => ({
     column: String(column),
     table: String(target),
@@ -30,7 +35,9 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
         name,
         columns: new Map(list.map((column) => [column.name, column])),
         indexes: new Map(
-          (indexes.get(name) ?? []).map((index): [string, ActualIndex] => [index.name, index]),
+          [...(indexes.get(name) ?? []), ...(searches.get(name) ?? [])].map(
+            (index): [string, ActualIndex] => [index.name, index],
+          ),
         ),
         foreignKeys: foreignKeys.get(name) ?? [],
         checks: new Set(checks.get(name)?.flat()),
@@ -47,6 +54,10 @@ const tablesSql = `select name, sql from sqlite_schema where type = 'table'`
 const indexesSql = `select t.name, i.name, i."unique", group_concat(c.name)
   from sqlite_schema t join pragma_index_list(t.name) i join pragma_index_info(i.name) c
   where t.type = 'table' and i.origin = 'c' group by t.name, i.name`
+
+/** What keeps the words of a table's rows. */
+const searchesSql = `select tbl_name, name from sqlite_schema
+  where type = 'trigger' and name glob 'filigree_search_*_insert'`
 
 const foreignKeysSql = `select t.name, f."from", f."table"
   from sqlite_schema t join pragma_foreign_key_list(t.name) f where t.type = 'table' and t.name not glob 'sqlite_*'`

@@ -4,6 +4,7 @@ import type { Column } from '../../model/table.js'
 import { decimalEncoder, decimalType, isBeyondNumbers, toDecimalText } from './decimals.js'
 import { SqliteJson } from './json.js'
 import { writeRebuild } from './rebuild.js'
+import { sqliteSearch } from './search.js'
 import { sqliteTotal } from './totals.js'
 
 export const sqliteDialect: Dialect = {
@@ -64,6 +65,7 @@ export const sqliteDialect: Dialect = {
   total: sqliteTotal,
   fold: ['filigree_fold(', ')'],
   foldValue: (text) => text.toLowerCase(),
+  search: sqliteSearch,
   indexes: { nulls: false, trigrams: false },
   // Numbers with fractions would have to survive two conversions, and bytes have no JSON.
   encodeList: ({ storage }: Column, values) =>
@@ -107,7 +109,9 @@ function toDriver(value: unknown): unknown {
 
 async function dumpTables(runner: Runner): Promise<string> {
   const sql = `select sql from sqlite_schema
-    where sql is not null and tbl_name not glob 'sqlite_*' and tbl_name not glob 'filigree_*' order by rowid`
+    where sql is not null and tbl_name not glob 'sqlite_*'
+      and (tbl_name not glob 'filigree_*' or tbl_name glob 'filigree_search_*_keys' or (type = 'table' and rootpage = 0))
+    order by rowid`
   const { rows } = await runner.query({ sql, writes: false }, [])
   return rows.map(([text]) => `${String(text)};\n`).join('\n')
 }

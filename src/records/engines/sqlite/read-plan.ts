@@ -3,6 +3,7 @@
  * Sources: SQLite, EXPLAIN QUERY PLAN; The ROWID.
  */
 import { Kept } from '../../../core/kept.js'
+import { isSearchName } from '../../model/column-names.js'
 import { quote } from '../../schema/ddl.js'
 import type { Row, Statement } from '../engine.js'
 import type { Connection } from './connection.js'
@@ -85,7 +86,12 @@ export function readPlan(sql: string, rows: readonly Row[]): ReadPlan {
   const tables = new Set<string>()
   for (const { id, detail } of parts) {
     const [, word, name = ''] = /^(SCAN|SEARCH) (\S+)/.exec(detail) ?? []
-    if (word === undefined || detail.includes('VIRTUAL TABLE')) continue
+    if (word === undefined) continue
+    if (detail.includes('VIRTUAL TABLE')) {
+      // Of a search any number of rows may have the words; each row has its own in a table beside it.
+      if (isSearchName(name)) tables.add(`${name}_docsize`)
+      continue
+    }
     const table = names.get(name) ?? name
     const isLong =
       word === 'SCAN'

@@ -1,8 +1,10 @@
 /** Changes a SQLite table by making it anew: the engine alters little in place. Source: SQLite, ALTER TABLE, section 7. */
 import type { ActualTable } from '../../schema/catalogue.js'
-import { quote, writeCreateIndex, writeCreateTable } from '../../schema/ddl.js'
+import { quote, writeCreateTable, writeIndex } from '../../schema/ddl.js'
 import type { Dialect } from '../engine.js'
+import { isSearchName } from '../../model/column-names.js'
 import type { ColumnSchema, TableSchema } from '../../schema/schema.js'
+import { writeDropSearch } from './search.js'
 
 /** Statements that keep every row, column by column of the same name. Run them with foreign keys off. */
 export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[] {
@@ -23,7 +25,8 @@ export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: 
     `insert into ${quote(fresh)} (${names}) select ${values} from ${quote(schema.name)}`,
     `drop table ${quote(schema.name)}`,
     `alter table ${quote(fresh)} rename to ${quote(schema.name)}`,
-    ...schema.indexes.map((index) => writeCreateIndex(schema.name, index)),
+    ...[...actual.indexes.keys()].filter(isSearchName).flatMap(writeDropSearch),
+    ...schema.indexes.flatMap((index) => writeIndex(schema.name, index)),
   ]
 }
 

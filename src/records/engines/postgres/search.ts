@@ -1,0 +1,59 @@
+/**
+ * Searches by PostgreSQL's text search: an index over an expression, which every statement repeats, so that no column is
+ * added. Texts are cut into words before: the parser by itself makes one word of an address or a path. What is beyond the
+ * first 200,000 characters is not searched, since the words of a row have to fit into a megabyte.
+ * Sources: PostgreSQL, Full Text Search; Regular Expressions.
+ */
+import type { RawBuilder } from '../../statements/builder.js'
+import { quote } from '../../schema/ddl.js'
+import type { SearchParts, SearchSql } from '../search-sql.js'
+
+type Fragment = RawBuilder<unknown>
+
+const mostCharacters = 200_000
+const weights = ['A', 'B', 'C', 'D'] as const
+
+/** @param fold makes lower case @param hasIcu the server knows what letters are in all languages */
+export function createPostgresSearch(
+  fold: readonly [before: string, after: string],
+  hasIcu: boolean,
+): SearchSql {
+  // Without knowing the letters whatever is no ASCII is one.
+  const noLetters = hasIcu
+    ? '[^[:alnum:]]+'
+    : '[\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u007f]+'
+  const words = [`regexp_replace(${fold[0]}`, `${fold[1]}, '${noLetters}', ' ', 'g')`] as const
+  const vector = (columns: readonly string[]): string => {
+    const most = Math.floor(mostCharacters / columns.length)
+    const parts = columns.map((column, place) => {
+      const text = words.join(`left(coalesce(${column}, ''), ${most})`)
+      return `setweight(to_tsvector('pg_catalog.simple', ${text}), '${weights[place] ?? 'D'}')`
+    })
+    return `(${parts.join(' || ')})`
+  }
+  const vectorOf = ({ sql, search, alias }: SearchParts): Fragment =>
+    sql.raw(vector(search.columns.map(({ name }) => `${quote(alias)}.${quote(name)}`)))
+  const queryOf = ({ sql, value }: SearchParts): Fragment =>
+    sql`plainto_tsquery('pg_catalog.simple', ${sql.raw(words[0])}cast(${value} as text)${sql.raw(words[1])})`
+  const test = (parts: SearchParts): Fragment => parts.sql`${vectorOf(parts)} @@ ${queryOf(parts)}`
+  return {
+    schema: (_table, { name, columns }) => ({
+      name,
+      columns: [],
+      over: columns.map((column) => column.name),
+      unique: false,
+      whereNull: undefined,
+      using: 'gin',
+      parts: [vector(columns.map((column) => quote(column.name)))],
+    }),
+    drop: (name) => [`drop index if exists ${quote(name)}`],
+    operand: (list) => list.join(' '),
+    test,
+    rank: (parts) => ({
+      from: parts.sql``,
+      behind: parts.sql``,
+      test: test(parts),
+      by: parts.sql`ts_rank(${vectorOf(parts)}, ${queryOf(parts)}, 1) desc, `,
+    }),
+  }
+}

@@ -1,0 +1,269 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import type { Problem } from '../../src/errors/declaration-error.js'
+import type { Class } from '../../src/metadata/note.js'
+import { Field, Record } from '../../src/index.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { checkMigrations } from '../../src/records/migrations/check-migrations.js'
+import { makeMigration } from '../../src/records/migrations/make-migration.js'
+import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
+import { readTable } from '../../src/records/model/read-table.js'
+import { ReadPlans } from '../../src/records/engines/sqlite/read-plan.js'
+import { Connection } from '../../src/records/engines/sqlite/connection.js'
+import { chooseDriver } from '../../src/records/engines/sqlite/choose-driver.js'
+import { startBothEngines } from './both-engines.js'
+
+@Record({ table: 'article' })
+class Plain {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('string', { default: '' }) text!: string
+}
+@Record({ table: 'article', search: ['title'] })
+class Titled {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('string', { default: '' }) text!: string
+}
+@Record({ table: 'article', search: ['title', 'text'] })
+class Searched {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('string', { default: '' }) text!: string
+}
+/** On SQLite such a change makes the table anew. */
+@Record({ table: 'article', search: ['title', 'text'] })
+class Looser {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('string', { default: '', nullable: true, maxLength: 500 }) text!: string | null
+}
+@Record({ table: 'post', was: 'article', search: ['heading', 'text'] })
+class Renamed {
+  @Field('id') id!: number
+  @Field('string', { was: 'title' }) heading!: string
+  @Field('string', { default: '', nullable: true, maxLength: 500 }) text!: string | null
+}
+@Record({ table: 'word', search: ['word'] })
+class Word {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('string') word!: string
+}
+
+let folder: string
+const opened: Database[] = []
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-search-'))
+})
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((database) => database.close()))
+  await rm(folder, { recursive: true })
+})
+
+const connected = async (url: string, ...records: Class[]): Promise<Database> => {
+  const database = await connect(url, { records })
+  opened.push(database)
+  return database
+}
+/** The same database with other classes. */
+const become = (database: Database, ...records: Class[]): void => {
+  database.tables.clear()
+  for (const record of records) database.table(record)
+}
+const at = (minute: number) => ({ folder, now: () => Date.UTC(2026, 10, 21, 10, minute) })
+const counted = (database: Database, record: Class, search: string): Promise<number> =>
+  database.records(record as typeof Searched).count({ search })
+
+const engines = await startBothEngines()
+
+describe.each(engines)('what a search needs on %s', (name, open) => {
+  it('is made by migrations, taken back by them, and known to those who check', async () => {
+    const database = await connected(await open(), Plain)
+    await makeMigration(database, 'begin', at(1))
+    await migrateUp(database, at(1))
+    await database.records(Plain).createMany([{ title: 'Blue lamp' }, { title: 'b', text: 'lamp' }])
+    become(database, Searched)
+    const told = await checkMigrations(database.tables, { folder, engines: undefined })
+    expect(told).toHaveLength(2)
+    for (const one of told) expect(one).toMatch(/is missing \(Searched\.title, Searched\.text\)/)
+    await makeMigration(database, 'search', at(2))
+    expect(await checkMigrations(database.tables, { folder, engines: undefined })).toEqual([])
+    expect(await migrateUp(database, at(2))).toHaveLength(1)
+    expect(await database.differences()).toEqual([])
+    expect(await counted(database, Searched, 'lamp')).toBe(2)
+    const files = await readdir(folder)
+    const sql = (engine: string) =>
+      readFile(
+        join(folder, files.find((one) => one.endsWith(`search.${engine}.sql`)) ?? ''),
+        'utf8',
+      )
+    expect(await sql('sqlite')).toContain('create virtual table')
+    expect(await sql('postgres')).toMatch(/create index concurrently .* using gin/)
+    await migrateDown(database, at(2))
+    const missing = await database.differences()
+    expect(missing.map(({ kind }) => kind)).toEqual(['missing index'])
+    await database.records(Plain).create({ title: 'another lamp' })
+    await migrateUp(database, at(2))
+    expect(await counted(database, Searched, 'lamp')).toBe(3)
+    expect(await makeMigration(database, 'nothing', at(3))).toBeUndefined()
+  })
+
+  it('follows the classes, and rows keep being found', async () => {
+    const database = await connected(await open(), Titled, Word)
+    await database.sync()
+    await database.records(Titled).create({ title: 'Blue lamp', text: 'of glass' })
+    await database.records(Word).create({ word: 'glass' })
+    expect(await counted(database, Titled, 'glass')).toBe(0)
+    for (const [minute, next] of [Searched, Looser, Renamed].entries()) {
+      become(database, next, Word)
+      await makeMigration(database, next.name, at(minute))
+      await migrateUp(database, at(minute))
+      expect(await database.differences()).toEqual([])
+      expect(await counted(database, next, 'lamp glass')).toBe(1)
+      expect(await counted(database, Word, 'glass')).toBe(1)
+    }
+    const records = database.records(Renamed)
+    await records.update(1, { heading: 'Red' })
+    expect(await counted(database, Renamed, 'lamp')).toBe(0)
+    expect(await counted(database, Renamed, 'red')).toBe(1)
+  })
+
+  it('goes when no record has the search any more', async () => {
+    const database = await connected(await open(), Searched, Word)
+    await database.sync()
+    @Record({ table: 'word' })
+    class Bare {
+      @Field('id', { key: 'uuid' }) id!: string
+      @Field('string') word!: string
+    }
+    become(database, Plain, Bare)
+    await expect(database.verify()).resolves.toBeUndefined()
+    await database.sync()
+    expect(await database.differences()).toEqual([])
+    const left =
+      name === 'SQLite'
+        ? `select name from sqlite_schema where name glob 'filigree_search_*'`
+        : `select indexname from pg_indexes where indexname like 'filigree_search_%'`
+    const { rows } = await database.context.engine.query({ sql: left, writes: false }, [])
+    expect(rows).toEqual([])
+  })
+
+  it('is begun with as it is', async () => {
+    const database = await connected(await open(), Searched, Word)
+    await database.sync()
+    await database.records(Searched).create({ title: 'lamp' })
+    await makeMigration(database, 'as it is', at(1))
+    expect(await makeMigration(database, 'again', at(2))).toBeUndefined()
+    expect(await checkMigrations(database.tables, { folder, engines: undefined })).toEqual([])
+  })
+})
+
+describe('a search', () => {
+  it('is found by the index on PostgreSQL', async () => {
+    const open = engines.find(([name]) => name === 'PostgreSQL')?.[1]
+    const database = await connected((await open?.()) ?? '', Searched)
+    await database.sync()
+    const { engine } = database.context
+    await engine.script(
+      `insert into article (title, text) select 'title ' || n, 'word' || n from generate_series(1, 20000) n; analyze article`,
+    )
+    const seen: string[] = []
+    const rows = engine.rows.bind(engine)
+    engine.rows = (statement, values) => {
+      seen.push(statement.sql)
+      return rows(statement, values)
+    }
+    const found = await database.records(Searched).list({ search: 'word77', limit: 5 })
+    expect(found).toHaveLength(1)
+    const sql = `explain ${(seen[0] ?? '').replace('$3', '5').replaceAll(/\$\d/g, `'word77'`)}`
+    const plan = await engine.query({ sql, writes: false }, [])
+    expect(plan.rows.join('\n')).toMatch(/Bitmap Index Scan on filigree_search_article/)
+  })
+
+  it('of many rows does not hold others up on SQLite', async () => {
+    const file = join(folder, 'many.db')
+    const database = await connected(`sqlite:${file}`, Searched)
+    await database.sync()
+    await database.context.engine.script(
+      `with recursive n (i) as (select 1 union all select i + 1 from n limit 20000)
+       insert into article (title, text) select 'lamp', '' from n`,
+    )
+    const connection = new Connection(await chooseDriver(undefined), {
+      file,
+      log: undefined,
+    } as never)
+    try {
+      const plans = new ReadPlans(connection)
+      const { context } = database
+      const seen: { sql: string; writes: boolean }[] = []
+      const rows = context.engine.rows.bind(context.engine)
+      context.engine.rows = (statement, values) => {
+        seen.push(statement)
+        return rows(statement, values)
+      }
+      await database.records(Searched).list({ search: 'lamp', limit: 5 })
+      const [statement] = seen
+      expect(statement && plans.isLong(statement, ['"lamp"', 5])).toBe(true)
+    } finally {
+      connection.close()
+    }
+  })
+
+  const problemsOf = (type: Class): string[] => {
+    const problems: Problem[] = []
+    readTable(type, problems)
+    return problems.map(({ code, message }) => `${code} ${message}`)
+  }
+
+  it('is of texts that there are', () => {
+    @Record({ search: ['nam', 'size', 'list'] })
+    class Odd {
+      @Field('id') id!: number
+      @Field('string') name!: string
+      @Field('integer') size!: number
+      @Field('string', { list: true }) list!: string[]
+    }
+    expect(problemsOf(Odd)).toEqual([
+      'RECORD_SEARCH @Record of Odd: search: there is no field "nam".',
+      'RECORD_SEARCH @Record of Odd: search: "size" is no text.',
+      'RECORD_SEARCH @Record of Odd: search: "list" is no text.',
+    ])
+  })
+
+  it('is of fields that clients see, and its name is free', () => {
+    @Record({ search: [] })
+    class Empty {
+      @Field('id') id!: number
+    }
+    @Record({ search: ['secret'] })
+    class Hidden {
+      @Field('id') id!: number
+      @Field('string', { hidden: true }) secret!: string
+    }
+    @Record({ search: ['search'] })
+    class Taken {
+      @Field('id') id!: number
+      @Field('string') search!: string
+    }
+    expect(problemsOf(Empty)).toEqual(['RECORD_SEARCH @Record of Empty: search names no fields.'])
+    expect(problemsOf(Hidden)).toEqual([
+      'RECORD_SEARCH @Record of Hidden: search names hidden fields only, which are never searched.',
+    ])
+    expect(problemsOf(Taken)[0]).toMatch(/^RECORD_SEARCH Taken\.search: /)
+  })
+
+  it('leaves a field of its name alone where the record has none', async () => {
+    @Record
+    class Query {
+      @Field('id') id!: number
+      @Field('string') search!: string
+    }
+    const database = await connected('sqlite::memory:', Query)
+    await database.sync()
+    await database.records(Query).create({ search: 'blue lamp' })
+    expect(await database.records(Query).count({ search: 'blue lamp' })).toBe(1)
+    expect(await database.records(Query).count({ search: 'lamp' })).toBe(0)
+  })
+})
