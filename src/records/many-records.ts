@@ -12,6 +12,7 @@ import { link } from './statements/link.js'
 import { RowCounts } from './statements/row-counts.js'
 import type { Source } from './statements/source.js'
 import { changeEach, createEach, type ChangedRow } from './statements/write-each.js'
+import { changeTogether, createTogether, deleteTogether } from './statements/write-many.js'
 import { upsert, type UpsertOptions } from './statements/upsert.js'
 
 export abstract class ManyRecords<T extends object> {
@@ -35,7 +36,9 @@ export abstract class ManyRecords<T extends object> {
    *
    * @returns the records in the order of the rows
    */
-  createMany(rows: readonly Partial<T>[]): Promise<T[]> {
+  async createMany(rows: readonly Partial<T>[]): Promise<T[]> {
+    const made = await createTogether(this.table, this.source, rows)
+    if (made !== undefined) return made as T[]
     return this.source.atomically((inner) => createEach(rows, this.on(inner)))
   }
 
@@ -45,12 +48,16 @@ export abstract class ManyRecords<T extends object> {
    * @returns the records in the order of the changes
    * @throws {HttpError} 404 where one of them is not there
    */
-  updateMany(rows: readonly (Partial<T> & ChangedRow)[]): Promise<T[]> {
+  async updateMany(rows: readonly (Partial<T> & ChangedRow)[]): Promise<T[]> {
+    const changed = await changeTogether(this.table, this.source, rows)
+    if (changed !== undefined) return changed as T[]
     return this.source.atomically((inner) => changeEach(this.table, rows, this.on(inner)))
   }
 
   /** Deletes rows as `delete` does, all or none. @returns how many were there */
-  deleteMany(ids: readonly Id[]): Promise<number> {
+  async deleteMany(ids: readonly Id[]): Promise<number> {
+    const gone = await deleteTogether(this.table, this.source, ids)
+    if (gone !== undefined) return gone
     return this.source.atomically(async (inner) => {
       const records = this.on(inner)
       let count = 0

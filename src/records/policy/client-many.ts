@@ -2,7 +2,7 @@
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
 import type { Column, Table } from '../model/table.js'
-import { isOvertaken, unseen } from '../statements/upsert.js'
+import { isOvertaken, storedForm, unseen } from '../statements/upsert.js'
 import { notThere } from '../statements/write-each.js'
 import type { ClientWriter } from './client-writer.js'
 import { settled } from './late-verdict.js'
@@ -66,10 +66,15 @@ export class ClientManyWriter {
     }
   }
 
-  async #upsertOnce(tree: WriteTree, { property }: Column): Promise<Instance> {
+  async #upsertOnce(tree: WriteTree, column: Column): Promise<Instance> {
     const { table } = tree
     const { view } = this.#writer
-    const where = { [property]: tree.values[property] }
+    const value = await storedForm(table, this.#database, column, tree.values).catch(
+      (error: unknown) => {
+        throw tree.told(error)
+      },
+    )
+    const where = { [column.property]: value }
     const records = this.#database.records(table.type)
     const [found] = await settled(view.caller, () => records.list({ where, limit: 1, view }))
     if (found !== undefined) {

@@ -6,6 +6,7 @@ import type { Condition } from '../filters/condition.js'
 import { FilterWriter } from '../filters/filter-sql.js'
 import { HeldPlans } from './held-plans.js'
 import { Kept } from '../../core/kept.js'
+import { ManyPlans } from './many-plans.js'
 import { toNullPieces, writePieces } from '../filters/null-pieces.js'
 import { writeOrder, type Order } from '../filters/order.js'
 import { writeInsert, writeInsertLists, type InsertParts } from './insert-plan.js'
@@ -43,12 +44,15 @@ export class TablePlans {
     this.#columns = builder.sql.join(table.columns.map((column) => this.#read(column)))
     this.find = this.#planFind('')
     this.held = new HeldPlans(table, builder, dialect)
+    this.many = new ManyPlans(table, builder, dialect)
   }
 
   /** `select … where id = ?` */
   readonly find: Plan
   /** Statements about rows that are held, or that a filter finds. */
   readonly held: HeldPlans
+  /** Statements that write many rows at once. */
+  readonly many: ManyPlans
 
   /** The same, and holds the row until the transaction ends. */
   get findToWrite(): Plan {

@@ -9,7 +9,9 @@ import { EngineFault } from '../engines/engine.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import type { Column, Table } from '../model/table.js'
+import { refuseUnknownOptions } from './refuse-options.js'
 import type { Source } from './source.js'
+import { upsertTogether } from './upsert-together.js'
 
 export interface UpsertOptions<T> {
   /** A field that is unique, or the key. */
@@ -35,9 +37,13 @@ export async function upsert<T extends object>(
   on: (source: Source) => UpsertWays<T>,
 ): Promise<T> {
   const column = readBy(table, options, false)
+  refuseUnknownOptions('upsert', options, optionNames)
+  const where = { [column.property]: await storedForm(table, source, column, values) }
+  const together = await upsertTogether(table, source, column, values)
+  if (together !== undefined) return together as T
   for (let attempt = 1; ; attempt++) {
     try {
-      return await upsertOnce(table, column, values, source, on)
+      return await upsertOnce(table, { values, where, by: column.property }, source, on)
     } catch (error) {
       if (!isOvertaken(error, column)) throw error
       if (attempt >= mostAttempts) throw unseen(error)
@@ -45,22 +51,40 @@ export async function upsert<T extends object>(
   }
 }
 
+const optionNames: ReadonlySet<string> = new Set(['by'])
+
+/** The value as rows hold it: trimmed, in small letters, whatever the field's rules make of it. */
+export async function storedForm(
+  table: Table,
+  { context }: Pick<Source, 'context'>,
+  { property, isKey }: Column,
+  values: object,
+): Promise<unknown> {
+  const value = (values as Record<string, unknown>)[property]
+  if (value === undefined || value === null)
+    throw invalid(property, 'required', 'must be given: the row is found by it')
+  if (isKey) return value
+  return (await context.checksOf(table).update({ [property]: value }))[property]
+}
+
+interface Upserted<T> {
+  readonly values: Partial<T>
+  readonly where: object
+  readonly by: string
+}
+
 async function upsertOnce<T extends object>(
   table: Table<T>,
-  column: Column,
-  values: Partial<T>,
+  { values, where, by }: Upserted<T>,
   source: Source,
   on: (source: Source) => UpsertWays<T>,
 ): Promise<T> {
   const ways = on(source)
-  const { [column.property]: value, ...others } = values as Record<string, unknown>
-  if (value === undefined || value === null)
-    throw invalid(column.property, 'required', 'must be given: the row is found by it')
-  const where = { [column.property]: value } as ListOptions<T>['where']
   const [found] = await ways.list({ where, limit: 1 })
   if (found !== undefined) {
     const id = (found as Record<string, unknown>)[table.key.property] as Id
-    const changed = await ways.update(id, others as Partial<T>)
+    const others = Object.entries(values).filter(([name]) => name !== by)
+    const changed = await ways.update(id, Object.fromEntries(others) as Partial<T>)
     if (changed !== null) return changed
   }
   // In a transaction a failure would end it: it is a part that can fail alone.

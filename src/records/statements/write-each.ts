@@ -45,7 +45,8 @@ export function notThere(name: string, id: unknown): HttpError {
   return new HttpError(404, `There is no ${name} ${shown}.`, { code: 'NOT_FOUND' })
 }
 
-async function numbered<R>(index: number, work: () => Later<R>): Promise<R> {
+/** Says of a fault which row it was. */
+export async function numbered<R>(index: number, work: () => Later<R>): Promise<R> {
   try {
     return await work()
   } catch (error) {

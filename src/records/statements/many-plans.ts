@@ -1,0 +1,112 @@
+/** The statements that write many rows at once, or one by a unique value. Contract: plans.ts. */
+import { Kept } from '../../core/kept.js'
+import type { Dialect } from '../engines/engine.js'
+import type { Column, Table } from '../model/table.js'
+import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
+import { writeInsert, writeInsertLists, type InsertParts } from './insert-plan.js'
+import { counted, namesOf } from './plan-parts.js'
+import { selected } from './selected.js'
+
+type Fragment = RawBuilder<unknown>
+
+const mostPlans = 200
+/** What the lists of values are called: no table has such a name. */
+const rowsName = 'filigree_rows'
+
+export class ManyPlans {
+  /** Of the table's columns in the database, by name: read once, and again where a statement failed. */
+  types: Promise<ReadonlyMap<unknown, string>> | undefined
+  readonly #table: Table
+  readonly #builder: Builder
+  readonly #dialect: Dialect
+  readonly #kept = new Kept<Plan>(mostPlans)
+
+  constructor(table: Table, builder: Builder, dialect: Dialect) {
+    this.#table = table
+    this.#builder = builder
+    this.#dialect = dialect
+  }
+
+  /** Answers the rows. Values: a list for each of `columns`, of these types. */
+  insert(columns: readonly Column[], types: readonly string[]): Plan {
+    return this.#kept.get(`i${namesOf(columns)}|${types.join()}`, () => {
+      const parts = { ...this.#parts(), columns, returns: 'row' } as const
+      return this.#builder.compile(writeInsertLists(parts, types), true)
+    })
+  }
+
+  /**
+   * Answers the rows. Values: a list of keys, then one for each of `columns`.
+   *
+   * @param types of the key, then of those
+   */
+  update(columns: readonly Column[], types: readonly string[]): Plan {
+    return this.#kept.get(`u${namesOf(columns)}|${types.join()}`, () => {
+      const { sql } = this.#builder
+      const { name, key, deletedAt } = this.#table
+      const { lists } = this.#dialect
+      if (lists === undefined) throw new TypeError('The database takes no lists.')
+      const sets = columns.map(
+        (column, place) => sql`${sql.ref(column.name)} = ${sql.ref(`${rowsName}.c${place}`)}`,
+      )
+      sets.push(...counted(this.#table, sql))
+      const values = types.map((type, place) => {
+        const [before, behind] = lists.list(type)
+        return sql`${sql.raw(before)}${new Slot(place)}${sql.raw(behind)}`
+      })
+      const names = ['k', ...columns.map((_, place) => `c${place}`)].map((one) => sql.id(one))
+      const rows = sql`${sql.raw(lists.rows[0])}${sql.join(values)}${sql.raw(lists.rows[1])} as ${sql.id(rowsName)} (${sql.join(names)})`
+      const alive =
+        deletedAt === undefined ? sql`` : sql` and ${sql.ref(`${name}.${deletedAt.name}`)} is null`
+      const fragment = sql`update ${sql.table(name)} set ${sql.join(sets)} from ${rows} where ${sql.ref(`${name}.${key.name}`)} = ${sql.ref(`${rowsName}.k`)}${alive} returning ${this.#answered(name)}`
+      return this.#builder.compile(fragment, true)
+    })
+  }
+
+  /** Answers the keys. Values: the keys as one packed list, or for a table that deletes softly the moment and they. */
+  remove(): Plan {
+    return this.#kept.get('d', () => {
+      const { sql } = this.#builder
+      const { name, key, deletedAt } = this.#table
+      const [before, behind] = this.#dialect.listTest
+      const test = (slot: number): Fragment =>
+        sql`${sql.ref(key.name)} ${sql.raw(before)}${sql.val(new Slot(slot))}${sql.raw(behind)}`
+      const fragment =
+        deletedAt === undefined
+          ? sql`delete from ${sql.table(name)} where ${test(0)}`
+          : sql`update ${sql.table(name)} set ${sql.ref(deletedAt.name)} = ${new Slot(0)} where ${test(1)} and ${sql.ref(deletedAt.name)} is null`
+      return this.#builder.compile(sql`${fragment} returning ${sql.ref(key.name)}`, true)
+    })
+  }
+
+  /**
+   * `insert … on conflict (by) do update`: answers the row. Values: those of `columns`.
+   *
+   * @param changed those of them that a row takes over which is there
+   */
+  upsert(by: Column, columns: readonly Column[], changed: readonly Column[]): Plan {
+    return this.#kept.get(`o${by.name}|${namesOf(columns)}|${namesOf(changed)}`, () => {
+      const { sql } = this.#builder
+      const { name, version } = this.#table
+      const sets = changed.map(
+        (column) => sql`${sql.ref(column.name)} = ${sql.ref(`excluded.${column.name}`)}`,
+      )
+      // Both rows have one: which is meant must be said.
+      if (version !== undefined)
+        sets.push(sql`${sql.ref(version.name)} = ${sql.ref(`${name}.${version.name}`)} + 1`)
+      const insert = writeInsert({ ...this.#parts(), columns, returns: 'nothing' }, 1)
+      const fragment = sql`${insert} on conflict (${sql.ref(by.name)}) do update set ${sql.join(sets)} returning ${this.#answered()}`
+      return this.#builder.compile(fragment, true)
+    })
+  }
+
+  #parts(): InsertParts {
+    const { sql } = this.#builder
+    return { table: this.#table, sql, dialect: this.#dialect, answered: this.#answered() }
+  }
+
+  #answered(alias?: string): Fragment {
+    const parts = { sql: this.#builder.sql, dialect: this.#dialect }
+    return parts.sql.join(this.#table.columns.map((column) => selected(column, parts, alias)))
+  }
+}

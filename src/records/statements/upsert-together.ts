@@ -1,0 +1,63 @@
+/** An upsert by one statement, where nothing has to be asked of the row that is there. Contract: upsert.ts. */
+import { HttpError } from '../../errors/http-error.js'
+import type { Column, Table } from '../model/table.js'
+import { hasAddition } from './additions.js'
+import type { Source } from './source.js'
+import { announced, runRows, type Instance } from './write-row.js'
+import { valuesToInsert } from './write-values.js'
+
+/** @returns the row; `undefined` where it has to be looked for first */
+export async function upsertTogether(
+  table: Table,
+  source: Source,
+  by: Column,
+  given: object,
+): Promise<Instance | undefined> {
+  const { context } = source
+  const { key, version, hooks, deletedAt } = table
+  const checks = context.checksOf(table)
+  const names = Object.keys(given)
+  const isPlain = hooks === undefined && deletedAt === undefined && checks.row === undefined
+  if (!isPlain || by === key || hasAddition(table, given)) return undefined
+  if (names.some((name) => name === key.property || name === version?.property)) return undefined
+  // Who follows must know whether it was made or changed.
+  if (await source.feed.follows(table, source.runner())) return undefined
+  const record = await draft(() => checks.create(given))
+  if (record === undefined) return undefined
+  if (version !== undefined) record[version.property] = 1
+  const codec = context.codecOf(table)
+  const { columns, values } = valuesToInsert(table, codec, record)
+  const changed = namedColumns(table, given, by)
+  if (changed.length === 0) return undefined
+  const plan = context.plansOf(table).many.upsert(by, columns, changed)
+  return announced<Instance | undefined>(table, source, async (here) => {
+    const [row] = await runRows(table, here, { plan, values, doing: 'write', record })
+    if (row === undefined) return undefined
+    // Somebody may follow when it is committed, who then learns that there is more than can be named.
+    here.changed({ event: 'lost', table, ids: [] })
+    return codec.readRow(row) as Instance
+  })
+}
+
+/** What is no whole row may still change one. */
+async function draft(create: () => Instance | Promise<Instance>): Promise<Instance | undefined> {
+  try {
+    return await create()
+  } catch (error) {
+    if (error instanceof HttpError && error.status === 400) return undefined
+    throw error
+  }
+}
+
+/** Those that a row takes over which is there. */
+function namedColumns(table: Table, given: object, by: Column): Column[] {
+  const values: Instance = {}
+  for (const { property } of table.columns) {
+    const value = (given as Instance)[property]
+    if (value !== undefined && property !== by.property) values[property] = value
+  }
+  const named = table.columns.filter(({ property }) => property in values)
+  if (named.length === 0) return []
+  const { updatedAt } = table
+  return updatedAt === undefined || named.includes(updatedAt) ? named : [...named, updatedAt]
+}

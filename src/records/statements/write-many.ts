@@ -1,0 +1,232 @@
+/**
+ * Writes many rows by one statement each, where nothing has to be asked of a row alone. Whatever a statement of many refuses is
+ * left to those who write one by one, and say which row it was. Source: decisions, Second storey: records, Many.
+ */
+import { EngineFault } from '../engines/engine.js'
+import type { Id } from '../filters/list-options.js'
+import { toKey } from '../model/key.js'
+import type { Column, Table } from '../model/table.js'
+import { quote } from '../schema/ddl.js'
+import { hasAddition } from './additions.js'
+import { arrange, type Plan } from './builder.js'
+import { toIds } from './delete-row.js'
+import { isInTransaction } from './guarded-runner.js'
+import type { Source } from './source.js'
+import { toUnavailable } from './write-faults.js'
+import { notThere, numbered, type ChangedRow } from './write-each.js'
+import { readMeant } from './write-options.js'
+import { announced, type Instance } from './write-row.js'
+import { valuesToInsert, valuesToUpdate } from './write-values.js'
+
+/** Of one statement. */
+const mostRows = 5000
+
+/** @returns the records in order; `undefined` where they are written one by one */
+export async function createTogether(
+  table: Table,
+  source: Source,
+  rows: readonly object[],
+): Promise<Instance[] | undefined> {
+  const { context } = source
+  if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
+  if (table.hooks !== undefined || context.dialect.lists === undefined) return undefined
+  const codec = context.codecOf(table)
+  const { create } = context.checksOf(table)
+  const written: unknown[][] = []
+  let alike: readonly Column[] | undefined
+  for (const [index, row] of rows.entries()) {
+    const record = await numbered(index, () => create(row))
+    if (table.version !== undefined) record[table.version.property] = 1
+    const { columns, values } = valuesToInsert(table, codec, record)
+    alike ??= columns
+    if (columns.length !== alike.length) return undefined
+    written.push(values)
+  }
+  const columns = alike ?? []
+  if (columns.length === 0) return undefined
+  return together(table, source, async (here) => {
+    const types = await typesOf(table, here, columns)
+    const plan = here.context.plansOf(table).many.insert(columns, types)
+    const records = await runLists(table, here, { plan, rows: written, count: columns.length })
+    const place = columns.indexOf(table.key)
+    const ordered = place < 0 ? records : inOrder(table, records, written, place)
+    tell(table, here, 'created', ordered)
+    return ordered
+  })
+}
+
+/** @returns as `createTogether`. @throws {HttpError} 404 where one of them is not there */
+export async function changeTogether(
+  table: Table,
+  source: Source,
+  rows: readonly ChangedRow[],
+): Promise<Instance[] | undefined> {
+  const changes = await readChanges(table, source, rows)
+  if (changes === undefined) return undefined
+  const { columns, written } = changes
+  return together(
+    table,
+    source,
+    async (here) => {
+      const types = await typesOf(table, here, [table.key, ...columns])
+      const plan = here.context.plansOf(table).many.update(columns, types)
+      const count = columns.length + 1
+      const records = await runLists(table, here, { plan, rows: written, count })
+      const ordered = inOrder(table, records, written, 0)
+      if (records.length < rows.length) {
+        const missing = ordered.findIndex((record) => (record as unknown) === undefined)
+        throw notThere(table.type.name, rows[missing]?.[table.key.property])
+      }
+      tell(table, here, 'updated', ordered)
+      return ordered
+    },
+    true,
+  )
+}
+
+/** @returns how many were there; `undefined` where they are deleted one by one */
+export async function deleteTogether(
+  table: Table,
+  source: Source,
+  ids: readonly Id[],
+): Promise<number | undefined> {
+  if (!Array.isArray(ids) || ids.length < 2) return undefined
+  const { context } = source
+  const codec = context.codecOf(table)
+  const keys = new Set(ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined))
+  return together(table, source, async (here) => {
+    // Who follows must know what went along.
+    if (await here.feed.isFollowed(here.runner())) return undefined
+    const list = context.dialect.encodeList(table.key, [...keys])
+    const moment = table.deletedAt === undefined ? [] : [new Date(context.now()).toISOString()]
+    const plan = context.plansOf(table).many.remove()
+    const gone = await here.runner().rows(plan.statement, arrange(plan, [...moment, list]))
+    if (gone.length > 0) here.changed({ event: 'deleted', table, ids: toIds(table, gone) })
+    return gone.length
+  })
+}
+
+interface Changes {
+  readonly columns: readonly Column[]
+  /** Of each row the key, then the values of the columns. */
+  readonly written: readonly unknown[][]
+}
+
+/** @returns `undefined` where the rows name different fields, or one has to be looked at first */
+async function readChanges(
+  table: Table,
+  { context }: Source,
+  rows: readonly ChangedRow[],
+): Promise<Changes | undefined> {
+  if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
+  const checks = context.checksOf(table)
+  if (table.hooks !== undefined || checks.row !== undefined) return undefined
+  if (context.dialect.lists === undefined) return undefined
+  const codec = context.codecOf(table)
+  const written: unknown[][] = []
+  const seen = new Set<unknown>()
+  let alike: readonly Column[] | undefined
+  for (const [index, row] of (rows as readonly ChangedRow[]).entries()) {
+    const key = toKey(codec, row[table.key.property])
+    if (key === undefined || seen.has(key)) return undefined
+    seen.add(key)
+    const { values: given, expected } = readMeant(table, codec, key, row)
+    if (expected !== undefined || hasAddition(table, given)) return undefined
+    const record = await numbered(index, () => checks.update(given))
+    const { columns, values } = valuesToUpdate(table, codec, record, context)
+    alike ??= columns
+    if (columns.length === 0 || !isAlike(columns, alike)) return undefined
+    written.push([key, ...values])
+  }
+  return alike === undefined ? undefined : { columns: alike, written }
+}
+
+function isAlike(columns: readonly Column[], others: readonly Column[]): boolean {
+  return columns.length === others.length && columns.every((one, place) => one === others[place])
+}
+
+/**
+ * Runs a statement of many in a part of its own, where what it refuses can be taken back.
+ *
+ * @param isAll what it answers must be looked at before it may be kept
+ * @returns `undefined` where it was refused
+ */
+async function together<R>(
+  table: Table,
+  source: Source,
+  work: (here: Source) => Promise<R | undefined>,
+  isAll = false,
+): Promise<R | undefined> {
+  const { many } = source.context.plansOf(table)
+  const isPart = isInTransaction(source.runner())
+  try {
+    if (isAll || isPart) return await source.atomically(work)
+    return await announced<R | undefined>(table, source, work)
+  } catch (error) {
+    if (!isRefused(error, isPart)) throw toUnavailable(error)
+    many.types = undefined
+    return undefined
+  }
+}
+
+/** What a row is the reason of, a type that the column no longer has, or others whom writing one by one waits for. */
+function isRefused(error: unknown, isPart: boolean): boolean {
+  if (!(error instanceof EngineFault) || error.kind === 'unavailable') return false
+  return error.kind !== 'conflict' || !isPart
+}
+
+async function typesOf(
+  table: Table,
+  here: Source,
+  columns: readonly Column[],
+): Promise<readonly string[]> {
+  const { many } = here.context.plansOf(table)
+  many.types ??= readTypes(table, here)
+  const types = await many.types
+  return columns.map(({ name }) => types.get(name) ?? 'text')
+}
+
+async function readTypes(table: Table, here: Source): Promise<ReadonlyMap<unknown, string>> {
+  const sql = here.context.dialect.lists?.types ?? ''
+  const found = await here.runner().rows({ sql, writes: false }, [quote(table.name)])
+  return new Map(found.map(([name, type]) => [name, String(type)]))
+}
+
+interface Lists {
+  readonly plan: Plan
+  readonly rows: readonly unknown[][]
+  /** How many values each has. */
+  readonly count: number
+}
+
+async function runLists(
+  table: Table,
+  here: Source,
+  { plan, rows, count }: Lists,
+): Promise<Instance[]> {
+  const { lists } = here.context.dialect
+  const values = Array.from({ length: count }, (_, place) => lists?.write(rows, place))
+  const found = await here.runner().rows(plan.statement, arrange(plan, values))
+  const { readRow } = here.context.codecOf(table)
+  return found.map((row) => readRow(row) as Instance)
+}
+
+/** The records in the order of the rows that hold their keys at a place; a hole where there is none. */
+function inOrder(
+  { key }: Table,
+  records: readonly Instance[],
+  rows: readonly unknown[][],
+  place: number,
+): Instance[] {
+  const byKey = new Map(records.map((record) => [String(record[key.property]), record]))
+  return rows.map((row) => byKey.get(String(row[place])) as Instance)
+}
+
+function tell(
+  table: Table,
+  here: Source,
+  event: 'created' | 'updated',
+  records: readonly Instance[],
+): void {
+  here.changed({ event, table, ids: records.map((record) => record[table.key.property] as Id) })
+}

@@ -1,0 +1,395 @@
+/** What holds of one write holds of many, by every path: rules of the whole row, hooks, versions, changes; and few statements where nobody asks for more. Source: decisions, Second storey: records, Many and Rules. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { ValidateBy } from 'class-validator'
+import {
+  AfterCommit,
+  BeforeWrite,
+  bootstrap,
+  Controller,
+  Database,
+  Field,
+  HttpError,
+  Module,
+  NoAuth,
+  Record,
+  type Application,
+  type Repository,
+  type RowWrite,
+} from 'filigree'
+import { startBothEngines } from './both-engines.js'
+
+const behind = ValidateBy({
+  name: 'behind',
+  validator: {
+    validate: (until, args) => Number(until) > (args?.object as Stay).from,
+    defaultMessage: () => 'until must be behind from',
+  },
+})
+
+const told: string[] = []
+
+@NoAuth
+@Record({ version: true })
+class Stay {
+  @Field('id') id!: number
+  @Field('string', { unique: true, trim: true, lowercase: true }) mail!: string
+  @Field('integer') from!: number
+  @behind
+  @Field('integer')
+  until!: number
+  @Field('string', { readOnly: true, optional: true }) slug?: string
+  version!: number
+
+  @BeforeWrite()
+  prepare(_user: unknown, { event }: RowWrite) {
+    this.slug = `${this.mail}-${this.from}`
+    told.push(event)
+  }
+
+  @AfterCommit()
+  tell() {
+    told.push('committed')
+  }
+}
+
+@NoAuth
+@Record({ version: true, timestamps: true })
+class Ware {
+  @Field('id') id!: number
+  @Field('string', { unique: true, lowercase: true }) sku!: string
+  @Field('integer', { min: 0, default: 7 }) stock!: number
+  @Field('decimal', { precision: 8, scale: 2, default: '1' }) price!: string
+  @Field('string', { optional: true, nullable: true }) note?: string | null
+  @Field('json', { optional: true }) meta?: unknown
+  @Field('boolean', { default: true }) active!: boolean
+  version!: number
+  updatedAt!: string
+}
+
+@NoAuth
+@Record({ softDelete: true })
+class Note {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('string', { unique: true }) name!: string
+}
+
+@Controller('/stays', { crud: Stay })
+@NoAuth
+class Stays {}
+
+@Module({ controllers: [Stays], records: [Stay, Ware, Note] })
+class Hotel {}
+
+const engines = await startBothEngines()
+
+type Values = { [name: string]: unknown }
+
+/** What is refused is an error with a status, by whichever door. */
+async function refused(write: Promise<unknown>): Promise<HttpError> {
+  const error: unknown = await write.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (error instanceof HttpError) return error
+  throw new Error(`It was not refused: ${String(error)}`)
+}
+
+describe.each(engines)('%s', (engine, open) => {
+  let app: Application
+  let database: Database
+  let stays: Repository<Stay>
+  let wares: Repository<Ware>
+  beforeAll(async () => {
+    app = await bootstrap(Hotel, { listen: false, logger: false, database: await open() })
+    database = app.get(Database)
+    stays = database.records(Stay)
+    wares = database.records(Ware)
+  }, 60_000)
+  afterAll(() => app.close())
+  beforeEach(async () => {
+    for (const name of ['stay', 'ware', 'note']) await database.kysely.deleteFrom(name).execute()
+    told.length = 0
+  })
+
+  /** Throws what the door answered, as an HttpError. */
+  const rest = async (method: string, path: string, json: Values): Promise<void> => {
+    const { status, body } = await app.inject({ method, url: `/stays${path}`, json })
+    const { error, errors } = JSON.parse(body) as { error: string; errors: HttpError['errors'] }
+    if (status >= 400) throw new HttpError(status, error, { errors })
+  }
+  const graphql = async (mutation: string): Promise<void> => {
+    const json = { query: `mutation { ${mutation} }` }
+    const { body } = await app.inject({ method: 'POST', url: '/graphql', json })
+    const { errors = [] } = JSON.parse(body) as {
+      errors?: { message: string; extensions: { code: string; errors: HttpError['errors'] } }[]
+    }
+    const [first] = errors
+    if (first === undefined) return
+    const status = first.extensions.code === 'VALIDATION' ? 400 : 409
+    throw new HttpError(status, first.message, { errors: first.extensions.errors })
+  }
+  const literal = (values: Values): string =>
+    `{ ${Object.entries(values)
+      .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+      .join(', ')} }`
+
+  const makers: { [path: string]: (row: Values) => Promise<unknown> } = {
+    create: (row) => stays.create(row),
+    createMany: (row) => stays.createMany([row, { mail: 'x', from: 1, until: 2 }]),
+    insertMany: (row) => stays.insertMany([row]),
+    upsert: (row) => stays.upsert(row, { by: 'mail' }),
+    POST: (row) => rest('POST', '', row),
+    createStay: (row) => graphql(`createStay(input: ${literal(row)}) { id }`),
+    createStays: (row) => graphql(`createStays(input: [${literal(row)}]) { id }`),
+    upsertStay: (row) => graphql(`upsertStay(by: mail, input: ${literal(row)}) { id }`),
+  }
+  it.each(Object.keys(makers))('%s makes a row by its rules and hooks', async (path) => {
+    const make = makers[path] as (row: Values) => Promise<unknown>
+    const changes: string[] = []
+    const stop = database.onChange(({ event }) => changes.push(event))
+    await make({ mail: ' A@B.C ', from: 1, until: 2 })
+    stop()
+    expect((await stays.list({ where: { mail: 'a@b.c' } }))[0]).toMatchObject({
+      slug: 'a@b.c-1',
+      version: 1,
+    })
+    expect(told.slice(0, 1)).toStrictEqual(['created'])
+    expect(told).toContain('committed')
+    expect(changes).toContain('created')
+    const count = await stays.count()
+    told.length = 0
+    const error = await refused(make({ mail: 'd', from: 3, until: 2 }))
+    expect(error.status).toBe(400)
+    expect(error.errors?.[0]?.path).toMatch(/(^|\.)until$/)
+    expect(told).not.toContain('committed')
+    expect(await stays.count()).toBe(count)
+  })
+
+  const changers: { [path: string]: (id: number, values: Values) => Promise<unknown> } = {
+    update: (id, values) => stays.update(id, values),
+    updateMany: (id, values) => stays.updateMany([{ id, ...values }]),
+    updateWhere: (id, values) => stays.updateWhere({ id }, values),
+    upsert: (_id, values) => stays.upsert({ mail: 'A', ...values }, { by: 'mail' }),
+    PATCH: (id, values) => rest('PATCH', `/${id}`, values),
+    PUT: (id, values) => rest('PUT', `/${id}`, { mail: 'A', from: 1, until: 5, ...values }),
+    updateStay: (id, values) =>
+      graphql(`updateStay(id: ${id}, input: ${literal(values)}) { version }`),
+    updateStays: (id, values) =>
+      graphql(`updateStays(input: [${literal({ id, ...values })}]) { version }`),
+    upsertStay: (_id, values) =>
+      graphql(
+        `upsertStay(by: mail, input: ${literal({ mail: 'A', from: 1, until: 5, ...values })}) { version }`,
+      ),
+  }
+  it.each(Object.keys(changers))('%s changes a row by its rules and hooks', async (path) => {
+    const change = changers[path] as (id: number, values: Values) => Promise<unknown>
+    const { id } = await stays.create({ mail: 'a', from: 1, until: 5 })
+    told.length = 0
+    const changes: string[] = []
+    const stop = database.onChange(({ event }) => changes.push(event))
+    await change(id, { from: 4 })
+    stop()
+    expect(await stays.find(id)).toMatchObject({ from: 4, until: 5, slug: 'a-4', version: 2 })
+    expect(told).toStrictEqual(['updated', 'committed'])
+    expect(changes).toStrictEqual(['updated'])
+    const error = await refused(change(id, { from: 9 }))
+    expect(error.status).toBe(400)
+    expect(error.errors?.[0]?.path).toMatch(/(^|\.)until$/)
+    expect(await stays.find(id)).toMatchObject({ from: 4, version: 2 })
+    expect(await stays.count()).toBe(1)
+  })
+
+  it('updateMany takes versions and additions among the values', async () => {
+    const [one, two] = await wares.createMany([{ sku: 'a' }, { sku: 'b' }])
+    const [a, b] = [one?.id ?? 0, two?.id ?? 0]
+    const added = [{ id: a, stock: { add: -1 } } as never, { id: b, stock: 3, version: 1 }]
+    expect(await wares.updateMany(added)).toMatchObject([
+      { stock: 6, version: 2 },
+      { stock: 3, version: 2 },
+    ])
+    const old = [
+      { id: a, stock: 1 },
+      { id: b, stock: 1, version: 1 },
+    ]
+    expect((await refused(wares.updateMany(old))).status).toBe(409)
+    expect((await wares.find(a))?.stock).toBe(6)
+  })
+
+  it('upsert finds by the value as rows hold it, and none that is deleted', async () => {
+    await wares.upsert({ sku: 'ABC', stock: 1 }, { by: 'sku' })
+    await wares.upsert({ sku: 'abC', note: 'n' }, { by: 'sku' })
+    expect(await wares.list()).toMatchObject([{ sku: 'abc', stock: 1, note: 'n', version: 2 }])
+    expect((await refused(wares.upsert({ sku: 'abc', stock: -1 }, { by: 'sku' }))).status).toBe(400)
+    const notes = database.records(Note)
+    const { id } = await notes.upsert({ name: 'a' }, { by: 'name' })
+    await notes.delete(id)
+    expect((await notes.upsert({ name: 'a' }, { by: 'name' })).id).not.toBe(id)
+    const option = wares.upsert({ sku: 'a' }, { by: 'sku', where: {} } as never)
+    await expect(option).rejects.toThrow(/unknown option "where"/)
+  })
+
+  it.each(['alone', 'in transactions', 'while somebody follows'])(
+    '30 upserts at once make one row: %s',
+    async (how) => {
+      const stop = how === 'while somebody follows' ? database.onChange(() => undefined) : undefined
+      const one = (stock: number): Promise<Ware> =>
+        how === 'in transactions'
+          ? database.transaction((tx) =>
+              tx.records(Ware).upsert({ sku: 's', stock }, { by: 'sku' }),
+            )
+          : wares.upsert({ sku: 'S', stock }, { by: 'sku' })
+      const rows = await Promise.all(Array.from({ length: 30 }, (_, stock) => one(stock)))
+      stop?.()
+      expect(new Set(rows.map(({ id }) => id)).size).toBe(1)
+      expect(await wares.list()).toMatchObject([{ version: 30 }])
+    },
+    30_000,
+  )
+
+  describe('where nothing is asked of a row alone', () => {
+    const statements: string[] = []
+    const note = (message: unknown): void => {
+      const { sql } = message as { sql: string }
+      statements.push(sql)
+    }
+    const counting = async (work: () => Promise<unknown>): Promise<number> => {
+      statements.length = 0
+      subscribe('filigree:statement', note)
+      try {
+        await work()
+      } finally {
+        unsubscribe('filigree:statement', note)
+      }
+      return statements.length
+    }
+    const rows = Array.from({ length: 300 }, (_, index) => ({
+      sku: `s${index}`,
+      stock: index,
+      price: `${index}.5`,
+      note: index % 3 === 0 ? null : `"${index}\\ {,}`,
+      meta: { index, text: 'ä"' },
+      active: index % 2 === 0,
+    }))
+
+    it('answers are those of one by one, in order', async () => {
+      const together = await wares.createMany(rows)
+      expect(together).toHaveLength(300)
+      expect(together.map(({ sku }) => sku)).toStrictEqual(rows.map(({ sku }) => sku))
+      const last = together[299] as Ware
+      expect(last).toBeInstanceOf(Ware)
+      const alone = await wares.create({ ...rows[299], sku: 'alone' })
+      const { id, createdAt, updatedAt, ...others } = alone as Ware & { createdAt: string }
+      expect(last).toMatchObject({ ...others, sku: 's299', version: 1 })
+      expect([typeof id, createdAt.length, updatedAt.length]).toStrictEqual(['number', 24, 24])
+      const backwards = [...together].reverse()
+      const changes = backwards.map(({ id }, place) => ({
+        id,
+        stock: place,
+        note: null,
+        price: '2',
+      }))
+      const changed = await wares.updateMany(changes)
+      expect(changed.map(({ id }) => id)).toStrictEqual(backwards.map(({ id }) => id))
+      expect(changed[7]).toMatchObject({
+        stock: 7,
+        price: '2.00',
+        version: 2,
+        meta: { text: 'ä"' },
+      })
+      expect((changed[7]?.updatedAt ?? '') >= (together[0]?.updatedAt ?? '')).toBe(true)
+      expect(await wares.find(changed[7]?.id ?? 0)).toStrictEqual(changed[7])
+      const ids = together.map(({ id }) => id)
+      expect(await wares.deleteMany([...ids, ids[0] ?? 0, 999_999])).toBe(300)
+      expect(await wares.count()).toBe(1)
+    })
+
+    it('keys that are given are counted on behind', async () => {
+      const made = await wares.createMany([
+        { id: 5000, sku: 'b' },
+        { id: 4000, sku: 'a' },
+      ])
+      expect(made.map(({ id, price }) => [id, price])).toStrictEqual([
+        [5000, '1.00'],
+        [4000, '1.00'],
+      ])
+      expect((await wares.create({ sku: 'c' })).id).toBe(5001)
+      const mixed = await wares.createMany([{ sku: 'd' }, { id: 1, sku: 'e' }])
+      expect(mixed.map(({ sku }) => sku)).toStrictEqual(['d', 'e'])
+      const notes = await database.records(Note).createMany([{ name: 'b' }, { name: 'a' }])
+      expect(notes.map(({ name }) => name)).toStrictEqual(['b', 'a'])
+      const gone = await database.records(Note).deleteMany(notes.map(({ id }) => id))
+      expect([gone, await database.records(Note).count()]).toStrictEqual([2, 0])
+      expect(await database.records(Note).count({}, { withDeleted: true })).toBe(2)
+    })
+
+    it('what is refused says which row, and nothing is written', async () => {
+      const [a, b] = await wares.createMany([{ sku: 'a' }, { sku: 'b' }])
+      const taken = await refused(wares.createMany([{ sku: 'c' }, { sku: 'A' }, { sku: 'd' }]))
+      expect([taken.status, taken.errors?.[0]?.path]).toStrictEqual([409, '1.sku'])
+      const swapped = wares.updateMany([
+        { id: a?.id, sku: 'c' },
+        { id: b?.id, sku: 'C' },
+      ])
+      expect((await refused(swapped)).errors?.[0]?.path).toBe('1.sku')
+      const missing = wares.updateMany([
+        { id: a?.id, stock: 1 },
+        { id: 999_999, stock: 1 },
+      ])
+      expect((await refused(missing)).status).toBe(404)
+      const inside = database.transaction(async (tx) => {
+        const error = await refused(
+          tx.transaction((part) => part.records(Ware).createMany([{ sku: 'e' }, { sku: 'a' }])),
+        )
+        await tx.records(Ware).create({ sku: 'f' })
+        return error.errors?.[0]?.path
+      })
+      expect(await inside).toBe('1.sku')
+      expect((await wares.list()).map(({ sku, stock }) => [sku, stock])).toStrictEqual([
+        ['a', 7],
+        ['b', 7],
+        ['f', 7],
+      ])
+    })
+
+    it('those who follow are told of every row', async () => {
+      const changes: string[] = []
+      const stop = database.onChange(({ event, id }) => changes.push(`${event} ${String(id)}`))
+      const made = await wares.createMany([{ sku: 'a' }, { sku: 'b' }])
+      const ids = made.map(({ id }) => id)
+      await wares.updateMany(ids.map((id) => ({ id, stock: 1 })))
+      await wares.deleteMany(ids)
+      await wares.upsert({ sku: 'a', stock: 1 }, { by: 'sku' })
+      await wares.upsert({ sku: 'a', stock: 2 }, { by: 'sku' })
+      stop()
+      const events = ['created', 'created', 'updated', 'updated', 'deleted', 'deleted']
+      expect(changes.map((text) => text.split(' ')[0])).toStrictEqual([
+        ...events,
+        'created',
+        'updated',
+      ])
+      expect(changes.slice(0, 6)).toStrictEqual(
+        events.map((event, place) => `${event} ${ids[place % 2]}`),
+      )
+    })
+
+    it('few statements do it', async () => {
+      await wares.createMany(rows.slice(0, 2))
+      await wares.deleteMany((await wares.list()).map(({ id }) => id))
+      let ids: number[] = []
+      const made = await counting(async () => {
+        ids = (await wares.createMany(rows)).map(({ id }) => id)
+      })
+      const changed = await counting(() => wares.updateMany(ids.map((id) => ({ id, stock: 1 }))))
+      const gone = await counting(() => wares.deleteMany(ids))
+      const upserted = await counting(() => wares.upsert({ sku: 'a', stock: 1 }, { by: 'sku' }))
+      // Where a statement costs no journey rows are written one by one, by one that is prepared.
+      const most = engine === 'SQLite' ? 303 : 4
+      expect(made).toBeLessThanOrEqual(most)
+      expect(changed).toBeLessThanOrEqual(most)
+      expect(gone).toBeLessThanOrEqual(3)
+      expect(upserted).toBeLessThanOrEqual(2)
+      expect(Math.min(made, changed, gone, upserted)).toBeGreaterThan(0)
+    })
+  })
+})
