@@ -74,6 +74,12 @@ export type { Change } from './records/changes/changes.js'
 export type { LostChanges } from './records/changes/follow-all.js'
 export type { DeleteOptions, UpdateOptions } from './records/statements/write-options.js'
 export type { Changes } from './records/statements/additions.js'
+export type {
+  NestedChanges,
+  NestedList,
+  NestedOne,
+  NewValues,
+} from './records/statements/nested-types.js'
 export type { TransactionOptions } from './records/statements/transactions.js'
 export type { QueryBuilder } from './records/statements/builder.js'
 

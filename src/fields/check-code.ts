@@ -45,7 +45,8 @@ export class CheckWriter {
    */
   functionFor(shape: Shape, isRoot = false): string {
     const { options } = this
-    const part = !isRoot ? 'all' : ownRulesOnly.read(shape.type) === true ? 'own' : options.part
+    const isOwn = ownRulesOnly.read(shape.type) === true
+    const part = isOwn ? 'own' : isRoot ? options.part : 'all'
     const root = { partial: isRoot && options.partial, part }
     const isSpecial = root.partial || part !== 'all'
     const known = isSpecial ? undefined : this.#names.get(shape)

@@ -2,6 +2,10 @@
 import type { Plan } from './statements/builder.js'
 import type { Claims } from '../http/request.js'
 import type { Changes } from './statements/additions.js'
+import type { NestedChanges, NewValues } from './statements/nested-types.js'
+import { ProgramWriter } from './policy/program-writer.js'
+import { namesRelations, readTree } from './policy/read-nested.js'
+import type { Instance } from './policy/write-tree.js'
 import {
   changePlainly,
   changeRow,
@@ -126,12 +130,17 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * Writes a new row. Defaults, the key and timestamps are filled in.
+   * Writes a new row. Defaults, the key and timestamps are filled in. Related rows are written with it, all or nothing:
+   * `{ name: 'Oak', products: { create: [{ … }], connect: [7] } }`.
    *
    * @returns the record as it was stored
    */
-  create(values: Partial<T>): Promise<T> {
-    return promise(() => this.createNow(values))
+  create(values: NewValues<T>): Promise<T> {
+    return promise(() =>
+      namesRelations(this.table, values)
+        ? (this.#nested().create(readTree(this.table, values)) as Later<object> as Later<T>)
+        : this.createNow(values as Partial<T>),
+    )
   }
 
   /**
@@ -153,15 +162,19 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
 
   /**
    * Changes what is named, nothing else: `{ stock: { add: -1 } }` is added to what is there. The record's own key may be
-   * among it and is left alone; so is its version, which must then be that of the row.
+   * among it and is left alone; so is its version, which must then be that of the row. Related rows are written with it, all
+   * or nothing: `{ products: { create: [{ … }], update: [{ id: 1, … }], connect: [2], disconnect: [3], delete: [4] } }`.
    *
    * @returns the record as it is now; null where no row has the key, or `where` does not hold
    * @throws {HttpError} 409 `CONFLICT` where the row is at another version
    */
-  update(id: Id, values: Changes<T>, options?: UpdateOptions<T>): Promise<T | null> {
-    return promise(() =>
-      this.updateNow(id, values, readUpdateOptions(this.table, options as UpdateOptions<never>)),
-    )
+  update(id: Id, values: NestedChanges<T>, options?: UpdateOptions<T>): Promise<T | null> {
+    return promise(() => {
+      const { table } = this
+      const conditions = readUpdateOptions(table, options as UpdateOptions<never>)
+      if (!namesRelations(table, values)) return this.updateNow(id, values, conditions)
+      return this.#nested().update(id, readTree(table, values), conditions) as Promise<T | null>
+    })
   }
 
   /** As `update`, without a promise where the database needs none. */
@@ -229,6 +242,13 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
 
   protected on(source: Source): Repository<T> {
     return new Repository(this.table, source)
+  }
+
+  #nested(): ProgramWriter {
+    return new ProgramWriter(
+      this.source,
+      (table, source) => new Repository(table, source) as unknown as Repository<Instance>,
+    )
   }
 
   #rows(plan: Plan, values: readonly unknown[], doing: Doing): Later<readonly Row[]> {

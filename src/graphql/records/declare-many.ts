@@ -4,10 +4,11 @@
  */
 import { callerOf } from '../caller.js'
 import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
-import { declareInput, hasInput } from './declare-types.js'
-import { generatedKey, type RecordModel } from './model.js'
+import { declareInput } from './declare-types.js'
+import { generatedKey, hasInput, type RecordModel } from './model.js'
 import { pluralOf } from './names.js'
 import type { RecordServices } from './resolve-records.js'
+import { keyName } from './read-input.js'
 import { ManyWriter, uniqueFields } from './write-many.js'
 
 export function declareManyMutations(
@@ -78,11 +79,10 @@ export function declareManyTypes(model: RecordModel): [string, TypeDeclaration][
   const { name } = model
   const input = declareInput(model)
   if (input?.kind !== 'input') return []
-  const key = [...model.fields.values()].find(({ column }) => column.isKey)?.name ?? 'id'
   const changes: TypeDeclaration = {
     kind: 'input',
     description: 'A row, by its key, and what changes.',
-    fields: { [key]: 'ID!', ...input.fields },
+    fields: { [keyName(model)]: 'ID!', ...input.fields },
   }
   const names = uniqueFields(model).map((field) => field.name)
   const types: [string, TypeDeclaration][] = [[`${name}Changes`, changes]]

@@ -2,8 +2,8 @@
 import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
 import { callerOf } from '../caller.js'
 import { declareAggregate } from './declare-aggregates.js'
-import { hasInput, listArguments } from './declare-types.js'
-import { generatedKey, type GeneratedField, type RecordModel } from './model.js'
+import { listArguments } from './declare-types.js'
+import { generatedKey, hasInput, type GeneratedField, type RecordModel } from './model.js'
 import { resolveCount, resolveList, resolveOne, type RecordServices } from './resolve-records.js'
 import {
   edgesOf,

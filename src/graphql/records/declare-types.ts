@@ -3,7 +3,7 @@ import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../
 import { admitted } from '../../records/policy/caller.js'
 import { callerOf } from '../caller.js'
 import { nodeName } from './declare-node.js'
-import { generatedKey } from './model.js'
+import { generatedKey, hasInput } from './model.js'
 import type { FieldModel, MethodModel, RecordModel, RelationModel } from './model.js'
 import {
   describedMember,
@@ -13,6 +13,7 @@ import {
   describeRelation,
 } from './describe-field.js'
 import { outputOf } from './output.js'
+import { operationsOn } from './read-input.js'
 import { defaultLimit } from './question.js'
 import { relationResolver, type RecordServices } from './resolve-records.js'
 
@@ -106,18 +107,12 @@ export function declareInput(model: RecordModel): TypeDeclaration | undefined {
     if (idsName !== undefined) {
       const description = `The keys of every ${target.name} that it is tied to, in place of those before.`
       fields[idsName] = { type: '[ID!]', description }
-    } else if (hasInput(target)) {
-      const type = isList ? `[${target.name}Input!]` : `${target.name}Input`
-      fields[name] = { type, description: `Made along with it: ${target.name}.` }
     }
+    const isClosed = idsName === undefined && !hasInput(target) && isList
+    if (isClosed || operationsOn(target).length === 0) continue
+    const type = isList ? `[${target.name}NestedList!]` : `${target.name}Nested`
+    fields[name] = { type, description: `What is done with its ${target.name}.` }
   }
   const description = `What a client may say of a ${model.name}. An update changes only what it names.`
   return hasInput(model) ? { kind: 'input', fields, description } : undefined
-}
-
-/** True where a client can give something: GraphQL has no empty inputs. */
-export function hasInput({ fields, relations, isWritable }: RecordModel): boolean {
-  if (!isWritable) return false
-  if ([...fields.values()].some(({ isInput }) => isInput)) return true
-  return [...relations.values()].some(({ idsName }) => idsName !== undefined)
 }

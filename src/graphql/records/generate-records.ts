@@ -19,6 +19,7 @@ import { changeEvent, declareChange, declareSubscription } from './declare-subsc
 import { declareNode, declareNodeQueries, nodeName } from './declare-node.js'
 import { describeRoots, describeTypes } from './describe-generated.js'
 import { declareManyMutations, declareManyTypes } from './declare-many.js'
+import { declareNestedTypes } from './declare-nested.js'
 import { declareInput, declareObject } from './declare-types.js'
 import { createFieldCosts } from './question-costs.js'
 import type { RecordModel } from './model.js'
@@ -94,6 +95,7 @@ function declareTypes(
     types.addAll(declareConnection(model), model)
     types.addAll(declareAggregateTypes(model), model)
     types.addAll(declareManyTypes(model), model)
+    types.addAll(declareNestedTypes(model, records), model)
   }
   for (const one of enums)
     for (const [name, type] of declareEnum(one)) types.add(name, type, `the enum ${one.name}`)

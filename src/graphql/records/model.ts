@@ -106,3 +106,10 @@ export function generatedOf(field: {
 }): GeneratedField | undefined {
   return field.extensions?.[generatedKey] as GeneratedField | undefined
 }
+
+/** True where a client can give something: GraphQL has no empty inputs. */
+export function hasInput({ fields, relations, isWritable }: RecordModel): boolean {
+  if (!isWritable) return false
+  if ([...fields.values()].some(({ isInput }) => isInput)) return true
+  return [...relations.values()].some(({ idsName }) => idsName !== undefined)
+}

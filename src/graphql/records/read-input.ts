@@ -3,8 +3,16 @@ import { HttpError } from '../../errors/http-error.js'
 import { isPlainObject } from '../../records/filters/filter.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { Id } from '../../records/filters/list-options.js'
-import type { Tie, WriteTree } from '../../records/policy/write-tree.js'
-import type { FieldModel, RecordModel, RelationModel } from './model.js'
+import {
+  bareToMany,
+  nestedOperations,
+  readToMany,
+  readToOne,
+  type NestedOperation,
+  type NestedReader,
+} from '../../records/policy/read-nested.js'
+import type { Tie, ToMany, ToOne, WriteTree } from '../../records/policy/write-tree.js'
+import { hasInput, type FieldModel, type RecordModel, type RelationModel } from './model.js'
 import { toKeyValue } from './question.js'
 
 /**
@@ -13,9 +21,10 @@ import { toKeyValue } from './question.js'
  * @throws {HttpError} 400 `VALIDATION`
  */
 export function readInput(model: RecordModel, input: unknown, path: string): WriteTree {
-  const owners: WriteTree['owners'][number][] = []
-  const children: WriteTree['children'][number][] = []
+  const ones: ToOne[] = []
+  const manys: ToMany[] = []
   const ties: Tie[] = []
+  let bare: string | undefined
   const values: Record<string, unknown> = {}
   const given = isPlainObject(input) ? input : {}
   for (const name of Object.keys(given)) {
@@ -28,20 +37,80 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
     }
     const found = relationNamed(model, name)
     if (found === undefined) throw invalid(at, 'unknown', 'is unknown')
-    const { relation, target } = found
     if (value === null || value === undefined) throw invalid(at, 'type', 'must not be null')
-    if (found.idsName === name) {
-      const told = (error: unknown): unknown => renamed(error, relation.name, at)
-      const ids = (value as Id[]).map((id, index) => toTied(target, id, `${at}.${index}`))
-      ties.push({ relation, ids, told })
-    } else if (found.isList) {
-      const inputs = value as unknown[]
-      const trees = inputs.map((one, index) => readInput(target, one, `${at}.${index}`))
-      children.push({ relation, trees, path: at })
-    } else owners.push({ relation, tree: readInput(target, value, at) })
+    if (found.idsName === name) ties.push(readTie(found, value, at))
+    else {
+      const nested = found.isList ? readMany(found, value, at) : readOne(found, value, at)
+      if (nested.isBare) bare ??= at
+      if ('many' in nested) manys.push(nested.many)
+      else if (nested.one !== undefined) ones.push(nested.one)
+    }
   }
   const told = (error: unknown): unknown => atPath(error, model, path)
-  return { table: model.table, path, values, given: new Set(), owners, children, ties, told }
+  return { table: model.table, path, values, given: new Set(), ones, manys, ties, bare, told }
+}
+
+function readTie({ relation, target }: RelationModel, value: unknown, at: string): Tie {
+  const told = (error: unknown): unknown => renamed(error, relation.name, at)
+  const ids = (value as Id[]).map((id, index) => toTied(target, id, `${at}.${index}`))
+  return { relation, ids, told }
+}
+
+/** A list of rows to be made with their parent, or one object that says what is done. */
+function readMany(
+  { relation, target }: RelationModel,
+  value: unknown,
+  at: string,
+): { many: ToMany; isBare: boolean } {
+  const items = value as unknown[]
+  const [first] = items
+  if (items.length === 1 && saysWhatIsDone(target, first))
+    return { many: readToMany(relation, first, at, readerOf(target)), isBare: false }
+  const trees = items.map((one, index) => {
+    if (saysWhatIsDone(target, one))
+      throw invalid(`${at}.${index}`, 'type', 'must stand alone, in the place of the list')
+    return readInput(target, one, `${at}.${index}`)
+  })
+  return { many: bareToMany(relation, at, trees), isBare: true }
+}
+
+function readOne(
+  { relation, target }: RelationModel,
+  value: unknown,
+  at: string,
+): { one: ToOne | undefined; isBare: boolean } {
+  if (saysWhatIsDone(target, value))
+    return { one: readToOne(relation, value, at, readerOf(target)), isBare: false }
+  const tree = readInput(target, value, at)
+  return { one: { relation, path: at, does: 'create', tree }, isBare: true }
+}
+
+function readerOf(model: RecordModel): NestedReader {
+  const { ids } = model
+  return {
+    keyName: keyName(model),
+    read: (value, path) => readInput(model, value, path),
+    // What is no id of this record names no row of it.
+    key: (id) => (ids.type === undefined ? (id as Id) : ((ids.read(id) as Id | undefined) ?? '')),
+  }
+}
+
+/** What clients call a record's key. */
+export function keyName({ fields }: RecordModel): string {
+  return [...fields.values()].find(({ column }) => column.isKey)?.name ?? 'id'
+}
+
+/** The operations that an input may name where a record is nested: those that are no field of it. */
+export function operationsOn(model: RecordModel): readonly NestedOperation[] {
+  return nestedOperations.filter((name) => {
+    if (model.fields.has(name) || relationNamed(model, name) !== undefined) return false
+    return name === 'connect' || name === 'disconnect' || hasInput(model)
+  })
+}
+
+function saysWhatIsDone(model: RecordModel, value: unknown): boolean {
+  if (!isPlainObject(value)) return false
+  return operationsOn(model).some((name) => name in value)
 }
 
 function relationNamed(model: RecordModel, name: string): RelationModel | undefined {

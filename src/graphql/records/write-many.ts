@@ -9,8 +9,8 @@ import { notThere } from '../../records/statements/write-each.js'
 import { uniqueColumns } from '../../records/statements/upsert.js'
 import type { FieldModel, RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
-import { refuseNested } from './write-records.js'
-import { readInput } from './read-input.js'
+import { refuseBare } from '../../records/policy/write-tree.js'
+import { keyName, readInput } from './read-input.js'
 
 export class ManyWriter {
   readonly #writer: ClientManyWriter
@@ -31,11 +31,11 @@ export class ManyWriter {
   /** @throws {HttpError} as `create`; 404 `NOT_FOUND` where the caller sees no such row */
   update(model: RecordModel, inputs: readonly unknown[]): Promise<Instance[]> {
     this.#check('input', inputs)
-    const key = [...model.fields.values()].find(({ column }) => column.isKey)?.name ?? 'id'
+    const key = keyName(model)
     const trees = inputs.map((one, index) => {
       const { [key]: id, ...values } = isPlainObject(one) ? one : {}
       const tree = readInput(model, values, `input.${index}`)
-      refuseNested(tree)
+      refuseBare(tree)
       const own = model.ids.read(id) as string | undefined
       if (own === undefined && model.ids.type !== undefined) throw notThere(model.name, id)
       return { id: own as string, tree }
@@ -62,7 +62,7 @@ export class ManyWriter {
     }
     const { column, name } = field
     const tree = readInput(model, input, 'input')
-    refuseNested(tree)
+    refuseBare(tree)
     const value = tree.values[column.property]
     if (value === undefined || value === null)
       throw invalid(`input.${name}`, 'required', 'must be given: the row is found by it')

@@ -3,12 +3,11 @@
  * writing to the policy's writer. Source: decisions, GraphQL, Input and Not found; Small print: GraphQL.
  */
 import { type Later, after } from '../../core/later.js'
-import { invalid } from '../../records/filters/invalid.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/policy/caller.js'
 import { ClientWriter } from '../../records/policy/client-writer.js'
 import { notThere } from '../../records/statements/write-each.js'
-import type { WriteTree } from '../../records/policy/write-tree.js'
+import { refuseBare } from '../../records/policy/write-tree.js'
 import type { RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
 import { readInput } from './read-input.js'
@@ -34,7 +33,7 @@ export class RecordWriter {
     expectedVersion?: unknown,
   ): Later<Instance> {
     const tree = readInput(model, input, 'input')
-    refuseNested(tree)
+    refuseBare(tree)
     const key = model.ids.read(id) as string | undefined
     if (key === undefined) throw notThere(model.name, id)
     return after(this.#writer.update(key, tree, toExpected(expectedVersion)), (changed) => {
@@ -54,11 +53,4 @@ export class RecordWriter {
 /** Null asks for none, as if it did not come. */
 function toExpected(version: unknown): readonly number[] | undefined {
   return typeof version === 'number' ? [version] : undefined
-}
-
-/** @throws {HttpError} 400 for what is made with a parent only */
-export function refuseNested({ owners, children }: WriteTree): void {
-  const path = owners[0]?.tree.path ?? children[0]?.path
-  if (path === undefined) return
-  throw invalid(path, 'readOnly', 'can only be given when its parent is created')
 }

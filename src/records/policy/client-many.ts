@@ -6,12 +6,7 @@ import { isOvertaken, storedForm, unseen } from '../statements/upsert.js'
 import { notThere } from '../statements/write-each.js'
 import type { ClientWriter } from './client-writer.js'
 import { settled } from './late-verdict.js'
-import type { Instance, WriteTree } from './write-tree.js'
-
-export interface KeyedTree {
-  readonly id: Id
-  readonly tree: WriteTree
-}
+import type { Instance, KeyedTree, WriteTree } from './write-tree.js'
 
 const mostAttempts = 5
 

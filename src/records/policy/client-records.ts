@@ -14,8 +14,9 @@ import { admission, type Caller } from './caller.js'
 import { loadRelations, type RelationLoading, type RelationTree } from './client-relations.js'
 import { ClientWriter } from './client-writer.js'
 import { settled } from './late-verdict.js'
+import { readTree } from './read-nested.js'
 import { policyOf } from './record-policy.js'
-import { tiedTree, type Instance } from './write-tree.js'
+import type { Instance } from './write-tree.js'
 
 export class ClientRecords<T extends object> {
   readonly #table: Table<T>
@@ -93,7 +94,7 @@ export class ClientRecords<T extends object> {
 
   /** @throws {HttpError} 403 where the new row would not be theirs; nothing is written then */
   create(values: Partial<T>): Later<T> {
-    const created = this.#writer.create(tiedTree(this.#table, values))
+    const created = this.#writer.create(readTree(this.#table, values))
     return after(created, (record) => this.#shown(record))
   }
 
@@ -103,7 +104,7 @@ export class ClientRecords<T extends object> {
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   update(id: Id, values: Partial<T>, expected?: readonly number[]): Later<T | null> {
-    const updated = this.#writer.update(id, tiedTree(this.#table, values), expected)
+    const updated = this.#writer.update(id, readTree(this.#table, values), expected)
     return after(updated, (record) => this.#shownOrNull(record))
   }
 

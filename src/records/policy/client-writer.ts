@@ -3,85 +3,73 @@
  * before the write, on what is there, and after it, with all its children and ties; keys may name only rows that the
  * caller sees. Source: decisions, Second storey: rights.
  */
-import { tokenAccess } from '../../auth/access.js'
-import { type Later, after, attempt } from '../../core/later.js'
+import { type Later, after } from '../../core/later.js'
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
-import type { Relation, Table } from '../model/table.js'
+import type { Table } from '../model/table.js'
 import type { Repository } from '../repository.js'
-import type { RowsWithin } from '../statements/rows-within.js'
-import { noSuchKey, type Referrer } from '../statements/write-faults.js'
-import { admitsAtOnce, demandAll, forbidden, type Caller } from './caller.js'
-import { concealFaults } from './conceal-fault.js'
+import type { Caller } from './caller.js'
 import { ClientView } from './client-view.js'
-import { isNothing, keyOf, textOf } from './key-forms.js'
+import { JudgedKeys } from './judged-keys.js'
+import { keyOf } from './key-forms.js'
+import { mayTell } from './may-tell.js'
 import { policyOf } from './record-policy.js'
-import {
-  giveKey,
-  hasMore,
-  refuseOwner,
-  rulesOf,
-  type Instance,
-  type Tie,
-  type WriteTree,
-} from './write-tree.js'
-
-/** A row that was written, to be judged when everything is. */
-interface Written {
-  readonly table: Table
-  readonly id: unknown
-}
-
-/** Keys that are looked for at once. */
-const mostAtOnce = 5000
+import { demandFields, refuseMany, TreeRights } from './tree-rights.js'
+import { changeTree, insertTree, TreeWriter, type RowConditions } from './tree-writer.js'
+import { hasMore, type Instance, type WriteTree } from './write-tree.js'
+import type { WriterHome } from './writer-home.js'
 
 /** The writes of one request. */
 export class ClientWriter {
   readonly view: ClientView
   readonly #database: Database
   readonly #caller: Caller
+  readonly #home: WriterHome
+  readonly #keys: JudgedKeys
 
   constructor(database: Database, caller: Caller) {
     this.#database = database
     this.#caller = caller
     this.view = new ClientView({ context: database.context, caller, log: database.log })
+    this.#home = { source: database, records: (table) => this.#repository(table) }
+    this.#keys = new JudgedKeys(this.#home, this.view)
   }
 
   /**
    * Who may write the row itself was asked before; whoever writes others with it is asked here.
    *
    * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`; 401 or 403 for fields and nested records that the caller may
-   * not write; 403 `FORBIDDEN` where a row would not be the caller's. Nothing is written then
+   * not write; 404 `NOT_FOUND` for nested rows that are not there; 403 `FORBIDDEN` where a row would not be the caller's.
+   * Nothing is written then
    */
   create(tree: WriteTree): Later<Instance> {
-    return after(this.#demandFields(tree), () => this.#createNow(tree))
+    return after(demandFields(tree, this.#caller), () => this.#createNow(tree))
   }
 
-  /** @returns null where there is no such row, or none that the caller sees. @throws {HttpError} as `create` */
+  /**
+   * @param expected only a row of one of these versions
+   * @returns null where there is no such row, or none that the caller sees
+   * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
+   */
   update(id: Id, tree: WriteTree, expected?: readonly number[]): Later<Instance | null> {
-    return after(this.#demandFields(tree), () => this.#updateNow(id, tree, expected))
+    return after(demandFields(tree, this.#caller), () => this.#updateNow(id, tree, expected))
   }
 
   #createNow(tree: WriteTree): Later<Instance> {
-    const isAlone = !hasMore(tree) && !this.view.isBound(tree.table) && !this.#namesJudged(tree)
-    if (isAlone) return this.#insert(tree)
-    return this.#database.transaction(async () => {
-      const written: Written[] = []
-      const record = await this.#createWhole(tree, written, isOpen(tree.table))
-      await this.#judge(written)
-      return record
-    })
+    const isAlone = !hasMore(tree) && !this.view.isBound(tree.table) && !this.#keys.names(tree)
+    if (isAlone) return insertTree(this.#home, tree, this.#caller)
+    return this.#wholly(tree, true, (writer) => writer.create(tree))
   }
 
   #updateNow(id: Id, tree: WriteTree, expected?: readonly number[]): Later<Instance | null> {
-    if (tree.ties.length > 0 || this.#namesJudged(tree))
-      return this.#changeWhole(id, tree, expected)
-    if (!this.view.isBound(tree.table)) return this.#change(id, tree, expected)
+    const { table } = tree
+    if (hasMore(tree) || this.#keys.names(tree)) return this.#changeWhole(id, tree, expected)
+    if (!this.view.isBound(table)) return this.#change(id, tree, { expected })
     const slots = { values: [] as unknown[], key: '' }
-    const condition = this.view.rows(tree.table, slots)
-    if (condition === undefined) return this.#change(id, tree, expected)
-    const changing = this.#change(id, tree, expected, { condition, ...slots })
+    const condition = this.view.rows(table, slots)
+    if (condition === undefined) return this.#change(id, tree, { expected })
+    const changing = this.#change(id, tree, { expected, within: { condition, ...slots } })
     return after(changing, (changed) => changed ?? this.#changeWhole(id, tree, expected))
   }
 
@@ -91,11 +79,10 @@ export class ClientWriter {
    */
   delete(table: Table, id: Id, expected?: readonly number[]): Later<boolean> {
     const repository = this.#repository(table)
-    const mayTell = (referrer: Referrer): boolean => this.#mayTell(referrer)
-    if (!this.view.isBound(table)) return repository.deleteNow(id, mayTell, expected)
+    const tell = mayTell(this.#caller)
+    if (!this.view.isBound(table)) return repository.deleteNow(id, tell, expected)
     return this.#database.transaction(
-      async () =>
-        (await this.find(table, id)) !== null && repository.deleteNow(id, mayTell, expected),
+      async () => (await this.find(table, id)) !== null && repository.deleteNow(id, tell, expected),
     )
   }
 
@@ -108,185 +95,32 @@ export class ClientWriter {
     return after(repository.list({ where, limit: 1, view: this.view }), ([row]) => row ?? null)
   }
 
-  async #createWhole(tree: WriteTree, written: Written[], isRootOpen: boolean): Promise<Instance> {
-    for (const { relation, tree: owner } of tree.owners) {
-      const { local, foreign } = relation
-      const record = await this.#createNested(relation, owner, written, isRootOpen)
-      giveKey(tree, local.property, record[foreign.property], owner.path)
-    }
-    await this.#judgeKeys(tree)
-    const record = await this.#insert(tree)
-    written.push({ table: tree.table, id: record[tree.table.key.property] })
-    for (const { relation, trees } of tree.children) {
-      const { local, foreign } = relation
-      for (const child of trees) {
-        refuseOwner(child, foreign.property)
-        giveKey(child, foreign.property, record[local.property], child.path)
-        await this.#createNested(relation, child, written, isRootOpen)
-      }
-    }
-    for (const tie of tree.ties) await this.#tie(tree.table, record, tie)
-    return record
-  }
-
-  async #createNested(
-    relation: Relation,
-    tree: WriteTree,
-    written: Written[],
-    isRootOpen: boolean,
-  ): Promise<Instance> {
-    const { target } = relation
-    const policy = policyOf(target)
-    if (!policy.isWritable) throw forbidden()
-    const rules = policyOf(relation.table).relations.get(relation) ?? []
-    // A write that asks nobody for a token does so for what it writes besides.
-    const rule = policy.write ?? (isRootOpen ? tokenAccess : undefined)
-    await demandAll([...rules, rule], this.#caller)
-    await this.#demandFields(tree)
-    return this.#createWhole(tree, written, isRootOpen)
-  }
-
   /** Looks, writes, looks again. */
   #changeWhole(
     id: Id,
     tree: WriteTree,
     expected: readonly number[] | undefined,
   ): Promise<Instance | null> {
-    return this.#database.transaction(async () => {
+    return this.#wholly(tree, false, async (writer) => {
       const before = await this.find(tree.table, id)
-      if (before === null) return null
-      await this.#judgeKeys(tree, before)
-      const record = await this.#change(id, tree, expected)
-      if (record === null) return null
-      for (const tie of tree.ties) await this.#retie(tree.table, record, tie)
-      await this.#judge([{ table: tree.table, id: record[tree.table.key.property] }])
-      return record
+      return before === null ? null : writer.update(tree, before, expected)
     })
   }
 
-  #insert(tree: WriteTree): Later<Instance> {
-    return attempt<Instance>(
-      () => this.#repository(tree.table).createNow(tree.values, this.#caller.user),
-      (error) => {
-        throw tree.told(concealFaults(error, tree.table))
-      },
-    )
-  }
-
-  #change(
-    id: Id,
+  async #wholly<T>(
     tree: WriteTree,
-    expected?: readonly number[],
-    within?: RowsWithin,
-  ): Later<Instance | null> {
-    return attempt<Instance | null>(
-      () =>
-        this.#repository(tree.table).updateNow(id, tree.values, {
-          within,
-          expected,
-          user: this.#caller.user,
-        }),
-      (error) => {
-        throw tree.told(concealFaults(error, tree.table))
-      },
+    isNew: boolean,
+    write: (writer: TreeWriter) => Promise<T>,
+  ): Promise<T> {
+    refuseMany(tree, this.#caller)
+    await new TreeRights(this.#caller, isOpen(tree.table)).demand(tree, isNew)
+    return this.#database.transaction(() =>
+      write(new TreeWriter(this.#home, this.view, this.#keys)),
     )
   }
 
-  async #tie(table: Table, record: Instance, tie: Tie): Promise<void> {
-    const { relation, ids, told } = tie
-    try {
-      await this.#judgeTies(table, tie)
-      await this.#repository(table).link(record[table.key.property] as Id, relation.name, ids)
-    } catch (error) {
-      throw told(error)
-    }
-  }
-
-  /** Afterwards exactly these are tied, of those that the caller sees. */
-  async #retie(table: Table, record: Instance, tie: Tie): Promise<void> {
-    const { relation, ids } = tie
-    const { property } = relation.target.key
-    const repository = this.#repository(table)
-    const id = record[table.key.property] as Id
-    const whole = await repository.find(id, { with: [relation.name] })
-    const tied = (whole?.[relation.name] as Instance[] | undefined) ?? []
-    const wanted = new Set(ids.map(textOf))
-    const others = tied.map((other) => other[property] as Id)
-    const gone = others.filter((other) => !wanted.has(textOf(other)))
-    const untied = this.#isJudged(table, relation)
-      ? await this.#seenOf(relation.target, gone)
-      : gone
-    if (untied.length > 0) await repository.unlink(id, relation.name, untied)
-    await this.#tie(table, record, tie)
-  }
-
-  /** Judged are rows with `rows`; all others are everybody's. */
-  async #judge(written: readonly Written[]): Promise<void> {
-    for (const { table, id } of written) {
-      if (this.view.isBound(table) && (await this.find(table, id as Id)) === null) throw forbidden()
-    }
-  }
-
-  /** @param before the row as it is: a key that stays is not judged */
-  async #judgeKeys(tree: WriteTree, before?: Instance): Promise<void> {
-    if (this.#caller.trusted) return
-    for (const relation of policyOf(tree.table).judged) {
-      const { property } = relation.local
-      const value = tree.values[property]
-      if (relation.kind !== 'belongsTo' || isNothing(value) || tree.given.has(property)) continue
-      if (before !== undefined && textOf(before[property]) === textOf(value)) continue
-      // What can be no key is a fault of the value, and told as such.
-      if (toKey(this.#database.context.codecOf(relation.target), value) === undefined) continue
-      if ((await this.find(relation.target, value as Id)) === null)
-        throw tree.told(noSuchKey(relation))
-    }
-  }
-
-  async #judgeTies(table: Table, { relation, ids }: Tie): Promise<void> {
-    if (!this.#isJudged(table, relation)) return
-    const codec = this.#database.context.codecOf(relation.target)
-    const keys = ids.filter((id) => toKey(codec, id) !== undefined)
-    if (keys.length < ids.length) return
-    const seen = await this.#seenOf(relation.target, keys)
-    if (seen.length < keys.length) throw noSuchKey(relation)
-  }
-
-  #isJudged(table: Table, relation: Relation): boolean {
-    return !this.#caller.trusted && policyOf(table).judged.has(relation)
-  }
-
-  /** Those of them that are there for the caller. */
-  async #seenOf(target: Table, ids: readonly Id[]): Promise<Id[]> {
-    const { property } = target.key
-    const seen = new Set<string>()
-    for (let from = 0; from < ids.length; from += mostAtOnce) {
-      const some = ids.slice(from, from + mostAtOnce).map((id) => keyOf(target, id))
-      const where = { [property]: { in: some } }
-      const rows = await this.#repository(target).list({ where, view: this.view })
-      for (const row of rows) seen.add(textOf(row[property]))
-    }
-    return ids.filter((id) => seen.has(textOf(keyOf(target, id))))
-  }
-
-  #namesJudged({ table, values }: WriteTree): boolean {
-    if (this.#caller.trusted) return false
-    for (const { kind, local } of policyOf(table).judged)
-      if (kind === 'belongsTo' && !isNothing(values[local.property])) return true
-    return false
-  }
-
-  /** @returns what is to be waited for, where a guard answers later. @throws {HttpError} 401 or 403 */
-  #demandFields(tree: WriteTree): Later<void> {
-    const rules = rulesOf(tree)
-    return rules === undefined ? undefined : demandAll(rules, this.#caller)
-  }
-
-  /** A record whose rows or whose key the caller may not see is not named to them. */
-  #mayTell({ table, column }: Referrer): boolean {
-    const { read, columns, hasRows } = policyOf(table)
-    const rules = [read, columns.get(column)].filter((rule) => rule !== undefined)
-    if (this.#caller.trusted) return true
-    return !hasRows && rules.every((rule) => admitsAtOnce(rule, this.#caller))
+  #change(id: Id, tree: WriteTree, conditions: RowConditions): Later<Instance | null> {
+    return changeTree(this.#home, id, tree, this.#caller, conditions)
   }
 
   #repository(table: Table): Repository<Instance> {

@@ -1,10 +1,9 @@
-/** What a client wants written: a row, with rows to be made with it and ties, as a door has read it. */
-import type { AccessRule } from '../../auth/access.js'
+/** What somebody wants written: a row, with rows nested in it and ties, as a door has read it. */
 import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import { idsName } from '../model/english.js'
 import type { Relation, Table } from '../model/table.js'
-import { policyOf } from './record-policy.js'
+import { textOf } from './key-forms.js'
 
 export type Instance = Record<string, unknown>
 
@@ -16,18 +15,40 @@ export interface WriteTree {
   readonly values: Instance
   /** Those of `values` that the nesting gave, and no client. */
   readonly given: Set<string>
-  /** Rows to be made before it, whose keys it holds. */
-  readonly owners: readonly { readonly relation: Relation; readonly tree: WriteTree }[]
-  /** Rows to be made after it, which hold its key. */
-  readonly children: readonly {
-    readonly relation: Relation
-    readonly trees: readonly WriteTree[]
-    readonly path: string
-  }[]
-  /** Many-to-many. */
+  /** What is done with the rows whose keys it holds. */
+  readonly ones: readonly ToOne[]
+  /** What is done with the rows that hold its key, or are tied to it. */
+  readonly manys: readonly ToMany[]
+  /** Many-to-many: all that shall be tied. */
   readonly ties: readonly Tie[]
+  /** Where a row stands that is nested without saying what is done with it: with a new row only. */
+  readonly bare: string | undefined
   /** Makes of a fault of this row what the client is told. */
   readonly told: (error: unknown) => unknown
+}
+
+/** `category: { connect: 7 }`: one operation. */
+export type ToOne = { readonly relation: Relation; readonly path: string } & (
+  | { readonly does: 'create' | 'update'; readonly tree: WriteTree }
+  | { readonly does: 'connect'; readonly id: Id }
+  | { readonly does: 'disconnect' | 'delete' }
+)
+
+/** `products: { create: [...], update: [{ id, … }], connect: [ids], disconnect: [ids], delete: [ids] }` */
+export interface ToMany {
+  readonly relation: Relation
+  readonly path: string
+  readonly create: readonly WriteTree[]
+  readonly update: readonly KeyedTree[]
+  readonly connect: readonly Id[]
+  readonly disconnect: readonly Id[]
+  readonly delete: readonly Id[]
+}
+
+/** What changes of a row. */
+export interface KeyedTree {
+  readonly id: Id
+  readonly tree: WriteTree
 }
 
 export interface Tie {
@@ -37,31 +58,15 @@ export interface Tie {
   readonly told: (error: unknown) => unknown
 }
 
-/** A row alone. */
-export function plainTree(table: Table, values: Instance): WriteTree {
-  const told = (error: unknown): unknown => error
-  return { table, path: '', values, given: new Set(), owners: [], children: [], ties: [], told }
-}
-
-/** A row with the keys that it is tied to, under `tagIds` of the relation `tags`. */
-export function tiedTree(table: Table, given: Instance): WriteTree {
-  const tree = plainTree(table, given)
-  const ties: Tie[] = []
-  const names = new Set<string>()
-  for (const [name, relation] of tieNames(table)) {
-    const ids = given[name]
-    if (ids === undefined) continue
-    ties.push({ relation, ids: ids as Id[], told: (error) => error })
-    names.add(name)
-  }
-  if (ties.length === 0) return tree
-  const values = Object.fromEntries(Object.entries(given).filter(([name]) => !names.has(name)))
-  return { ...tree, values, ties }
-}
+const knownTies = new WeakMap<Table, ReadonlyMap<string, Relation>>()
 
 /** What inputs call the keys of many-to-many relations. A field of that name is itself. */
-export function tieNames({ relations, byProperty, shape }: Table): Map<string, Relation> {
+export function tieNames(table: Table): ReadonlyMap<string, Relation> {
+  const known = knownTies.get(table)
+  if (known !== undefined) return known
+  const { relations, byProperty, shape } = table
   const names = new Map<string, Relation>()
+  knownTies.set(table, names)
   for (const relation of relations.values()) {
     const name = idsName(relation.name)
     const isHidden = shape.byName.get(relation.name)?.hidden === true
@@ -71,33 +76,57 @@ export function tieNames({ relations, byProperty, shape }: Table): Map<string, R
   return names
 }
 
-/** Puts in a key that comes with the nesting, and which the client therefore may not name. */
-export function giveKey(tree: WriteTree, property: string, value: unknown, path: string): void {
-  if (tree.values[property] !== undefined)
-    throw invalid(`${path}.${property}`, 'readOnly', 'is given by the record that it is nested in')
-  tree.values[property] = value
-  tree.given.add(property)
+/**
+ * Puts in a key that comes with the nesting, and which nobody may name otherwise.
+ *
+ * @throws {HttpError} 400 `VALIDATION` for a key of another row
+ */
+export function giveKey(
+  { values, given, path }: WriteTree,
+  property: string,
+  value: unknown,
+): void {
+  const named = values[property]
+  // A transaction that runs again gives it again.
+  if (named !== undefined && !given.has(property) && textOf(named) !== textOf(value))
+    throw invalid(pathOf(path, property), 'readOnly', 'is given by the record that it is nested in')
+  values[property] = value
+  given.add(property)
 }
 
-/** A row that is nested in another names no other in that one's place. */
-export function refuseOwner({ owners }: WriteTree, foreign: string): void {
-  for (const { relation, tree } of owners) {
-    if (relation.local.property !== foreign) continue
-    throw invalid(tree.path, 'readOnly', 'is the record that it is nested in')
-  }
+/** A row that is nested in another does nothing with that one. @throws {HttpError} 400 `VALIDATION` */
+export function refuseOwner({ ones, path }: WriteTree, foreign: string): void {
+  if (ones.some(({ relation }) => relation.local.property === foreign))
+    throw invalid(path, 'readOnly', 'is the record that it is nested in')
+}
+
+/** Rows that are nested without an operation are made with their parent. @throws {HttpError} 400 `VALIDATION` */
+export function refuseBare({ bare }: WriteTree): void {
+  if (bare !== undefined)
+    throw invalid(
+      bare,
+      'readOnly',
+      'can only be given when its parent is created: write { create: … }',
+    )
 }
 
 /** True where more than the row itself is written. */
-export function hasMore({ owners, children, ties }: WriteTree): boolean {
-  return owners.length + children.length + ties.length > 0
+export function hasMore({ ones, manys, ties }: WriteTree): boolean {
+  return ones.length + manys.length + ties.length > 0
 }
 
-/** What must let in who writes the fields and ties of a row itself; undefined where nothing is said. */
-export function rulesOf({ table, values, ties }: WriteTree): readonly AccessRule[] | undefined {
-  const { columns, relations } = policyOf(table)
-  if (columns.size + relations.size === 0) return undefined
-  const rules: AccessRule[] = []
-  for (const { relation } of ties) rules.push(...(relations.get(relation) ?? []))
-  for (const [{ property }, rule] of columns) if (values[property] !== undefined) rules.push(rule)
-  return rules
+/** Rows and keys that are nested in it, at any depth. */
+export function countNested({ ones, manys }: WriteTree): number {
+  let count = ones.length
+  for (const one of ones) if ('tree' in one) count += countNested(one.tree)
+  for (const many of manys) {
+    count += many.connect.length + many.disconnect.length + many.delete.length
+    for (const tree of many.create) count += 1 + countNested(tree)
+    for (const { tree } of many.update) count += 1 + countNested(tree)
+  }
+  return count
+}
+
+export function pathOf(path: string, name: string | number): string {
+  return path === '' ? String(name) : `${path}.${name}`
 }

@@ -6,8 +6,6 @@ import { classAccess, noteAccess } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
-import { loosen, partial, withOwnRules } from '../../fields/derive.js'
-import { noteField } from '../../fields/field.js'
 import type { TextValues } from '../../http/query.js'
 import type { HttpRequest } from '../../http/request.js'
 import type { Reply } from '../../http/reply.js'
@@ -28,7 +26,7 @@ import { documentOperation, documentParameters } from './crud-document.js'
 import { anonymous, requestCaller } from '../policy/caller.js'
 import { ClientRecords } from '../policy/client-records.js'
 import { policyOf, reportPolicy } from '../policy/record-policy.js'
-import { tieNames } from '../policy/write-tree.js'
+import { crudBodies } from './crud-bodies.js'
 import { shapedTag, tagged, taggedOrKnown, versionOf, whereMatching } from './conditions.js'
 import { readCrudQuery } from './crud-query.js'
 import { listRows, showRows } from './crud-list.js'
@@ -144,19 +142,6 @@ function readOperations(
   return new Set(only ?? possible)
 }
 
-/** The class, with the keys that rows are tied to as fields: `tagIds`. */
-function withTies(table: Table, type: Class, name: string): Class {
-  const ties = tieNames(table)
-  if (ties.size === 0) return type
-  const Tied = loosen(type, name, new Set())
-  for (const [member, { target }] of ties)
-    noteField(Tied, member, {
-      kind: target.key.isUuid ? 'uuid' : 'integer',
-      rules: { list: true, optional: true, description: `Keys of ${target.type.name}.` },
-    })
-  return Tied
-}
-
 /** The record's own rule is the route's, unless the controller has a decorator, which counts whole. */
 function noteRights(controller: Class, member: string, table: Table, route: CrudRoute): void {
   const { read, write } = policyOf(table)
@@ -170,7 +155,7 @@ function noteRights(controller: Class, member: string, table: Table, route: Crud
 function writeRoutes(table: Table, database: () => Database, most: number): CrudRoute[] {
   const { type, key } = table
   const path = `/<id:${key.isUuid ? 'uuid' : 'int'}>`
-  const { columns, isPersonal } = policyOf(table)
+  const { isPersonal } = policyOf(table)
   // Where nothing depends on who asks, nobody looks at a token that comes.
   const who = isPersonal ? ['request', 'user'] : table.version === undefined ? [] : ['request']
   const reads = ['request', ...(isPersonal ? ['user'] : [])]
@@ -184,11 +169,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
     whereMatching(table, request, (expected) =>
       after(records(request).update(id, { ...body }, expected), (row) => row && tagged(table, row)),
     )
-  // A default that the client did not send would be a field that it may not write.
-  const secured = new Set([...columns.keys()].map(({ property }) => property))
-  const name = secured.size === 0 ? type.name : `${type.name}Values`
-  const whole = withOwnRules(withTies(table, loosen(type, name, secured), `${type.name}Values`))
-  const changes = withOwnRules(withTies(table, partial(type), `${type.name}Changes`))
+  const { whole, changes } = crudBodies(table)
   return [
     {
       operation: 'list',

@@ -257,7 +257,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
       expect(plainSdl(graphql.sdl)).toContain('visits(limit: Int = 10')
       expect(plainSdl(graphql.sdl)).not.toMatch(/(?:create|update|delete)Visit\b|VisitInput/)
       expect(plainSdl(graphql.sdl)).toMatch(
-        /input ArticleInput \{\s+title: String\s+remarks: \[RemarkInput!\]\s+\}/,
+        /input ArticleInput \{\s+title: String\s+remarks: \[RemarkNestedList!\]\s+\}/,
       )
     })
 

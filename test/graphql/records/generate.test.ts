@@ -87,9 +87,10 @@ describe('generateRecords', () => {
   meta: String
   color: Color
   labels: [String!]
-  category: CategoryInput
-  reviews: [ReviewInput!]
+  category: CategoryNested
+  reviews: [ReviewNestedList!]
   tagIds: [ID!]
+  tags: [TagNestedList!]
 }`)
   })
 

@@ -1,0 +1,57 @@
+/**
+ * Declares what inputs may say of records nested in them: `products: { create, update, connect, disconnect, delete }`, or a
+ * row by itself, to be made with its parent. Source: decisions, Second storey: records, Nested updates.
+ */
+import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
+import type { NestedOperation } from '../../records/policy/read-nested.js'
+import { declareInput } from './declare-types.js'
+import { hasInput, type RecordModel } from './model.js'
+import { operationsOn } from './read-input.js'
+
+/** `ProductNested`, where it is one, and `ProductNestedList`. */
+export function declareNestedTypes(
+  model: RecordModel,
+  models: readonly RecordModel[],
+): [string, TypeDeclaration][] {
+  const types: [string, TypeDeclaration][] = []
+  const kinds = models
+    .flatMap(({ relations }) => [...relations.values()])
+    .filter(({ target }) => target === model)
+  if (kinds.some(({ isList }) => !isList)) {
+    const { name } = model
+    const of = { create: `${name}Input`, update: `${name}Input`, connect: 'ID' } as const
+    const forms = { ...of, disconnect: 'Boolean', delete: 'Boolean' }
+    const description = `What is done with the ${name}: one operation, or the fields of a new one.`
+    types.push([`${name}Nested`, declare(model, forms, description)])
+  }
+  if (kinds.some(({ isList, idsName }) => isList && (idsName !== undefined || hasInput(model)))) {
+    const { name } = model
+    const ids = '[ID!]'
+    const forms = { connect: ids, disconnect: ids, delete: ids }
+    const description = `What is done with rows of ${name}: operations, or the fields of a new one.`
+    const rows = { create: `[${name}Input!]`, update: `[${name}Changes!]` }
+    types.push([`${name}NestedList`, declare(model, { ...rows, ...forms }, description)])
+  }
+  return types.filter(([, type]) => type.kind === 'input' && Object.keys(type.fields).length > 0)
+}
+
+const meanings: Readonly<Record<NestedOperation, string>> = {
+  create: 'Made with it.',
+  update: 'Changed: only what is its own already.',
+  connect: 'Keys of what becomes its own.',
+  disconnect: 'No longer its own; stays.',
+  delete: 'Deleted: only what is its own already.',
+}
+
+function declare(
+  model: RecordModel,
+  forms: Readonly<Record<NestedOperation, string>>,
+  description: string,
+): TypeDeclaration {
+  const input = declareInput(model)
+  const fields: Record<string, ArgumentDeclaration> = {}
+  for (const name of operationsOn(model))
+    fields[name] = { type: forms[name], description: meanings[name] }
+  const own = input?.kind === 'input' ? input.fields : {}
+  return { kind: 'input', description, fields: { ...fields, ...own } }
+}

@@ -1,0 +1,14 @@
+/** Whether a fault may say to somebody which records still refer to a row. Source: decisions, Second storey: rights, Deleting. */
+import type { Referrer } from '../statements/write-faults.js'
+import { admitsAtOnce, type Caller } from './caller.js'
+import { policyOf } from './record-policy.js'
+
+/** A record whose rows or whose key the caller may not see is not named to them. */
+export function mayTell(caller: Caller): (referrer: Referrer) => boolean {
+  return ({ table, column }) => {
+    if (caller.trusted) return true
+    const { read, columns, hasRows } = policyOf(table)
+    const rules = [read, columns.get(column)].filter((rule) => rule !== undefined)
+    return !hasRows && rules.every((rule) => admitsAtOnce(rule, caller))
+  }
+}

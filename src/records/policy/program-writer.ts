@@ -1,0 +1,70 @@
+/** Writes rows with what is nested in them for the program itself, which may write everything. */
+import { silentLog } from '../../core/log.js'
+import type { Id } from '../filters/list-options.js'
+import { toKey } from '../model/key.js'
+import type { Table } from '../model/table.js'
+import type { Repository } from '../repository.js'
+import type { Source } from '../statements/source.js'
+import type { Caller } from './caller.js'
+import { ClientView } from './client-view.js'
+import { JudgedKeys } from './judged-keys.js'
+import { TreeRights } from './tree-rights.js'
+import { TreeWriter } from './tree-writer.js'
+import type { Instance, WriteTree } from './write-tree.js'
+import { holdSeen, type WriterHome } from './writer-home.js'
+
+type Repositories = (table: Table, source: Source) => Repository<Instance>
+
+const program: Caller = Object.freeze({
+  trusted: true,
+  auth: undefined,
+  user: null,
+  request: undefined,
+})
+
+export class ProgramWriter {
+  readonly #source: Source
+  readonly #repositories: Repositories
+
+  /** @param repositories the repository of a table, in a transaction */
+  constructor(source: Source, repositories: Repositories) {
+    this.#source = source
+    this.#repositories = repositories
+  }
+
+  async create(tree: WriteTree): Promise<Instance> {
+    await new TreeRights(program, false).demand(tree, true)
+    return this.#source.atomically((inner) => this.#writerIn(inner).writer.create(tree))
+  }
+
+  /** @returns null where no row has the key, or the condition does not hold */
+  async update(
+    id: Id,
+    tree: WriteTree,
+    {
+      where,
+      expected,
+    }: { readonly where?: unknown; readonly expected?: readonly number[] | undefined },
+  ): Promise<Instance | null> {
+    const { table } = tree
+    const key = toKey(this.#source.context.codecOf(table), id)
+    if (key === undefined) return null
+    await new TreeRights(program, false).demand(tree, false)
+    return this.#source.atomically(async (inner) => {
+      const { writer, view } = this.#writerIn(inner)
+      const isIt = { [table.key.property]: table.key.isUuid ? id : Number(id) }
+      const asked = where === undefined ? isIt : { and: [isIt, where] }
+      const [before] = await holdSeen(table, asked, view, inner)
+      return before === undefined ? null : writer.update(tree, before, expected)
+    })
+  }
+
+  #writerIn(inner: Source): { writer: TreeWriter; view: ClientView } {
+    const home: WriterHome = {
+      source: inner,
+      records: (table) => this.#repositories(table, inner),
+    }
+    const view = new ClientView({ context: inner.context, caller: program, log: silentLog })
+    return { writer: new TreeWriter(home, view, new JudgedKeys(home, view)), view }
+  }
+}

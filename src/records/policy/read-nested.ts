@@ -1,0 +1,191 @@
+/**
+ * Reads what an input says about the rows nested in it: `{ create, update, connect, disconnect, delete }`, the same for all
+ * doors. Source: decisions, Second storey: records, Nested updates.
+ */
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { HttpError } from '../../errors/http-error.js'
+import { clip } from '../../fields/faults.js'
+import { invalid } from '../filters/invalid.js'
+import type { Id } from '../filters/list-options.js'
+import type { Relation, Table } from '../model/table.js'
+import { concealFaults } from './conceal-fault.js'
+import {
+  pathOf,
+  refuseBare,
+  tieNames,
+  type Instance,
+  type KeyedTree,
+  type Tie,
+  type ToMany,
+  type ToOne,
+  type WriteTree,
+} from './write-tree.js'
+
+export const nestedOperations = ['create', 'update', 'connect', 'disconnect', 'delete'] as const
+
+export type NestedOperation = (typeof nestedOperations)[number]
+
+/** How a door reads the rows of a relation's other side. */
+export interface NestedReader {
+  /** What it calls their key. */
+  readonly keyName: string
+  /** The key that it writes so; what can be no key where it is none. */
+  readonly key: (id: unknown) => Id
+  /** @throws {HttpError} 400 `VALIDATION` */
+  read(value: unknown, path: string): WriteTree
+}
+
+/** @throws {HttpError} 400 `VALIDATION` */
+export function readToMany(
+  relation: Relation,
+  value: unknown,
+  path: string,
+  reader: NestedReader,
+): ToMany {
+  const given = readOperations(value, path)
+  const list = (name: string): unknown[] => readList(given[name], pathOf(path, name))
+  const ids = (name: string): Id[] => list(name).map(reader.key)
+  return {
+    relation,
+    path,
+    create: list('create').map((one, index) => reader.read(one, `${path}.create.${index}`)),
+    update: list('update').map((one, index) => readKeyed(one, `${path}.update.${index}`, reader)),
+    connect: ids('connect'),
+    disconnect: ids('disconnect'),
+    delete: ids('delete'),
+  }
+}
+
+/** Rows to be made with their parent, as a list of them. */
+export function bareToMany(relation: Relation, path: string, create: readonly WriteTree[]): ToMany {
+  return { relation, path, create, update: [], connect: [], disconnect: [], delete: [] }
+}
+
+/** @throws {HttpError} 400 `VALIDATION` */
+export function readToOne(
+  relation: Relation,
+  value: unknown,
+  path: string,
+  reader: NestedReader,
+): ToOne | undefined {
+  const given = readOperations(value, path)
+  const names = nestedOperations.filter((name) => isGiven(given[name]))
+  const [does] = names
+  if (does === undefined) return undefined
+  if (names.length > 1) throw invalid(path, 'maxItems', `must be one of: ${names.join(', ')}`)
+  const at = pathOf(path, does)
+  const wanted = given[does]
+  const ends = { relation, path: at }
+  switch (does) {
+    case 'create':
+      return { ...ends, does, tree: reader.read(wanted, at) }
+    case 'update':
+      return { ...ends, does, tree: readChanged(wanted, at, reader) }
+    case 'connect':
+      return { ...ends, does, id: reader.key(wanted) }
+    default:
+      if (wanted !== true) throw invalid(at, 'type', 'must be true')
+      return { ...ends, does }
+  }
+}
+
+/** A row with what is nested in it, by the names of the record: of a program, or of a body that was checked. */
+export function readTree(table: Table, given: object, path = ''): WriteTree {
+  const values: Instance = {}
+  const ones: ToOne[] = []
+  const manys: ToMany[] = []
+  const ties: Tie[] = []
+  const names = table.relations.size === 0 ? undefined : tieNames(table)
+  for (const [name, value] of Object.entries(given)) {
+    const at = pathOf(path, name)
+    const relation = table.relations.get(name)
+    const tied = names?.get(name)
+    if (tied !== undefined && value !== undefined) {
+      ties.push({ relation: tied, ids: value as Id[], told: (error) => error })
+    } else if (relation === undefined || value === null) values[name] = value
+    else if (value !== undefined) {
+      const reader = readerOf(relation.target)
+      if (relation.kind !== 'belongsTo') manys.push(readToMany(relation, value, at, reader))
+      else ones.push(...[readToOne(relation, value, at, reader)].filter((one) => one !== undefined))
+    }
+  }
+  const told =
+    path === ''
+      ? (error: unknown): unknown => error
+      : (error: unknown): unknown => below(error, path)
+  return { table, path, values, given: new Set(), ones, manys, ties, bare: undefined, told }
+}
+
+/** True where a program names relations, or keys of them, among the values of a row. */
+export function namesRelations(table: Table, values: unknown): values is object {
+  if (table.relations.size === 0 || !isObject(values)) return false
+  for (const name of table.relations.keys()) if (isGiven(values[name])) return true
+  for (const name of tieNames(table).keys()) if (isGiven(values[name])) return true
+  return false
+}
+
+function readerOf(table: Table): NestedReader {
+  return {
+    keyName: table.key.property,
+    key: (id) => id as Id,
+    read: (value, path) => {
+      if (!isObject(value)) throw invalid(path, 'type', 'must be an object')
+      return readTree(table, value, path)
+    },
+  }
+}
+
+function readKeyed(value: unknown, path: string, reader: NestedReader): KeyedTree {
+  const { [reader.keyName]: id, ...values } = isObject(value) ? value : {}
+  if (!isGiven(id)) throw invalid(pathOf(path, reader.keyName), 'required', 'must be given')
+  return { id: reader.key(id), tree: readChanged(values, path, reader) }
+}
+
+function readChanged(value: unknown, path: string, reader: NestedReader): WriteTree {
+  const tree = reader.read(value, path)
+  refuseBare(tree)
+  return tree
+}
+
+function readOperations(value: unknown, path: string): Readonly<Record<string, unknown>> {
+  if (!isObject(value) || Array.isArray(value))
+    throw invalid(path, 'type', `must be an object with some of: ${nestedOperations.join(', ')}`)
+  for (const name of Object.keys(value)) {
+    if ((nestedOperations as readonly string[]).includes(name)) continue
+    const meant = didYouMean(clip(name), nestedOperations)
+    throw invalid(pathOf(path, clip(name)), 'unknown', `is unknown. ${meant}`.trim())
+  }
+  return value
+}
+
+function readList(value: unknown, path: string): unknown[] {
+  if (!isGiven(value)) return []
+  if (!Array.isArray(value)) throw invalid(path, 'type', 'must be a list')
+  return value as unknown[]
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** Bodies that were checked are instances. */
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+/** Faults of a nested row, told with its place. */
+function below(error: unknown, path: string): unknown {
+  return moved(error, (at) => pathOf(path, at).replace(/\.$/, ''))
+}
+
+/** Faults of what was done with one key, told with the key's place. */
+export function atKey(error: unknown, table: Table, path: string): unknown {
+  return moved(concealFaults(error, table), () => path)
+}
+
+function moved(error: unknown, place: (path: string) => string): unknown {
+  if (!(error instanceof HttpError) || error.errors === undefined) return error
+  const errors = error.errors.map((fault) => ({ ...fault, path: place(fault.path) }))
+  const { code, headers } = error
+  return new HttpError(error.status, error.message, { code, errors, headers, cause: error })
+}

@@ -1,0 +1,100 @@
+/**
+ * Whether somebody may write what a tree says, asked before anything is looked at: a record that is closed for writes
+ * cannot be written through another. Source: decisions, Second storey: rights.
+ */
+import { tokenAccess, type AccessRule } from '../../auth/access.js'
+import type { Later } from '../../core/later.js'
+import { invalid } from '../filters/invalid.js'
+import type { Column, Relation } from '../model/table.js'
+import { demandAll, forbidden, type Caller } from './caller.js'
+import { policyOf } from './record-policy.js'
+import { countNested, type ToMany, type ToOne, type WriteTree } from './write-tree.js'
+
+/** Rows and keys that a client may nest in one write. */
+export const mostNested = 1000
+
+/**
+ * The fields of the row itself, and its ties.
+ *
+ * @returns what is to be waited for, where a guard answers later
+ * @throws {HttpError} 401 or 403
+ */
+export function demandFields({ table, values, ties }: WriteTree, caller: Caller): Later<void> {
+  const { columns, relations } = policyOf(table)
+  if (columns.size + relations.size === 0) return undefined
+  const rules: AccessRule[] = []
+  for (const { relation } of ties) rules.push(...(relations.get(relation) ?? []))
+  for (const [{ property }, rule] of columns) if (values[property] !== undefined) rules.push(rule)
+  return demandAll(rules, caller)
+}
+
+/** @throws {HttpError} 400 `VALIDATION` */
+export function refuseMany(tree: WriteTree, caller: Caller): void {
+  if (caller.trusted || countNested(tree) <= mostNested) return
+  throw invalid(tree.path, 'maxItems', `must have at most ${mostNested} rows and keys nested in it`)
+}
+
+/** What is nested in a row. @throws {HttpError} 400 for keys that cannot change; 401 or 403 */
+export class TreeRights {
+  readonly #caller: Caller
+  /** A write that asks nobody for a token does so for what it writes besides. */
+  readonly #isRootOpen: boolean
+
+  constructor(caller: Caller, isRootOpen: boolean) {
+    this.#caller = caller
+    this.#isRootOpen = isRootOpen
+  }
+
+  /** @param isNew whether the row itself is made */
+  async demand({ ones, manys }: WriteTree, isNew: boolean): Promise<void> {
+    for (const one of ones) await this.#demandOne(one, isNew)
+    for (const many of manys) await this.#demandMany(many)
+  }
+
+  async #demandOne(one: ToOne, isNew: boolean): Promise<void> {
+    const { relation, path, does } = one
+    const { local } = relation
+    await this.#demandRelation(relation, does !== 'connect' && does !== 'disconnect')
+    if (does === 'disconnect' || does === 'delete') refuseNotNull(local, path)
+    if (does !== 'update' && !(does === 'create' && isNew)) this.#refuseFixed(local, path)
+    if (does === 'create' || does === 'update') await this.#demandTree(one.tree, does === 'create')
+  }
+
+  async #demandMany(many: ToMany): Promise<void> {
+    const { relation, path, create, update, connect, disconnect } = many
+    const { foreign, kind } = relation
+    const rows = create.length + update.length + many.delete.length
+    const keys = connect.length + disconnect.length
+    await this.#demandRelation(relation, rows > 0 || (kind === 'hasMany' && keys > 0))
+    if (kind === 'hasMany' && keys > 0) {
+      this.#refuseFixed(foreign, `${path}.${connect.length > 0 ? 'connect' : 'disconnect'}`)
+      if (disconnect.length > 0) refuseNotNull(foreign, `${path}.disconnect`)
+    }
+    for (const tree of create) await this.#demandTree(tree, true)
+    for (const { tree } of update) await this.#demandTree(tree, false)
+  }
+
+  async #demandTree(tree: WriteTree, isNew: boolean): Promise<void> {
+    await demandFields(tree, this.#caller)
+    await this.demand(tree, isNew)
+  }
+
+  async #demandRelation(relation: Relation, isWrite: boolean): Promise<void> {
+    const policy = policyOf(relation.target)
+    if (isWrite && !policy.isWritable && !this.#caller.trusted) throw forbidden()
+    const rules = policyOf(relation.table).relations.get(relation) ?? []
+    const rule = policy.write ?? (this.#isRootOpen ? tokenAccess : undefined)
+    await demandAll([...rules, isWrite ? rule : undefined], this.#caller)
+  }
+
+  /** A key that clients cannot write they cannot write by a relation either. */
+  #refuseFixed({ field }: Column, path: string): void {
+    if (!this.#caller.trusted && (field.readOnly || field.hidden))
+      throw invalid(path, 'readOnly', 'cannot be changed')
+  }
+}
+
+function refuseNotNull({ nullable, property }: Column, path: string): void {
+  if (nullable) return
+  throw invalid(path, 'required', `is not possible: ${property} cannot be null`)
+}

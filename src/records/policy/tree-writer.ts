@@ -1,0 +1,265 @@
+/**
+ * Writes a row with all that is nested in it, in a transaction that is open. Everything that the tree names was looked at
+ * before. Source: decisions, Second storey: records, Nested updates.
+ */
+import { type Later, attempt } from '../../core/later.js'
+import type { Id } from '../filters/list-options.js'
+import type { Relation, Table } from '../model/table.js'
+import type { RowsWithin } from '../statements/rows-within.js'
+import { atKey } from './read-nested.js'
+import { forbidden, type Caller } from './caller.js'
+import { concealFaults } from './conceal-fault.js'
+import type { ClientView } from './client-view.js'
+import type { JudgedKeys } from './judged-keys.js'
+import { textOf } from './key-forms.js'
+import { mayTell } from './may-tell.js'
+import { notTheirs, TreeLooks } from './tree-looks.js'
+import {
+  giveKey,
+  refuseOwner,
+  type Instance,
+  type Tie,
+  type ToMany,
+  type WriteTree,
+} from './write-tree.js'
+import type { WriterHome } from './writer-home.js'
+
+export interface RowConditions {
+  /** Only a row of one of these versions. */
+  readonly expected?: readonly number[] | undefined
+  /** Only rows of the caller's, before and after. */
+  readonly within?: RowsWithin | undefined
+}
+
+export class TreeWriter {
+  readonly #home: WriterHome
+  readonly #view: ClientView
+  readonly #keys: JudgedKeys
+  readonly #looks: TreeLooks
+  readonly #caller: Caller
+  /** Keys of rows that were written, to be judged when everything is. */
+  readonly #written = new Map<Table, Set<unknown>>()
+
+  constructor(home: WriterHome, view: ClientView, keys: JudgedKeys) {
+    this.#home = home
+    this.#view = view
+    this.#keys = keys
+    this.#looks = new TreeLooks(home, view, keys)
+    this.#caller = view.caller
+  }
+
+  /** @throws {HttpError} 400, 404, 409; 403 where a row would not be the caller's */
+  async create(tree: WriteTree): Promise<Instance> {
+    await this.#looks.look(tree, undefined)
+    const record = await this.#create(tree)
+    await this.#judge()
+    return record
+  }
+
+  /** @returns null where the row is gone. @throws {HttpError} as `create` */
+  async update(
+    tree: WriteTree,
+    before: Instance,
+    expected?: readonly number[],
+  ): Promise<Instance | null> {
+    await this.#looks.look(tree, before)
+    const record = await this.#change(tree, before, expected)
+    if (record !== null) await this.#judge()
+    return record
+  }
+
+  async #create(tree: WriteTree): Promise<Instance> {
+    await this.#giveOwners(tree)
+    const record = await insertTree(this.#home, tree, this.#caller)
+    this.#wrote(tree.table, record)
+    for (const many of tree.manys) await this.#writeMany(many, record)
+    for (const tie of tree.ties) await this.#tie(tree.table, record, tie)
+    return record
+  }
+
+  async #change(
+    tree: WriteTree,
+    before: Instance,
+    expected?: readonly number[],
+  ): Promise<Instance | null> {
+    const { table } = tree
+    await this.#giveOwners(tree)
+    const id = before[table.key.property] as Id
+    const record = await changeTree(this.#home, id, tree, this.#caller, { expected })
+    if (record === null) return null
+    this.#wrote(table, record)
+    for (const one of tree.ones) {
+      const owner = this.#looks.owners.get(one)
+      if (one.does !== 'delete' || owner === undefined) continue
+      await this.#delete(one.relation, owner[one.relation.target.key.property] as Id, one.path)
+    }
+    for (const many of tree.manys) await this.#writeMany(many, record)
+    for (const tie of tree.ties) await this.#retie(table, record, tie)
+    return record
+  }
+
+  /** Puts the keys of the rows that it belongs to among its values. */
+  async #giveOwners(tree: WriteTree): Promise<void> {
+    for (const one of tree.ones) {
+      const { local, foreign } = one.relation
+      if (one.does === 'create') {
+        const owner = await this.#create(one.tree)
+        giveKey(tree, local.property, owner[foreign.property])
+      } else if (one.does === 'connect')
+        giveKey(tree, local.property, keyAsIs(one.relation, one.id))
+      else if (one.does === 'update') await this.#changeLooked(one.tree, one.relation, one.path)
+      else giveKey(tree, local.property, null)
+    }
+  }
+
+  async #changeLooked(tree: WriteTree, relation: Relation, path: string): Promise<void> {
+    const before = this.#looks.before.get(tree)
+    const changed = before && (await this.#change(tree, before))
+    if (changed === undefined || changed === null) throw notTheirs(relation, path)
+  }
+
+  /** What goes first makes room for what comes: values may be unique. */
+  async #writeMany(many: ToMany, record: Instance): Promise<void> {
+    const { relation, path, create, update } = many
+    const { local, foreign, kind } = relation
+    const own = record[local.property] as Id
+    for (const [index, id] of many.delete.entries())
+      await this.#delete(relation, id, `${path}.delete.${index}`)
+    if (kind === 'manyToMany') await this.#tieMany(many, own)
+    else await this.#moveMany(many, own)
+    for (const [index, { tree }] of update.entries()) {
+      if (kind === 'hasMany' && tree.values[foreign.property] !== undefined)
+        giveKey(tree, foreign.property, own)
+      refuseOwner(tree, kind === 'hasMany' ? foreign.property : '')
+      await this.#changeLooked(tree, relation, `${path}.update.${index}`)
+    }
+    const made: Id[] = []
+    for (const tree of create) {
+      if (kind === 'hasMany') {
+        refuseOwner(tree, foreign.property)
+        giveKey(tree, foreign.property, own)
+      }
+      const child = await this.#create(tree)
+      made.push(child[relation.target.key.property] as Id)
+    }
+    if (kind === 'manyToMany' && made.length > 0)
+      await this.#home.records(relation.table).link(own, relation.name, made)
+  }
+
+  async #tieMany({ relation, path, connect, disconnect }: ToMany, own: Id): Promise<void> {
+    const repository = this.#home.records(relation.table)
+    if (disconnect.length > 0) await repository.unlink(own, relation.name, disconnect)
+    if (connect.length === 0) return
+    try {
+      await repository.link(own, relation.name, connect)
+    } catch (error) {
+      throw atKey(error, relation.table, `${path}.connect`)
+    }
+  }
+
+  /** Gives the children that are named another parent, or none. */
+  async #moveMany({ relation, path, connect, disconnect }: ToMany, own: Id): Promise<void> {
+    const { target, foreign } = relation
+    const move = async (id: Id, to: Id | null, at: string): Promise<void> => {
+      const repository = this.#home.records(target)
+      const { user } = this.#caller
+      try {
+        const moved = await repository.updateNow(id, { [foreign.property]: to }, { user })
+        if (moved === null) throw notTheirs(relation, at, id)
+        this.#wrote(target, moved)
+      } catch (error) {
+        throw atKey(error, target, at)
+      }
+    }
+    for (const [index, id] of disconnect.entries())
+      await move(id, null, `${path}.disconnect.${index}`)
+    for (const [index, id] of connect.entries()) await move(id, own, `${path}.connect.${index}`)
+  }
+
+  async #delete(relation: Relation, id: Id, path: string): Promise<void> {
+    const { target } = relation
+    try {
+      if (!(await this.#home.records(target).deleteNow(id, mayTell(this.#caller))))
+        throw notTheirs(relation, path, id)
+    } catch (error) {
+      throw atKey(error, target, path)
+    }
+  }
+
+  async #tie(table: Table, record: Instance, tie: Tie): Promise<void> {
+    const { relation, ids, told } = tie
+    try {
+      const id = record[table.key.property] as Id
+      await this.#home.records(table).link(id, relation.name, ids)
+    } catch (error) {
+      throw told(error)
+    }
+  }
+
+  /** Afterwards exactly these are tied, of those that the caller sees. */
+  async #retie(table: Table, record: Instance, tie: Tie): Promise<void> {
+    const { relation, ids } = tie
+    const { property } = relation.target.key
+    const repository = this.#home.records(table)
+    const id = record[table.key.property] as Id
+    const whole = await repository.find(id, { with: [relation.name] })
+    const tied = (whole?.[relation.name] as Instance[] | undefined) ?? []
+    const wanted = new Set(ids.map(textOf))
+    const others = tied.map((other) => other[property] as Id)
+    const gone = others.filter((other) => !wanted.has(textOf(other)))
+    const untied = this.#keys.isJudged(relation)
+      ? await this.#keys.seen(relation.target, gone)
+      : gone
+    if (untied.length > 0) await repository.unlink(id, relation.name, untied)
+    await this.#tie(table, record, tie)
+  }
+
+  #wrote(table: Table, record: Instance): void {
+    if (!this.#view.isBound(table)) return
+    const ids = this.#written.get(table) ?? new Set()
+    this.#written.set(table, ids.add(record[table.key.property]))
+  }
+
+  /** Judged are rows with `rows`; all others are everybody's. */
+  async #judge(): Promise<void> {
+    for (const [table, ids] of this.#written) {
+      const seen = await this.#keys.seen(table, [...ids] as Id[])
+      if (seen.length < ids.size) throw forbidden()
+    }
+  }
+}
+
+/** Writes a new row alone. */
+export function insertTree(
+  home: WriterHome,
+  { table, values, told }: WriteTree,
+  { user }: Caller,
+): Later<Instance> {
+  return attempt<Instance>(
+    () => home.records(table).createNow(values, user),
+    (error) => {
+      throw told(concealFaults(error, table))
+    },
+  )
+}
+
+/** Changes a row alone. */
+export function changeTree(
+  home: WriterHome,
+  id: Id,
+  { table, values, told }: WriteTree,
+  { user }: Caller,
+  conditions: RowConditions = {},
+): Later<Instance | null> {
+  return attempt<Instance | null>(
+    () => home.records(table).updateNow(id, values, { ...conditions, user }),
+    (error) => {
+      throw told(concealFaults(error, table))
+    },
+  )
+}
+
+/** GraphQL's keys are texts. */
+function keyAsIs({ target }: Relation, id: Id): Id {
+  return target.key.isUuid ? id : Number(id)
+}

@@ -1,0 +1,39 @@
+/** Where rows are written on behalf of somebody: on a database, or in a transaction that is open. */
+import type { Condition } from '../filters/condition.js'
+import { FilterReader } from '../filters/filter.js'
+import type { Table } from '../model/table.js'
+import type { Repository } from '../repository.js'
+import { holdRows } from '../statements/change-row.js'
+import type { Source } from '../statements/source.js'
+import { joined } from './client-view.js'
+import type { ClientView } from './client-view.js'
+import type { Instance } from './write-tree.js'
+
+export interface WriterHome {
+  readonly source: Source
+  records(table: Table): Repository<Instance>
+}
+
+/** Keys that are looked for at once. */
+export const mostAtOnce = 5000
+
+/**
+ * The living rows of a filter that the caller sees, held until the transaction ends. The filter is the program's own: it
+ * may name any field.
+ */
+export async function holdSeen(
+  table: Table,
+  where: object,
+  view: ClientView,
+  source: Source,
+): Promise<Instance[]> {
+  const values: unknown[] = []
+  const reader = new FilterReader(source.context, false, values)
+  const asked: Condition = reader.read(table, where)
+  const seen = view.isBound(table) ? view.rows(table, reader) : undefined
+  const condition = joined(asked, seen)
+  const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
+  const rows = await holdRows(table, source, { selection, values }, mostAtOnce)
+  const { readRow } = source.context.codecOf(table)
+  return rows.map((row) => readRow(row) as Instance)
+}

@@ -1,0 +1,166 @@
+/**
+ * The classes of the bodies that the routes of a record take: its own fields, the keys that it is tied to (`tagIds`), and
+ * what is done with the rows of its relations. Source: decisions, Second storey: records, Nested updates.
+ */
+import { loosen, omit, partial, withOwnRules } from '../../fields/derive.js'
+import { noteField, type FieldNote } from '../../fields/field.js'
+import type { Class } from '../../metadata/note.js'
+import { isHidden } from '../filters/filter.js'
+import type { Column, Relation, Table } from '../model/table.js'
+import { policyOf } from '../policy/record-policy.js'
+import { tieNames } from '../policy/write-tree.js'
+
+export interface CrudBodies {
+  /** Of POST and PUT. */
+  readonly whole: Class
+  /** Of PATCH. */
+  readonly changes: Class
+}
+
+export function crudBodies(table: Table): CrudBodies {
+  const { type } = table
+  const name = `${type.name}Values`
+  const ties = tieFields(table)
+  const nested = nestedFields(table)
+  const inNew = [...nested].filter(([member]) => !holdsRequiredKey(table, member))
+  const loose = loosened(table, [], policyOf(table).columns.size === 0 ? type.name : name)
+  const changed = new Map([...ties, ...nested])
+  return {
+    whole: withOwnRules(withFields(loose, new Map([...ties, ...inNew]), name)),
+    changes: withOwnRules(withFields(partial(type), changed, `${type.name}Changes`)),
+  }
+}
+
+/** A new row names it itself: the document says that it must. */
+function holdsRequiredKey({ relations }: Table, name: string): boolean {
+  const relation = relations.get(name)
+  return relation?.kind === 'belongsTo' && !relation.local.field.optional
+}
+
+/** A default that the client did not send would be a field that it may not write. */
+function loosened(table: Table, besides: readonly string[], name: string): Class {
+  const loose = new Set([...policyOf(table).columns.keys()].map(({ property }) => property))
+  for (const one of besides) loose.add(one)
+  return loosen(table.type, name, loose)
+}
+
+type Fields = ReadonlyMap<string, FieldNote>
+
+function withFields(type: Class, fields: Fields, name: string): Class {
+  if (fields.size === 0) return type
+  const Extended = loosen(type, name, new Set())
+  for (const [member, note] of fields) noteField(Extended, member, note)
+  return Extended
+}
+
+function tieFields(table: Table): Fields {
+  const ties = [...tieNames(table)].map(([member, { target }]): [string, FieldNote] => [
+    member,
+    { ...keyNote(target), rules: { list: true, optional: true, description: keysOf(target) } },
+  ])
+  return new Map(ties)
+}
+
+function keysOf({ type }: Table): string {
+  return `Keys of ${type.name}.`
+}
+
+function keyNote({ key }: Table): { kind: 'uuid' | 'integer' } {
+  return { kind: key.isUuid ? 'uuid' : 'integer' }
+}
+
+/** `products: { create, update, connect, disconnect, delete }`, for what clients may write. */
+function nestedFields(table: Table): Fields {
+  const fields = new Map<string, FieldNote>()
+  for (const relation of table.relations.values()) {
+    if (isHidden(relation)) continue
+    const isWritable = policyOf(relation.target).isWritable
+    if (!isWritable && relation.kind === 'hasMany') continue
+    const type =
+      relation.kind === 'belongsTo'
+        ? oneClass(relation, isWritable)
+        : manyClass(relation, isWritable)
+    fields.set(relation.name, { kind: () => type, rules: { optional: true } })
+  }
+  return fields
+}
+
+function manyClass(relation: Relation, isWritable: boolean): Class {
+  const { target } = relation
+  const ids = (description: string): FieldNote => ({
+    ...keyNote(target),
+    rules: { list: true, optional: true, description },
+  })
+  const fields = new Map<string, FieldNote>([
+    ['connect', ids('Rows that become its own.')],
+    ['disconnect', ids('Rows that are no longer its own, and stay.')],
+  ])
+  if (isWritable) {
+    const list = { list: true, optional: true }
+    const created = newRow(relation)
+    const changed = changedRow(relation, true)
+    fields.set('create', { kind: () => created, rules: list })
+    fields.set('update', { kind: () => changed, rules: list })
+    fields.set('delete', ids('Rows of its own that are deleted.'))
+  }
+  return classOf(nameOf(relation), fields)
+}
+
+function oneClass(relation: Relation, isWritable: boolean): Class {
+  const optional = { optional: true }
+  const fields = new Map<string, FieldNote>([
+    ['connect', { ...keyNote(relation.target), rules: optional }],
+    ['disconnect', { kind: 'boolean', rules: optional }],
+  ])
+  if (isWritable) {
+    const created = newRow(relation)
+    const changed = changedRow(relation, false)
+    fields.set('create', { kind: () => created, rules: optional })
+    fields.set('update', { kind: () => changed, rules: optional })
+    fields.set('delete', { kind: 'boolean', rules: optional })
+  }
+  return classOf(nameOf(relation), fields)
+}
+
+/** The key of its parent comes with the nesting. */
+function newRow(relation: Relation): Class {
+  const { target, foreign, kind } = relation
+  const name = `${nameOf(relation)}Create`
+  const given = kind === 'hasMany' && isFieldOf(target, foreign) ? [foreign.property] : []
+  const type = loosened(target, given, name)
+  const own = given.length === 0 ? type : omit(type as Class<Record<string, unknown>>, ...given)
+  return withOwnRules(named(withFields(own, tieFields(target), name), name))
+}
+
+/** A list names each row by its key. */
+function changedRow(relation: Relation, isListed: boolean): Class {
+  const { target } = relation
+  const { key, type } = target
+  const name = `${nameOf(relation)}Update`
+  const fields = new Map(tieFields(target))
+  if (isListed) fields.set(key.property, { ...keyNote(target), rules: {} })
+  const Changed = loosen(partial(type), name, new Set())
+  for (const [member, note] of fields) noteField(Changed, member, note)
+  return withOwnRules(Changed)
+}
+
+function isFieldOf({ shape }: Table, { property }: Column): boolean {
+  return shape.byName.has(property)
+}
+
+/** `CategoryProducts` */
+function nameOf({ table, name }: Relation): string {
+  return `${table.type.name}${name.charAt(0).toUpperCase()}${name.slice(1)}`
+}
+
+function named(type: Class, name: string): Class {
+  if (type.name === name) return type
+  return loosen(type, name, new Set())
+}
+
+function classOf(name: string, fields: Fields): Class {
+  const Nested = class {}
+  Object.defineProperty(Nested, 'name', { value: name })
+  for (const [member, note] of fields) noteField(Nested, member, note)
+  return Nested
+}

@@ -1,0 +1,487 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { NoAuth, Secured } from '../../src/auth/decorators.js'
+import type { Application } from '../../src/bootstrap/application.js'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import type { Class } from '../../src/metadata/note.js'
+import { HttpError } from '../../src/errors/http-error.js'
+import { Field } from '../../src/fields/field.js'
+import type { Change } from '../../src/records/changes/changes.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { Record } from '../../src/records/model/record.js'
+import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
+import { BeforeWrite } from '../../src/records/model/write-hooks.js'
+import { Controller } from '../../src/routing/controller.js'
+import { startBothEngines } from './both-engines.js'
+
+@Record
+@NoAuth
+class Owner {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@Record
+@NoAuth
+class Shop {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('integer', { optional: true, nullable: true }) ownerId?: number | null
+  @BelongsTo(() => Owner) owner!: Rel<Owner>
+  @HasMany(() => Item) items!: Rel<Item[]>
+  @HasMany(() => Offer) offers!: Rel<Offer[]>
+  @HasMany(() => Seal) seals!: Rel<Seal[]>
+  @HasMany(() => Stamp) stamps!: Rel<Stamp[]>
+  @ManyToMany(() => Tag) tags!: Rel<Tag[]>
+}
+
+@Record({ rows: () => ({ open: true }), version: true })
+@NoAuth
+class Item {
+  @Field('id') id!: number
+  @Field('string', { maxLength: 9, unique: true }) name!: string
+  @Field('boolean', { default: true }) open!: boolean
+  @Secured('boss') @Field('integer', { default: 1 }) cost!: number
+  @Field('integer', { optional: true, nullable: true }) shopId?: number | null
+  @BelongsTo(() => Shop) shop!: Rel<Shop>
+  @Field('string', { default: '', readOnly: true }) shout!: string
+  @BeforeWrite() prepare(): void {
+    this.shout = this.name.toUpperCase()
+  }
+}
+
+@Record
+@NoAuth
+class Offer {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('integer') shopId!: number
+  @BelongsTo(() => Shop) shop!: Rel<Shop>
+}
+
+@Record({ mutations: 'boss' })
+@NoAuth
+class Seal {
+  @Field('id') id!: number
+  @Field('string') mark!: string
+  @Field('integer', { optional: true, nullable: true }) shopId?: number | null
+  @BelongsTo(() => Shop) shop!: Rel<Shop>
+}
+
+@Record
+@NoAuth
+class Stamp {
+  @Field('id') id!: number
+  @Field('string') mark!: string
+  @Field('integer', { optional: true, nullable: true, readOnly: true }) shopId?: number | null
+  @BelongsTo(() => Shop) shop!: Rel<Shop>
+}
+
+@Record({ rows: () => ({ word: { ne: 'secret' } }) })
+@NoAuth
+class Tag {
+  @Field('id') id!: number
+  @Field('string') word!: string
+}
+
+@Controller('/shops', { crud: Shop })
+@NoAuth
+class Shops {}
+
+const records = [Owner, Shop, Item, Offer, Seal, Stamp, Tag]
+
+@Module({ controllers: [Shops], records })
+class Street {}
+
+interface Told {
+  readonly status: number
+  readonly body?: unknown
+}
+
+const engines = await startBothEngines()
+const statuses: { [code: string]: number } = {
+  NOT_FOUND: 404,
+  VALIDATION: 400,
+  BAD_USER_INPUT: 400,
+  GRAPHQL_VALIDATION_FAILED: 400,
+  CONFLICT: 409,
+  FORBIDDEN: 403,
+  UNAUTHENTICATED: 401,
+  BAD_VARIABLES: 400,
+}
+
+describe.each(engines)('%s: nested writes', (_name, open) => {
+  let database: Database
+  let app: Application
+
+  const crud = async (id: number | undefined, input: object): Promise<Told> => {
+    const [method, url] = id === undefined ? ['POST', '/shops'] : ['PATCH', `/shops/${id}`]
+    const answer = await app.inject({ method, url, json: input })
+    return { status: answer.status, body: answer.json() }
+  }
+  const graphql = async (id: number | undefined, input: object): Promise<Told> => {
+    const query =
+      id === undefined
+        ? 'mutation ($input: ShopInput) { done: createShop(input: $input) { id } }'
+        : 'mutation ($input: ShopInput, $id: ID!) { done: updateShop(id: $id, input: $input) { id } }'
+    const json = { query, variables: { id, input } }
+    const answer = await app.inject({ method: 'POST', url: '/graphql', json })
+    const { data, errors } = answer.json() as {
+      data: { done?: unknown } | null
+      errors?: { extensions: { code: string } }[]
+    }
+    const code = errors?.[0]?.extensions.code
+    if (code !== undefined) return { status: statuses[code] ?? 500, body: errors }
+    return { status: id === undefined ? 201 : 200, body: data?.done }
+  }
+  const program = async (id: number | undefined, input: object): Promise<Told> => {
+    const shops = database.records(Shop)
+    try {
+      const body = id === undefined ? await shops.create(input) : await shops.update(id, input)
+      return { status: id === undefined ? 201 : 200, body }
+    } catch (error) {
+      if (error instanceof HttpError) return { status: error.status, body: error.errors }
+      throw error
+    }
+  }
+  const doors = { crud, graphql, program }
+  const doorNames = ['crud', 'graphql', 'program'] as const
+
+  /** Everything that is there, by texts that a reader understands. */
+  const state = async () => {
+    const items = await database.records(Item).list()
+    const offers = await database.records(Offer).list()
+    const seals = await database.records(Seal).list()
+    const shops = await database.records(Shop).list({ with: ['tags', 'owner'] })
+    return {
+      shops: shops.map(({ id, name, tags, owner }) => {
+        const words = tags.map(({ word }) => word).sort()
+        return [id, name, words.join('+'), (owner as Owner | null)?.name]
+      }),
+      items: items.map(({ id, name, shopId, version }: Item & { version?: number }) =>
+        [id, name, shopId, version].join(':'),
+      ),
+      offers: offers.map(({ id, text, shopId }) => `${id}:${text}:${shopId}`),
+      seals: seals.map(({ id, shopId }) => `${id}:${shopId}`),
+      tags: (await database.records(Tag).list()).map(({ id, word }) => `${id}:${word}`),
+      owners: (await database.records(Owner).list()).map(({ id, name }) => `${id}:${name}`),
+    }
+  }
+
+  beforeAll(async () => {
+    database = await connect(await open(), { records })
+    await database.sync()
+    const env = { APP_API_KEY: 'key' }
+    app = await bootstrap(Street, { database, listen: false, logger: false, env })
+  })
+  afterAll(() => database.close())
+
+  beforeEach(async () => {
+    const [first, second] = [
+      [Stamp, Seal, Offer, Item],
+      [Shop, Owner, Tag],
+    ] as Class[][]
+    for (const type of first ?? []) await database.records(type).deleteWhere({})
+    await database.kysely.deleteFrom('shop_tag').execute()
+    for (const type of second ?? []) await database.records(type).deleteWhere({})
+    const owners = [
+      { id: 1, name: 'ann' },
+      { id: 2, name: 'bob' },
+    ]
+    await database.records(Owner).insertMany(owners)
+    await database.records(Shop).insertMany([
+      { id: 1, name: 'one', ownerId: 1 },
+      { id: 2, name: 'two' },
+    ])
+    const items = ['a', 'b', 'c', 'd', 'other', 'free', 'hid'].map((name, index) => ({
+      id: index + 1,
+      name,
+      shopId: index < 4 || name === 'hid' ? 1 : name === 'other' ? 2 : null,
+      open: name !== 'hid',
+    }))
+    await database.records(Item).insertMany(items)
+    await database.records(Offer).insertMany([
+      { id: 1, text: 'x', shopId: 1 },
+      { id: 2, text: 'y', shopId: 2 },
+    ])
+    await database.records(Seal).insertMany([{ id: 1, mark: 'm', shopId: 1 }])
+    await database.records(Stamp).insertMany([{ id: 1, mark: 'm' }])
+    const words = ['red', 'blue', 'far', 'secret', 'loose']
+    await database.records(Tag).insertMany(words.map((word, index) => ({ id: index + 1, word })))
+    await database.records(Shop).link(1, 'tags', [1, 2, 4])
+    await database.records(Shop).link(2, 'tags', [3])
+  })
+
+  describe.each(doorNames)('by %s', (door) => {
+    it('does all five with children, in one write, and leaves other rows alone', async () => {
+      const told = await doors[door](1, {
+        name: 'uno',
+        items: {
+          create: [{ name: 'new' }, { name: 'c' }],
+          update: [{ id: 1, name: 'A' }],
+          connect: [6],
+          disconnect: [2],
+          delete: [3],
+        },
+        offers: { create: [{ text: 'z' }], delete: [1] },
+      })
+      expect(told).toMatchObject({ status: 200 })
+      const now = await state()
+      expect(now.shops).toEqual([
+        [1, 'uno', 'blue+red+secret', 'ann'],
+        [2, 'two', 'far', undefined],
+      ])
+      expect(now.items).toEqual([
+        '1:A:1:2',
+        '2:b::2',
+        '4:d:1:1',
+        '5:other:2:1',
+        '6:free:1:2',
+        '7:hid:1:1',
+        expect.stringMatching(/^\d+:new:1:1$/),
+        expect.stringMatching(/^\d+:c:1:1$/),
+      ])
+      expect(now.offers.slice(0, 1)).toEqual(['2:y:2'])
+      expect(now.offers[1]).toMatch(/:z:1$/)
+      const made = await database.records(Item).list({ where: { name: { in: ['new', 'A'] } } })
+      expect(made.map(({ shout }) => shout).sort()).toEqual(['A', 'NEW'])
+    })
+
+    it('does all five with rows that are tied', async () => {
+      const told = await doors[door](1, {
+        tags: {
+          create: [{ word: 'new' }],
+          update: [{ id: 1, word: 'RED' }],
+          connect: [5],
+          disconnect: [2],
+        },
+      })
+      expect(told).toMatchObject({ status: 200 })
+      expect((await state()).shops[0]).toEqual([1, 'one', 'RED+loose+new+secret', 'ann'])
+      expect(await doors[door](1, { tags: { delete: [1] } })).toMatchObject({ status: 200 })
+      const now = await state()
+      expect(now.shops[0]).toEqual([1, 'one', 'loose+new+secret', 'ann'])
+      expect(now.tags).not.toContain('1:RED')
+      expect(now.tags).toContain('2:blue')
+    })
+
+    it.each([
+      [{ create: { name: 'cy' } }, 'cy', 3],
+      [{ connect: 2 }, 'bob', 2],
+      [{ update: { name: 'ANN' } }, 'ANN', 2],
+      [{ disconnect: true }, undefined, 2],
+      [{ delete: true }, undefined, 1],
+    ])('does %j with the row it belongs to', async (owner, name, count) => {
+      expect(await doors[door](1, { owner })).toMatchObject({ status: 200 })
+      const now = await state()
+      expect(now.shops[0]?.[3]).toBe(name)
+      expect(now.owners).toHaveLength(count)
+    })
+
+    it('does it with a new row', async () => {
+      const told = await doors[door](undefined, {
+        name: 'three',
+        owner: { connect: 2 },
+        items: { create: [{ name: 'n1' }, { name: 'n2' }], connect: [6] },
+        offers: { create: [{ text: 'p' }] },
+        tags: { connect: [1], create: [{ word: 'w' }] },
+      })
+      expect(told).toMatchObject({ status: 201 })
+      const id = Number((told.body as { id: unknown }).id)
+      const now = await state()
+      expect(now.shops[2]).toEqual([id, 'three', 'red+w', 'bob'])
+      const mine = now.items.filter((text) => text.split(':')[2] === String(id))
+      expect(mine.map((text) => text.split(':')[1])).toEqual(['free', 'n1', 'n2'])
+      expect(now.offers.filter((text) => text.endsWith(`:${id}`))).toHaveLength(1)
+    })
+
+    it.each([
+      [404, { items: { update: [{ id: 5, name: 'x' }] } }],
+      [404, { items: { update: [{ id: 99, name: 'x' }] } }],
+      [404, { items: { disconnect: [5] } }],
+      [404, { items: { disconnect: [99] } }],
+      [404, { items: { delete: [5] } }],
+      [404, { items: { delete: [1, 5] } }],
+      [404, { offers: { update: [{ id: 2, text: 'x' }] } }],
+      [404, { tags: { update: [{ id: 3, word: 'x' }] } }],
+      [404, { tags: { disconnect: [3] } }],
+      [404, { tags: { delete: [3] } }],
+      [409, { items: { connect: [99] } }],
+      [409, { tags: { connect: [99] } }],
+      [409, { owner: { connect: 99 } }],
+      [400, { offers: { disconnect: [1] } }],
+      [400, { items: { update: [{ id: 1, shopId: 2 }] } }],
+      [400, { items: { update: [{ name: 'x' }] } }],
+      [400, { items: { create: [{ name: 'far too long' }] } }],
+      [400, { items: { update: [{ id: 1, name: 'far too long' }] } }],
+      [400, { items: { nothing: [1] } }],
+      [400, { items: { create: [{ name: 'x', shopId: 2 }] } }],
+      [400, { owner: { create: { name: 'x' }, connect: 2 } }],
+      [409, { items: { update: [{ id: 1, name: 'b' }] } }],
+      [409, { items: { delete: [1], create: [{ name: 'b' }] } }],
+    ])('answers %i to %j, and nothing is written', async (status, input) => {
+      const before = await state()
+      const told = await doors[door](1, { name: 'changed', ...input })
+      expect({ status: told.status, input }).toEqual({ status, input })
+      expect(await state()).toEqual(before)
+    })
+
+    it('finds no rows of others for a new one', async () => {
+      const before = await state()
+      const told = await doors[door](undefined, { name: 'x', items: { update: [{ id: 1 }] } })
+      expect(told.status).toBe(404)
+      const gone = await doors[door](undefined, { name: 'x', owner: { delete: true } })
+      expect(gone.status).toBe(404)
+      expect(await state()).toEqual(before)
+    })
+  })
+
+  describe.each(['crud', 'graphql'] as const)('clients by %s', (door) => {
+    it.each([
+      [404, { items: { update: [{ id: 7, name: 'x' }] } }],
+      [404, { items: { disconnect: [7] } }],
+      [404, { items: { delete: [7] } }],
+      [409, { items: { connect: [7] } }],
+      [404, { tags: { disconnect: [4] } }],
+      [409, { tags: { connect: [4] } }],
+      [403, { items: { create: [{ name: 'x', open: false }] } }],
+      [403, { items: { update: [{ id: 1, open: false }] } }],
+      [401, { items: { update: [{ id: 1, cost: 2 }] } }],
+      [401, { items: { create: [{ name: 'x', cost: 2 }] } }],
+      [401, { seals: { create: [{ mark: 'x' }] } }],
+      [401, { seals: { update: [{ id: 1, mark: 'x' }] } }],
+      [401, { seals: { disconnect: [1] } }],
+      [401, { seals: { delete: [1] } }],
+      [400, { stamps: { connect: [1] } }],
+      [400, { items: { create: [{ name: 'x', shout: 'y' }] } }],
+      [400, { items: { create: Array.from({ length: 1001 }, (_, i) => ({ name: `n${i}` })) } }],
+      [400, { items: { connect: Array.from({ length: 1001 }, (_, i) => i + 1) } }],
+    ])('get %i where the child is closed to them', async (status, input) => {
+      const before = await state()
+      const told = await doors[door](1, { name: 'changed', ...input })
+      expect(told.status).toBe(status)
+      expect(await state()).toEqual(before)
+    })
+  })
+
+  it('tells of a fault where the row stands in the input', async () => {
+    const told = await crud(1, { items: { create: [{ name: 'ok' }, { name: 'b' }] } })
+    expect(told).toMatchObject({
+      status: 409,
+      body: { errors: [{ path: 'items.create.1.name', code: 'unique' }] },
+    })
+    const other = await graphql(1, { items: { delete: [1, 5] } })
+    expect(JSON.stringify(other.body)).toContain('input.items.delete.1')
+  })
+
+  it('takes rows by themselves with a new parent only, as before', async () => {
+    expect((await graphql(undefined, { name: 'x', items: [{ name: 'by' }] })).status).toBe(201)
+    expect((await graphql(1, { items: [{ name: 'by2' }] })).status).toBe(400)
+    const mixed = { name: 'x', items: [{ name: 'by3' }, { connect: [6] }] }
+    expect((await graphql(undefined, mixed)).status).toBe(400)
+  })
+
+  it('tells onChange of every row', async () => {
+    const told: string[] = []
+    const stop = database.onChange(({ event, record, id }: Change) =>
+      told.push(`${event} ${record.name} ${id}`),
+    )
+    const items = { create: [{ name: 'new' }], update: [{ id: 1, name: 'A' }], delete: [2] }
+    await crud(1, { name: 'uno', items })
+    stop()
+    expect(told.filter((text) => !text.startsWith('created'))).toEqual([
+      'updated Shop 1',
+      'deleted Item 2',
+      'updated Item 1',
+    ])
+    expect(told.filter((text) => text.startsWith('created Item'))).toHaveLength(1)
+  })
+
+  it('refuses an old version of a child, and takes all back', async () => {
+    const before = await state()
+    const items = {
+      update: [
+        { id: 1, name: 'A', version: 1 },
+        { id: 2, version: 7, name: 'B' },
+      ],
+    }
+    expect((await program(1, { items })).status).toBe(409)
+    expect(await state()).toEqual(before)
+  })
+
+  it('works at any depth in GraphQL and in programs', async () => {
+    const items = { update: [{ id: 1, shop: { update: { owner: { update: { name: 'deep' } } } } }] }
+    // The shop is the one that the item is nested in.
+    expect((await program(1, { items })).status).toBe(400)
+    const told = await database
+      .records(Item)
+      .update(1, { shop: { update: { owner: { update: { name: 'deep' } } } } })
+    expect(told?.id).toBe(1)
+    expect((await state()).owners).toEqual(['1:deep', '2:bob'])
+  })
+
+  it('does what an obvious reference does, whatever is asked', async () => {
+    let seed = 7
+    const next = (most: number): number => {
+      seed = (seed * 1103515245 + 12345) % 2147483648
+      return Math.floor((seed / 2147483648) * most)
+    }
+    const some = (count: number): number[] => [
+      ...new Set(Array.from({ length: next(count + 1) }, () => 1 + next(12))),
+    ]
+    await database.records(Item).deleteWhere({})
+    let items = new Map<number, { name: string; shop: number | null }>()
+    let ties = new Set(['1:1', '1:2', '1:4', '2:3'])
+    const tagIds = new Set([1, 2, 3, 4, 5])
+    for (let round = 0; round < 120; round++) {
+      const shop = 1 + next(2)
+      const door = doorNames[next(3)] ?? 'crud'
+      const names = Array.from({ length: next(3) }, (_, i) => `r${round}${i}`)
+      const update = some(2).map((id) => ({ id, name: `u${round}${id}` }))
+      const asked = { update, connect: some(2), disconnect: some(1), delete: some(1) }
+      const tagged = { connect: some(1), disconnect: some(1) }
+      const told = await doors[door](shop, {
+        items: { create: names.map((name) => ({ name })), ...asked },
+        tags: tagged,
+      })
+
+      const mine = (id: number): boolean => items.get(id)?.shop === shop
+      const named = [...update.map(({ id }) => id), ...asked.disconnect, ...asked.delete]
+      const isSeen = (id: number): boolean => door === 'program' || id !== 4
+      const isFound =
+        named.every(mine) &&
+        asked.connect.every((id) => items.has(id)) &&
+        tagged.disconnect.every((id) => ties.has(`${shop}:${id}`) && isSeen(id)) &&
+        tagged.connect.every((id) => tagIds.has(id) && isSeen(id))
+      const gone = new Set(asked.delete)
+      const isWhole = ![...update.map(({ id }) => id), ...asked.disconnect, ...asked.connect].some(
+        (id) => gone.has(id),
+      )
+      const context = JSON.stringify({ round, door, shop, asked, tagged, told })
+      expect({ context, ok: told.status < 300 }).toEqual({ context, ok: isFound && isWhole })
+      if (told.status < 300) {
+        items = new Map([...items].filter(([id]) => !gone.has(id)))
+        for (const id of asked.disconnect)
+          items.set(id, { name: items.get(id)?.name ?? '', shop: null })
+        for (const id of asked.connect) items.set(id, { name: items.get(id)?.name ?? '', shop })
+        for (const { id, name } of update)
+          items.set(id, { name, shop: items.get(id)?.shop ?? null })
+        const made = await database.records(Item).list({ where: { name: { in: names } } })
+        for (const { id, name } of made) items.set(id, { name, shop })
+        expect(made).toHaveLength(names.length)
+        ties = new Set(
+          [...ties].filter((tie) => !tagged.disconnect.some((id) => tie === `${shop}:${id}`)),
+        )
+        for (const id of tagged.connect) ties.add(`${shop}:${id}`)
+      }
+      const there = await database.records(Item).list()
+      expect(there.map(({ id, name, shopId }) => [id, name, shopId ?? null])).toEqual(
+        [...items].sort(([a], [b]) => a - b).map(([id, { name, shop: of }]) => [id, name, of]),
+      )
+      const pairs = await database.kysely.selectFrom('shop_tag').selectAll().execute()
+      expect(
+        new Set(pairs.map((pair) => `${String(pair.shop_id)}:${String(pair.tag_id)}`)),
+      ).toEqual(ties)
+    }
+  }, 60_000)
+})
