@@ -5,7 +5,7 @@
 import { loosen, omit, partial, withOwnRules } from '../../fields/derive.js'
 import { noteField, type FieldNote } from '../../fields/field.js'
 import type { Class } from '../../metadata/note.js'
-import { isHidden } from '../filters/filter.js'
+import { isHidden } from '../filters/known-names.js'
 import type { Column, Relation, Table } from '../model/table.js'
 import { policyOf } from '../policy/record-policy.js'
 import { tieNames } from '../policy/write-tree.js'
