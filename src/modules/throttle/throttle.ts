@@ -73,7 +73,7 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
             },
           ],
         }
-      : {}),
+      : { providers: [ApplicationCounters] }),
     use: [ApplicationThrottle],
   }
 })

@@ -1,0 +1,42 @@
+/** Each module alone in an application with one open route: nothing else that a module needs has to be there. */
+import { expect, it } from '@jest/globals'
+import { bootstrap, Controller, Get, Module } from '../../src/index.js'
+import type { Class } from '../../src/metadata/note.js'
+import { accessLog } from '../../src/modules/access-log/access-log.js'
+import { compress } from '../../src/modules/compress/compress.js'
+import { health } from '../../src/modules/health/health.js'
+import { idempotent } from '../../src/modules/idempotent/idempotent.js'
+import { metrics } from '../../src/modules/metrics/metrics.js'
+import { securityHeaders } from '../../src/modules/security-headers/security-headers.js'
+import { throttle } from '../../src/modules/throttle/throttle.js'
+import { tracing } from '../../src/modules/tracing/tracing.js'
+
+@Controller('/items')
+class ItemController {
+  @Get('/<id:int>')
+  show(id: number) {
+    return { id }
+  }
+}
+
+const inMemory = 'sqlite::memory:'
+
+it.each<[string, () => Class, string | undefined]>([
+  ['accessLog', () => accessLog(), undefined],
+  ['compress', () => compress(), undefined],
+  ['health', () => health(), undefined],
+  ['idempotent', () => idempotent(), inMemory],
+  ['metrics', () => metrics(), undefined],
+  ['securityHeaders', () => securityHeaders(), undefined],
+  ['throttle in memory', () => throttle({ limit: '100/m' }), undefined],
+  ['throttle in memory, by user', () => throttle({ limit: '100/m', by: 'user' }), undefined],
+  ['throttle in the database', () => throttle({ limit: '100/m', store: 'database' }), inMemory],
+  ['tracing', () => tracing(), undefined],
+])('%s', async (_name, make, database) => {
+  @Module({ controllers: [ItemController], imports: [make()] })
+  class AppModule {}
+  const options = { listen: false, logger: false, env: {}, database }
+  await using app = await bootstrap(AppModule, options)
+  const answer = await app.inject('/items/7')
+  expect([answer.status, answer.json()]).toEqual([200, { id: 7 }])
+})
