@@ -60,6 +60,9 @@ export interface StorageOptions {
   readonly log: Log
 }
 
+const readOnly =
+  'the database is a replica or read-only: reads are answered, writes are 503, and its schema is left as it is'
+
 /** @throws {DeclarationError} no driver, no access, faulty records, in production a schema that differs */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { database: given, direct, replicas, records, log, statementTimeout } = options
@@ -88,7 +91,9 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
   try {
     for (const record of records) database.table(record)
-    await (options.production ? database.verify() : database.sync())
+    const { isReadOnly } = database.context.engine
+    if (isReadOnly === true) log.warn({}, readOnly)
+    await (options.production || isReadOnly ? database.verify() : database.sync())
     return {
       database,
       sessions: options.sessions ?? (await createDatabaseSessionStore(database)),

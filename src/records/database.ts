@@ -178,7 +178,7 @@ export class Database implements Source {
 
   /** Makes a table of a package's own where it is not there, in production too, by a script for this engine. */
   ensureTable(name: string, sql: string): Promise<void> {
-    return ensureTable(this, name, sql).catch(refuse)
+    return ensureTable(this, name, sql).then(() => undefined, refuse)
   }
 
   /** Everything in which the database differs from the records. */

@@ -3,7 +3,7 @@ import type { Revocations, TokenTrace } from '../auth/revocations.js'
 import type { Database } from './database.js'
 import type { Dialect, Row, Statement } from './engines/engine.js'
 import { after, type Later } from '../core/later.js'
-import { ensureTable } from './own-tables.js'
+import { ensureTable, refuseWrite } from './own-tables.js'
 
 export interface DatabaseRevocationsOptions {
   /** Milliseconds until a token that another process has revoked is refused here. Default 5,000. */
@@ -23,8 +23,10 @@ export async function createDatabaseRevocations(
   database: Database,
   { trustFor = 5000, now = Date.now }: DatabaseRevocationsOptions = {},
 ): Promise<Revocations> {
-  await ensureTable(database, 'filigree_revocation', createTokens)
-  await ensureTable(database, 'filigree_revoked_subject', createSubjects)
+  const areThere =
+    (await ensureTable(database, 'filigree_revocation', createTokens)) &&
+    (await ensureTable(database, 'filigree_revoked_subject', createSubjects))
+  if (!areThere) return { ...noneRevoked, trustFor }
   const { engine } = database.context
   const statements = writeStatements(engine.dialect)
   const among = async (
@@ -67,6 +69,14 @@ export async function createDatabaseRevocations(
       return found
     },
   }
+}
+
+/** Of a replica to which no revocations have come. */
+const noneRevoked: Revocations = {
+  add: refuseWrite,
+  addSubject: refuseWrite,
+  has: () => false,
+  among: () => Promise.resolve(new Set()),
 }
 
 function namesOf(names: readonly string[]): string {

@@ -3,12 +3,12 @@ import type { SessionStore } from '../sessions/session-store.js'
 import type { Database } from './database.js'
 import type { Dialect, Statement } from './engines/engine.js'
 import { after, attempt, type Later } from '../core/later.js'
-import { ensureTable } from './own-tables.js'
+import { ensureTable, refuseWrite } from './own-tables.js'
 import { toUnavailable } from './statements/write-faults.js'
 
 /** @returns once its table is there */
 export async function createDatabaseSessionStore(database: Database): Promise<SessionStore> {
-  await ensureTable(database, 'filigree_session', createTable)
+  if (!(await ensureTable(database, 'filigree_session', createTable))) return emptyStore
   // Beside whatever transaction a handler may have open: a session is kept even if that is taken back.
   const { engine } = database.context
   const statements = writeStatements(engine.dialect)
@@ -31,6 +31,17 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
     remove: (hash) => change(statements.remove, [hash]),
     sweep: (now) => change(statements.sweep, [now]),
   }
+}
+
+/** Of a replica to which no sessions have come. */
+const emptyStore: SessionStore = {
+  read: () => undefined,
+  write: refuseSession,
+  remove: refuseSession,
+}
+
+function refuseSession(): never {
+  return attempt<never>(refuseWrite, refuse) as never
 }
 
 function refuse(error: unknown): never {

@@ -129,6 +129,7 @@ class ToldTransaction extends ToldRunner<TransactionRunner> implements Transacti
 export class ToldEngine extends ToldRunner<Engine> implements Engine {
   readonly dialect: Dialect
   readonly driver: string
+  readonly isReadOnly: boolean
   readonly changesPiecemeal: boolean
   readonly channel: EngineChannel | undefined
   readonly clientReads?: (reading: ClientReading) => Runner
@@ -140,6 +141,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
     super(inner, teller)
     this.dialect = inner.dialect
     this.driver = inner.driver
+    this.isReadOnly = inner.isReadOnly === true
     this.changesPiecemeal = inner.changesPiecemeal
     this.channel = inner.channel
     if (inner.clientReads !== undefined) {

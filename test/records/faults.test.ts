@@ -77,7 +77,10 @@ describe('a SQLite file', () => {
     await (await open()).create({ name: 'a' })
     const entries = await open('?mode=ro')
     expect(await entries.count()).toBe(1)
-    await expect(entries.create({ name: 'b' })).rejects.toMatchObject(unavailable)
+    await expect(entries.create({ name: 'b' })).rejects.toMatchObject({
+      ...unavailable,
+      message: 'The database takes no writes at the moment: it is read-only.',
+    })
   })
 
   it('that is locked answers writes with 503 after a while, reads at once, and works again', async () => {

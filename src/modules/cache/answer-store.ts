@@ -44,6 +44,7 @@ const longestTransaction = 60_000
 export class AnswerStore {
   static readonly inject = [ApplicationState]
   readonly #state: ApplicationState
+  #isDeaf = false
   /** In the order of their last use. */
   readonly #kept = new Map<string, Kept>()
   readonly #readings = new AsyncLocalStorage<Reading>()
@@ -64,6 +65,9 @@ export class AnswerStore {
   async onStart(): Promise<void> {
     const { database } = this.#state
     if (database === undefined) return
+    // Nobody can listen there: what changes is not heard of, so that nothing is kept.
+    this.#isDeaf = database.context.engine.isReadOnly === true
+    if (this.#isDeaf) return
     this.#tables = new Set([...database.tables].flatMap(namesOf))
     this.#ends.push(
       ...(await Promise.all([...database.tables].map((table) => this.#watch(database, table)))),
@@ -117,7 +121,7 @@ export class AnswerStore {
   #put(name: string, answer: Answer, tables: ReadonlySet<string>, life: number): void {
     const content = answer.body as string | Uint8Array | null
     const bytes = 512 + 2 * name.length + (content === null ? 0 : Buffer.byteLength(content))
-    if (bytes > mostOfOne) return
+    if (bytes > mostOfOne || this.#isDeaf) return
     this.#drop(name)
     this.#kept.set(name, { answer, tables, bytes, until: Date.now() + life })
     this.#bytes += bytes

@@ -81,6 +81,8 @@ export interface Engine extends Runner {
   readonly dialect: Dialect
   /** The driver's name, for the log. */
   readonly driver: string
+  /** It takes no writes: a replica. Default false. */
+  readonly isReadOnly?: boolean
   /** Reads go to copies that may be behind: it asks who calls, who must see what it has written. Absent: all are one. */
   followCallers?(current: CurrentCaller): void
   begin(options?: BeginOptions): Promise<TransactionRunner>
@@ -272,6 +274,8 @@ export interface FaultDetails {
   readonly columns?: readonly string[]
   /** Name of the index or constraint, where the database tells. */
   readonly constraint?: string
+  /** It takes no writes at all. */
+  readonly isReadOnly?: boolean
 }
 
 /** A driver's error, sorted. Its message is the driver's and never sent to a client. */
@@ -279,6 +283,7 @@ export class EngineFault extends Error {
   readonly kind: FaultKind
   readonly columns: readonly string[] | undefined
   readonly constraint: string | undefined
+  readonly isReadOnly: boolean
 
   constructor(kind: FaultKind, message: string, cause?: unknown, details: FaultDetails = {}) {
     super(message, { cause })
@@ -286,5 +291,6 @@ export class EngineFault extends Error {
     this.kind = kind
     this.columns = details.columns
     this.constraint = details.constraint
+    this.isReadOnly = details.isReadOnly === true
   }
 }

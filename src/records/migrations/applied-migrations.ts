@@ -13,7 +13,7 @@ export interface Applied {
 
 /** Makes the table where it is not there. */
 export function prepareMigrations(database: Database): Promise<void> {
-  return ensureTable(database, 'filigree_migration', createTable)
+  return ensureTable(database, 'filigree_migration', createTable).then(() => undefined)
 }
 
 const createTable = `create table if not exists filigree_migration (

@@ -66,7 +66,10 @@ export function toUnavailable(error: unknown): unknown {
     return new HttpError(409, message, { code: 'CONFLICT_RETRY', cause: error })
   }
   if (error.kind !== 'unavailable') return error
-  return new HttpError(503, 'The database is not available at the moment.', {
+  const message = error.isReadOnly
+    ? 'The database takes no writes at the moment: it is read-only.'
+    : 'The database is not available at the moment.'
+  return new HttpError(503, message, {
     code: 'DATABASE_UNAVAILABLE',
     headers: { 'retry-after': '1' },
     cause: error,

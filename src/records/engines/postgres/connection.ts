@@ -4,6 +4,7 @@ import type { Log } from '../../../core/log.js'
 import type { QueryResult, Row, Statement } from '../engine.js'
 import type { CancelConnection } from './cancel-statement.js'
 import { toPostgresFault } from './faults.js'
+import type { Listening, Locking } from './server-traits.js'
 import { stalenessOf, type StatementNames } from './statement-names.js'
 
 export interface PostgresOptions {
@@ -23,6 +24,10 @@ export interface PostgresOptions {
   readonly statementTimeout?: number | undefined
   /** Milliseconds that a statement waits for a lock, unless the address says otherwise; 0 is without end. Default 10,000. */
   readonly lockTimeout?: number
+  /** How changes of other processes are heard, where the server need not be asked. */
+  readonly listen?: Listening | undefined
+  /** How the schema is locked, where the server need not be asked. */
+  readonly locks?: Locking | undefined
   /** Gets what happens to connections that nobody uses at the moment. */
   readonly log: Log
 }

@@ -10,6 +10,7 @@ export function toPostgresFault(error: unknown): unknown {
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')) {
     const details = {
       ...(typeof constraint === 'string' && { constraint }),
+      ...(code === '25006' && { isReadOnly: true }),
       ...(code === '23502' && typeof column === 'string' && { columns: [column] }),
     }
     return new EngineFault(kindOf(code), message, error, details)

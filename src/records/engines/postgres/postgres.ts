@@ -38,6 +38,7 @@ import { tookTooLong } from './faults.js'
 import { PoolQueue } from './pool-queue.js'
 import { changePostgresSchema } from './schema-change.js'
 import { readProcessId } from './session.js'
+import { readServerTraits, type ServerTraits } from './server-traits.js'
 import { mostAttempts, stalenessOf, StatementNames } from './statement-names.js'
 import { readPostgresSizes } from './table-sizes.js'
 import { beginStatement, letGo, PostgresTransaction } from './transaction.js'
@@ -53,6 +54,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
       values: [],
       rowMode: 'array',
     })
+    const traits = await readServerTraits(pool, options)
     const isPooled = await seesPooler(pool)
     if (isPooled && options.direct === undefined) options.log.warn({}, noDirectAddress)
     return new PostgresEngine({
@@ -61,6 +63,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
       pool,
       names,
       isPooled,
+      traits,
       dialect: createPostgresDialect(rows[0]?.[0] === true, rows[0]?.[1] === true),
       channel: await createPostgresChannel(driver, pool, options),
     })
@@ -100,6 +103,7 @@ interface EngineParts {
   readonly pool: Pool
   readonly names: StatementNames
   readonly isPooled: boolean
+  readonly traits: ServerTraits
   readonly dialect: Dialect
   readonly channel: EngineChannel | undefined
 }
@@ -109,6 +113,7 @@ const unprepared = new StatementNames(true)
 class PostgresEngine implements Engine {
   readonly dialect: Dialect
   readonly driver = 'pg'
+  readonly isReadOnly: boolean
   readonly channel: EngineChannel | undefined
   readonly changesPiecemeal = true
   readonly #parts: EngineParts
@@ -121,6 +126,7 @@ class PostgresEngine implements Engine {
   constructor(parts: EngineParts) {
     this.#parts = parts
     this.dialect = parts.dialect
+    this.isReadOnly = parts.traits.isReadOnly
     this.channel = parts.channel
     this.#isPooled = parts.isPooled
     this.#connection = new Connection(parts.pool, parts.names)
@@ -161,7 +167,8 @@ class PostgresEngine implements Engine {
   }
 
   async begin({ isolation, patience }: BeginOptions = {}): Promise<TransactionRunner> {
-    const begin = beginStatement(isolation)
+    // A replica takes no `serializable`, and nobody can be in the way of what only reads.
+    const begin = beginStatement(this.isReadOnly && isolation ? 'repeatable read' : isolation)
     const client = await this.#queue.take(patience)
     const connection = new Connection(client, this.#isPooled ? unprepared : this.#parts.names)
     try {

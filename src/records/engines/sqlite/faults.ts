@@ -13,7 +13,8 @@ export function toSqliteFault(error: unknown): unknown {
   if (result === undefined) return error
   // What `on delete restrict` refuses comes under the code of triggers.
   const kind = message === 'FOREIGN KEY constraint failed' ? 'reference' : kindOf(result)
-  const details = kind === 'unique' || kind === 'value' ? readDetails(message) : {}
+  const told = kind === 'unique' || kind === 'value' ? readDetails(message) : {}
+  const details = primary(result) === primaryResults.READONLY ? { isReadOnly: true } : told
   return new EngineFault(kind, message, error, details)
 }
 

@@ -1,0 +1,73 @@
+/**
+ * What a server that speaks PostgreSQL's protocol lacks, asked of it once. What an address says goes before what was found
+ * out: `?listen=poll&locks=row`. Sources: docs/scaling.md, Distributed engines.
+ */
+import type { Pool } from './connection.js'
+
+export interface ServerTraits {
+  /** `PostgreSQL`, `CockroachDB`, `YugabyteDB`, `Citus`, `Aurora`, `Neon`. */
+  readonly product: string
+  /** It takes no writes: a replica. */
+  readonly isReadOnly: boolean
+  /** How processes hear of each other's changes: by NOTIFY, or by looking into a table. */
+  readonly listen: Listening
+  /** Who changes the schema holds a lock of the server, or a row with a time on it. */
+  readonly locks: Locking
+}
+
+export type Listening = 'notify' | 'poll'
+export type Locking = 'advisory' | 'row'
+
+/** What the address says. */
+export interface GivenTraits {
+  readonly listen?: Listening | undefined
+  readonly locks?: Locking | undefined
+}
+
+export async function readServerTraits(pool: Pool, given: GivenTraits): Promise<ServerTraits> {
+  const product = await readProduct(pool)
+  const known = lacking[product] ?? {}
+  return {
+    product,
+    isReadOnly: (await ask(pool, `select current_setting('transaction_read_only')`)) === 'on',
+    listen: given.listen ?? known.listen ?? 'notify',
+    locks: given.locks ?? known.locks ?? ((await ask(pool, tryLock)) === true ? 'advisory' : 'row'),
+  }
+}
+
+/**
+ * Servers that take the words and do nothing: CockroachDB's advisory locks are had by everybody, YugabyteDB ignores LISTEN.
+ * Whether a server of the name has learnt it since is for the address to say.
+ */
+const lacking: Readonly<Record<string, GivenTraits>> = {
+  CockroachDB: { listen: 'poll', locks: 'row' },
+  YugabyteDB: { listen: 'poll', locks: 'row' },
+}
+
+/** Let go at once: it is a statement by itself. */
+const tryLock = 'select pg_try_advisory_xact_lock_shared(4163170432)'
+
+async function readProduct(pool: Pool): Promise<string> {
+  const version = String(await ask(pool, 'select version()'))
+  if (version.startsWith('CockroachDB')) return 'CockroachDB'
+  if (/-YB-/.test(version)) return 'YugabyteDB'
+  const found = await ask(
+    pool,
+    `select case
+      when exists (select from pg_catalog.pg_extension where extname = 'citus') then 'Citus'
+      when exists (select from pg_catalog.pg_proc where proname = 'aurora_version') then 'Aurora'
+      when current_setting('neon.timeline_id', true) is not null then 'Neon'
+      else 'PostgreSQL' end`,
+  )
+  return typeof found === 'string' ? found : 'PostgreSQL'
+}
+
+/** @returns the one value; `undefined` where the server does not know the question */
+async function ask(pool: Pool, text: string): Promise<unknown> {
+  try {
+    const { rows } = await pool.query({ text, values: [], rowMode: 'array' })
+    return rows[0]?.[0]
+  } catch {
+    return undefined
+  }
+}
