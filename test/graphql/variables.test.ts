@@ -17,7 +17,7 @@ const schema = buildSchema(`
   input Tree { name: String, leaves: [Leaf!], tree: Tree, grid: [[Int]] }
   input OneOnly @oneOf { a: Int, b: String }
   type Query {
-    f(a: Int, b: Int = 5, c: Int!, d: Int! = 7, ids: [ID!], tree: Tree, one: OneOnly, x: Float): String
+    f(a: Int, b: Int = 5, c: Int!, d: Int! = 7, ids: [ID!], tree: Tree, leaf: Leaf, one: OneOnly, x: Float): String
   }
 `)
 
@@ -126,6 +126,12 @@ describe('compiled arguments', () => {
       'tree: { leaves: [{ size: $v }] }, c: $w',
       'a: $v, b: $w, c: 3, d: null',
       'a: $toString, c: 1',
+      'leaf: { size: $v, color: $w, constructor: $toString }, c: 1',
+      'leaf: { color: $v, size: 2 }, c: 1',
+      'leaf: { size: 1, constructor: null, color: $w }, c: 1',
+      'tree: { name: $w, tree: { name: "b", leaves: $v, tree: { name: $v } } }, c: 1',
+      'tree: { grid: [[$v], 2], leaves: { size: 3 } }, c: 1',
+      'one: { a: $v }, c: 1',
     ],
   ])('are those of graphql-js: f(%s)', (args) => {
     const node = nodeOf(args)

@@ -1,5 +1,5 @@
 /** Compiles the reading of a field's arguments. What is faulty is left to graphql-js. Source: GraphQL specification, 6.4.1. */
-import type { FieldNode, GraphQLArgument, GraphQLField, ValueNode } from 'graphql'
+import type { FieldNode, GraphQLArgument, GraphQLField, GraphQLInputType, ValueNode } from 'graphql'
 import type { Arguments } from '../declarations.js'
 import { graphqlLibrary } from '../library.js'
 import type { Variables } from '../outcome.js'
@@ -49,8 +49,8 @@ function compileStep(argument: GraphQLArgument, value: ValueNode | undefined): S
   if (value === undefined) return standard === undefined && !isRequired ? [] : put(standard)
   if (value.kind !== Kind.VARIABLE) {
     if (!hasVariable(value)) return put(valueFromAST(value, type))
-    return (values, variables) =>
-      (values[name] = valueFromAST(value, type, variables)) !== undefined
+    const read = compileLiteral(value, type)
+    return (values, variables) => (values[name] = read(variables)) !== undefined
   }
   const variable = value.name.value
   return (values, variables) => {
@@ -60,6 +60,65 @@ function compileStep(argument: GraphQLArgument, value: ValueNode | undefined): S
     values[name] = given
     return !(isRequired && given === null)
   }
+}
+
+/** @returns `undefined` for what does not fit */
+type LiteralReader = (variables: Variables) => unknown
+
+/**
+ * The reading of a literal with variables in it, as `valueFromAST` reads it: what is constant is read once, and objects are
+ * not looked through for what they lack.
+ */
+function compileLiteral(value: ValueNode, type: GraphQLInputType): LiteralReader {
+  const { isInputObjectType, isNonNullType, Kind, valueFromAST } = graphqlLibrary()
+  const bare = isNonNullType(type) ? type.ofType : type
+  if (!hasVariable(value)) {
+    const constant = valueFromAST(value, type)
+    return () => constant
+  }
+  if (value.kind === Kind.VARIABLE) return compileVariable(value.name.value, isNonNullType(type))
+  if (value.kind !== Kind.OBJECT || !isInputObjectType(bare) || bare.isOneOf)
+    return (variables) => valueFromAST(value, type, variables)
+  const nodes = new Map(value.fields.map((field) => [field.name.value, field.value]))
+  const fields = Object.values(bare.getFields()).map((field) => {
+    const node = nodes.get(field.name)
+    return {
+      name: field.name,
+      read: node && compileLiteral(node, field.type),
+      // A variable that is not given leaves its field to the default.
+      variable: node?.kind === Kind.VARIABLE ? node.name.value : undefined,
+      standard: field.defaultValue,
+      isRequired: isNonNullType(field.type),
+    }
+  })
+  return (variables) => {
+    const values: Record<string, unknown> = {}
+    for (const { name, read, variable, standard, isRequired } of fields) {
+      const isMissing = variable !== undefined && givenTo(variables, variable) === undefined
+      if (read === undefined || isMissing) {
+        if (standard !== undefined) values[name] = standard
+        else if (isRequired) return undefined
+        continue
+      }
+      const given = read(variables)
+      if (given === undefined) return undefined
+      values[name] = given
+    }
+    return values
+  }
+}
+
+/** Variables are values of their types already. */
+function compileVariable(name: string, isRequired: boolean): LiteralReader {
+  return (variables) => {
+    const value = givenTo(variables, name)
+    return isRequired && value === null ? undefined : value
+  }
+}
+
+/** A variable may have the name of what every object has. */
+function givenTo(variables: Variables, name: string): unknown {
+  return Object.hasOwn(variables, name) ? variables[name] : undefined
 }
 
 function hasVariable(value: ValueNode): boolean {

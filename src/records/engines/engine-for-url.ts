@@ -3,7 +3,7 @@ import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Dialect, Engine, OpenOptions } from './engine.js'
 import { createPostgresDialect } from './postgres/dialect.js'
-import type { PostgresOptions } from './postgres/connection.js'
+import type { PostgresOptions } from './postgres/options.js'
 import { sqliteDialect } from './sqlite/dialect.js'
 
 /** Where records are kept when nothing is said. */

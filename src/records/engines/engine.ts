@@ -30,6 +30,8 @@ export interface Statement {
   readonly writes: boolean
   /** What it reads must be as it is now: no copy that may be behind is asked. Default false. */
   readonly isFresh?: boolean
+  /** It looks at a few rows by their keys: it may go with statements of others over one connection. */
+  readonly isBrief?: boolean
 }
 
 /** Values in the order in which the statement names its columns. */

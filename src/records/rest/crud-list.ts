@@ -16,7 +16,7 @@ export async function listRows(
 ): Promise<Reply> {
   const { where, limit, offset, after } = asked
   const orderBy = asked.orderBy.length === 0 ? undefined : asked.orderBy
-  const found = await records.list({
+  const listing = records.list({
     where,
     orderBy,
     // One more tells whether there is a next page.
@@ -24,6 +24,8 @@ export async function listRows(
     offset,
     ...(after === undefined ? {} : { after }),
   })
+  // Both are asked at once: where the database is reached over a network it is one journey.
+  const [found, total] = await Promise.all([listing, totalOf(records, asked)])
   const hasNext = found.length > limit
   const rows = hasNext ? found.slice(0, limit) : found
   const last = rows.at(-1)
@@ -35,7 +37,6 @@ export async function listRows(
       : undefined
   await showRows(records, rows, asked.shape)
   const answer = reply(rows)
-  const total = await totalOf(records, asked)
   const exposed: string[] = []
   if (total !== undefined) {
     answer.header(...total)

@@ -30,7 +30,7 @@ export interface Builder {
   /** Kysely's template tag: fragments may hold fragments, what is no fragment is a value. */
   readonly sql: Sql
   /** Turns a fragment whose values are all `Slot`s into a statement to be kept. */
-  compile(fragment: RawBuilder<unknown>, writes: boolean): Plan
+  compile(fragment: RawBuilder<unknown>, writes: boolean, isBrief?: boolean): Plan
 }
 
 /** Stands for a value that every run gives anew: the one at this place of the run's values. */
@@ -72,12 +72,12 @@ export async function createBuilder(engine: Engine, runner: () => Runner): Promi
   return {
     kysely: builder,
     sql: kysely.sql,
-    compile: (fragment, writes) => {
+    compile: (fragment, writes, isBrief = false) => {
       const { sql, parameters } = fragment.compile(builder)
       const order = parameters.map((slot) => (slot as Slot).index)
       const isInOrder = order.every((place, index) => place === index)
       return Object.freeze({
-        statement: Object.freeze({ sql, writes }),
+        statement: Object.freeze({ sql, writes, isBrief }),
         order: isInOrder ? undefined : order,
       })
     },

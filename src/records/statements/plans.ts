@@ -238,7 +238,7 @@ export class TablePlans {
   #planFind(lock: string): Plan {
     const { sql } = this.#builder
     const fragment = sql`select ${this.#columns} from ${sql.table(this.table.name)} where ${this.#isKey(0)}${sql.raw(lock)}`
-    return this.#builder.compile(fragment, false)
+    return this.#builder.compile(fragment, false, lock === '')
   }
 
   #isKey(slot: number): Fragment {

@@ -1,5 +1,5 @@
 /** Asks PostgreSQL to end what a connection runs. Source: PostgreSQL, Canceling Requests in Progress. */
-import type { Client } from './connection.js'
+import type { Client } from './driver.js'
 
 /** pg's own bare connection, by which alone the request can be sent. */
 export type CancelConnection = new (options: { readonly ssl: unknown }) => BareConnection

@@ -7,8 +7,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lookupsLast, type ChannelHandlers, type ChannelListener } from '../channel-listener.js'
 import { EngineFault, type EngineChannel } from '../engine.js'
-import type { Driver, Pool, PostgresOptions, SingleClient } from './connection.js'
+import type { Client, Driver } from './driver.js'
 import { toPostgresFault } from './faults.js'
+import type { PostgresOptions } from './options.js'
+import type { ConnectionPool } from './pool.js'
 import { endSession, openSession, proveListening, type Session } from './session.js'
 
 const name = 'filigree_changes'
@@ -36,11 +38,11 @@ const readTopics = {
 /** @returns `undefined` on a server that speaks the protocol and shows no locks */
 export async function createPostgresChannel(
   driver: Driver,
-  pool: Pool,
+  pool: ConnectionPool,
   options: PostgresOptions,
 ): Promise<EngineChannel | undefined> {
   try {
-    await pool.query({ text: readTopics.sql, values: [null], rowMode: 'array' })
+    await pool.query(readTopics.sql, [null])
   } catch {
     return undefined
   }
@@ -58,21 +60,21 @@ export async function createPostgresChannel(
 
 /** A connection and the topics whose locks it holds, each with the moment from which nobody overlooks it. */
 interface Held {
-  readonly client: SingleClient
+  readonly client: Client
   readonly processId: number
   readonly topics: Map<number, Promise<void>>
 }
 
 interface ListenerParts {
   readonly driver: Driver
-  readonly pool: Pool
+  readonly pool: ConnectionPool
   readonly options: PostgresOptions
   readonly handlers: ChannelHandlers
 }
 
 class PostgresListener implements ChannelListener {
   readonly #driver: Driver
-  readonly #pool: Pool
+  readonly #pool: ConnectionPool
   readonly #options: PostgresOptions
   readonly #handlers: ChannelHandlers
   #topics: ReadonlySet<number> = new Set()

@@ -1,91 +1,55 @@
 /**
  * Reads for clients: of one request they take a share of the pool, so that others find a connection, and end on the server
- * too once nobody waits for the answer. Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
+ * too once nobody waits for the answer. Reads that come together go together, in one journey.
+ * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
-import {
-  EngineFault,
-  type ClientReading,
-  type QueryResult,
-  type Row,
-  type Runner,
-  type Statement,
-} from '../engine.js'
-import { Connection, toQueryResult, type Client } from './connection.js'
-import { cancelStatement, type CancelConnection } from './cancel-statement.js'
-import { tookTooLong } from './faults.js'
-import type { PoolQueue } from './pool-queue.js'
-import type { Result } from './connection.js'
-import { letGo } from './transaction.js'
-import { mostAttempts, type StatementNames } from './statement-names.js'
-
-/** What the reads of all requests share. */
-export class ReadShares {
-  /** Connections that one request may have at once. */
-  readonly share: number
-  /** Connections that requests may have which have one already; the others are left for who has none. */
-  readonly most: number
-  inUse = 0
-  readonly #waiting = new Set<{ readonly reads: ClientReads; readonly go: () => void }>()
-
-  constructor(connections: number) {
-    this.share = Math.max(1, Math.floor(connections / 3))
-    this.most = Math.max(1, connections - this.share)
-  }
-
-  async take(reads: ClientReads): Promise<void> {
-    if (!this.#fits(reads)) {
-      await new Promise<void>((go) => this.#waiting.add({ reads, go }))
-      return
-    }
-    this.#count(reads, 1)
-  }
-
-  giveBack(reads: ClientReads): void {
-    this.#count(reads, -1)
-    this.wake()
-  }
-
-  /** Lets those go on who may now, in the order in which they came. */
-  wake(): void {
-    for (const waiting of this.#waiting) {
-      if (!this.#fits(waiting.reads)) continue
-      this.#waiting.delete(waiting)
-      this.#count(waiting.reads, 1)
-      waiting.go()
-    }
-  }
-
-  #fits(reads: ClientReads): boolean {
-    if (reads.inUse === 0 || reads.isOver) return true
-    return reads.inUse < this.share && this.inUse < this.most
-  }
-
-  #count(reads: ClientReads, by: 1 | -1): void {
-    reads.inUse += by
-    this.inUse += by
-  }
-}
+import { EngineFault, type ClientReading, type Statement } from '../engine.js'
+import { Call, type CallOwner, type Wanted } from './call.js'
+import { toPostgresFault } from './faults.js'
+import type { ConnectionPool } from './pool.js'
+import type { PooledConnection } from './pooled-connection.js'
+import type { ReadShares, Sharing } from './read-shares.js'
+import { mayRunAgain } from './run-again.js'
+import { PostgresRunner } from './runner.js'
+import type { SharedReads } from './shared-reads.js'
+import type { StatementNames } from './statement-names.js'
+import { currentTurn } from './waiting.js'
 
 /** What the engine lends to the reads of a request. */
 export interface ReadParts {
-  readonly engine: Runner
-  readonly queue: PoolQueue
+  readonly engine: PostgresRunner
+  readonly pool: ConnectionPool
   readonly names: StatementNames
   readonly shares: ReadShares
-  readonly cancelling: CancelConnection
-  /** Whether what was prepared is stale, of which the engine takes note. */
-  readonly heedStale: (fault: EngineFault) => boolean
+  readonly brief: SharedReads
+}
+
+/** Reads of one turn of the loop that go over one connection; more would have another to go over. */
+const mostTogether = 8
+
+/** Reads that go together, and their connection once there is one. */
+interface Group {
+  readonly turn: number
+  size: number
+  readonly waiting: Call[]
+  connection: PooledConnection | undefined
 }
 
 /** Runs the reads of one request. What writes goes the way of all others. */
-export class ClientReads implements Runner {
-  /** Connections that it has now. */
+export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
   inUse = 0
   isOver: boolean
   readonly #parts: ReadParts
-  readonly #running = new Set<Client>()
+  readonly #running = new Set<PooledConnection>()
+  #group: Group | undefined
+  readonly #onIdle = (connection: PooledConnection): void => {
+    this.#running.delete(connection)
+    this.#parts.shares.giveBack(this)
+    this.#parts.pool.release(connection)
+  }
 
   constructor(reading: ClientReading, parts: ReadParts) {
+    super()
     this.#parts = parts
     this.isOver = reading.isOver === true
     if (!this.isOver) {
@@ -95,84 +59,86 @@ export class ClientReads implements Runner {
     }
   }
 
-  async rows(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
-    if (statement.writes) return this.#parts.engine.rows(statement, values)
-    return (await this.#read(statement, values, true)).rows
+  run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
+    if (statement.writes) return this.#parts.engine.run(statement, values, wanted)
+    if (this.isOver) return Promise.reject(isOverFault())
+    const call = new Call(statement, values, wanted, this)
+    const answer = call.answer<T>()
+    if (statement.isBrief === true) this.#parts.brief.read(call)
+    else this.#send(call)
+    return answer
   }
 
-  async first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
-    if (statement.writes) return this.#parts.engine.first(statement, values)
-    return (await this.#read(statement, values, true)).rows[0]
-  }
-
-  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return this.#parts.engine.change(statement, values)
-  }
-
-  async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
-    if (statement.writes) return this.#parts.engine.query(statement, values)
-    return toQueryResult(await this.#read(statement, values, false))
-  }
-
-  async script(sql: string): Promise<void> {
-    await this.#parts.engine.script(sql)
+  script(sql: string): Promise<void> {
+    return this.#parts.engine.script(sql)
   }
 
   /** Again as the engine does: where the connection was found dead, or what was prepared on it is stale. */
-  async #read(statement: Statement, values: readonly unknown[], keep: boolean): Promise<Result> {
-    const { shares, heedStale } = this.#parts
-    await shares.take(this)
-    try {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await this.#readOnce(statement, values, keep && attempt < mostAttempts)
-        } catch (error) {
-          if (!(error instanceof EngineFault) || this.isOver || attempt >= mostAttempts) throw error
-          const isLost = error.kind === 'unavailable' && !tookTooLong(error)
-          if (!heedStale(error) && !(isLost && attempt === 1)) throw error
-        }
-      }
-    } finally {
-      shares.giveBack(this)
-    }
+  failed(call: Call, error: unknown): void {
+    const fault = toPostgresFault(error)
+    const runsAgain = mayRunAgain(call, fault, this.#parts.names)
+    if (runsAgain && !this.isOver) this.#send(call)
+    else call.refuse(fault)
   }
 
-  async #readOnce(
-    statement: Statement,
-    values: readonly unknown[],
-    keep: boolean,
-  ): Promise<Result> {
-    const client = await this.#connect()
-    let isBroken = true
-    try {
-      if (this.isOver) {
-        isBroken = false
-        throw isOverFault()
-      }
-      this.#running.add(client)
-      const result = await new Connection(client, this.#parts.names).run(statement, values, keep)
-      isBroken = this.isOver
-      return result
-    } catch (error) {
-      // The server tells what is wrong with a statement by a code; without one the connection is.
-      const { code } = ((error as { cause?: unknown }).cause ?? {}) as { code?: unknown }
-      if (!this.isOver && typeof code === 'string' && (code === '57014' || /^[0-4]/.test(code)))
-        isBroken = false
-      throw error
-    } finally {
-      this.#running.delete(client)
-      // What was cancelled may be told so late: its connection is used by nobody else.
-      letGo(client, isBroken)
-    }
+  moved(call: Call): void {
+    if (this.isOver) call.refuse(isOverFault())
+    else this.#send(call)
   }
 
-  #connect(): Promise<Client> {
-    return this.isOver ? Promise.reject(isOverFault()) : this.#parts.queue.take()
+  isAlone(_call: Call, connection: PooledConnection): void {
+    this.#parts.shares.count(this, 1)
+    this.#running.add(connection)
+    connection.onIdle = this.#onIdle
+    if (this.isOver) connection.cancel()
+  }
+
+  /** On a connection that others have no part in. */
+  #send(call: Call): void {
+    const group = this.#group
+    const fits = group?.turn === currentTurn() && group.size < mostTogether
+    if (group === undefined || !fits || group.connection?.isBroken === true) {
+      this.#begin(call)
+      return
+    }
+    group.size++
+    if (group.connection === undefined) group.waiting.push(call)
+    else group.connection.send(call)
+  }
+
+  #begin(call: Call): void {
+    const { shares, pool } = this.#parts
+    const group: Group = { turn: currentTurn(), size: 1, waiting: [call], connection: undefined }
+    this.#group = group
+    shares.take(this, () => {
+      pool.wait({
+        take: (connection) => {
+          this.#run(group, connection)
+        },
+        fail: (error) => {
+          shares.giveBack(this)
+          for (const waiting of group.waiting.splice(0)) waiting.unsent(error)
+        },
+      })
+    })
+  }
+
+  #run(group: Group, connection: PooledConnection): void {
+    const calls = group.waiting.splice(0)
+    if (this.isOver) {
+      for (const call of calls) call.refuse(isOverFault())
+      this.#onIdle(connection)
+      return
+    }
+    group.connection = connection
+    this.#running.add(connection)
+    connection.onIdle = this.#onIdle
+    connection.sendAll(calls)
   }
 
   #end(): void {
     this.isOver = true
-    for (const client of this.#running) cancelStatement(client, this.#parts.cancelling)
+    for (const connection of this.#running) connection.cancel()
     this.#parts.shares.wake()
   }
 }

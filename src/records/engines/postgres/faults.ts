@@ -49,6 +49,14 @@ export function tookTooLong({ cause }: EngineFault): boolean {
   return code === '57014' || code === '55P03'
 }
 
+/** The connection is of no use behind it: it is gone, or the server ends it. */
+export function endsConnection(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as Partial<Record<string, unknown>>
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E'))
+    return /^(08|57P|58|XX)/.test(code)
+  return isLost(code, String(message))
+}
+
 /** A lock was waited for as long as `lock_timeout` lets, whatever was made of the error since. */
 export function isLockTimeout(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
@@ -60,5 +68,7 @@ export function isLockTimeout(error: unknown): boolean {
 /** Errors of the socket and of the driver about it; programming errors are none of them. */
 function isLost(code: unknown, message: string): boolean {
   if (typeof code === 'string' && /^(E[A-Z]+|CERT_|ERR_TLS)/.test(code)) return code !== 'EINVAL'
-  return /connection|timeout exceeded|terminat|not queryable|after calling end/i.test(message)
+  return /connection|timeout (?:exceeded|expired)|terminat|not queryable|after calling end/i.test(
+    message,
+  )
 }

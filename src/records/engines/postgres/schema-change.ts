@@ -7,17 +7,13 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { DeclarationError } from '../../../errors/declaration-error.js'
-import { EngineFault, type QueryResult, type Row, type Runner, type Statement } from '../engine.js'
-import {
-  Connection,
-  toQueryResult,
-  type Driver,
-  type PostgresOptions,
-  type SingleClient,
-} from './connection.js'
+import { EngineFault, type Row, type Runner, type Statement } from '../engine.js'
+import type { Wanted } from './call.js'
+import type { Client, Driver } from './driver.js'
 import { isLockTimeout } from './faults.js'
-import { endSession, openSession, type Session } from './session.js'
-import { StatementNames } from './statement-names.js'
+import type { PostgresOptions } from './options.js'
+import { PostgresRunner } from './runner.js'
+import { endSession, openSession, runOn, scriptOn, type Session } from './session.js'
 
 export type SchemaWork<T> = (runner: Runner) => Promise<T>
 
@@ -47,7 +43,7 @@ export async function changePostgresSchema<T>(
       const result = await (atomic
         ? work(new SessionRunner(session.client))
         : beside(session, await openSession(driver, options, { applicationName }), work, patience))
-      await connectionOf(session.client).script('commit')
+      await scriptOn(session.client, 'commit')
       return result
     } catch (error) {
       if (!atomic || !isLockTimeout(error)) throw error
@@ -59,27 +55,24 @@ export async function changePostgresSchema<T>(
 }
 
 /** Opens the transaction that holds the lock. */
-async function begin(client: SingleClient, patience: Patience): Promise<void> {
-  const connection = connectionOf(client)
+async function begin(client: Client, patience: Patience): Promise<void> {
   // Who changes the schema has to see what others have done while it waited.
-  await connection.script(
+  await scriptOn(
+    client,
     `begin isolation level read committed; set local statement_timeout = 0;
      set local idle_in_transaction_session_timeout = 0; set local lock_timeout = ${patience.lockTimeout}`,
   )
-  const take = { sql: `select pg_try_advisory_xact_lock(${schemaLock})`, writes: true }
+  const take = `select pg_try_advisory_xact_lock(${schemaLock})`
   // It asks again and again: who waits in a statement is waited for by `create index concurrently`.
   for (;;) {
-    const [row] = (await connection.run(take, [], false)).rows
+    const [row] = (await runOn(client, take, [])).rows
     if (row?.[0] === true) return
-    await patience.wait(async () => (await connection.run(holders, [], false)).rows)
+    await patience.wait(async () => (await runOn(client, holders, [])).rows)
   }
 }
 
-const holders: Statement = {
-  sql: `select l.pid, a.application_name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
-    where l.locktype = 'advisory' and l.classid = 0 and l.objid = ${schemaLock} and l.objsubid = 1 and l.granted`,
-  writes: false,
-}
+const holders = `select l.pid, a.application_name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+    where l.locktype = 'advisory' and l.classid = 0 and l.objid = ${schemaLock} and l.objsubid = 1 and l.granted`
 
 /** Runs work whose statements are committed one by one, while the first session's transaction holds the lock. */
 async function beside<T>(
@@ -99,7 +92,7 @@ async function beside<T>(
     return await work(
       new SessionRunner(client, async (sql) => {
         if (isLost) throw new EngineFault('unavailable', 'The lock of the schema was lost.')
-        if (isPooled) await connectionOf(client).script(sql)
+        if (isPooled) await scriptOn(client, sql)
         else await scriptWithPatience(client, sql, patience)
       }),
     )
@@ -109,17 +102,12 @@ async function beside<T>(
 }
 
 /** An index that is made concurrently holds nobody up, and is left invalid when it is cut. */
-async function scriptWithPatience(
-  client: SingleClient,
-  sql: string,
-  patience: Patience,
-): Promise<void> {
-  const connection = connectionOf(client)
+async function scriptWithPatience(client: Client, sql: string, patience: Patience): Promise<void> {
   const limit = /\bconcurrently\b/i.test(sql) ? 0 : patience.lockTimeout
-  await connection.script(`set lock_timeout = ${limit}`)
+  await scriptOn(client, `set lock_timeout = ${limit}`)
   for (;;) {
     try {
-      await connection.script(sql)
+      await scriptOn(client, sql)
       return
     } catch (error) {
       if (!isLockTimeout(error)) throw error
@@ -184,36 +172,26 @@ function locked(why: string, patience: number, cause?: unknown): DeclarationErro
   return error
 }
 
-function connectionOf(client: SingleClient): Connection {
-  return new Connection(client, unprepared)
-}
-
-/** What runs once needs no name. */
-const unprepared = new StatementNames(true)
-
-class SessionRunner implements Runner {
-  readonly #connection: Connection
+class SessionRunner extends PostgresRunner {
+  readonly #client: Client
   readonly #script: (sql: string) => Promise<void>
 
-  constructor(client: SingleClient, script?: (sql: string) => Promise<void>) {
-    this.#connection = connectionOf(client)
-    this.#script = script ?? ((sql) => this.#connection.script(sql))
+  constructor(client: Client, script?: (sql: string) => Promise<void>) {
+    super()
+    this.#client = client
+    this.#script = script ?? ((sql) => scriptOn(client, sql))
   }
 
-  async rows(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return (await this.#connection.run(statement, values, false)).rows
-  }
-
-  async first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
-    return (await this.#connection.run(statement, values, false)).rows[0]
-  }
-
-  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return (await this.#connection.run(statement, values, false)).rowCount ?? 0
-  }
-
-  async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
-    return toQueryResult(await this.#connection.run(statement, values, false))
+  async run<T>({ sql }: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
+    const { rows, rowCount, fields } = await runOn(this.#client, sql, values)
+    const made = {
+      rows,
+      first: rows[0],
+      count: rowCount ?? 0,
+      all: { names: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 },
+      script: undefined,
+    }
+    return made[wanted] as T
   }
 
   script(sql: string): Promise<void> {

@@ -2,7 +2,7 @@
  * What a server that speaks PostgreSQL's protocol lacks, asked of it once. What an address says goes before what was found
  * out: `?listen=poll&locks=row`. Sources: docs/scaling.md, Distributed engines.
  */
-import type { Pool } from './connection.js'
+import type { ConnectionPool } from './pool.js'
 
 export interface ServerTraits {
   /** `PostgreSQL`, `CockroachDB`, `YugabyteDB`, `Citus`, `Aurora`, `Neon`. */
@@ -24,7 +24,10 @@ export interface GivenTraits {
   readonly locks?: Locking | undefined
 }
 
-export async function readServerTraits(pool: Pool, given: GivenTraits): Promise<ServerTraits> {
+export async function readServerTraits(
+  pool: ConnectionPool,
+  given: GivenTraits,
+): Promise<ServerTraits> {
   const product = await readProduct(pool)
   const known = lacking[product] ?? {}
   return {
@@ -47,7 +50,7 @@ const lacking: Readonly<Record<string, GivenTraits>> = {
 /** Let go at once: it is a statement by itself. */
 const tryLock = 'select pg_try_advisory_xact_lock_shared(4163170432)'
 
-async function readProduct(pool: Pool): Promise<string> {
+async function readProduct(pool: ConnectionPool): Promise<string> {
   const version = String(await ask(pool, 'select version()'))
   if (version.startsWith('CockroachDB')) return 'CockroachDB'
   if (/-YB-/.test(version)) return 'YugabyteDB'
@@ -63,10 +66,10 @@ async function readProduct(pool: Pool): Promise<string> {
 }
 
 /** @returns the one value; `undefined` where the server does not know the question */
-async function ask(pool: Pool, text: string): Promise<unknown> {
+async function ask(pool: ConnectionPool, text: string): Promise<unknown> {
   try {
-    const { rows } = await pool.query({ text, values: [], rowMode: 'array' })
-    return rows[0]?.[0]
+    const [row] = await pool.query(text)
+    return row?.[0]
   } catch {
     return undefined
   }

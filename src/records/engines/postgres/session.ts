@@ -5,11 +5,13 @@
  */
 import { randomBytes } from 'node:crypto'
 import { EngineFault } from '../engine.js'
-import type { Client, Driver, Pool, PostgresOptions, SingleClient } from './connection.js'
+import type { Client, Driver, Result } from './driver.js'
 import { toPostgresFault } from './faults.js'
+import type { PostgresOptions } from './options.js'
+import type { ConnectionPool } from './pool.js'
 
 export interface Session {
-  readonly client: SingleClient
+  readonly client: Client
   /** The id of the server's process. */
   readonly processId: number
   /** The driver was told another id: somebody stands between. */
@@ -52,12 +54,34 @@ export async function openSession(
   }
 }
 
-export function endSession(client: SingleClient): void {
+export function endSession(client: Client): void {
   client.end().catch(() => undefined)
 }
 
+/** Runs a statement that is not prepared. */
+export async function runOn(
+  client: Client,
+  sql: string,
+  values: readonly unknown[],
+): Promise<Result> {
+  try {
+    return await client.query({ text: sql, values, rowMode: 'array' })
+  } catch (error) {
+    throw toPostgresFault(error)
+  }
+}
+
+/** Runs statements without values. */
+export async function scriptOn(client: Client, sql: string): Promise<void> {
+  try {
+    await client.query(sql)
+  } catch (error) {
+    throw toPostgresFault(error)
+  }
+}
+
 /** The server's process that answers at the moment; a pooler tells the driver an id of its own. */
-export async function readProcessId(client: Client | SingleClient): Promise<number> {
+async function readProcessId(client: Client): Promise<number> {
   const text = 'select pg_backend_pid()'
   const { rows } = await client.query({ text, values: [], rowMode: 'array' })
   return Number(rows[0]?.[0])
@@ -71,7 +95,7 @@ const probeLasts = 2000
  *
  * @throws {EngineFault} `unavailable` where they do not
  */
-export async function proveListening({ client }: Session, pool: Pool): Promise<void> {
+export async function proveListening({ client }: Session, pool: ConnectionPool): Promise<void> {
   const name = `filigree_probe_${randomBytes(8).toString('hex')}`
   await client.query(`listen ${name}`)
   const heard = hears(client)
@@ -82,7 +106,7 @@ export async function proveListening({ client }: Session, pool: Pool): Promise<v
   throw new EngineFault('unavailable', 'A pooler before the database keeps no sessions for LISTEN.')
 }
 
-function hears(client: SingleClient): Promise<boolean> {
+function hears(client: Client): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, probeLasts, false)
     client.on('notification', () => {

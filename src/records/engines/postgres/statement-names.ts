@@ -4,7 +4,6 @@
  * Sources: PostgreSQL, Extended Query; PgBouncer, Features.
  */
 import { createHash } from 'node:crypto'
-import type { Client } from './connection.js'
 
 /** Servers keep statements until the connection ends: their number is bounded. */
 const mostNames = 1000
@@ -18,9 +17,13 @@ export const mostAttempts = 4
 export type Staleness = 'missing' | 'there already' | 'outdated'
 
 export class StatementNames {
+  /**
+   * Others use the server's connections too: what was prepared may be gone or another's, and transactions, which that ends,
+   * send texts.
+   */
+  isPooled = false
   readonly #isOff: boolean
   readonly #names = new Map<string, string | undefined>()
-  readonly #texts = new Map<string, string>()
   readonly #renewals = new Map<string, number>()
 
   /** @param isOff no statement is prepared: all texts are sent whole */
@@ -32,37 +35,29 @@ export class StatementNames {
   of(sql: string): string | undefined {
     const name = this.#names.get(sql)
     if (name !== undefined || this.#names.has(sql)) return name
-    if (this.#isOff || this.#texts.size >= mostNames) return undefined
+    if (this.#isOff || this.#names.size >= mostNames) return undefined
     return this.#remember(sql, nameOf(sql))
   }
 
   /** The plan of the text is outdated: it is prepared anew under a name that no connection has. */
-  renew(sql: string): void {
+  #renew(sql: string): void {
     const renewals = (this.#renewals.get(sql) ?? 0) + 1
     this.#renewals.set(sql, renewals)
     if (renewals > mostRenewals) this.#names.set(sql, undefined)
     else this.#remember(sql, `${nameOf(sql)}_${renewals}`)
   }
 
-  /**
-   * Keeps the driver's notes of a connection true: it believes that what it prepared once is there. The message of the
-   * server names the statement in every language.
-   */
-  heed({ connection }: Client): void {
-    connection?.on('errorMessage', (error) => {
-      const staleness = stalenessOf(error)
-      if (staleness === undefined || staleness === 'outdated') return
-      const name = /filigree_[0-9a-f_]+/.exec(error.message)?.[0]
-      const text = name === undefined ? undefined : this.#texts.get(name)
-      if (name === undefined || text === undefined) return
-      if (staleness === 'there already') connection.parsedStatements[name] = text
-      else Reflect.deleteProperty(connection.parsedStatements, name)
-    })
+  /** Whether the statement was refused before it ran, because of what was prepared. Takes note of what that says. */
+  heed(sql: string, error: unknown): boolean {
+    const staleness = stalenessOf(error)
+    if (staleness === undefined) return false
+    if (staleness === 'outdated') this.#renew(sql)
+    else this.isPooled = true
+    return true
   }
 
   #remember(sql: string, name: string): string {
     this.#names.set(sql, name)
-    this.#texts.set(name, sql)
     return name
   }
 }

@@ -1,14 +1,11 @@
 /** A transaction on a connection of its own. */
 import type { BeginOptions } from '../begin-options.js'
-import {
-  EngineFault,
-  type QueryResult,
-  type Row,
-  type Statement,
-  type TransactionRunner,
-} from '../engine.js'
-import { toQueryResult, type Client, type Connection, type Result } from './connection.js'
-import { stalenessOf } from './statement-names.js'
+import { EngineFault, type Statement, type TransactionRunner } from '../engine.js'
+import { Call, type CallOwner, type Wanted } from './call.js'
+import { toPostgresFault } from './faults.js'
+import type { ConnectionPool } from './pool.js'
+import type { PooledConnection } from './pooled-connection.js'
+import { PostgresRunner } from './runner.js'
 
 const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read', 'serializable'])
 
@@ -21,47 +18,40 @@ export function beginStatement(isolation: BeginOptions['isolation']): string {
   )
 }
 
-/** Between two statements of a transaction nobody listens, and the loss would end the process; the next statement tells. */
-export function onLoss(): void {
-  return undefined
-}
-
-export function letGo(client: Client, isBroken: boolean): void {
-  client.off('error', onLoss)
-  client.release(isBroken)
-}
-
-export class PostgresTransaction implements TransactionRunner {
-  readonly #client: Client
-  readonly #connection: Connection
-  readonly #onSwapped: () => void
+export class PostgresTransaction extends PostgresRunner implements TransactionRunner, CallOwner {
+  readonly #pool: ConnectionPool
+  readonly #connection: PooledConnection
   #isOver = false
 
-  /** @param onSwapped told when a statement that was prepared is not on this connection */
-  constructor(client: Client, connection: Connection, onSwapped: () => void) {
-    this.#client = client
+  /** @param connection lent by the pool, which gets it back at the end */
+  constructor(pool: ConnectionPool, connection: PooledConnection) {
+    super()
+    this.#pool = pool
     this.#connection = connection
-    this.#onSwapped = onSwapped
   }
 
-  async rows(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return (await this.#run(statement, values, true)).rows
+  /** @param begin by `beginStatement` */
+  async begin(begin: string): Promise<this> {
+    try {
+      await this.script(begin)
+      return this
+    } catch (error) {
+      this.#letGo(true)
+      throw error
+    }
   }
 
-  async first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
-    return (await this.#run(statement, values, true)).rows[0]
+  run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
+    if (this.#isOver) return Promise.reject(new EngineFault('other', 'The transaction is over.'))
+    const isKept = wanted !== 'all' && !this.#connection.names.isPooled
+    const call = new Call(statement, values, wanted, this, isKept)
+    const answer = call.answer<T>()
+    this.#connection.send(call)
+    return answer
   }
 
-  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return (await this.#run(statement, values, true)).rowCount ?? 0
-  }
-
-  async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
-    return toQueryResult(await this.#run(statement, values, false))
-  }
-
-  async script(sql: string): Promise<void> {
-    await this.#living().script(sql)
+  script(sql: string): Promise<void> {
+    return this.run({ sql, writes: true }, [], 'script')
   }
 
   commit(): Promise<void> {
@@ -74,31 +64,28 @@ export class PostgresTransaction implements TransactionRunner {
   }
 
   /** What was prepared is stale: the server has ended the transaction, which may be tried again from its beginning. */
-  async #run(statement: Statement, values: readonly unknown[], keep: boolean): Promise<Result> {
-    try {
-      return await this.#living().run(statement, values, keep)
-    } catch (error) {
-      const staleness = error instanceof EngineFault ? stalenessOf(error.cause) : undefined
-      if (staleness === undefined) throw error
-      if (staleness !== 'outdated') this.#onSwapped()
-      throw new EngineFault('conflict', (error as Error).message, error)
-    }
+  failed(call: Call, error: unknown): void {
+    const fault = toPostgresFault(error)
+    const isStale = this.#connection.names.heed(call.statement.sql, error)
+    call.refuse(isStale ? new EngineFault('conflict', (error as Error).message, fault) : fault)
   }
 
   async #end(sql: string): Promise<void> {
     if (this.#isOver) return
+    const ending = this.script(sql)
     this.#isOver = true
     try {
-      await this.#connection.script(sql)
-      letGo(this.#client, false)
+      await ending
+      this.#letGo(false)
     } catch (error) {
-      letGo(this.#client, true)
+      this.#letGo(true)
       throw error
     }
   }
 
-  #living(): Connection {
-    if (this.#isOver) throw new EngineFault('other', 'The transaction is over.')
-    return this.#connection
+  #letGo(isBroken: boolean): void {
+    this.#isOver = true
+    if (isBroken) this.#connection.isBroken = true
+    this.#pool.release(this.#connection)
   }
 }

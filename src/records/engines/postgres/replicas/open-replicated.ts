@@ -1,6 +1,7 @@
 /** Opens a primary with its replicas. Source: PostgreSQL, Hot Standby; System Administration Functions, Recovery. */
 import type { Engine } from '../../engine.js'
-import { loadDriver, type PostgresOptions } from '../connection.js'
+import { loadDriver } from '../driver.js'
+import type { PostgresOptions } from '../options.js'
 import { openPostgres } from '../postgres.js'
 import { PositionProbe } from './position-probe.js'
 import { Replica } from './replica.js'

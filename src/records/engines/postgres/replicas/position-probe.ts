@@ -1,5 +1,6 @@
 /** Asks a server how far its write-ahead log has come, by a connection of its own: a pool may be busy. */
-import type { Driver, PostgresOptions, SingleClient } from '../connection.js'
+import type { Client, Driver } from '../driver.js'
+import type { PostgresOptions } from '../options.js'
 import { endSession, openSession } from '../session.js'
 
 /** Where a server is in the write-ahead log: bytes since its beginning. */
@@ -16,7 +17,7 @@ export class PositionProbe {
   readonly #driver: Driver
   readonly #options: PostgresOptions
   readonly #patience: number
-  #client: SingleClient | undefined
+  #client: Client | undefined
   #isClosed = false
 
   /** @param patience milliseconds that an answer may take */
@@ -44,7 +45,7 @@ export class PositionProbe {
     this.#letGo()
   }
 
-  async #connect(): Promise<SingleClient> {
+  async #connect(): Promise<Client> {
     const { client } = await openSession(this.#driver, this.#options, {
       applicationName: 'filigree replicas',
       queryTimeout: this.#patience,

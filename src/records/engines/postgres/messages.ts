@@ -1,0 +1,170 @@
+/**
+ * Writes a statement as one piece of bytes for the server: Parse where it is not prepared, Bind, Describe where its columns
+ * are not known, Execute, Sync. Source: PostgreSQL, Frontend/Backend Protocol, Message Formats.
+ */
+
+export interface StatementMessage {
+  /** Of the prepared statement; empty: it is for once. */
+  readonly name: string
+  /** It is prepared first. */
+  readonly text: string | undefined
+  /** Whatever was prepared under the name before is let go. */
+  readonly closes: boolean
+  /** The server says what the columns are. */
+  readonly describes: boolean
+  readonly values: readonly unknown[]
+  /** Turns a value that is no text, number, boolean or bytes into what is sent. */
+  readonly toText: (value: unknown) => string | Uint8Array | null
+}
+
+const code = { bind: 66, close: 67, parse: 80 } as const
+const describeExecuteSync = Buffer.from('44000000065000450000000900000000005300000004', 'hex')
+const executeSync = describeExecuteSync.subarray(7)
+
+/** Used again and again: what is in it is copied before anything else runs. */
+let bytes = Buffer.allocUnsafe(16_384)
+let end = 0
+
+/** What is longer is kept for nobody. */
+const mostKept = 1_048_576
+
+export function writeStatement(message: StatementMessage): Buffer {
+  end = 0
+  const { name, text, closes, describes } = message
+  if (text !== undefined) {
+    if (closes) writeClose(name)
+    writeParse(name, text)
+  }
+  writeBind(message)
+  const tail = describes ? describeExecuteSync : executeSync
+  const written = Buffer.allocUnsafe(end + tail.length)
+  bytes.copy(written, 0, 0, end)
+  tail.copy(written, end)
+  if (bytes.length > mostKept) bytes = Buffer.allocUnsafe(16_384)
+  return written
+}
+
+function writeClose(name: string): void {
+  const start = begin(code.close)
+  room(1)
+  bytes[end++] = 83 // S: a statement
+  writeName(name)
+  finish(start)
+}
+
+function writeParse(name: string, text: string): void {
+  const start = begin(code.parse)
+  writeName(name)
+  writeName(text)
+  writeShort(0)
+  finish(start)
+}
+
+function writeBind({ name, values, toText }: StatementMessage): void {
+  const start = begin(code.bind)
+  // The portal's name is empty.
+  writeName('')
+  writeName(name)
+  writeShort(values.length)
+  const formats = end
+  room(2 * values.length)
+  bytes.fill(0, end, end + 2 * values.length)
+  end += 2 * values.length
+  writeShort(values.length)
+  for (let place = 0; place < values.length; place++) {
+    const value = toSent(values[place], toText)
+    if (value === null) writeInt(-1)
+    else if (typeof value === 'string') writeText(value)
+    else {
+      bytes[formats + 2 * place + 1] = 1
+      writeInt(value.length)
+      room(value.length)
+      bytes.set(value, end)
+      end += value.length
+    }
+  }
+  // All columns come as text.
+  writeShort(0)
+  finish(start)
+}
+
+function toSent(
+  value: unknown,
+  toText: (value: unknown) => string | Uint8Array | null,
+): string | Uint8Array | null {
+  if (value === null || value === undefined) return null
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'number':
+    case 'bigint':
+    case 'boolean':
+      return String(value)
+    default:
+      return value instanceof Uint8Array ? value : toText(value)
+  }
+}
+
+function begin(type: number): number {
+  room(5)
+  bytes[end] = type
+  end += 5
+  return end - 4
+}
+
+function finish(start: number): void {
+  bytes.writeInt32BE(end - start, start)
+}
+
+function room(more: number): void {
+  if (end + more <= bytes.length) return
+  const larger = Buffer.allocUnsafe(Math.max(2 * bytes.length, end + more))
+  bytes.copy(larger, 0, 0, end)
+  bytes = larger
+}
+
+function writeShort(value: number): void {
+  room(2)
+  bytes[end++] = (value >> 8) & 0xff
+  bytes[end++] = value & 0xff
+}
+
+function writeInt(value: number): void {
+  room(4)
+  bytes.writeInt32BE(value, end)
+  end += 4
+}
+
+/** Ended by a zero. */
+function writeName(text: string): void {
+  writeCharacters(text)
+  room(1)
+  bytes[end++] = 0
+}
+
+/** Begun by its length in bytes. */
+function writeText(text: string): void {
+  const start = end
+  writeInt(0)
+  writeCharacters(text)
+  bytes.writeInt32BE(end - start - 4, start)
+}
+
+/** Short texts are mostly ASCII, and sooner written than handed over. */
+const short = 40
+
+function writeCharacters(text: string): void {
+  room(3 * text.length)
+  if (text.length > short) {
+    end += bytes.write(text, end)
+    return
+  }
+  for (let place = 0; place < text.length; place++) {
+    const character = text.charCodeAt(place)
+    if (character >= 128) {
+      end += bytes.write(text.slice(place), end)
+      return
+    }
+    bytes[end++] = character
+  }
+}

@@ -1,0 +1,26 @@
+/** The statements of a runner on PostgreSQL are all run one way, and differ in what is made of the answer. */
+import type { QueryResult, Row, Runner, Statement } from '../engine.js'
+import type { Wanted } from './call.js'
+
+export abstract class PostgresRunner implements Runner {
+  rows(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+    return this.run(statement, values, 'rows')
+  }
+
+  first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
+    return this.run(statement, values, 'first')
+  }
+
+  change(statement: Statement, values: readonly unknown[]): Promise<number> {
+    return this.run(statement, values, 'count')
+  }
+
+  query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
+    return this.run(statement, values, 'all')
+  }
+
+  abstract script(sql: string): Promise<void>
+
+  /** @param wanted of `all` nothing is kept prepared: it runs once */
+  abstract run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T>
+}
