@@ -27,6 +27,7 @@ import {
 import type { TableCodec } from './model/codec.js'
 import { type Later, after, attempt, promise } from '../core/later.js'
 import type { Row } from './engines/engine.js'
+import { planDistinct, planDistinctCount } from './statements/distinct-rows.js'
 import { deleteRow } from './statements/delete-row.js'
 import type { Where } from './filters/filter-types.js'
 import { ManyRecords } from './many-records.js'
@@ -40,6 +41,7 @@ import {
   type Id,
   type ListOptions,
 } from './filters/list-options.js'
+import { readDistinct } from './filters/distinct.js'
 import { readOrder } from './filters/order.js'
 import { createRelationLoader } from './statements/load-relations.js'
 import type { TablePlans } from './statements/plans.js'
@@ -103,7 +105,21 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       if (limit !== undefined) values.push(readCount('limit', limit))
       const hasOffset = offset !== undefined || passed > 0
       if (hasOffset) values.push(passed + readCount('offset', offset ?? 0))
-      const plan = this.#plans.list(selection, order, limit !== undefined, hasOffset)
+      const hasLimit = limit !== undefined
+      const plan =
+        options.distinct === undefined
+          ? this.#plans.list(selection, order, hasLimit, hasOffset)
+          : planDistinct(
+              {
+                table: this.table,
+                selection,
+                columns: readDistinct(this.table, options.distinct, view),
+                order,
+                hasLimit,
+                hasOffset,
+              },
+              context,
+            )
       return after(this.#rows(plan, values, 'read'), (rows) => {
         const records = this.#readRows(rows)
         return options.with === undefined
@@ -113,18 +129,25 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     })
   }
 
-  /** The number of rows that a filter finds. Default: of all living ones. */
+  /** The number of rows that a filter finds, of those that differ by `distinct`. Default: of all living ones. */
   count(
     where?: Where<T>,
-    options: Pick<ListOptions<T>, 'search' | 'withDeleted' | 'view'> = {},
+    options: Pick<ListOptions<T>, 'search' | 'distinct' | 'withDeleted' | 'view'> = {},
   ): Promise<number> {
     return promise(() => {
       checkCountOptions(options)
-      const { selection, values } = selectRows(this.table, this.source.context, {
-        ...options,
-        where,
-      })
-      const plan = this.#plans.count(selection)
+      const { context } = this.source
+      const { selection, values } = selectRows(this.table, context, { ...options, where })
+      const { distinct, view } = options
+      const plan =
+        distinct === undefined
+          ? this.#plans.count(selection)
+          : planDistinctCount(
+              this.table,
+              selection,
+              readDistinct(this.table, distinct, view),
+              context,
+            )
       return after(this.#rows(plan, values, 'read'), ([row]) => Number(row?.[0]))
     })
   }

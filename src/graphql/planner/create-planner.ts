@@ -101,6 +101,9 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
   if (object === undefined) return undefined
   if (kind === 'list') {
     return (args, reader) => {
+      // Resolvers find rows that differ.
+      if (args.distinct !== undefined && args.distinct !== null)
+        throw new TypeError('A list of distinct rows is not planned.')
       const question = reader.list(model, args, isFixed)
       return { write: (writer) => writer.list(object, question) }
     }

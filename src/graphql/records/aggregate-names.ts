@@ -4,6 +4,7 @@ import {
   type AggregateFunction,
 } from '../../records/aggregates/aggregate-types.js'
 import { isNumber } from '../../records/aggregates/read-aggregate.js'
+import { invalid } from '../../records/filters/invalid.js'
 import { isOrdered } from '../../records/filters/operators.js'
 import type { FieldModel, RecordModel } from './model.js'
 
@@ -35,6 +36,23 @@ export function groupsOf({ fields }: RecordModel): FieldModel[] {
     ({ name, column: { compares } }) =>
       compares !== 'json' && compares !== 'list' && !taken.has(name),
   )
+}
+
+/**
+ * From GraphQL's names of groups to the record's.
+ *
+ * @param argument in which they stand
+ * @throws {HttpError} 400 `VALIDATION`
+ */
+export function readGroups(model: RecordModel, given: unknown, argument: string): string[] {
+  if (given === undefined || given === null) return []
+  const groups = groupsOf(model)
+  return (given as unknown[]).map((name, index) => {
+    const field = groups.find((one) => one.name === name)
+    if (field !== undefined) return field.column.property
+    const names = groups.map((one) => one.name).join(', ')
+    throw invalid(`${argument}.${index}`, 'unknown', `must be one of ${names}`)
+  })
 }
 
 const taken: ReadonlySet<string> = new Set(['count', ...aggregateFunctions])

@@ -60,13 +60,15 @@ function costOfField(
   { namingOf, rowsOf }: Knowledge,
 ): QuestionCost | undefined {
   const generated = generatedOf(field)
-  const { where, orderBy, offset } = args
-  const isPlain = where === undefined && orderBy === undefined && offset === undefined
+  const { where, orderBy, offset, distinct } = args
+  const aggregates = distinct !== undefined && distinct !== null
+  const isPlain =
+    where === undefined && orderBy === undefined && offset === undefined && !aggregates
   if (isPlain && (generated?.kind === 'list' || generated?.kind === 'page')) return undefined
   switch (generated?.kind) {
     case 'list':
     case 'page':
-      return costOf(namingOf(generated.model), args, rowsOf)
+      return costOf(namingOf(generated.model), { ...args, aggregates }, rowsOf)
     case 'count':
       return costOf(namingOf(generated.model), { where: args.where, counts: true }, rowsOf)
     case 'aggregate':

@@ -98,13 +98,18 @@ export class QuestionReader {
    * @throws {HttpError} 400 `VALIDATION`
    */
   order(model: RecordModel, orderBy: unknown, condition: Condition | undefined): Order {
-    const given = orderBy === undefined || orderBy === null ? undefined : (orderBy as unknown[])
-    const terms = given?.map((term, index) => this.#orderTerm(model, term, index))
+    const isGiven = orderBy !== undefined && orderBy !== null
+    const terms = isGiven ? this.orderTerms(model, orderBy) : undefined
     const asked = readOrder(model.table, terms, true)
     this.#view.order(model.table, asked)
     const order = rankedOrder(asked, condition, terms !== undefined)
     this.key += `o${order.key};`
     return order
+  }
+
+  /** An order of a client with the record's own names. */
+  orderTerms(model: RecordModel, orderBy: unknown): object[] {
+    return (orderBy as unknown[]).map((term, index) => this.#orderTerm(model, term, index))
   }
 
   /** What the caller may see of a record; `undefined` for all rows. */

@@ -15,7 +15,7 @@ import { asked } from '../../records/policy/late-verdict.js'
 import { callerOf } from '../caller.js'
 import type { Arguments } from '../declarations.js'
 import { collectFields } from '../planner/collect-fields.js'
-import { figuresOf, groupsOf, titled } from './aggregate-names.js'
+import { figuresOf, groupsOf, readGroups, titled } from './aggregate-names.js'
 import type { FieldModel, RecordModel } from './model.js'
 import { outputOf } from './output.js'
 import { QuestionReader } from './question.js'
@@ -48,7 +48,7 @@ function readAggregate(
   const reader = new QuestionReader({ database: opened, caller, listMax })
   const options = {
     where: isNothing(args.where) ? undefined : reader.translate(model, args.where),
-    groupBy: readGroups(model, args.groupBy),
+    groupBy: readGroups(model, args.groupBy, 'groupBy'),
     ...readSelected(model, info),
     having: readHaving(model, args.having),
     orderBy: readOrder(model, args.orderBy),
@@ -99,17 +99,6 @@ function readSelected(model: RecordModel, info: GraphQLResolveInfo): Record<stri
 
 function nameOfNode([node]: readonly [FieldNode, ...FieldNode[]]): string {
   return node.name.value
-}
-
-function readGroups(model: RecordModel, given: unknown): string[] {
-  if (isNothing(given)) return []
-  const groups = groupsOf(model)
-  return (given as unknown[]).map((name, index) => {
-    const field = groups.find((one) => one.name === name)
-    if (field !== undefined) return field.column.property
-    const names = groups.map((one) => one.name).join(', ')
-    throw invalid(`groupBy.${index}`, 'unknown', `must be one of ${names}`)
-  })
 }
 
 /** From GraphQL's names to the record's. */

@@ -27,8 +27,8 @@ export function checkCost(
   most: number,
 ): void {
   const { where, orderBy } = question
-  if (Object.keys(where).length > 0 || orderBy.length > 0 || question.shape !== undefined)
-    sizes.refresh()
+  const isPlain = Object.keys(where).length === 0 && orderBy.length === 0
+  if (!isPlain || question.shape !== undefined || question.aggregates === true) sizes.refresh()
   const { points } = costOf(ownNaming(table), question, (name) => sizes.rowsOf(name))
   const relations = question.shape?.relations
   const rows = relations === undefined ? 0 : rowsBehind(relations, question.limit, sizes)

@@ -27,13 +27,15 @@ export interface ListOptions<T> extends FindOptions {
   search?: string
   /** Default: by the key; with a search in `where`, the rows that fit it best first. */
   orderBy?: OrderBy<T>
+  /** Of rows that are alike in all of these fields only the first one. Default: every row. */
+  distinct?: readonly (keyof T & string)[]
   /** Most rows. Default all. */
   limit?: number
   /** Rows to leave out first. Default 0. */
   offset?: number
   /**
    * Only rows behind this one in the order: what `cursorOf` gave for the last row of a page, with the same `orderBy`. Rows
-   * of a search without `orderBy` have no such place, and go by `offset`.
+   * of a search without `orderBy`, and of `distinct`, have no such place, and go by `offset`.
    */
   after?: string
   /** Rows that were softly deleted too. Default false. */
@@ -45,6 +47,7 @@ export interface ListOptions<T> extends FindOptions {
 const listOptions: ReadonlySet<string> = new Set([
   'where',
   'search',
+  'distinct',
   'orderBy',
   'limit',
   'offset',
@@ -70,7 +73,7 @@ export function checkCountOptions(options: object): void {
 }
 
 const findOptions: ReadonlySet<string> = new Set(['with', 'lock'])
-const countOptions: ReadonlySet<string> = new Set(['search', 'withDeleted', 'view'])
+const countOptions: ReadonlySet<string> = new Set(['search', 'distinct', 'withDeleted', 'view'])
 
 /** @throws {HttpError} 400 for what is no whole number */
 export function readCount(name: string, value: unknown): number {

@@ -54,8 +54,11 @@ export class ClientRecords<T extends object> {
   }
 
   /** @throws {HttpError} as `list` */
-  count(where?: Where<T>): Promise<number> {
-    return this.#asked(() => this.#records.count(where, { view: this.#writer.view }))
+  count(where?: Where<T>, distinct?: ListOptions<T>['distinct']): Promise<number> {
+    return this.#asked(() => {
+      const view = this.#writer.view
+      return this.#records.count(where, distinct === undefined ? { view } : { view, distinct })
+    })
   }
 
   /** Counted no further than `most`; undefined where there are more. */

@@ -146,6 +146,12 @@ function listParameters(table: Table): GivenParameter[] {
       description: 'How the total is told. Default: exactly up to a number, roughly beyond it.',
       schema: { type: 'string', enum: ['exact', 'estimate', 'none'] },
     },
+    {
+      name: 'distinct',
+      description: 'Of rows that are alike in these fields only the first.',
+      schema: text,
+      isList: true,
+    },
   ]
   // A field of such a name is filtered by.
   return [...own.filter(({ name }) => !shadows(table, name)), ...shapeParameters(table)]

@@ -15,6 +15,7 @@ export async function listRows(
   request: HttpRequest,
 ): Promise<Reply> {
   const { where, limit, offset, after } = asked
+  const distinct = asked.distinct as readonly never[] | undefined
   const orderBy = asked.orderBy.length === 0 ? undefined : asked.orderBy
   const listing = records.list({
     where,
@@ -23,15 +24,18 @@ export async function listRows(
     limit: limit === 0 ? 0 : limit + 1,
     offset,
     ...(after === undefined ? {} : { after }),
+    ...(distinct === undefined ? {} : { distinct }),
   })
   // Both are asked at once: where the database is reached over a network it is one journey.
   const [found, total] = await Promise.all([listing, totalOf(records, asked)])
   const hasNext = found.length > limit
   const rows = hasNext ? found.slice(0, limit) : found
   const last = rows.at(-1)
+  const isPlace =
+    distinct !== undefined || (orderBy === undefined && asksSearch(records.table, where))
   const cursor =
     hasNext && last !== undefined
-      ? orderBy === undefined && asksSearch(records.table, where)
+      ? isPlace
         ? writePlace(offset + rows.length + (after === undefined ? 0 : readPlace(after)))
         : records.cursorOf(last, orderBy)
       : undefined
@@ -67,9 +71,12 @@ export async function showRows(
 
 async function totalOf(
   records: ClientRecords<object>,
-  { where, count }: CrudQuery,
+  { where, count, distinct }: CrudQuery,
 ): Promise<[name: string, value: number] | undefined> {
   if (count === 'none') return undefined
+  // They are found by looking at every row anyway.
+  if (distinct !== undefined)
+    return ['X-Total-Count', await records.count(where, distinct as readonly never[])]
   if (count === 'exact') return ['X-Total-Count', await records.count(where)]
   if (count === 'estimate') return ['X-Total-Count-Estimate', await records.estimate(where)]
   const total = await records.countUpTo(countedRows, where)

@@ -23,6 +23,8 @@ export interface CrudQuery {
   /** How the total is told; undefined: exactly up to a number, roughly beyond it. */
   readonly count: 'exact' | 'estimate' | 'none' | undefined
   readonly shape: RowShape | undefined
+  /** Fields in which rows must differ. */
+  readonly distinct: readonly string[] | undefined
 }
 
 /** Rows of a list when nothing is said, and at most. */
@@ -39,6 +41,7 @@ export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
     after: isShadowed(table, 'after') ? undefined : readOnce('after', query.after),
     count: isShadowed(table, 'count') ? undefined : readCounting(query.count),
     shape: readRowShape(table, query),
+    distinct: isShadowed(table, 'distinct') ? undefined : readNames(query.distinct),
   }
 }
 
@@ -65,9 +68,10 @@ const pageNames: ReadonlySet<string> = new Set([
   'count',
   'with',
   'fields',
+  'distinct',
 ])
 
-const mayBeFields: ReadonlySet<string> = new Set(['after', 'count', 'with', 'fields'])
+const mayBeFields: ReadonlySet<string> = new Set(['after', 'count', 'with', 'fields', 'distinct'])
 
 /** Fields of these names are filtered by, as ever. */
 function isShadowed(table: Table, name: string): boolean {
@@ -77,6 +81,12 @@ function isShadowed(table: Table, name: string): boolean {
 export function readOnce(name: string, text: string | string[] | undefined): string | undefined {
   if (text === undefined || typeof text === 'string') return text
   throw invalid(name, 'type', 'must be given once')
+}
+
+/** `color,size` */
+function readNames(text: string | string[] | undefined): readonly string[] | undefined {
+  if (text === undefined || text === '') return undefined
+  return (Array.isArray(text) ? text : [text]).flatMap((one) => one.split(','))
 }
 
 function readCounting(text: string | string[] | undefined): CrudQuery['count'] {

@@ -178,7 +178,9 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       options: { args: ['query', ...reads], returns: [type], etag: true },
       run: (query: TextValues, request: HttpRequest) => {
         const asked = readCrudQuery(table, query)
-        checkCost(table, { ...asked, counts: asked.count === 'exact' }, database().sizes, most)
+        const aggregates = asked.distinct !== undefined
+        const counts = asked.count === 'exact'
+        checkCost(table, { ...asked, counts, aggregates }, database().sizes, most)
         return listRows(records(request), asked, request)
       },
     },

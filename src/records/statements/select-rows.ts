@@ -46,13 +46,13 @@ export function selectOrdered<T extends object>(
   options: ListOptions<T>,
   given: Order,
 ): OrderedRows {
-  const { where, search, withDeleted = false, view, after, orderBy } = options
+  const { where, search, withDeleted = false, view, after, orderBy, distinct } = options
   if (after === undefined && where === undefined && search === undefined)
     return { ...selectRows(table, context, options), order: given, passed: 0 }
   const reader = new FilterReader(context, view !== undefined)
   const shown = readAsked(table, { where, search, view }, reader)
   const order = rankedOrder(given, shown, orderBy !== undefined)
-  const isPlace = order.rank !== undefined && after !== undefined
+  const isPlace = (order.rank ?? distinct) !== undefined && after !== undefined
   const behind =
     after === undefined || isPlace
       ? undefined

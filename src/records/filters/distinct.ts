@@ -1,0 +1,40 @@
+/** Reads by which fields the rows of a list must differ. Source: decisions, Second storey: records, Aggregates. */
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { clip } from '../../fields/faults.js'
+import type { Column, Table } from '../model/table.js'
+import type { RowsView } from '../statements/rows-view.js'
+import { invalid } from './invalid.js'
+
+const mostFields = 50
+
+/**
+ * @param view on whose behalf: what it may not read no rows can differ by
+ * @throws {HttpError} 400 `VALIDATION`
+ */
+export function readDistinct(
+  table: Table,
+  given: unknown,
+  view: RowsView | undefined,
+): readonly Column[] {
+  if (!Array.isArray(given) || given.length === 0)
+    throw invalid('distinct', 'type', 'must be a list of fields')
+  if (given.length > mostFields)
+    throw invalid('distinct', 'maxItems', `has more than ${mostFields} fields`)
+  const shown = table.columns.filter(({ field }) => view === undefined || !field.hidden)
+  const columns = given.map((name: unknown, index) => {
+    const path = `distinct.${index}`
+    const column = shown.find(({ property }) => property === name)
+    if (column === undefined) {
+      const names = shown.map(({ property }) => property)
+      const meant = didYouMean(clip(String(name)), names)
+      throw invalid(path, 'unknown', `names no field. ${meant}`.trim())
+    }
+    if (column.compares !== 'list' && column.compares !== 'json') return column
+    const kind = column.field.list ? 'list' : column.field.kind
+    throw invalid(path, 'type', `cannot tell rows apart: it is of kind "${kind}"`)
+  })
+  const distinct = [...new Set(columns)]
+  const terms = distinct.map((column) => ({ column, descending: false, nullsFirst: false }))
+  view?.order(table, { terms, key: '' })
+  return distinct
+}
