@@ -19,6 +19,7 @@ export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/verb
 export type { RouteInfo, RouteNotes } from './routing/route-info.js'
 export { entityTag, isKnownTag } from './http/entity-tags.js'
 export type { Answer, AnswerHeaders } from './http/answer.js'
+export { askedOperation, type AskedOperation } from './graphql/asked-operation.js'
 export { requestValue, type RequestValue } from './http/request-value.js'
 export type { Claims, HttpRequest, RequestAuth, Session, UploadedFiles } from './http/request.js'
 export type { UploadedFile } from './http/uploaded-file.js'

@@ -6,7 +6,8 @@ import { HttpError } from '../errors/http-error.js'
 import { malformedReply } from '../graphql/endpoint.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import { queryParts } from '../graphql/graphql-endpoints.js'
-import { askedRoots, stoodRoots } from '../graphql/root-stands.js'
+import { askedOperation } from '../graphql/asked-operation.js'
+import { readAsked, stoodRoots } from '../graphql/root-stands.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type { Intercept, Next } from '../seam/interceptor.js'
@@ -77,9 +78,11 @@ export function aroundOperations(
   return async (request, next) => {
     if (!(request instanceof ServerRequest)) return next()
     const { method, body } = request
-    const asked = askedRoots(instance, method === 'POST' ? body : queryParts(request))
-    const stands = asked.flatMap((name) => made.get(name) ?? [])
-    if (stands.length === 0) return next()
+    const asked = readAsked(instance, method === 'POST' ? body : queryParts(request))
+    const stands = asked?.roots.flatMap((name) => made.get(name) ?? []) ?? []
+    if (asked === undefined || stands.length === 0) return next()
+    const roots = asked.roots.map((name) => planned.get(name)?.info)
+    askedOperation.set(request, { ...asked, roots })
     try {
       // Who asks must be known; a bad token is answered further inside.
       await gate.recognise(request)

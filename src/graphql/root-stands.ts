@@ -5,6 +5,7 @@
 import { openAccess } from '../auth/access.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import { readStands, type OwnStand } from '../seam/stands.js'
+import type { AskedOperation } from './asked-operation.js'
 import { accessOf } from './build-schema.js'
 import type { GraphQL } from './graphql.js'
 import { Refusal } from './operations.js'
@@ -91,21 +92,28 @@ function askedNodes(
   return [...asked]
 }
 
-/** The names of the root fields that a request asks for, one for each alias; empty for what is no operation. */
-export function askedRoots(graphql: GraphQL, asked: unknown): readonly string[] {
+/** An operation with the names of its root fields, `Query.items`: one for each alias. */
+export interface NamedOperation extends Omit<AskedOperation, 'roots'> {
+  readonly roots: readonly string[]
+}
+
+/** @returns undefined for what is no operation, or none that runs */
+export function readAsked(graphql: GraphQL, asked: unknown): NamedOperation | undefined {
   try {
     const { query, operationName, variables } = readRequestParts(asked, graphql.documents())
     const operation = graphql.executor().find(query, operationName)
-    if (operation instanceof Refusal) return []
-    const kind = kinds.find((one) => one.toLowerCase() === (operation.node.operation as string))
-    return [...operation.everyRoot().values()].flatMap(([node]) => {
+    if (operation instanceof Refusal) return undefined
+    const kind = operation.node.operation as AskedOperation['kind']
+    const type = kinds.find((one) => one.toLowerCase() === kind)
+    const roots = [...operation.everyRoot().values()].flatMap(([node]) => {
       const generated = generatedOf(operation.definition(node) ?? noField)
       return generated !== undefined && 'models' in generated
         ? askedNodes(generated.models, plainArguments(node, operation.readVariables(variables)))
-        : `${kind}.${node.name.value}`
+        : `${type}.${node.name.value}`
     })
+    return { kind, text: query, name: operationName, variables, roots }
   } catch {
     // What is wrong with it is answered by the endpoint.
-    return []
+    return undefined
   }
 }

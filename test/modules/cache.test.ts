@@ -183,17 +183,98 @@ describe('@CacheFor', () => {
     })
   })
 
-  it('is refused at fields of GraphQL, whose questions stand in the body', async () => {
+  it('is refused at fields of GraphQL by user', async () => {
     app = await start()
     const graphql = new GraphQL()
-    graphql.schema.addQuery('a', { type: 'Int', use: [CacheFor('60s')], resolve: () => 1 })
+    const use = [CacheFor('60s', { by: ['user'] })]
+    graphql.schema.addQuery('a', { type: 'Int', use, resolve: () => 1 })
     graphql.registerRoute('/a')
     @Module({ graphql: [graphql] })
     class Faulty {}
     await expect(bootstrap(Faulty, { listen: false, logger: false })).rejects.toMatchObject({
-      problems: [
-        { message: expect.stringContaining('@CacheFor on Query.a: keeps answers of routes') },
-      ],
+      problems: [{ message: expect.stringContaining('@CacheFor on Query.a: keeps answers of') }],
+    })
+  })
+
+  describe('of GraphQL', () => {
+    @CacheFor('60s')
+    @Record
+    class Clock {
+      @Field('id') id!: number
+      @Field('string') name!: string
+      @Secured @Field('string') maker!: string
+    }
+
+    const hand = new GraphQL()
+    hand.schema.addQuery('now', {
+      type: 'Int',
+      args: { add: 'Int!' },
+      use: [CacheFor('60s')],
+      resolve: (_root, { add }: { add: number }) => {
+        if (add < 0) throw new Error('no')
+        return ++calls + add
+      },
+    })
+    hand.schema.addQuery('plain', { type: 'Int', resolve: () => ++calls })
+    hand.registerRoute('/hand')
+
+    @Module({ records: [Clock], graphql: [hand] })
+    class ClockModule {}
+
+    const ask = async (query: string, more: object = {}, path = '/hand', headers = {}) => {
+      const answer = await app!.inject({
+        method: 'POST',
+        url: path,
+        json: { query, ...more },
+        headers,
+      })
+      return answer.json() as { data: Record<string, unknown>; errors?: unknown[] }
+    }
+
+    beforeEach(async () => {
+      app = await bootstrap(ClockModule, {
+        ...{ listen: false, logger: false, database: 'sqlite::memory:' },
+        env: { APP_API_KEY: 'operator' },
+      })
+    })
+
+    it('keeps an anonymous query by its text and variables', async () => {
+      const text = 'query ($add: Int!) { now(add: $add) }'
+      const first = await ask(text, { variables: { add: 1 } })
+      expect(first).toEqual({ data: { now: 2 } })
+      expect(await ask(text, { variables: { add: 1 } })).toEqual(first)
+      expect(await ask(text, { variables: { add: 2 } })).toEqual({ data: { now: 4 } })
+      expect(await ask('{ a: now(add: 1) b: now(add: 1) }')).toEqual({ data: { a: 4, b: 5 } })
+      expect(await ask('{ a: now(add: 1) b: now(add: 1) }')).toEqual({ data: { a: 4, b: 5 } })
+      expect(calls).toBe(4)
+    })
+
+    it('keeps nothing where a root field has no time, of who is known, and of what failed', async () => {
+      const different = async (query: string, headers = {}): Promise<void> => {
+        const first = await ask(query, {}, '/hand', headers)
+        const before = calls
+        await ask(query, {}, '/hand', headers)
+        expect([query, calls > before || first.errors !== undefined]).toEqual([query, true])
+      }
+      await different('{ now(add: 1) plain }')
+      await different('{ now(add: 1) }', { authorization: 'Bearer operator' })
+      await different('{ now(add: 1) }', { cookie: 'a=b' })
+      await different('{ good: now(add: 1) bad: now(add: -1) }')
+    })
+
+    it('is thrown away by a change of a record, and shows nobody what another may see', async () => {
+      const list = '{ clocks { name maker } }'
+      const operator = { authorization: 'Bearer operator' }
+      expect(await ask(list, {}, '/graphql')).toEqual({ data: { clocks: [] } })
+      const made = 'mutation { createClock(input: { name: "a", maker: "m" }) { id } }'
+      expect(await ask(made, {}, '/graphql', operator)).toMatchObject({ data: { createClock: {} } })
+      const seen = { data: { clocks: [{ name: 'a', maker: 'm' }] } }
+      expect(await ask(list, {}, '/graphql', operator)).toEqual(seen)
+      const hidden = { data: { clocks: [{ name: 'a', maker: null }] } }
+      expect(await ask(list, {}, '/graphql')).toMatchObject(hidden)
+      expect(await ask('{ clocks { name } }', {}, '/graphql')).toEqual({
+        data: { clocks: [{ name: 'a' }] },
+      })
     })
   })
 

@@ -34,14 +34,10 @@ export function findFaults(time: unknown, rule: unknown, route: RouteInfo): Deco
   if (readMilliseconds(time) === undefined) {
     faults.push({ message: `its time is ${JSON.stringify(time)}`, remedy: "Write '60s' or '5m'." })
   }
-  if (route.method !== 'GET') {
+  const isField = route.controller === undefined
+  // Before a record it stands at the mutations made of it, too, and does nothing there.
+  if (route.method !== 'GET' && !isField) {
     faults.push({ message: 'caches GET only', remedy: 'Move it to a GET route.' })
-  }
-  if (route.controller === undefined) {
-    faults.push({
-      message: 'keeps answers of routes, and this is a field of GraphQL',
-      remedy: "Take it out; GraphQL's `maxAge` lets clients keep anonymous answers.",
-    })
   }
   const known = Array.isArray(by) && by.every(isBy)
   if (!known) {
@@ -50,6 +46,12 @@ export function findFaults(time: unknown, rule: unknown, route: RouteInfo): Deco
   }
   const caller = callerOf(route)
   const isPersonal = by.some((one) => one === 'user' || typeof one === 'function')
+  if (isField && isPersonal) {
+    faults.push({
+      message: 'keeps answers of GraphQL for callers without a token alone',
+      remedy: 'Take `by` out.',
+    })
+  }
   if (caller !== undefined && !isPersonal) {
     faults.push({
       message: `its handler names ${caller}, and so may answer each caller otherwise`,

@@ -8,9 +8,11 @@ import {
   isKnownTag,
   type Answer,
   type HttpRequest,
+  type Intercept,
   type RouteInfo,
 } from '../../index.js'
 import { AnswerStore } from './answer-store.js'
+import { isComplete, operationKey, takeOperation } from './cache-operation.js'
 import { findFaults, keyOf, readMilliseconds, type CacheRule } from './cache-rule.js'
 
 export type { CacheBy, CacheRule } from './cache-rule.js'
@@ -33,6 +35,7 @@ export const CacheFor = createDecorator(
     inject: [AnswerStore],
     intercept: (route: RouteInfo, store: AnswerStore) => {
       const life = readMilliseconds(time) ?? 0
+      if (route.controller === undefined) return keepOperations(store)
       const key = keyOf(rule, route)
       return async (request, next) => {
         const name = key(request)
@@ -47,6 +50,26 @@ export const CacheFor = createDecorator(
     },
   }),
 )
+
+/** The shortest time of the root fields counts; one without a time keeps nothing. */
+function keepOperations(store: AnswerStore): Intercept {
+  return async (request, next) => {
+    const asked = takeOperation(request)
+    if (asked === undefined) return next()
+    const lives = asked.roots.map((root) => readMilliseconds(root?.notes.get(CacheFor)?.[0]) ?? 0)
+    const life = Math.min(...lives)
+    if (life === 0) return next()
+    const name = operationKey(request, asked)
+    const known = store.get(name)
+    if (known !== undefined) return conditional(request, known)
+    return await store.keep(name, life, async () => {
+      store.readNow(request)
+      const answer = await next()
+      const isShared = isKept(request, answer, ['accept', 'authorization', 'cookie'])
+      return { answer, kept: isShared && isComplete(answer) ? copy(answer) : undefined }
+    })
+  }
+}
 
 /** Gives JSON and text an ETag, by which who has it already gets 304. On a class for its GET routes. */
 export const ETag = createDecorator('ETag', () => ({
@@ -73,14 +96,22 @@ function conditional(request: HttpRequest, answer: Answer): Answer {
   return known
 }
 
-/** Only what says the same to everybody who has the same key. */
-function isKept({ auth }: HttpRequest, { status, headers, body }: Answer): boolean {
+/**
+ * Only what says the same to everybody who has the same key.
+ *
+ * @param varied the headers that the key heeds
+ */
+function isKept(
+  { auth }: HttpRequest,
+  { status, headers, body }: Answer,
+  varied: readonly string[] = ['authorization', 'cookie'],
+): boolean {
   if (status < 200 || status >= 300 || headers.get('Set-Cookie') !== undefined) return false
   if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return false
   // The gate writes it for everybody who brought a token; otherwise the handler does.
   const rule = auth === undefined ? (headers.get('Cache-Control') ?? '') : ''
   if (/\b(?:no-store|private)\b/i.test(rule)) return false
-  return wordsOf(headers.get('Vary')).every((name) => ['authorization', 'cookie'].includes(name))
+  return wordsOf(headers.get('Vary')).every((name) => varied.includes(name))
 }
 
 function wordsOf(list: string | undefined): string[] {
