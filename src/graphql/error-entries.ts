@@ -1,6 +1,7 @@
 /** Writes the `errors` of a response. Source: decisions, GraphQL, "Error entries" and "Resolver throws". */
 import type { GraphQLError } from 'graphql'
 import { HttpError } from '../errors/http-error.js'
+import { hasUntold, withoutUntold } from '../errors/untold-faults.js'
 import type { Log } from '../core/log.js'
 import { graphqlCodes } from './error-codes.js'
 import { graphqlLibrary } from './library.js'
@@ -39,7 +40,8 @@ function describe(
   const { GraphQLError } = graphqlLibrary()
   const thrown = thrownIn(error)
   if (thrown instanceof HttpError) {
-    const { message, status, errors } = thrown
+    const { message, status, errors } = withoutUntold(thrown)
+    if (hasUntold(thrown)) log.warn({ err: thrown }, 'a fault of hidden fields was not told')
     if (status >= 500) log.error({ err: thrown }, 'a GraphQL resolver failed')
     const code = status === 401 ? graphqlCodes.unauthenticated : thrown.code
     return { message, extensions: { code, ...(errors && { errors }) } }

@@ -1,5 +1,6 @@
 /** From what was thrown to what the client is told. Source: decisions, Responses and "Errors"; RFC 9457. */
 import { HttpError, reasonPhrase } from '../errors/http-error.js'
+import { withoutUntold } from '../errors/untold-faults.js'
 import { assertHeader } from './header-list.js'
 
 export interface ErrorAnswer {
@@ -19,7 +20,7 @@ const problemJson = 'application/problem+json'
  * @throws {TypeError} when the error brings a header that cannot be sent
  */
 export function toErrorAnswer(error: unknown, accept: string | undefined): ErrorAnswer {
-  const known = error instanceof HttpError ? error : masked
+  const known = error instanceof HttpError ? withoutUntold(error) : masked
   const asProblem = accept !== undefined && prefersProblem(accept)
   const headers = ['Content-Type', asProblem ? problemJson : json]
   for (const [name, value] of Object.entries(known.headers ?? {})) {

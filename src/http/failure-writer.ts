@@ -1,5 +1,6 @@
 /** Answers what was thrown, whatever state the request is in. Source: decisions, Responses and "Errors". */
 import { HttpError } from '../errors/http-error.js'
+import { hasUntold } from '../errors/untold-faults.js'
 import type { Cors } from './cors.js'
 import { answerEarly, unreadBody } from './early-answer.js'
 import { endWith } from './end-with.js'
@@ -105,7 +106,9 @@ export class FailureWriter {
     const { method, path } = request
     if (error instanceof HttpError && (error.status < 500 || isRefusal(error))) {
       if (error.cause === undefined) return
-      this.#log.debug({ ...fieldsOf(request), err: error, method, path }, 'request refused')
+      const about = { ...fieldsOf(request), err: error, method, path }
+      if (hasUntold(error)) this.#log.warn(about, 'a fault of hidden fields was not told')
+      else this.#log.debug(about, 'request refused')
       return
     }
     if (request.outgoing.destroyed && isAbort(error)) return

@@ -5,6 +5,7 @@ import { FilterReader } from '../filters/filter.js'
 import { FilterWriter } from '../filters/filter-sql.js'
 import type { Condition } from '../filters/condition.js'
 import type { Row } from '../engines/engine.js'
+import { readOwn } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 import { arrange, Slot, type Plan, type RawBuilder } from '../statements/builder.js'
 import type { RecordsContext, Source } from '../statements/source.js'
@@ -29,10 +30,14 @@ export function runAggregate<T extends object>(
   const { where, view } = options
   const { context } = source
   const values: unknown[] = []
-  const reader = new FilterReader(context, view !== undefined, values)
-  const asked = where === undefined ? undefined : reader.read(table, where, 'where')
+  const isClient = view !== undefined
+  const reader = new FilterReader(context, isClient, values)
+  const read = (): [asked: Condition | undefined, aggregate: Aggregate] => [
+    where === undefined ? undefined : reader.read(table, where, 'where'),
+    readAggregate(table, options, { context, isClient, values }),
+  ]
+  const [asked, aggregate] = isClient ? read() : readOwn(table, read)
   const condition = view === undefined ? asked : view.bind(table, asked, reader)
-  const aggregate = readAggregate(table, options, { context, isClient: view !== undefined, values })
   const terms = aggregate.columns.map((column) => ({
     column,
     descending: false,

@@ -8,6 +8,7 @@ import { invalid } from './invalid.js'
 import type { FilterWriter } from './filter-sql.js'
 import { isOrdered } from './operators.js'
 import type { SearchCondition } from './search.js'
+import { readOwn } from '../model/hidden-names.js'
 import type { Column, Table } from '../model/table.js'
 
 export interface OrderTerm {
@@ -32,6 +33,11 @@ const mostTerms = 16
  */
 export function readOrder(table: Table, orderBy: unknown, isClient: boolean): Order {
   if (orderBy === undefined) return { terms: [keyTerm(table)], key: '' }
+  if (isClient) return readTerms(table, orderBy, true)
+  return readOwn(table, () => readTerms(table, orderBy, false))
+}
+
+function readTerms(table: Table, orderBy: unknown, isClient: boolean): Order {
   const terms: OrderTerm[] = []
   let key = ''
   const lists: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]

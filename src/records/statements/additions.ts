@@ -3,6 +3,7 @@ import { toDecimal } from '../../fields/kinds/decimal.js'
 import { isOfKind } from '../../fields/kinds/table.js'
 import { isPlainObject } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
+import { hideFaultsOfValues } from '../model/hidden-names.js'
 import type { Column, Table } from '../model/table.js'
 
 /** What is added to a number; with a minus before it, what is taken away. */
@@ -40,9 +41,18 @@ export function withSums(table: Table, row: Values, values: object): Record<stri
   for (const name of Object.keys(all)) {
     const column = table.byProperty.get(name)
     const value = all[name]
-    if (column !== undefined && isAddition(column, value)) all[name] = sum(column, row[name], value)
+    if (column !== undefined && isAddition(column, value))
+      all[name] = sumOf(table, column, row, value)
   }
   return all
+}
+
+function sumOf(table: Table, column: Column, row: Values, given: Addition<unknown>): unknown {
+  try {
+    return sum(column, row[column.property], given)
+  } catch (error) {
+    throw hideFaultsOfValues(table, error)
+  }
 }
 
 const numbers: ReadonlySet<string> = new Set(['integer', 'real', 'decimal', 'wide'])

@@ -7,6 +7,7 @@ import { type Later, after } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
+import { readOwnFilter } from '../filters/own-filter.js'
 import type { Table } from '../model/table.js'
 import { hasAddition, withSums } from './additions.js'
 import { deleteRow } from './delete-row.js'
@@ -232,7 +233,7 @@ function selectOne(
   const values: unknown[] = [...(within?.values ?? [])]
   const reader = new FilterReader(context, false, values)
   const parts: Condition[] = within === undefined ? [] : [within.condition]
-  if (where !== undefined) parts.push(reader.read(table, where))
+  if (where !== undefined) parts.push(readOwnFilter(reader, table, where))
   const slot = values.push(key) - 1
   parts.push({ kind: 'compare', codec: context.codecOf(table).key, operator: 'eq', slot })
   const condition: Condition = { kind: 'all', parts }

@@ -2,6 +2,7 @@
 import { attempt } from '../../core/later.js'
 import { FilterReader, isPlainObject } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
+import { readOwnFilter } from '../filters/own-filter.js'
 import { invalid } from '../filters/invalid.js'
 import type { Table } from '../model/table.js'
 import { hasAddition } from './additions.js'
@@ -146,7 +147,7 @@ function select(
   last?: unknown,
 ): { selection: Selection; values: unknown[] } {
   const reader = new FilterReader(context, false)
-  const asked = reader.read(table, where)
+  const asked = readOwnFilter(reader, table, where)
   const { values } = reader
   const isFirst = last === undefined
   const parts: Condition[] = [asked]

@@ -270,10 +270,10 @@ class Inserting {
 /** Says which row it was: `12.price must be a number`. */
 export function atRow(error: unknown, row: number): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const errors = error.errors.map(({ path, code, message }) => ({
-    path: path === '' ? String(row) : `${row}.${path}`,
-    code,
-    message: `${row}.${message}`,
+  const errors = error.errors.map((fault) => ({
+    ...fault,
+    path: fault.path === '' ? String(row) : `${row}.${fault.path}`,
+    message: `${row}.${fault.message}`,
   }))
   const sentence = errors.map(({ message }) => message).join('; ')
   return new HttpError(error.status, sentence, { code: error.code, errors, cause: error })

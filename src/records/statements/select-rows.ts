@@ -2,6 +2,7 @@
 import { behindCursor } from '../filters/cursor.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
+import { readOwnFilter } from '../filters/own-filter.js'
 import type { ListOptions } from '../filters/list-options.js'
 import type { Order } from '../filters/order.js'
 import { rankedOrder, readPlace } from '../filters/search.js'
@@ -68,7 +69,12 @@ function readAsked<T extends object>(
   reader: FilterReader,
 ): Condition | undefined {
   const searched = search === undefined ? undefined : reader.read(table, { search })
-  const found = where === undefined ? undefined : reader.read(table, where)
+  const found =
+    where === undefined
+      ? undefined
+      : view === undefined
+        ? readOwnFilter(reader, table, where)
+        : reader.read(table, where)
   const asked = both(searched, found)
   return view === undefined ? asked : view.bind(table, asked, reader)
 }

@@ -95,7 +95,8 @@ async function upsertOnce<T extends object>(
 export function readBy(table: Table, options: unknown, isClient: boolean): Column {
   const by =
     typeof options === 'object' && options !== null && 'by' in options ? options.by : undefined
-  const names = uniqueColumns(table, isClient).map(({ property }) => property)
+  // Who asks for a client tells it no more than the client could ask for.
+  const names = uniqueColumns(table, true).map(({ property }) => property)
   const column = uniqueColumns(table, isClient).find(({ property }) => property === by)
   if (column !== undefined) return column
   const meant = typeof by === 'string' ? didYouMean(clip(by), names) : ''

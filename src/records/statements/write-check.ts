@@ -6,6 +6,7 @@ import {
   type InputOptions,
 } from '../../fields/compile-input.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
+import { hideFaultsOfValues } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 
 export interface WriteChecks {
@@ -29,11 +30,12 @@ export function compileWriteChecks(table: Table): WriteChecks {
   )
   const loose = columns.map((field) => ({ ...field, optional: true }))
   const hasHooks = table.hooks !== undefined
+  const row = compileRowRules(shapeOf(table, columns), { from: 'program', whole })
   return Object.freeze({
     // Hooks may put more on the instance than is kept.
     create: compile(table, withKey, hasHooks ? { unknownKeys: 'drop' } : {}),
     update: compile(table, others, { partial: true, part: 'own' }),
-    row: compileRowRules(shapeOf(table, columns), { from: 'program', whole }),
+    row: row && hidingFaults(table, row),
     draft: hasHooks ? compile(table, loose, { part: 'own' }) : undefined,
   })
 }
@@ -46,7 +48,24 @@ function compile(
   options: InputOptions,
 ): Check<Record<string, unknown>> {
   const all: InputOptions = { ...options, from: 'program', whole }
-  return compileInput(shapeOf(table, fields), all) as Check<Record<string, unknown>>
+  const check = compileInput(shapeOf(table, fields), all) as Check<Record<string, unknown>>
+  return hidingFaults(table, check)
+}
+
+/** The same check, whose faults of hidden fields are marked as none for clients. */
+function hidingFaults<T>(table: Table, check: Check<T>): Check<T> {
+  if (!table.columns.some(({ field }) => field.hidden)) return check
+  const fail = (error: unknown): never => {
+    throw hideFaultsOfValues(table, error)
+  }
+  return (value) => {
+    try {
+      const checked = check(value)
+      return checked instanceof Promise ? checked.catch(fail) : checked
+    } catch (error) {
+      return fail(error)
+    }
+  }
 }
 
 function shapeOf({ shape }: Table, fields: readonly ShapeField[]): Shape {

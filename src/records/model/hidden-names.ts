@@ -1,0 +1,46 @@
+/** Faults of programs that name hidden fields, marked so that no door tells them to a client. */
+import { markUntold } from '../../errors/untold-faults.js'
+import type { Table } from './table.js'
+
+/** @returns the error of values to be written, with the faults of hidden fields marked */
+export function hideFaultsOfValues(table: Table, error: unknown): unknown {
+  return markUntold(error, ({ path }) => namesHidden(table, path))
+}
+
+/** The same of a question's, whose words may name them too: `Did you mean "passwordHash"?` */
+export function hideFaultsOfQuestion(table: Table, error: unknown): unknown {
+  const names = hiddenNames(table)
+  return markUntold(error, ({ path, message }) => {
+    if (namesHidden(table, path)) return true
+    return (message.match(/\w+/g) ?? []).some((word) => names.has(word))
+  })
+}
+
+/** Reads a question of the program's own, which may ask by hidden fields. */
+export function readOwn<T>(table: Table, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw hideFaultsOfQuestion(table, error)
+  }
+}
+
+/** Whether a path such as `where.author.passwordHash.eq` leads through a hidden field or relation. */
+function namesHidden(table: Table, path: string): boolean {
+  let current = table
+  for (const name of path.split('.')) {
+    if (current.shape.byName.get(name)?.hidden === true) return true
+    // What is within a value is the value's.
+    if (current.byProperty.has(name)) return false
+    current = current.relations.get(name)?.target ?? current
+  }
+  return false
+}
+
+/** Of the record and of those that its relations lead to. */
+function hiddenNames(table: Table): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const { shape } of [table, ...[...table.relations.values()].map(({ target }) => target)])
+    for (const { name, hidden } of shape.fields) if (hidden) names.add(name)
+  return names
+}
