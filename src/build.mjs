@@ -6,10 +6,13 @@
  * of its parts on disk, which took a quarter of a small program's start. They are listed in `bundled`, their licences are
  * written beside them, and what an application installs itself stays its own copy.
  *
+ * The files of the pages at `/swagger` and of the GraphQL IDE are copied as their packages have them, which are then needed
+ * for nothing but this: applications install neither them nor their install scripts.
+ *
  * The compiler's output in `dist/src` keeps the declarations. `node src/build.mjs`, after `tsc`.
  */
 import { build } from 'esbuild'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
@@ -34,12 +37,32 @@ async function writeLicences(inputs) {
   const folders = new Set(
     inputs.flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []),
   )
+  for (const name of ['altair-static', 'swagger-ui-dist']) folders.add(`node_modules/${name}`)
   const texts = [...folders].sort().map(async (folder) => {
     const name = (await readdir(folder)).find((file) => /^licen[cs]e/i.test(file))
     if (name === undefined) throw new Error(`${folder} has no licence.`)
-    return `${folder.replace(/^.*node_modules\//, '')}\n\n${await readFile(`${folder}/${name}`, 'utf8')}`
+    const { version } = JSON.parse(await readFile(`${folder}/package.json`, 'utf8'))
+    const title = `${folder.replace(/^.*node_modules\//, '')} ${version}`
+    return `${title}\n\n${await readFile(`${folder}/${name}`, 'utf8')}`
   })
   await writeFile(path('../dist/server/LICENCES.txt'), (await Promise.all(texts)).join('\n---\n\n'))
+}
+
+/** What `/swagger` and the IDE are made of. */
+async function copyPages() {
+  const from = (name) => path(`../node_modules/${name}`)
+  const to = (name) => path(`../dist/server/pages/${name}`)
+  for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'NOTICE'])
+    await cp(from(`swagger-ui-dist/${file}`), to(`swagger-ui/${file}`))
+  await cp(from('altair-static/build/dist'), to('altair/dist'), { recursive: true })
+  await build({
+    entryPoints: [from('altair-static/build/index.js')],
+    outfile: to('altair/index.cjs'),
+    platform: 'node',
+    target: 'node20',
+    minify: true,
+    logLevel: 'error',
+  })
 }
 
 /** `src/modules/throttle/throttle.ts` is `filigree/throttle`. */
@@ -69,7 +92,11 @@ const { metafile } = await build({
   },
   metafile: true,
   sourcemap: true,
+  // Names and lines do; the sources themselves are not in the package.
+  sourcesContent: false,
   tsconfig: path('../tsconfig.json'),
   logLevel: 'error',
 })
+await copyPages()
+await cp(path('./require.cjs'), path('../dist/server/require.cjs'))
 await writeLicences(Object.keys(metafile.inputs))

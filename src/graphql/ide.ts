@@ -1,6 +1,9 @@
-/** The IDE: Altair, served from its package, so that no request leaves the origin. Source: decisions, GraphQL, "IDE". */
+/** The IDE: Altair, whose files lie in the package, so that no request leaves the origin. Source: decisions, GraphQL, "IDE". */
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { RenderOptions } from 'altair-static'
+import { pageFolder } from '../core/page-files.js'
 import { file } from '../http/file-reply.js'
 import { html, reply, type Reply } from '../http/reply.js'
 
@@ -17,7 +20,13 @@ let altair: Altair | undefined
 
 /** Loaded when somebody opens the page. */
 function loadAltair(): Altair {
-  altair ??= createRequire(import.meta.url)('altair-static') as Altair
+  if (altair === undefined) {
+    const folder = pageFolder({ name: 'altair', package: 'altair-static', within: 'build' })
+    // In the distribution everything that ends in `.js` is an ES module, which this one is not.
+    const program = join(folder, 'index.cjs')
+    const require = createRequire(import.meta.url)
+    altair = require(existsSync(program) ? program : join(folder, 'index.js')) as Altair
+  }
   return altair
 }
 

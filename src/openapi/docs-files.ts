@@ -1,7 +1,6 @@
 /** What is served under `/swagger`. Everything is made or read on first use. Source: decisions, Documentation. */
-import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
 import { openAccess, type AccessRule } from '../auth/access.js'
+import { pageFolder } from '../core/page-files.js'
 import { HttpError } from '../errors/http-error.js'
 import { file } from '../http/file-reply.js'
 import { html, type Reply } from '../http/reply.js'
@@ -92,6 +91,6 @@ function answerAsset({ pathValues }: ServerRequest): Reply {
 let folder: string | undefined
 
 function packageFolder(): string {
-  folder ??= dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  folder ??= pageFolder({ name: 'swagger-ui', package: 'swagger-ui-dist', within: '' })
   return folder
 }

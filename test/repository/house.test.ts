@@ -158,8 +158,23 @@ function findCircles(files: readonly SourceFile[]): string[] {
 
 describe('the lock file', () => {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { optionalDependencies?: object; resolved?: string }>
+    packages: Record<
+      string,
+      {
+        optionalDependencies?: object
+        resolved?: string
+        dev?: boolean
+        hasInstallScript?: boolean
+      }
+    >
   }
+
+  it('brings applications no install script but that of better-sqlite3 12', () => {
+    const scripts = Object.entries(lock.packages).filter(
+      ([, { dev, hasInstallScript }]) => dev !== true && hasInstallScript === true,
+    )
+    expect(scripts.map(([path]) => path)).toEqual(['node_modules/better-sqlite3'])
+  })
 
   it('has the packages of every platform, without which `npm ci` refuses it', () => {
     const missing = Object.entries(lock.packages).flatMap(([path, { optionalDependencies }]) =>

@@ -4,6 +4,7 @@
  * Source: PGlite, API.
  */
 import type { BeginOptions } from '../begin-options.js'
+import { installCommand } from '../../../core/install-command.js'
 import { DeclarationError } from '../../../errors/declaration-error.js'
 import type { Catalogue } from '../../schema/catalogue.js'
 import { Turn } from '../../statements/turn.js'
@@ -70,7 +71,7 @@ async function loadDriver(): Promise<Driver> {
         code: 'DATABASE_DRIVER_MISSING',
         message:
           'PostgreSQL in the process needs the package @electric-sql/pglite, which is missing.',
-        remedy: 'Run: npm install @electric-sql/pglite',
+        remedy: `Run: ${installCommand('@electric-sql/pglite')}`,
       },
     ])
     error.cause = cause

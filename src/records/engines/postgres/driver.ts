@@ -1,4 +1,5 @@
 /** The part of pg that is used, and its loading. Source: node-postgres, Client. */
+import { installCommand } from '../../../core/install-command.js'
 import { DeclarationError } from '../../../errors/declaration-error.js'
 import type { CancelConnection } from './cancel-statement.js'
 
@@ -85,7 +86,7 @@ export async function loadDriver(): Promise<Driver> {
       {
         code: 'DATABASE_DRIVER_MISSING',
         message: 'A database at postgres:// needs the package pg, which is not installed.',
-        remedy: 'Run: npm install pg',
+        remedy: `Run: ${installCommand('pg')}`,
       },
     ])
     error.cause = cause

@@ -1,0 +1,42 @@
+/**
+ * Finds the files that pages are made of and others wrote. The build copies them beside the server, so that who installs
+ * the framework gets these and nothing of their packages: no install scripts, no code that is never run.
+ */
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** A page's files: their folder in the distribution, and in development the package with the folder in it. */
+export interface PageFiles {
+  readonly name: string
+  readonly package: string
+  readonly within: string
+}
+
+/** @throws {Error} where they are not there, which says what to do */
+export function pageFolder({ name, package: source, within }: PageFiles): string {
+  const require = createRequire(import.meta.url)
+  const places = [
+    () => fileURLToPath(new URL(`./pages/${name}`, import.meta.url)),
+    () => join(dirname(require.resolve(`${source}/package.json`)), within),
+    // An application that is bundled into one file.
+    () => join(dirname(require.resolve('filigree/package.json')), 'dist/server/pages', name),
+  ]
+  for (const place of places) {
+    const folder = existing(place)
+    if (folder !== undefined) return folder
+  }
+  throw new Error(
+    `The files of the page "${name}" are not there. Deploy node_modules/filigree/dist/server/pages as "pages" beside the program.`,
+  )
+}
+
+function existing(place: () => string): string | undefined {
+  try {
+    const folder = place()
+    return existsSync(folder) ? folder : undefined
+  } catch {
+    return undefined
+  }
+}

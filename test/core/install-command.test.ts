@@ -1,0 +1,10 @@
+import { expect, it } from '@jest/globals'
+import { installCommand } from '../../src/core/install-command.js'
+
+it.each([
+  ['npm install pg', { node: '22.0.0' }],
+  ['bun add pg', { node: '22.0.0', bun: '1.3.0' }],
+  ['deno add npm:pg', { node: '22.0.0', deno: '2.5.0' }],
+])('says %s where that is right', (command, versions) => {
+  expect(installCommand('pg', versions)).toBe(command)
+})

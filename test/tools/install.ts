@@ -1,0 +1,50 @@
+/** Puts tools that are too large for everybody's `npm install` into folders of their own, below `node_modules/.cache`. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+export const cache = join(root, 'node_modules/.cache/filigree-tools')
+
+export interface Installed {
+  readonly folder: string
+  readonly version: string
+}
+
+/** @param packages the first is the tool, whose version is told: `['publint@0.3.25']` */
+export function installTool(name: string, packages: readonly string[]): Installed {
+  const folder = join(cache, name)
+  const wanted = JSON.stringify({ private: true, tools: packages })
+  const list = join(folder, 'package.json')
+  const isThere = existsSync(list) && readFileSync(join(folder, 'tools.json'), 'utf8') === wanted
+  if (!isThere) {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(list, '{ "private": true }')
+    npm(folder, 'install', '--no-audit', '--no-fund', '--loglevel=error', ...packages)
+    writeFileSync(join(folder, 'tools.json'), wanted)
+  }
+  const [tool = ''] = packages
+  const own = join(folder, 'node_modules', tool.slice(0, tool.lastIndexOf('@')), 'package.json')
+  const { version } = JSON.parse(readFileSync(own, 'utf8')) as { version: string }
+  return { folder, version }
+}
+
+export function npm(cwd: string, ...args: readonly string[]): string {
+  return execFileSync('npm', args, {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    shell: process.platform === 'win32',
+  })
+}
+
+/** @throws {Error} with what the tool has said */
+export function runTool(command: string, args: readonly string[], cwd = root): string {
+  try {
+    return execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
+    throw new Error(`${command} ${args.join(' ')}\n${stdout}\n${stderr}`)
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * Runs tools that others wrote on what is here. They are installed beside the project, for some are larger than it.
+ *
+ *     npm run test:tools                    all of them
+ *     npm run test:tools -- relay size      these alone
+ */
+import { attw, publint, size } from './package-tools.js'
+import { relay } from './relay.js'
+
+const tools: Readonly<Record<string, () => string | Promise<string>>> = {
+  publint,
+  attw,
+  size,
+  relay,
+}
+
+const given = process.argv.slice(2)
+for (const name of given)
+  if (!Object.hasOwn(tools, name))
+    throw new Error(`There is no tool "${name}". There are: ${Object.keys(tools).join(', ')}.`)
+
+for (const [name, run] of Object.entries(tools)) {
+  if (given.length > 0 && !given.includes(name)) continue
+  try {
+    console.log(`passed  ${await run()}`)
+  } catch (error) {
+    console.log(`FAILED  ${name}: ${error instanceof Error ? error.message : String(error)}`)
+    process.exitCode = 1
+  }
+}
