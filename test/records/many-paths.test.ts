@@ -5,15 +5,18 @@ import { ValidateBy } from 'class-validator'
 import {
   AfterCommit,
   BeforeWrite,
+  BelongsTo,
   bootstrap,
   Controller,
   Database,
   Field,
+  HasMany,
   HttpError,
   Module,
   NoAuth,
   Record,
   type Application,
+  type Rel,
   type Repository,
   type RowWrite,
 } from 'filigree'
@@ -39,6 +42,8 @@ class Stay {
   @Field('integer')
   until!: number
   @Field('string', { readOnly: true, optional: true }) slug?: string
+  @Field('integer', { optional: true, nullable: true }) innId?: number | null
+  @BelongsTo(() => Inn) inn!: Rel<Inn>
   version!: number
 
   @BeforeWrite()
@@ -51,6 +56,14 @@ class Stay {
   tell() {
     told.push('committed')
   }
+}
+
+@NoAuth
+@Record
+class Inn {
+  @Field('id') id!: number
+  @Field('string', { default: 'inn' }) name!: string
+  @HasMany(() => Stay) stays!: Rel<Stay[]>
 }
 
 @NoAuth
@@ -78,7 +91,7 @@ class Note {
 @NoAuth
 class Stays {}
 
-@Module({ controllers: [Stays], records: [Stay, Ware, Note] })
+@Module({ controllers: [Stays], records: [Stay, Inn, Ware, Note] })
 class Hotel {}
 
 const engines = await startBothEngines()
@@ -108,7 +121,8 @@ describe.each(engines)('%s', (engine, open) => {
   }, 60_000)
   afterAll(() => app.close())
   beforeEach(async () => {
-    for (const name of ['stay', 'ware', 'note']) await database.kysely.deleteFrom(name).execute()
+    for (const name of ['stay', 'inn', 'ware', 'note'])
+      await database.kysely.deleteFrom(name).execute()
     told.length = 0
   })
 
@@ -143,6 +157,17 @@ describe.each(engines)('%s', (engine, open) => {
     createStay: (row) => graphql(`createStay(input: ${literal(row)}) { id }`),
     createStays: (row) => graphql(`createStays(input: [${literal(row)}]) { id }`),
     upsertStay: (row) => graphql(`upsertStay(by: mail, input: ${literal(row)}) { id }`),
+    'create, nested': (row) => database.records(Inn).create({ stays: { create: [row] } }),
+    'createMany, nested': (row) =>
+      database.records(Inn).createMany([{}, { stays: { create: [row] } }] as never),
+    'createInn, nested': (row) =>
+      graphql(`createInn(input: { stays: [{ create: [${literal(row)}] }] }) { id }`),
+    'updateInn, nested': async (row) => {
+      const inn = await database.records(Inn).create({})
+      await graphql(
+        `updateInn(id: ${inn.id}, input: { stays: [{ create: [${literal(row)}] }] }) { id }`,
+      )
+    },
   }
   it.each(Object.keys(makers))('%s makes a row by its rules and hooks', async (path) => {
     const make = makers[path] as (row: Values) => Promise<unknown>
@@ -182,9 +207,19 @@ describe.each(engines)('%s', (engine, open) => {
         `upsertStay(by: mail, input: ${literal({ mail: 'A', from: 1, until: 5, ...values })}) { version }`,
       ),
   }
+  const nested: typeof changers = {
+    'update, nested': (id, values) =>
+      database.records(Inn).update(1, { stays: { update: [{ id, ...values }] } }),
+    'updateInn, nested': (id, values) =>
+      graphql(
+        `updateInn(id: 1, input: { stays: [{ update: [${literal({ id, ...values })}] }] }) { id }`,
+      ),
+  }
+  Object.assign(changers, nested)
   it.each(Object.keys(changers))('%s changes a row by its rules and hooks', async (path) => {
     const change = changers[path] as (id: number, values: Values) => Promise<unknown>
-    const { id } = await stays.create({ mail: 'a', from: 1, until: 5 })
+    await database.records(Inn).create({ id: 1 })
+    const { id } = await stays.create({ mail: 'a', from: 1, until: 5, innId: 1 })
     told.length = 0
     const changes: string[] = []
     const stop = database.onChange(({ event }) => changes.push(event))
@@ -383,12 +418,29 @@ describe.each(engines)('%s', (engine, open) => {
       const changed = await counting(() => wares.updateMany(ids.map((id) => ({ id, stock: 1 }))))
       const gone = await counting(() => wares.deleteMany(ids))
       const upserted = await counting(() => wares.upsert({ sku: 'a', stock: 1 }, { by: 'sku' }))
+      const skus = Array.from({ length: 50 }, (_, index) => `{ sku: "g${index}" }`).join(' ')
+      const byGraphql = await counting(() => graphql(`createWares(input: [${skus}]) { id sku }`))
+      ids = (await wares.list({ where: { sku: { startsWith: 'g' } } })).map(({ id }) => id)
+      const input = ids.map((id) => `{ id: ${id}, stock: 2 }`).join(' ')
+      const changedByGraphql = await counting(() =>
+        graphql(`updateWares(input: [${input}]) { stock }`),
+      )
+      expect(await wares.count({ stock: 2 })).toBe(50)
+      const upsertedByGraphql = await counting(() =>
+        graphql('upsertWare(by: sku, input: { sku: "A", stock: 3 }) { id }'),
+      )
+      const goneByGraphql = await counting(() => graphql(`deleteWares(ids: [${ids.join()}])`))
       // Where a statement costs no journey rows are written one by one, by one that is prepared.
       const most = engine === 'SQLite' ? 303 : 4
       expect(made).toBeLessThanOrEqual(most)
       expect(changed).toBeLessThanOrEqual(most)
       expect(gone).toBeLessThanOrEqual(3)
       expect(upserted).toBeLessThanOrEqual(2)
+      expect(byGraphql).toBeLessThanOrEqual(engine === 'SQLite' ? 53 : 5)
+      expect(changedByGraphql).toBeLessThanOrEqual(engine === 'SQLite' ? 53 : 5)
+      expect(upsertedByGraphql).toBeLessThanOrEqual(2)
+      expect(goneByGraphql).toBeLessThanOrEqual(3)
+      expect(await wares.list()).toMatchObject([{ sku: 'a', stock: 3, version: 2 }])
       expect(Math.min(made, changed, gone, upserted)).toBeGreaterThan(0)
     })
   })

@@ -1,9 +1,12 @@
 /** Many writes of a client as one, all or nothing, each judged as a write alone is. Source: decisions, Many. */
+import { HttpError } from '../../errors/http-error.js'
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
 import type { Column, Table } from '../model/table.js'
 import { isOvertaken, storedForm, unseen } from '../statements/upsert.js'
+import { upsertTogether } from '../statements/upsert-together.js'
 import { notThere } from '../statements/write-each.js'
+import { changeTogether, createTogether, deleteTogether } from '../statements/write-many.js'
 import type { ClientWriter } from './client-writer.js'
 import { settled } from './late-verdict.js'
 import type { Instance, KeyedTree, WriteTree } from './write-tree.js'
@@ -19,7 +22,15 @@ export class ClientManyWriter {
     this.#writer = writer
   }
 
-  create(trees: readonly WriteTree[]): Promise<Instance[]> {
+  async create(trees: readonly WriteTree[]): Promise<Instance[]> {
+    const made = await this.#together(trees, (table) =>
+      createTogether(
+        table,
+        this.#database,
+        trees.map(({ values }) => values),
+      ),
+    )
+    if (made !== undefined) return made
     return this.#database.transaction(async () => {
       const created: Instance[] = []
       for (const tree of trees) created.push(await this.#writer.create(tree))
@@ -28,7 +39,14 @@ export class ClientManyWriter {
   }
 
   /** @throws {HttpError} 404 `NOT_FOUND` where the caller sees one of the rows not */
-  update(trees: readonly KeyedTree[]): Promise<Instance[]> {
+  async update(trees: readonly KeyedTree[]): Promise<Instance[]> {
+    const rows = trees.map(({ tree }) => tree)
+    const changed = await this.#together(rows, (table) => {
+      const { property } = table.key
+      const changes = trees.map(({ id, tree: { values } }) => ({ ...values, [property]: id }))
+      return changeTogether(table, this.#database, changes)
+    })
+    if (changed !== undefined) return changed
     return this.#database.transaction(async () => {
       const changed: Instance[] = []
       for (const { id, tree } of trees) {
@@ -41,7 +59,11 @@ export class ClientManyWriter {
   }
 
   /** @returns how many the caller saw */
-  delete(table: Table, ids: readonly Id[]): Promise<number> {
+  async delete(table: Table, ids: readonly Id[]): Promise<number> {
+    if (!this.#writer.view.isBound(table)) {
+      const gone = await deleteTogether(table, this.#database, ids)
+      if (gone !== undefined) return gone
+    }
     return this.#database.transaction(async () => {
       let count = 0
       for (const id of ids) if (await this.#writer.delete(table, id)) count++
@@ -51,6 +73,10 @@ export class ClientManyWriter {
 
   /** A row that the caller does not see cannot be changed, and its value is taken. */
   async upsert(tree: WriteTree, column: Column): Promise<Instance> {
+    const row = await this.#together([tree], (table) =>
+      upsertTogether(table, this.#database, column, tree.values),
+    )
+    if (row !== undefined) return row
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#upsertOnce(tree, column)
@@ -58,6 +84,25 @@ export class ClientManyWriter {
         if (!isOvertaken(error, column)) throw error
         if (attempt >= mostAttempts) throw unseen(error)
       }
+    }
+  }
+
+  /**
+   * Writes rows of which nothing is judged by few statements. What is refused is left to those who write one by one, and
+   * tell it as the client knows it.
+   */
+  async #together<R>(
+    trees: readonly WriteTree[],
+    write: (table: Table) => Promise<R | undefined>,
+  ): Promise<R | undefined> {
+    const [first] = trees
+    if (first === undefined) return undefined
+    for (const tree of trees) if (!(await this.#writer.admitsAlone(tree))) return undefined
+    try {
+      return await write(first.table)
+    } catch (error) {
+      if (error instanceof HttpError && error.status < 500) return undefined
+      throw error
     }
   }
 

@@ -56,9 +56,21 @@ export class ClientWriter {
     return after(demandFields(tree, this.#caller), () => this.#updateNow(id, tree, expected))
   }
 
+  /**
+   * Whether nothing of a row is judged but what it names, so that many may be written together.
+   *
+   * @throws {HttpError} 401 or 403 for fields that the caller may not write
+   */
+  admitsAlone(tree: WriteTree): Later<boolean> {
+    return after(demandFields(tree, this.#caller), () => this.#isAlone(tree))
+  }
+
+  #isAlone(tree: WriteTree): boolean {
+    return !hasMore(tree) && !this.view.isBound(tree.table) && !this.#keys.names(tree)
+  }
+
   #createNow(tree: WriteTree): Later<Instance> {
-    const isAlone = !hasMore(tree) && !this.view.isBound(tree.table) && !this.#keys.names(tree)
-    if (isAlone) return insertTree(this.#home, tree, this.#caller)
+    if (this.#isAlone(tree)) return insertTree(this.#home, tree, this.#caller)
     return this.#wholly(tree, true, (writer) => writer.create(tree))
   }
 

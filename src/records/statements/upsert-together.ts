@@ -1,6 +1,7 @@
 /** An upsert by one statement, where nothing has to be asked of the row that is there. Contract: upsert.ts. */
 import { HttpError } from '../../errors/http-error.js'
 import type { Column, Table } from '../model/table.js'
+import { namesRelations } from '../policy/read-nested.js'
 import { hasAddition } from './additions.js'
 import type { Source } from './source.js'
 import { announced, runRows, type Instance } from './write-row.js'
@@ -19,6 +20,7 @@ export async function upsertTogether(
   const names = Object.keys(given)
   const isPlain = hooks === undefined && deletedAt === undefined && checks.row === undefined
   if (!isPlain || by === key || hasAddition(table, given)) return undefined
+  if (namesRelations(table, given)) return undefined
   if (names.some((name) => name === key.property || name === version?.property)) return undefined
   // Who follows must know whether it was made or changed.
   if (await source.feed.follows(table, source.runner())) return undefined

@@ -6,6 +6,7 @@ import { EngineFault } from '../engines/engine.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
 import type { Column, Table } from '../model/table.js'
+import { namesRelations } from '../policy/read-nested.js'
 import { quote } from '../schema/ddl.js'
 import { hasAddition } from './additions.js'
 import { arrange, type Plan } from './builder.js'
@@ -34,6 +35,7 @@ export async function createTogether(
   const { create } = context.checksOf(table)
   const written: unknown[][] = []
   let alike: readonly Column[] | undefined
+  if (rows.some((row) => namesRelations(table, row))) return undefined
   for (const [index, row] of rows.entries()) {
     const record = await numbered(index, () => create(row))
     if (table.version !== undefined) record[table.version.property] = 1
@@ -128,7 +130,7 @@ async function readChanges(
   let alike: readonly Column[] | undefined
   for (const [index, row] of (rows as readonly ChangedRow[]).entries()) {
     const key = toKey(codec, row[table.key.property])
-    if (key === undefined || seen.has(key)) return undefined
+    if (key === undefined || seen.has(key) || namesRelations(table, row)) return undefined
     seen.add(key)
     const { values: given, expected } = readMeant(table, codec, key, row)
     if (expected !== undefined || hasAddition(table, given)) return undefined
