@@ -9,6 +9,7 @@ import { Record } from '../../src/records/model/record.js'
 import type { Column } from '../../src/records/model/table.js'
 import { readMessage, toMessages, type RowChanges } from '../../src/records/changes/changes.js'
 import { describeChanges } from '../contracts/changes.contract.js'
+import { follow } from './follower.js'
 import { bundleCreatingProgram } from './creating-program.js'
 import { startOwnPostgres, startPostgres } from './postgres-server.js'
 import { Author, Category, shop } from './shop.js'
@@ -18,38 +19,6 @@ describeChanges('SQLite', () => Promise.resolve({ url: () => Promise.resolve('sq
 const server = await startPostgres()
 afterAll(() => server.close(), 30_000)
 describeChanges('PostgreSQL', () => Promise.resolve({ url: () => server.createDatabase() }))
-
-interface Follower {
-  readonly seen: [RowChanges['event'], ...unknown[]][]
-  readonly stop: () => void
-  /** Resolved once so many changes have come. */
-  until(count: number): Promise<void>
-}
-
-async function follow(
-  database: Database,
-  type: typeof Category | typeof Author = Category,
-  columns: readonly Column[] = [],
-): Promise<Follower> {
-  const seen: Follower['seen'] = []
-  let check: () => void = () => undefined
-  const stop = await database.watch(type, {
-    tell: ({ event, ids, past }) => {
-      seen.push(past === undefined ? [event, ...ids] : [event, ...ids, past])
-      check()
-    },
-    end: () => undefined,
-    columns,
-  })
-  const until = (count: number): Promise<void> =>
-    new Promise((resolve) => {
-      check = () => {
-        if (seen.length >= count) resolve()
-      }
-      check()
-    })
-  return { seen, stop, until }
-}
 
 /** Those who listen at the server, as it sees them. */
 async function listeners(database: Database): Promise<number> {

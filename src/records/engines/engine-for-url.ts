@@ -13,6 +13,7 @@ export const defaultUrl = 'sqlite:./data/app.db'
  * @param url `sqlite:./data/app.db`, `sqlite::memory:`, `postgres://…`. Parameters of SQLite: `synchronous=full`,
  * `busyTimeout=5000`, `mode=ro`, `driver=node:sqlite`; of PostgreSQL: `connections=10`, `connectTimeout=5000`,
  * `prepare=false`, `direct=postgres://…`, `schemaTimeout=60000`, `replicas=postgres://a/x,postgres://b/x`, `replicaLag=1000`,
+ * `listen=poll`, `locks=row`,
  * and pg's own
  * @throws {DeclarationError} an address of no known engine, and whatever keeps it from opening
  */
@@ -92,6 +93,8 @@ function readPostgresOptions(
     connectTimeout: readCount(parameters, 'connectTimeout'),
     schemaTimeout: readCount(parameters, 'schemaTimeout'),
     prepare: readSwitch(parameters, 'prepare'),
+    listen: readWord(parameters, 'listen', ['notify', 'poll']),
+    locks: readWord(parameters, 'locks', ['advisory', 'row']),
     direct:
       around === undefined
         ? undefined
@@ -106,6 +109,18 @@ function readAddress(url: string, what: string): URL {
   const address = new URL(url)
   if (/^postgres(ql)?:$/.test(address.protocol)) return address
   throw invalid(`${what} begins with "${address.protocol}" and must begin with "postgres:".`)
+}
+
+function readWord<W extends string>(
+  parameters: URLSearchParams,
+  name: string,
+  words: readonly W[],
+): W | undefined {
+  const text = parameters.get(name)
+  if (text === null) return undefined
+  const word = words.find((one) => one === text)
+  if (word !== undefined) return word
+  throw invalid(`The database's parameter ${name} is "${text}" and must be ${words.join(' or ')}.`)
 }
 
 function readSwitch(parameters: URLSearchParams, name: string): boolean | undefined {

@@ -25,6 +25,7 @@ import { createPostgresDialect } from './dialect.js'
 import { loadDriver, type Driver } from './driver.js'
 import { toPostgresFault } from './faults.js'
 import { toBootFault, type PostgresOptions } from './options.js'
+import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
 import { ReadShares } from './read-shares.js'
 import { mayRunAgain } from './run-again.js'
@@ -46,14 +47,16 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
     const traits = await readServerTraits(pool, options)
     names.isPooled = await seesPooler(pool)
     if (names.isPooled && options.direct === undefined) options.log.warn({}, noDirectAddress)
+    // What it lacks is decided from here on.
+    const settled = { ...options, listen: traits.listen, locks: traits.locks }
     return new PostgresEngine({
       driver,
-      options,
+      options: settled,
       pool,
       names,
       traits,
       dialect: createPostgresDialect(abilities?.[0] === true, abilities?.[1] === true),
-      channel: await createPostgresChannel(driver, pool, options),
+      channel: await openChannel(driver, pool, settled, traits),
     })
   } catch (cause) {
     await pool.end()
@@ -64,6 +67,17 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
     }
     throw toBootFault(options.url, cause)
   }
+}
+
+function openChannel(
+  driver: Driver,
+  pool: ConnectionPool,
+  options: PostgresOptions,
+  { listen, isReadOnly }: ServerTraits,
+): Promise<EngineChannel | undefined> {
+  return listen === 'poll' && !isReadOnly
+    ? createPolledChannel(driver, pool, options)
+    : createPostgresChannel(driver, pool, options)
 }
 
 /** Letters of all languages; trigrams, which whoever may create in the database may add where the server has them. */

@@ -7,11 +7,12 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { DeclarationError } from '../../../errors/declaration-error.js'
-import { EngineFault, type Row, type Runner, type Statement } from '../engine.js'
+import { EngineFault, type Runner, type Statement } from '../engine.js'
 import type { Wanted } from './call.js'
 import type { Client, Driver } from './driver.js'
 import { isLockTimeout } from './faults.js'
 import type { PostgresOptions } from './options.js'
+import { RowLease } from './row-lease.js'
 import { PostgresRunner } from './runner.js'
 import { endSession, openSession, runOn, scriptOn, type Session } from './session.js'
 
@@ -36,13 +37,36 @@ export async function changePostgresSchema<T>(
   atomic: boolean,
 ): Promise<T> {
   const patience = new Patience(options)
+  if (options.locks !== 'row') return changeInTurn(driver, options, { work, atomic, patience })
+  const lease = await RowLease.take(driver, options, (who) => patience.wait(who))
+  try {
+    return await changeInTurn(driver, options, { work, atomic, patience, lease })
+  } finally {
+    await lease.release()
+  }
+}
+
+interface Change<T> {
+  readonly work: SchemaWork<T>
+  readonly atomic: boolean
+  readonly patience: Patience
+  /** Holds the others back; absent where a lock of the transaction does. */
+  readonly lease?: RowLease
+}
+
+async function changeInTurn<T>(
+  driver: Driver,
+  options: PostgresOptions,
+  { work, atomic, patience, lease }: Change<T>,
+): Promise<T> {
   for (;;) {
     const session = await openSession(driver, options, { applicationName })
     try {
-      await begin(session.client, patience)
+      await begin(session.client, patience, lease)
       const result = await (atomic
         ? work(new SessionRunner(session.client))
         : beside(session, await openSession(driver, options, { applicationName }), work, patience))
+      await lease?.assertHeld()
       await scriptOn(session.client, 'commit')
       return result
     } catch (error) {
@@ -55,19 +79,25 @@ export async function changePostgresSchema<T>(
 }
 
 /** Opens the transaction that holds the lock. */
-async function begin(client: Client, patience: Patience): Promise<void> {
+async function begin(client: Client, patience: Patience, lease?: RowLease): Promise<void> {
   // Who changes the schema has to see what others have done while it waited.
   await scriptOn(
     client,
     `begin isolation level read committed; set local statement_timeout = 0;
      set local idle_in_transaction_session_timeout = 0; set local lock_timeout = ${patience.lockTimeout}`,
   )
+  if (lease !== undefined) return
   const take = `select pg_try_advisory_xact_lock(${schemaLock})`
   // It asks again and again: who waits in a statement is waited for by `create index concurrently`.
   for (;;) {
     const [row] = (await runOn(client, take, [])).rows
     if (row?.[0] === true) return
-    await patience.wait(async () => (await runOn(client, holders, [])).rows)
+    await patience.wait(async () => {
+      const { rows } = await runOn(client, holders, [])
+      return rows
+        .map(([pid, name]) => `process ${String(pid)} of the server (${String(name)})`)
+        .join(', ')
+    })
   }
 }
 
@@ -132,13 +162,11 @@ class Patience {
   }
 
   /** A moment until the lock is asked for again. */
-  async wait(readHolders: () => Promise<readonly Row[]>): Promise<void> {
+  async wait(readHolders: () => Promise<string>): Promise<void> {
     const waited = performance.now() - this.#began
     const isOver = waited >= this.#patience
     if (isOver || waited >= this.#told + nextWord) {
-      const who = (await readHolders())
-        .map(([pid, name]) => `process ${String(pid)} of the server (${String(name)})`)
-        .join(', ')
+      const who = await readHolders()
       if (isOver) throw locked(`held by ${who || 'another process'}`, this.#patience)
       this.#tell(waited, `another process changes the schema: ${who}`)
     }
