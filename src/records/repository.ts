@@ -27,7 +27,7 @@ import {
 import type { TableCodec } from './model/codec.js'
 import { type Later, after, attempt, promise } from '../core/later.js'
 import type { Row } from './engines/engine.js'
-import { planDistinct, planDistinctCount } from './statements/distinct-rows.js'
+import { planDistinctCount } from './statements/distinct-rows.js'
 import { deleteRow } from './statements/delete-row.js'
 import type { Where } from './filters/filter-types.js'
 import { ManyRecords } from './many-records.js'
@@ -35,17 +35,15 @@ import { toKey } from './model/key.js'
 import {
   checkCountOptions,
   checkFindOptions,
-  checkListOptions,
-  readCount,
   type FindOneOptions,
   type Id,
   type ListOptions,
 } from './filters/list-options.js'
 import { readDistinct } from './filters/distinct.js'
-import { readOrder } from './filters/order.js'
 import { createRelationLoader } from './statements/load-relations.js'
 import type { TablePlans } from './statements/plans.js'
-import { selectOrdered, selectRows } from './statements/select-rows.js'
+import { planList } from './statements/list-plan.js'
+import { selectRows } from './statements/select-rows.js'
 import { findReferrer } from './statements/find-referrer.js'
 import { isInTransaction } from './statements/guarded-runner.js'
 import type { Source } from './statements/source.js'
@@ -91,37 +89,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   /** The rows that a filter finds, in order. */
   list(options: ListOptions<T> = {}): Promise<T[]> {
     return promise(() => {
-      const { limit, offset, view } = options
-      checkListOptions(options)
-      const given = readOrder(this.table, options.orderBy, view !== undefined)
-      view?.order(this.table, given)
-      const { context } = this.source
-      const { selection, values, order, passed } = selectOrdered(
-        this.table,
-        context,
-        options,
-        given,
-      )
-      if (limit !== undefined) values.push(readCount('limit', limit))
-      const hasOffset = offset !== undefined || passed > 0
-      if (hasOffset) values.push(passed + readCount('offset', offset ?? 0))
-      const hasLimit = limit !== undefined
-      const plan =
-        options.distinct === undefined
-          ? this.#plans.list(selection, order, hasLimit, hasOffset)
-          : planDistinct(
-              {
-                table: this.table,
-                selection,
-                columns: readDistinct(this.table, options.distinct, view),
-                order,
-                hasLimit,
-                hasOffset,
-              },
-              context,
-            )
+      const { plan, values, readBehind } = planList(this.table, this.source.context, options)
       return after(this.#rows(plan, values, 'read'), (rows) => {
         const records = this.#readRows(rows)
+        readBehind?.(records, rows)
         return options.with === undefined
           ? records
           : after(this.#load(records, options.with, false), () => records)

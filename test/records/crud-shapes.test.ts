@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application } from '../../src/bootstrap/application.js'
 import { bootstrap } from '../../src/bootstrap/bootstrap.js'
@@ -17,6 +18,7 @@ class Shelf {
   @Field('string') name!: string
   @Secured('boss') @Field('integer', { default: 1 }) cost!: number
   @HasMany(() => Book) books!: Rel<Book[]>
+  @HasMany(() => Kind) kinds!: Rel<Kind[]>
 }
 
 @Record({ rows: () => ({ open: true }) })
@@ -46,6 +48,28 @@ class Note {
   @BelongsTo(() => Tag) tag!: Rel<Tag>
 }
 
+@Record
+@NoAuth
+class Kind {
+  @Field('id') id!: number
+  @Field('numeric', { optional: true }) real?: number
+  @Field('decimal', { precision: 30, scale: 2, optional: true }) exact?: string
+  @Field('bigint', { optional: true }) wide?: string
+  @Field('date', { optional: true }) day?: string
+  @Field('time', { optional: true }) hour?: string
+  @Field('datetime', { optional: true }) at?: string
+  @Field('boolean', { optional: true }) is?: boolean
+  @Field('blob', { optional: true }) bytes?: Buffer
+  @Field('json', { optional: true }) any?: unknown
+  @Field('string', { list: true, optional: true }) words?: string[]
+  @Field('integer') shelfId!: number
+  @BelongsTo(() => Shelf) shelf!: Rel<Shelf>
+}
+
+@Controller('/kinds', { crud: Kind })
+@NoAuth
+class Kinds {}
+
 @Controller('/shelves', { crud: Shelf })
 @NoAuth
 class Shelves {}
@@ -58,7 +82,7 @@ class Books {}
 @NoAuth
 class Tags {}
 
-@Module({ controllers: [Shelves, Books, Tags], records: [Shelf, Book, Tag, Note] })
+@Module({ controllers: [Shelves, Books, Tags, Kinds], records: [Shelf, Book, Tag, Note, Kind] })
 class Library {}
 
 const engines = await startBothEngines()
@@ -74,7 +98,7 @@ describe.each(engines)('%s: shapes of crud', (_name, open) => {
   }
 
   beforeAll(async () => {
-    database = await connect(await open(), { records: [Shelf, Book, Tag, Note] })
+    database = await connect(await open(), { records: [Shelf, Book, Tag, Note, Kind] })
     await database.sync()
     const env = { APP_API_KEY: 'key' }
     app = await bootstrap(Library, { database, listen: false, logger: false, env })
@@ -124,6 +148,51 @@ describe.each(engines)('%s: shapes of crud', (_name, open) => {
     })
     const paged = await send('GET', '/books?fields=title&limit=1&orderBy=-id')
     expect(paged.body).toEqual([{ title: 'two' }])
+  })
+
+  it.each([
+    '/shelves?with=books.tags&fields=id,name&count=none',
+    '/books/1?with=shelf.books,tags&fields=title',
+    '/books?with=shelf,tags&orderBy=-title&limit=2&offset=0&count=none&shelf.name=a',
+    '/books?with=shelf,tags&distinct=shelfId&count=none',
+  ])('answers %s by one statement', async (url) => {
+    const statements: string[] = []
+    const told = (message: unknown): void => {
+      statements.push((message as { sql: string }).sql)
+    }
+    subscribe('filigree:statement', told)
+    const answer = await send('GET', url)
+    unsubscribe('filigree:statement', told)
+    expect(answer.status).toBe(200)
+    expect(statements).toHaveLength(1)
+  })
+
+  it('brings every kind of value as a list of that record has it', async () => {
+    const values = {
+      real: 0.1 + 0.2,
+      exact: '12345678901234567890.12',
+      wide: '9007199254740993',
+      day: '2026-02-03',
+      hour: '10:11:12',
+      at: '2026-01-02T03:04:05.678Z',
+      is: true,
+      bytes: Buffer.from([0, 255, 10, 13]),
+      any: { a: [1, null, 'é"\\'] },
+      words: ['x', 'y"'],
+    }
+    const kinds = database.records(Kind)
+    await kinds.createMany([
+      { ...values, shelfId: 1 },
+      { ...values, is: false, real: -1e300, shelfId: 1 },
+      { shelfId: 1 },
+    ])
+    const { body } = await send('GET', '/kinds')
+    const shelf = (await send('GET', '/shelves/1?with=kinds.shelf.kinds')).body as {
+      kinds: { [name: string]: unknown; shelf?: { kinds: unknown } }[]
+    }
+    expect(shelf.kinds.map(({ shelf: _shelf, ...own }) => own)).toEqual(body)
+    expect(shelf.kinds[0]?.shelf?.kinds).toEqual(body)
+    expect(body).toMatchObject([{ real: 0.30000000000000004, wide: values.wide }, {}, {}])
   })
 
   it.each([

@@ -139,7 +139,7 @@ describe.each(engines)('lists in the order of a nullable column on %s', (name, o
     const table = database.records(Parcel).table
     const order = readOrder(table, { [by]: direction }, false)
     const selection = { condition: undefined, key: '', count: 0, withDeleted: false }
-    const { statement } = context.plansOf(table).list(selection, order, true, false)
+    const { statement } = context.plansOf(table).list(selection, order, { hasLimit: true })
     const isLite = name === 'SQLite'
     const explain = isLite ? 'explain query plan ' : 'explain '
     const sql = isLite ? statement.sql : statement.sql.replace(/\$\d+/g, '5')

@@ -31,7 +31,9 @@ export function readList(
 ): Later<Instance[]> {
   const { condition, order, limit, offset } = question
   const selection = { condition, key: reader.key, count: limit, withDeleted: false }
-  const plan = source.context.plansOf(table).list(selection, order, true, offset !== undefined)
+  const plan = source.context
+    .plansOf(table)
+    .list(selection, order, { hasLimit: true, hasOffset: offset !== undefined })
   return after(run(plan, reader.values, table, source), (rows) => instances(table, rows, source))
 }
 
@@ -43,7 +45,7 @@ export function readFirst(
   source: Source,
 ): Later<Instance | undefined> {
   const selection = { condition, key, count: values.length, withDeleted: false }
-  const plan = source.context.plansOf(table).list(selection, byKey(table), true, false)
+  const plan = source.context.plansOf(table).list(selection, byKey(table), { hasLimit: true })
   return after(
     run(plan, [...values, 1], table, source),
     (rows) => instances(table, rows, source)[0],
@@ -107,7 +109,7 @@ export function readByKey(
   const { values } = reader
   const condition = joined(among, rows)
   const selection = { condition, key: `b${reader.key}`, count: values.length, withDeleted: false }
-  const plan = context.plansOf(target).list(selection, byKey(target), false, false)
+  const plan = context.plansOf(target).list(selection, byKey(target), {})
   return after(run(plan, values, target, source), (found) => {
     const owners = new Map<string, Instance>()
     for (const owner of instances(target, found, source))

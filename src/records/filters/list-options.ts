@@ -2,6 +2,7 @@
 import { refuseUnknownOptions } from '../statements/refuse-options.js'
 import { invalid } from './invalid.js'
 import type { OrderBy, Where } from './filter-types.js'
+import type { RelatedRows } from '../statements/related-json.js'
 import type { RowsView } from '../statements/rows-view.js'
 
 /** A record's key: a number, or a UUID. A number may come as its text. */
@@ -42,6 +43,8 @@ export interface ListOptions<T> extends FindOptions {
   withDeleted?: boolean
   /** On whose behalf: what they may see and ask by. Default: the program's own, which sees everything. */
   view?: RowsView
+  /** Related rows by the same statement, on behalf of a client. */
+  related?: RelatedRows
 }
 
 const listOptions: ReadonlySet<string> = new Set([
@@ -55,6 +58,7 @@ const listOptions: ReadonlySet<string> = new Set([
   'with',
   'withDeleted',
   'view',
+  'related',
 ])
 
 /** @throws {TypeError} a misspelt option: a filter that nobody reads would find every row */

@@ -8,11 +8,14 @@ import type { Database } from '../database.js'
 import type { AggregateOptions, AggregateRow } from '../aggregates/aggregate-types.js'
 import type { OrderBy, Where } from '../filters/filter-types.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
+import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'
+import type { RelatedRows } from '../statements/related-json.js'
 import type { Repository } from '../repository.js'
 import { admission, type Caller } from './caller.js'
-import { loadRelations, type RelationLoading, type RelationTree } from './client-relations.js'
+import { readWanted, type RelationTree } from './client-relations.js'
 import { ClientWriter } from './client-writer.js'
+import { keyOf } from './key-forms.js'
 import { settled } from './late-verdict.js'
 import { readTree } from './read-nested.js'
 import { policyOf } from './record-policy.js'
@@ -43,14 +46,37 @@ export class ClientRecords<T extends object> {
     return after(this.#writer.find(this.#table, id, records), (found) => this.#shownOrNull(found))
   }
 
-  /** @throws {HttpError} 401 or 403 for a filter or an order by what the client may not read */
-  list(options: Omit<ListOptions<T>, 'view'>): Promise<T[]> {
-    const listing = this.#asked(() => this.#records.list({ ...options, view: this.#writer.view }))
-    if (policyOf(this.#table).columns.size === 0) return listing
-    return listing.then(async (records) => {
-      const concealed = await this.#concealed()
-      return records.map((record) => without(record as Instance, concealed) as T)
-    })
+  /** The same with related rows, by one statement. @throws {HttpError} 401 or 403 for relations */
+  async findWith(id: Id, relations: RelationTree): Promise<T | null> {
+    const { key } = this.#table
+    if (toKey(this.#database.context.codecOf(this.#table), id) === undefined) return null
+    const where = { [key.property]: keyOf(this.#table, id) } as Where<T>
+    const [found] = await this.list({ where, limit: 1 }, relations)
+    return found ?? null
+  }
+
+  /**
+   * @param relations what to bring along, by the same statement
+   * @throws {HttpError} 401 or 403 for a filter, an order or relations by what the client may not read
+   */
+  async list(options: Omit<ListOptions<T>, 'view'>, relations?: RelationTree): Promise<T[]> {
+    const { view } = this.#writer
+    const related: { table: Table; record: Instance }[] = []
+    const wanted: RelatedRows | undefined =
+      relations === undefined || relations.size === 0
+        ? undefined
+        : {
+            read: (slots) => readWanted(relations, view, slots),
+            found: (table, record) => {
+              if (policyOf(table).columns.size > 0) related.push({ table, record })
+            },
+          }
+    const more = wanted === undefined ? {} : { related: wanted }
+    const records = await this.#asked(() => this.#records.list({ ...options, ...more, view }))
+    for (const { table, record } of related) without(record, await this.#concealed(table))
+    if (policyOf(this.#table).columns.size === 0) return records
+    const concealed = await this.#concealed()
+    return records.map((record) => without(record as Instance, concealed) as T)
   }
 
   /** @throws {HttpError} as `list` */
@@ -76,18 +102,6 @@ export class ClientRecords<T extends object> {
   /** The place of a row in the order of a list. */
   cursorOf(row: T, orderBy?: OrderBy<T>): string {
     return this.#records.cursorOf(row, orderBy)
-  }
-
-  /** Loads related records onto rows of this client's. @throws {HttpError} 401 or 403 */
-  load(records: readonly T[], relations: RelationTree): Promise<void> {
-    const loading: RelationLoading = {
-      database: this.#database,
-      view: this.#writer.view,
-      show: async (table, record) => {
-        if (policyOf(table).columns.size > 0) without(record, await this.#concealed(table))
-      },
-    }
-    return this.#asked(() => loadRelations(records as readonly Instance[], relations, loading))
   }
 
   /** Of the rows that the client sees. @throws {HttpError} 401 or 403 for what the client may not read */

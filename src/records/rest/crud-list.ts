@@ -17,15 +17,14 @@ export async function listRows(
   const { where, limit, offset, after } = asked
   const distinct = asked.distinct as readonly never[] | undefined
   const orderBy = asked.orderBy.length === 0 ? undefined : asked.orderBy
-  const listing = records.list({
-    where,
-    orderBy,
-    // One more tells whether there is a next page.
-    limit: limit === 0 ? 0 : limit + 1,
-    offset,
-    ...(after === undefined ? {} : { after }),
-    ...(distinct === undefined ? {} : { distinct }),
-  })
+  // One more tells whether there is a next page.
+  const most = limit === 0 ? 0 : limit + 1
+  const place = after === undefined ? {} : { after }
+  const alike = distinct === undefined ? {} : { distinct }
+  const listing = records.list(
+    { where, orderBy, limit: most, offset, ...place, ...alike },
+    asked.shape?.relations,
+  )
   // Both are asked at once: where the database is reached over a network it is one journey.
   const [found, total] = await Promise.all([listing, totalOf(records, asked)])
   const hasNext = found.length > limit
@@ -39,7 +38,7 @@ export async function listRows(
         ? writePlace(offset + rows.length + (after === undefined ? 0 : readPlace(after)))
         : records.cursorOf(last, orderBy)
       : undefined
-  await showRows(records, rows, asked.shape)
+  showRows(rows, asked.shape)
   const answer = reply(rows)
   const exposed: string[] = []
   if (total !== undefined) {
@@ -56,14 +55,9 @@ export async function listRows(
   return answer
 }
 
-/** Brings what is wanted besides, and leaves out what is not wanted. */
-export async function showRows(
-  records: ClientRecords<object>,
-  rows: readonly object[],
-  shape: RowShape | undefined,
-): Promise<void> {
+/** Leaves out what is not wanted. */
+export function showRows(rows: readonly object[], shape: RowShape | undefined): void {
   if (shape === undefined) return
-  await records.load(rows, shape.relations)
   for (const row of rows)
     // What is undefined is left out of the JSON.
     for (const name of shape.without) (row as Record<string, unknown>)[name] = undefined

@@ -203,13 +203,14 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       run: (id: Id, query: TextValues, request: HttpRequest) => {
         const shape = readRowShape(table, query)
         const mine = records(request)
-        return after(mine.find(id), (found) => {
-          if (shape === undefined || found === null) return taggedOrKnown(table, found, request)
-          checkCost(table, { where: {}, orderBy: [], limit: 1, shape }, database().sizes, most)
+        if (shape === undefined)
+          return after(mine.find(id), (found) => taggedOrKnown(table, found, request))
+        checkCost(table, { where: {}, orderBy: [], limit: 1, shape }, database().sizes, most)
+        return after(mine.findWith(id, shape.relations), (found) => {
+          if (found === null) return null
           const version = versionOf(table, found)
-          return showRows(mine, [found], shape).then(() =>
-            taggedOrKnown(table, found, request, shapedTag(version, found)),
-          )
+          showRows([found], shape)
+          return taggedOrKnown(table, found, request, shapedTag(version, found))
         })
       },
     },

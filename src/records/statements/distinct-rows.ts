@@ -6,18 +6,17 @@ import type { Column, Table } from '../model/table.js'
 import { Slot, type Plan, type RawBuilder } from './builder.js'
 import { namesOf, selectionKey } from './plan-parts.js'
 import type { Selection } from './plans.js'
+import type { ListParts } from './related-json.js'
 import { selected } from './selected.js'
 import type { RecordsContext } from './source.js'
 
 type Fragment = RawBuilder<unknown>
 
-export interface DistinctList {
+export interface DistinctList extends ListParts {
   readonly table: Table
   readonly selection: Selection
   readonly columns: readonly Column[]
   readonly order: Order
-  readonly hasLimit: boolean
-  readonly hasOffset: boolean
 }
 
 /**
@@ -30,10 +29,10 @@ export interface DistinctList {
  * ```
  */
 export function planDistinct(
-  { table, selection, columns, order, hasLimit, hasOffset }: DistinctList,
+  { table, selection, columns, order, hasLimit = false, hasOffset = false, related }: DistinctList,
   context: RecordsContext,
 ): Plan {
-  const form = `${namesOf(columns)}o${order.key}${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}`
+  const form = `${namesOf(columns)}o${order.key}${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${related?.key ?? ''}`
   return plansOf(context, table).get(`${selectionKey(selection)}|${form}`, () => {
     const { builder, dialect } = context
     const { sql } = builder
@@ -54,10 +53,9 @@ export function planDistinct(
     const offset = hasOffset
       ? sql` offset ${new Slot(selection.count + (hasLimit ? 1 : 0))}`
       : sql``
-    return builder.compile(
-      sql`select ${answered} from (${rows}) as t where filigree_place = 1 order by filigree_order${limit}${offset}`,
-      false,
-    )
+    const read = related === undefined ? answered : sql`t.*`
+    const listed = sql`select ${read} from (${rows}) as t where filigree_place = 1 order by filigree_order${limit}${offset}`
+    return builder.compile(related?.around(listed, answered) ?? listed, false)
   })
 }
 

@@ -11,6 +11,7 @@ import { toNullPieces, writePieces } from '../filters/null-pieces.js'
 import { writeOrder, type Order } from '../filters/order.js'
 import { writeInsert, writeInsertLists, type InsertParts } from './insert-plan.js'
 import { counted, living, namesOf, selectionKey } from './plan-parts.js'
+import type { ListParts } from './related-json.js'
 import { selected } from './selected.js'
 import type { RowsWithin } from './rows-within.js'
 import type { Column, Relation, Table } from '../model/table.js'
@@ -61,8 +62,12 @@ export class TablePlans {
   }
 
   /** Values: the selection's, then limit, then offset. */
-  list(selection: Selection, order: Order, hasLimit: boolean, hasOffset: boolean): Plan {
-    const key = `l${selectionKey(selection)}o${order.key}${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}`
+  list(
+    selection: Selection,
+    order: Order,
+    { hasLimit = false, hasOffset = false, related }: ListParts,
+  ): Plan {
+    const key = `l${selectionKey(selection)}o${order.key}${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${related?.key ?? ''}`
     return this.#kept.get(key, () => {
       const { sql } = this.#builder
       const writer = this.#writer()
@@ -85,7 +90,9 @@ export class TablePlans {
             isLocal: this.#dialect.isLocal,
           })
         : rows(selection.condition)
-      const fragment = sql`select ${this.#selected('t')} from ${from} order by ${by}${limit}${offset}`
+      const columns = related === undefined ? this.#selected('t') : sql`t.*`
+      const listed = sql`select ${columns} from ${from} order by ${by}${limit}${offset}`
+      const fragment = related?.around(listed, this.#selected('t')) ?? listed
       return this.#builder.compile(fragment, false)
     })
   }
@@ -270,8 +277,7 @@ export class TablePlans {
 
   /** What stands before an offset without a limit. */
   #noLimit(hasOffset: boolean): Fragment {
-    const { sql } = this.#builder
-    return hasOffset ? sql.raw(this.#dialect.limit.none) : sql``
+    return this.#builder.sql.raw(hasOffset ? this.#dialect.limit.none : '')
   }
 
   #writer(): FilterWriter {

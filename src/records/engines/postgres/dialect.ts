@@ -72,6 +72,7 @@ export function createPostgresDialect(hasIcu: boolean, hasTrigrams = true): Dial
     jsonOperand: (value) => value,
     listTest: ['= any(', ')'],
     jsonOfSubquery: ['', ''],
+    rowJson,
     passKeys,
   }
 }
@@ -86,6 +87,18 @@ function columnType({
   if (storage !== 'decimal' || digits === undefined) return columnTypes[storage]
   return `numeric(${digits.precision},${digits.scale})`
 }
+
+/** As text whatever JSON would make another thing of. */
+const rowJson: Dialect['rowJson'] = {
+  list: 'json_build_array',
+  all: ['coalesce(json_agg(', "), '[]')"],
+  value: ({ storage, isBoolean }) => {
+    if (storage === 'bytes') return ['encode(', ", 'base64')"]
+    return isBoolean || asJson.has(storage) ? undefined : ['cast(', ' as text)']
+  },
+}
+
+const asJson: ReadonlySet<Column['storage']> = new Set(['integer', 'real', 'text'])
 
 const changes: TableChanges = {
   kind: 'in place',

@@ -87,6 +87,12 @@ export const sqliteDialect: Dialect = {
   },
   jsonOperand: (value) => (typeof value === 'boolean' ? Number(value) : value),
   listTest: ['in (select value from json_each(', '))'],
+  rowJson: {
+    list: 'json_array',
+    all: ['json_group_array(', ')'],
+    value: (column) =>
+      column.storage === 'bytes' ? ['filigree_base64(', ')'] : sqliteDialect.answered(column),
+  },
   // From 3.54 on it is a text for what stands around the subquery; `json` makes JSON of it on every version.
   jsonOfSubquery: ['json(', ')'],
 }

@@ -1,0 +1,75 @@
+/** Reads what a list of a repository is asked, and finds its statement. */
+import { readDistinct } from '../filters/distinct.js'
+import { checkListOptions, readCount, type ListOptions } from '../filters/list-options.js'
+import { readOrder } from '../filters/order.js'
+import type { Row } from '../engines/engine.js'
+import type { Table } from '../model/table.js'
+import type { Plan } from './builder.js'
+import { planDistinct } from './distinct-rows.js'
+import { readRelated, relatedColumns, type RelatedRows } from './related-json.js'
+import { selectOrdered } from './select-rows.js'
+import type { RecordsContext } from './source.js'
+
+export interface PlannedList {
+  readonly plan: Plan
+  readonly values: readonly unknown[]
+  /** Puts what came along onto the records, each of which was read from the row at its place. */
+  readonly readBehind: ((records: readonly object[], rows: readonly Row[]) => void) | undefined
+}
+
+/** @throws {HttpError} 400 `VALIDATION`; 401 or 403 on behalf of a client */
+export function planList<T extends object>(
+  table: Table<T>,
+  context: RecordsContext,
+  options: ListOptions<T>,
+): PlannedList {
+  const { limit, offset, view, distinct, related: behind } = options
+  checkListOptions(options)
+  const given = readOrder(table, options.orderBy, view !== undefined)
+  view?.order(table, given)
+  const selected = selectOrdered(table, context, options, given)
+  const { values, order, passed } = selected
+  const slots = { values, key: '' }
+  const wanted = behind?.read(slots)
+  const related = wanted && relatedColumns(context, wanted, slots.key)
+  const selection =
+    related === undefined ? selected.selection : { ...selected.selection, count: values.length }
+  if (limit !== undefined) values.push(readCount('limit', limit))
+  const hasOffset = offset !== undefined || passed > 0
+  if (hasOffset) values.push(passed + readCount('offset', offset ?? 0))
+  const parts = { hasLimit: limit !== undefined, hasOffset, related }
+  const plan =
+    distinct === undefined
+      ? context.plansOf(table).list(selection, order, parts)
+      : planDistinct(
+          { table, selection, columns: readDistinct(table, distinct, view), order, ...parts },
+          context,
+        )
+  const readBehind =
+    behind &&
+    wanted &&
+    ((records: readonly object[], rows: readonly Row[]): void => {
+      readAll({ records, rows, wanted, behind, context })
+    })
+  return { plan, values, readBehind }
+}
+
+function readAll({
+  records,
+  rows,
+  wanted,
+  behind,
+  context,
+}: {
+  readonly records: readonly object[]
+  readonly rows: readonly Row[]
+  readonly wanted: ReturnType<RelatedRows['read']>
+  readonly behind: RelatedRows
+  readonly context: RecordsContext
+}): void {
+  const found: RelatedRows['found'] = (of, record) => {
+    behind.found(of, record)
+  }
+  for (const [index, record] of records.entries())
+    readRelated(record, rows[index] ?? [], wanted, { context, found })
+}

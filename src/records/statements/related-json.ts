@@ -1,0 +1,175 @@
+/**
+ * Related rows in the statement of their parents: for every relation a column with the JSON of the rows behind it, in the
+ * form in which the driver would give them. Source: decisions, Second storey: records, `crud`.
+ */
+import { FilterWriter } from '../filters/filter-sql.js'
+import type { Condition } from '../filters/condition.js'
+import type { Relation, Table } from '../model/table.js'
+import type { Row } from '../engines/engine.js'
+import type { RawBuilder } from './builder.js'
+import type { Slots } from './rows-view.js'
+import type { RecordsContext } from './source.js'
+
+type Fragment = RawBuilder<unknown>
+type Instance = Record<string, unknown>
+
+/** What is wanted behind a relation. */
+export interface RelatedQuestion {
+  readonly relation: Relation
+  /** Of the rows behind it; its values are the statement's. */
+  readonly condition: Condition | undefined
+  readonly below: readonly RelatedQuestion[]
+}
+
+/** Columns that stand behind those of a list. */
+export interface RelatedColumns {
+  /** The same for questions that differ in values only. */
+  readonly key: string
+  /** @param columns of the rows, by the alias `t` */
+  around(rows: Fragment, columns: Fragment): Fragment
+}
+
+/** What a list has besides its rows and their order. */
+export interface ListParts {
+  readonly hasLimit?: boolean
+  readonly hasOffset?: boolean
+  readonly related?: RelatedColumns | undefined
+}
+
+/** What a list is asked for besides its own rows, on behalf of somebody. */
+export interface RelatedRows {
+  /** Reads what is wanted; values go behind those of the rows. */
+  read(slots: Slots): readonly RelatedQuestion[]
+  /** Gets every related row. */
+  found(table: Table, record: Record<string, unknown>): void
+}
+
+/** Functions take no more than a hundred arguments on some engines. */
+const mostArguments = 45
+
+export function relatedColumns(
+  context: RecordsContext,
+  questions: readonly RelatedQuestion[],
+  key: string,
+): RelatedColumns {
+  return {
+    key: `w${shapeOf(questions)}|${key}`,
+    around: (rows, columns) => {
+      const { sql } = context.builder
+      const writer = new RelatedWriter(context)
+      const more = questions.map((question) => writer.rows(question, 't'))
+      return sql`select ${sql.join([columns, ...more])} from (${rows}) as t`
+    },
+  }
+}
+
+function shapeOf(questions: readonly RelatedQuestion[]): string {
+  return questions.map(({ relation, below }) => `${relation.name}(${shapeOf(below)})`).join()
+}
+
+class RelatedWriter {
+  readonly #context: RecordsContext
+  readonly #filters: FilterWriter
+  #aliases = 0
+
+  constructor(context: RecordsContext) {
+    this.#context = context
+    this.#filters = new FilterWriter(context.builder.sql, context.dialect)
+  }
+
+  /** The JSON of the rows behind a relation of the row that the alias stands for. */
+  rows({ relation, condition, below }: RelatedQuestion, outer: string): Fragment {
+    const { sql } = this.#context.builder
+    const { rowJson } = this.#context.dialect
+    const { target, kind } = relation
+    const alias = `r${this.#aliases++}`
+    const parts = [this.#tied(relation, alias, outer)]
+    if (condition !== undefined) parts.push(this.#filters.write(condition, alias))
+    if (target.deletedAt !== undefined)
+      parts.push(sql`${sql.ref(`${alias}.${target.deletedAt.name}`)} is null`)
+    const rows = sql`from ${this.#from(relation, alias)} where ${sql.join(parts, sql` and `)}`
+    const row = this.#row(target, below, alias)
+    if (kind === 'belongsTo') return sql`(select ${row} ${rows})`
+    const columns = target.columns.map(({ name }) => sql.ref(`${alias}.${name}`))
+    const by = sql.ref(`${alias}.${target.key.name}`)
+    const [before, behind] = rowJson.all
+    return sql`(select ${sql.raw(before)}${row}${sql.raw(behind)} from (select ${sql.join(columns)} ${rows} order by ${by}) as ${sql.id(alias)})`
+  }
+
+  #from({ join, target, foreign }: Relation, alias: string): Fragment {
+    const { sql } = this.#context.builder
+    const table = sql`${sql.table(target.name)} as ${sql.id(alias)}`
+    if (join === undefined) return table
+    const pair = `${alias}j`
+    return sql`${sql.table(join.name)} as ${sql.id(pair)} inner join ${table} on ${sql.ref(`${alias}.${foreign.name}`)} = ${sql.ref(`${pair}.${join.to}`)}`
+  }
+
+  #tied({ join, local, foreign }: Relation, alias: string, outer: string): Fragment {
+    const { sql } = this.#context.builder
+    const theirs = join === undefined ? `${alias}.${foreign.name}` : `${alias}j.${join.from}`
+    return sql`${sql.ref(theirs)} = ${sql.ref(`${outer}.${local.name}`)}`
+  }
+
+  /** The list of a row's values, and of what is behind it. */
+  #row(table: Table, below: readonly RelatedQuestion[], alias: string): Fragment {
+    const { sql } = this.#context.builder
+    const { rowJson, jsonOfSubquery } = this.#context.dialect
+    const values = table.columns.map((column) => {
+      const [before, behind] = rowJson.value(column) ?? ['', '']
+      return sql`${sql.raw(before)}${sql.ref(`${alias}.${column.name}`)}${sql.raw(behind)}`
+    })
+    for (const question of below) {
+      const [before, behind] = jsonOfSubquery
+      values.push(sql`${sql.raw(before)}${this.rows(question, alias)}${sql.raw(behind)}`)
+    }
+    const list = (some: readonly Fragment[]): Fragment =>
+      sql`${sql.raw(rowJson.list)}(${sql.join(some)})`
+    const lists: Fragment[] = []
+    for (let from = 0; from < values.length; from += mostArguments)
+      lists.push(list(values.slice(from, from + mostArguments)))
+    return list(lists)
+  }
+}
+
+/** What related rows are read by. */
+interface Reading {
+  readonly context: RecordsContext
+  /** Gets every related row. */
+  found(table: Table, record: Instance): void
+}
+
+/** Puts the rows behind relations onto a record, from the columns of a row that stand behind its own. */
+export function readRelated(
+  record: object,
+  row: Row,
+  questions: readonly RelatedQuestion[],
+  reading: Reading,
+): void {
+  const first = row.length - questions.length
+  for (const [index, question] of questions.entries()) {
+    const given = row[first + index]
+    const value: unknown = typeof given === 'string' ? JSON.parse(given) : given
+    Object.assign(record, { [question.relation.name]: toRecords(value, question, reading) })
+  }
+}
+
+function toRecords(
+  value: unknown,
+  { relation, below }: RelatedQuestion,
+  reading: Reading,
+): Instance | Instance[] | null {
+  const { target, kind } = relation
+  const { readRow } = reading.context.codecOf(target)
+  const bytes = target.columns.flatMap(({ storage }, index) => (storage === 'bytes' ? [index] : []))
+  const read = (lists: readonly Row[]): Instance => {
+    const row = lists.flat()
+    for (const index of bytes)
+      if (typeof row[index] === 'string') row[index] = Buffer.from(row[index], 'base64')
+    const record = readRow(row) as Instance
+    readRelated(record, row, below, reading)
+    reading.found(target, record)
+    return record
+  }
+  if (kind !== 'belongsTo') return (value as Row[][]).map(read)
+  return value === null || value === undefined ? null : read(value as Row[])
+}
