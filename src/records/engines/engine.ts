@@ -19,7 +19,7 @@ import type { Column } from '../model/table.js'
 import type { Total } from './total.js'
 import type { Catalogue } from '../schema/catalogue.js'
 import type { Sql } from '../statements/builder.js'
-import type { JsonSql } from './json-sql.js'
+import type { JsonSql, RowJson } from './json-sql.js'
 import type { SearchSql } from './search-sql.js'
 import type { Replay, TableChanges } from './table-changes.js'
 
@@ -253,13 +253,7 @@ export interface Dialect {
   jsonOperand(value: unknown): unknown
   /** SQL around the placeholder of such a list: what stands behind the column's name. */
   readonly listTest: readonly [before: string, after: string]
-  /** How a row becomes a list of JSON, with its values as the driver gives them; bytes as base64. */
-  readonly rowJson: {
-    readonly list: string
-    /** Around a row's list: the list of all of them. */
-    readonly all: Around
-    value(column: Column): Around | undefined
-  }
+  readonly rowJson: RowJson
   /** SQL around a subquery of one JSON value that keeps it JSON for what stands around. */
   readonly jsonOfSubquery: readonly [before: string, after: string]
 }

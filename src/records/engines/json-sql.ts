@@ -4,7 +4,7 @@
  */
 import type { Column } from '../model/table.js'
 import type { RawBuilder, Sql } from '../statements/builder.js'
-import type { Dialect, Row } from './engine.js'
+import type { Around, Dialect, Row } from './engine.js'
 
 export type Fragment = RawBuilder<unknown>
 
@@ -66,6 +66,15 @@ export interface JsonSql {
   cursor(signature: string, values: readonly CursorValue[]): Fragment
   /** A column as GraphQL sends it. */
   value(field: JsonField, column: Fragment): Fragment
+}
+
+/** How a row becomes a list of JSON, with its values as the driver gives them; bytes as base64. */
+export interface RowJson {
+  /** The function that makes a list of values. */
+  readonly list: string
+  /** Around a row's list: the list of all of them. */
+  readonly all: Around
+  value(column: Column): Around | undefined
 }
 
 export interface CursorValue {
