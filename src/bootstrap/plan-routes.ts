@@ -7,6 +7,7 @@ import { accessNotes } from '../auth/decorators.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { multipartAround, readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/note.js'
+import { isShown as isShownAlready } from '../records/policy/shown-answers.js'
 import { docNote } from '../openapi/doc.js'
 import { collectRoutes, whereIs, type Route } from '../routing/route.js'
 import { VersionedTable } from '../routing/versioned-table.js'
@@ -49,12 +50,19 @@ export function planRoutes(
       checkUnknownKeys(whereIs(route), route.options.unknownKeys, problems)
       const status = route.options.status ?? 200
       const groups = readGroups(route, problems)
-      const checks = compileChecks(classes, { unknownKeys, groups, status }, problems)
-      const seam = planSeam(route, access, use, problems)
+      const isShown = isShownAlready(handlerOf(route))
+      const checks = compileChecks(classes, { unknownKeys, groups, status, isShown }, problems)
+      const names = route.argumentNames
+      const isPersonal = names.includes('user') || checks.shown !== undefined
+      const known = isPersonal
+        ? { ...route, argumentNames: [...new Set([...names, 'user'])] }
+        : route
+      const seam = planSeam(known, access, use, problems)
       planned.push(
         Object.freeze({
           route,
           access,
+          isPersonal,
           unknownKeys,
           limits,
           classes,
@@ -68,6 +76,10 @@ export function planRoutes(
     }
   }
   return planned
+}
+
+function handlerOf({ controller, member }: Route): unknown {
+  return (controller.prototype as Readonly<Record<string, unknown>>)[member]
 }
 
 /** An empty list would ask for the rules of no group: class-validator takes it for all of them, and we refuse the doubt. */

@@ -1,6 +1,8 @@
 /** An answer that is made and not yet sent, as interceptors before the gate and before the body see it. */
+import { writeFor } from './answered-json.js'
 import { assertHeader, removeHeader, valuesOf } from './header-list.js'
 import { isPlainData, toJson } from './result.js'
+import type { ServerRequest } from './server-request.js'
 
 /** The headers of an answer. Names in any case. */
 export interface AnswerHeaders extends Iterable<readonly [name: string, value: string]> {
@@ -34,6 +36,8 @@ export interface Answer {
 
 /** The parts of an answer. */
 export interface AnswerParts {
+  /** Whose answer it is. */
+  readonly request?: ServerRequest | undefined
   readonly status: number
   /** Names and values in turn, without `Content-Length` and CORS. */
   readonly list: string[]
@@ -64,7 +68,7 @@ export class PreparedAnswer implements Answer {
 
   withBody(body: unknown, status = this.status): PreparedAnswer {
     const list = [...this.parts.list]
-    const content = isPlainData(body) ? toJson(body) : (body ?? null)
+    const content = isPlainData(body) ? writeFor(this.parts.request, toJson, body) : (body ?? null)
     return new PreparedAnswer({ ...this.parts, status, list, body: content, length: undefined })
   }
 }

@@ -1,6 +1,8 @@
 /** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
+import { writeFor } from './answered-json.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'
 import { Reply } from './reply.js'
+import type { ServerRequest } from './server-request.js'
 import type { Heartbeat } from './stream-body.js'
 
 /** One event: its text alone, or its fields. */
@@ -23,6 +25,8 @@ export const eventHeartbeat: Heartbeat = Object.freeze({ text: ':\n\n', every: 1
 /** The body of an `events` reply. */
 export class EventStream {
   readonly reader: ChunkReader
+  /** Whose answer it is, once it is sent. */
+  request: ServerRequest | undefined
 
   constructor(items: object) {
     const reader = toItemReader(items)
@@ -30,7 +34,9 @@ export class EventStream {
     this.reader = {
       next: async () => {
         const result = await reader.next()
-        return result.done === true ? result : { value: toEventText(result.value) }
+        return result.done === true
+          ? result
+          : { value: writeFor(this.request, toEventText, result.value) }
       },
       cancel: () => {
         reader.cancel()

@@ -4,6 +4,7 @@
  */
 import { isThenable, type Later } from '../core/later.js'
 import type { Log } from '../core/log.js'
+import { writeFor } from './answered-json.js'
 import { isAnswer, PreparedAnswer, type Answer } from './answer.js'
 import type { Cors } from './cors.js'
 import { discard, toReader } from './discard.js'
@@ -126,6 +127,7 @@ class NodeResponder implements Responder {
     const { status, body, length } = content
     const isText = typeof body === 'string' || body instanceof Uint8Array
     return new PreparedAnswer({
+      request,
       status,
       list: toOwnHead(request, content),
       body: body === '' ? null : body,
@@ -136,7 +138,7 @@ class NodeResponder implements Responder {
 
   /** The shortest way out. */
   #sendJson(request: ServerRequest, data: unknown, status: number): void {
-    const body = toJson(data)
+    const body = writeFor(request, toJson, data)
     const length = Buffer.byteLength(body)
     let head: string[]
     if (this.#jsonHead === undefined) {
@@ -208,6 +210,7 @@ class NodeResponder implements Responder {
       outgoing.end()
     } else {
       request.streams = true
+      if (body instanceof EventStream) body.request = request
       const writeHead = (): void => {
         outgoing.writeHead(status, head())
       }

@@ -1,6 +1,7 @@
 /** From what a handler returned to what is sent: status, headers and a body of text, bytes or a stream. Source: decisions, Responses. */
 import { HttpError } from '../errors/http-error.js'
 import type { Later } from '../core/later.js'
+import { writeFor } from './answered-json.js'
 import { canFlow, toBytes } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { FileBody, openFile } from './file-reply.js'
@@ -58,7 +59,7 @@ export function toContent(
     if (flowing !== undefined) return flowing
   }
   rememberData(body)
-  const text = toJson(body)
+  const text = writeFor(request, toJson, body)
   return { ...head, type: type ?? jsonType, length: Buffer.byteLength(text), body: text }
 }
 

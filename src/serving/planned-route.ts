@@ -12,6 +12,8 @@ import type { RouteChecks } from './route-checks.js'
 export interface PlannedRoute {
   readonly route: Route
   readonly access: AccessRule
+  /** What it answers depends on who asks, also where nobody needs a token. */
+  readonly isPersonal: boolean
   /** The application's, or the route's own. */
   readonly unknownKeys: 'refuse' | 'drop'
   /** The application's, with the route's own `limit`. */

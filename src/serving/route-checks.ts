@@ -5,6 +5,7 @@ import { compileOutput } from '../fields/compile-output.js'
 import { compileText } from '../fields/compile-text.js'
 import { readShape } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
+import { type Later, after } from '../core/later.js'
 import { canFlow } from '../http/chunk-reader.js'
 import { EventStream } from '../http/events.js'
 import { FileBody } from '../http/file-reply.js'
@@ -12,6 +13,12 @@ import type { TextValues } from '../http/query.js'
 import { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Class } from '../metadata/note.js'
+import { requestCaller } from '../records/policy/caller.js'
+import {
+  concealFrom,
+  securedAnswers,
+  type SecuredAnswers,
+} from '../records/policy/shown-answers.js'
 import { anySuccess } from '../openapi/documented-route.js'
 import type { DeclaredClasses } from './declared-classes.js'
 
@@ -23,6 +30,8 @@ export interface RouteChecks {
   readonly query: RequestCheck | undefined
   /** Makes what is sent of what the handler returned: declared fields only. */
   readonly returns: ((result: unknown) => unknown) | undefined
+  /** The same where its class has secured fields, which are left out for who may not read them: in place of `returns`. */
+  readonly shown: ((result: unknown, request: ServerRequest) => Later<unknown>) | undefined
 }
 
 export type RequestCheck = (request: ServerRequest) => Promise<void> | undefined
@@ -33,12 +42,14 @@ export interface CheckSettings {
   readonly groups: readonly string[] | undefined
   /** Of a value that is returned without one. */
   readonly status: number
+  /** The handler gives what the client may see. */
+  readonly isShown: boolean
 }
 
 /** @param problems takes faults of the classes and of those nested in them */
 export function compileChecks(
   classes: DeclaredClasses,
-  { unknownKeys, groups, status }: CheckSettings,
+  { unknownKeys, groups, status, isShown }: CheckSettings,
   problems: Problem[],
 ): RouteChecks {
   const options: InputOptions = {
@@ -49,8 +60,7 @@ export function compileChecks(
   return {
     body: classes.body && compileBodyCheck(classes.body, options),
     query: classes.query && compileQueryCheck(classes.query, options),
-    returns:
-      classes.returns.size === 0 ? undefined : compileReturns(classes.returns, status, problems),
+    ...compileAnswers(classes.returns, { status, isShown }, problems),
   }
 }
 
@@ -89,21 +99,66 @@ function compileQueryCheck({ type }: DeclaredType, options: InputOptions): Reque
   }
 }
 
-function compileReturns(
+function compileAnswers(
   returns: DeclaredClasses['returns'],
-  usual: number,
+  { status, isShown }: Pick<CheckSettings, 'status' | 'isShown'>,
   problems: Problem[],
+): Pick<RouteChecks, 'returns' | 'shown'> {
+  if (returns.size === 0) return { returns: undefined, shown: undefined }
+  const maps = new Map([...returns].map(([known, { type }]) => [known, compileMap(type, problems)]))
+  const secured = new Map<number, SecuredAnswers>()
+  for (const [known, { type }] of isShown ? [] : returns) {
+    const answers = securedIn(type)
+    if (answers !== undefined) secured.set(known, answers)
+  }
+  if (secured.size === 0) {
+    const mapFor = byStatus(maps)
+    return { returns: inResult(status, mapFor), shown: undefined }
+  }
+  return { returns: undefined, shown: compileShown(status, byStatus(maps), byStatus(secured)) }
+}
+
+function compileShown(
+  usual: number,
+  mapFor: (status: number) => ((value: unknown) => unknown) | undefined,
+  securedFor: (status: number) => SecuredAnswers | undefined,
+): RouteChecks['shown'] {
+  return (result, request) => {
+    const status = result instanceof Reply ? (result.status ?? usual) : usual
+    const answers = securedFor(status)
+    const mapped = inResult(usual, mapFor)(result)
+    const body = mapped instanceof Reply ? (mapped as Reply).body : mapped
+    if (answers === undefined || !isData(body)) return mapped
+    return after(concealFrom(requestCaller(request), answers, body), () => mapped)
+  }
+}
+
+/** What counts for an answer's status. */
+function byStatus<T>(known: ReadonlyMap<number, T>): (status: number) => T | undefined {
+  return (status) =>
+    known.get(status) ?? (status >= 200 && status < 300 ? known.get(anySuccess) : undefined)
+}
+
+/** @param usual the status of what is returned without one */
+function inResult(
+  usual: number,
+  mapFor: (status: number) => ((value: unknown) => unknown) | undefined,
 ): (result: unknown) => unknown {
-  const maps = new Map(
-    [...returns].map(([status, { type }]) => [status, compileMap(type, problems)]),
-  )
-  const mapFor = (status: number): ((value: unknown) => unknown) | undefined =>
-    maps.get(status) ?? (status >= 200 && status < 300 ? maps.get(anySuccess) : undefined)
   return (result) => {
     if (!(result instanceof Reply))
       return isData(result) ? (mapFor(usual)?.(result) ?? result) : result
     const map = mapFor(result.status ?? usual)
     return map !== undefined && isData(result.body) ? result.withBody(map(result.body)) : result
+  }
+}
+
+/** Faults of its shape are told by the mapping. */
+function securedIn(type: Class): SecuredAnswers | undefined {
+  try {
+    return securedAnswers(type)
+  } catch (error) {
+    if (error instanceof DeclarationError) return undefined
+    throw error
   }
 }
 

@@ -3,6 +3,7 @@
  * A step that a route has no use for is left out, so that its requests do not pay for it.
  */
 import type { AccessRule } from '../auth/access.js'
+import { after } from '../core/later.js'
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
@@ -12,7 +13,7 @@ import type { Route } from '../routing/route.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
 import type { PlannedRoute } from './planned-route.js'
 import { aroundHandler, noStands, type Stands } from './interceptors.js'
-import { compileInvoker, type InvokeWith } from './invoker.js'
+import { compileInvoker, type Invoker, type InvokeWith } from './invoker.js'
 import { toWalk, type Line, type ServedRoute, type Step } from './served-route.js'
 
 export interface ServeContext {
@@ -59,7 +60,7 @@ export function serveRoute(
         hasBody && checks.body,
       ]),
     ]),
-    invoke: aroundHandler(stands.handler, invoke),
+    invoke: showing(aroundHandler(stands.handler, invoke), checks.shown),
     shape: checks.returns,
     after: [
       hasSession && saveSession(context.sessions),
@@ -72,6 +73,12 @@ export function serveRoute(
     },
     timeout: route.options.timeout ?? context.times.handler,
   })
+}
+
+/** Of records with secured fields everybody is shown what they may read. */
+function showing(invoke: Invoker, shown: PlannedRoute['checks']['shown']): Invoker {
+  if (shown === undefined) return invoke
+  return (request) => after(invoke(request), (result) => shown(result, request))
 }
 
 /** Handlers that get it or the request, guards, and arguments of the application's own may read the session. */
@@ -116,8 +123,7 @@ function wantsBody(wanted: ReadonlySet<string>): boolean {
  */
 function admission(plan: PlannedRoute, context: ServeContext): Step[] {
   const { access, route } = plan
-  if (access.open)
-    return route.argumentNames.includes('user') ? [recognise(context.gate, access)] : []
+  if (access.open) return plan.isPersonal ? [recognise(context.gate, access)] : []
   const admit: Step = (request) => promiseOf(context.gate.admit(request, access))
   if (!context.formToken || route.method === 'GET') return [admit]
   return [admitByEither(bodyPlan(plan), context, admit)]

@@ -26,6 +26,7 @@ import { documentOperation, documentParameters } from './crud-document.js'
 import { anonymous, requestCaller } from '../policy/caller.js'
 import { ClientRecords } from '../policy/client-records.js'
 import { policyOf, reportPolicy } from '../policy/record-policy.js'
+import { markShown } from '../policy/shown-answers.js'
 import { crudBodies } from './crud-bodies.js'
 import { shapedTag, tagged, taggedOrKnown, versionOf, whereMatching } from './conditions.js'
 import { readCrudQuery } from './crud-query.js'
@@ -264,6 +265,7 @@ function addRoute(controller: Class, route: CrudRoute): string {
   const prototype = controller.prototype as Record<string, unknown>
   const name = route.method === 'PUT' ? 'replace' : route.operation
   const member = name in prototype ? `crud${name.charAt(0).toUpperCase()}${name.slice(1)}` : name
+  markShown(route.run)
   Object.defineProperty(prototype, member, { value: route.run, configurable: true, writable: true })
   const descriptor = Object.getOwnPropertyDescriptor(prototype, member)
   verbs[route.method](route.path, route.options)(prototype, member, descriptor)

@@ -1,4 +1,5 @@
 /** Makes what all repositories of a database share: codecs, statements and checks, each made once for a table. */
+import { concealInJson } from '../policy/shown-answers.js'
 import { createTableCodec, type TableCodec } from '../model/codec.js'
 import type { Table } from '../model/table.js'
 import { TablePlans } from './plans.js'
@@ -16,7 +17,10 @@ export function createContext({
   const plans = new WeakMap<Table, TablePlans>()
   const checks = new WeakMap<Table, WriteChecks>()
   const codecOf = (table: Table): TableCodec =>
-    remember(codecs, table, () => createTableCodec(table, dialect))
+    remember(codecs, table, () => {
+      concealInJson(table)
+      return createTableCodec(table, dialect)
+    })
   return Object.freeze({
     engine,
     builder,

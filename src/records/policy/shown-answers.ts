@@ -1,0 +1,135 @@
+/**
+ * Records in the answers of handlers that applications write: secured fields go to those who may read them, whatever
+ * door they leave by. Where a route says what it `returns`, the class is known at the start; else its instances say it by
+ * themselves when their JSON is made. Source: decisions, Second storey: rights.
+ */
+import type { AccessRule } from '../../auth/access.js'
+import { type Later, after, isThenable } from '../../core/later.js'
+import { readShape } from '../../fields/shape.js'
+import { answeredRequest, heedCallers } from '../../http/answered-json.js'
+import type { Class } from '../../metadata/note.js'
+import type { Table } from '../model/table.js'
+import { admission, requestCaller, type Caller } from './caller.js'
+import { memberAccess, policyOf } from './record-policy.js'
+
+/** What a class keeps from some, in itself and in what is nested in it. */
+export interface SecuredShape {
+  readonly own: (readonly [name: string, rule: AccessRule])[]
+  readonly nested: (readonly [name: string, shape: SecuredShape])[]
+}
+
+/** A class with secured fields. */
+export interface SecuredAnswers {
+  readonly shape: SecuredShape
+  /** All that stand anywhere in it, each once. */
+  readonly rules: readonly AccessRule[]
+}
+
+/** @returns undefined for a class that keeps nothing from anybody */
+export function securedAnswers(type: Class): SecuredAnswers | undefined {
+  const shapes = new Map<Class, SecuredShape>()
+  const shape = shapeOf(type, shapes)
+  const rules = new Set([...shapes.values()].flatMap(({ own }) => own.map(([, rule]) => rule)))
+  return rules.size === 0 ? undefined : { shape, rules: [...rules] }
+}
+
+function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
+  const known = shapes.get(type)
+  if (known !== undefined) return known
+  const shape: SecuredShape = { own: [], nested: [] }
+  shapes.set(type, shape)
+  for (const { name, hidden, nested } of readShape(type, []).fields) {
+    if (hidden) continue
+    const rule = memberAccess(type, name)
+    if (rule !== undefined) shape.own.push([name, rule])
+    if (nested !== undefined) shape.nested.push([name, shapeOf(nested(), shapes)])
+  }
+  return shape
+}
+
+/**
+ * Takes out of an answer what its reader may not see.
+ *
+ * @param answer plain objects or a list of them, which are changed
+ */
+export function concealFrom(
+  caller: Caller,
+  { shape, rules }: SecuredAnswers,
+  answer: unknown,
+): Later<unknown> {
+  return after(deniedOf(rules, caller, 0, new Set()), (denied) => {
+    if (denied.size > 0) conceal(answer, shape, denied)
+    return answer
+  })
+}
+
+function deniedOf(
+  rules: readonly AccessRule[],
+  caller: Caller,
+  from: number,
+  denied: Set<AccessRule>,
+): Later<ReadonlySet<AccessRule>> {
+  const rule = rules[from]
+  if (rule === undefined) return denied
+  return after(admission(rule, caller), (verdict) =>
+    deniedOf(rules, caller, from + 1, verdict === 'admitted' ? denied : denied.add(rule)),
+  )
+}
+
+function conceal(value: unknown, shape: SecuredShape, denied: ReadonlySet<AccessRule>): void {
+  if (typeof value !== 'object' || value === null) return
+  if (Array.isArray(value)) {
+    for (const item of value) conceal(item, shape, denied)
+    return
+  }
+  const object = value as Record<string, unknown>
+  for (const [name, rule] of shape.own) if (denied.has(rule)) Reflect.deleteProperty(object, name)
+  for (const [name, nested] of shape.nested) conceal(object[name], nested, denied)
+}
+
+const concealing = new WeakSet<Class>()
+
+/** Gives instances of a record with secured fields a JSON that heeds whose answer it is in. Elsewhere it is what it was. */
+export function concealInJson(table: Table): void {
+  const { type } = table
+  const { columns } = policyOf(table)
+  if (columns.size === 0 || concealing.has(type)) return
+  concealing.add(type)
+  const rules = [...columns].map(([{ property }, rule]) => [property, rule] as const)
+  const prototype = type.prototype as { toJSON?: (key: string) => unknown }
+  const plain = prototype.toJSON
+  Object.defineProperty(prototype, 'toJSON', {
+    configurable: true,
+    writable: true,
+    value: function (this: object, key: string): unknown {
+      const shown = plain === undefined ? { ...this } : plain.call(this, key)
+      const request = answeredRequest()
+      if (request === undefined || typeof shown !== 'object' || shown === null) return shown
+      const caller = requestCaller(request)
+      const object = shown as Record<string, unknown>
+      for (const [name, rule] of rules)
+        if (name in object && !isAdmitted(rule, caller)) Reflect.deleteProperty(object, name)
+      return object
+    },
+  })
+  heedCallers()
+}
+
+/** JSON is made at once: a guard that answers later lets nobody in. */
+function isAdmitted(rule: AccessRule, caller: Caller): boolean {
+  const verdict = admission(rule, caller)
+  if (!isThenable(verdict)) return verdict === 'admitted'
+  verdict.catch(() => undefined)
+  return false
+}
+
+const shown = new WeakSet()
+
+/** Its answers come from a client's view already. */
+export function markShown(handler: object): void {
+  shown.add(handler)
+}
+
+export function isShown(handler: unknown): boolean {
+  return typeof handler === 'function' && shown.has(handler)
+}

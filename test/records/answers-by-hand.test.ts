@@ -1,0 +1,236 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  connect,
+  Controller,
+  events,
+  Field,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+  Secured,
+  reply,
+  type Application,
+  type Database,
+  type HttpRequest,
+} from 'filigree'
+import { CacheFor } from 'filigree/cache'
+import { startBothEngines } from './both-engines.js'
+
+class Desk {
+  @Field('string') room!: string
+  @Secured('admin')
+  @Field('string', { optional: true })
+  code?: string
+}
+
+@Record
+class Clerk {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Secured('admin')
+  @Field('integer')
+  salary!: number
+  @Secured(async (claims) => Promise.resolve(claims === null || claims.sub === 'ann'))
+  @Field('integer')
+  bonus!: number
+  @Field('string', { hidden: true, default: 'shh' }) secret!: string
+}
+
+@Record
+class Street {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+class Office {
+  @Field(Clerk) chief!: Clerk
+  @Field(() => Clerk, { list: true }) clerks!: Clerk[]
+  @Field(Desk) desk!: Desk
+}
+
+let database: Database
+
+const clerk = async (): Promise<Clerk> => (await database.records(Clerk).find(1)) as Clerk
+const kept: { clerk?: Clerk } = {}
+
+@Controller('/clerks')
+class ClerkController {
+  @Get('/one', { returns: Clerk }) one() {
+    return clerk()
+  }
+  @Get('/replied', { returns: { 201: Clerk } }) async replied() {
+    return reply(await clerk(), 201).header('X-Seen', '1')
+  }
+  @Get('/list', { returns: [Clerk] }) list() {
+    return database.records(Clerk).list()
+  }
+  @Get('/plain', { returns: Clerk }) plain() {
+    return { id: 1, name: 'Ada', salary: 5000, bonus: 7, secret: 'x' }
+  }
+  @Get('/office', { returns: Office }) async office() {
+    const chief = await clerk()
+    return { chief, clerks: [chief], desk: { room: 'r', code: 'c' } }
+  }
+  @Get('/kept', { returns: Clerk }) async kept() {
+    return (kept.clerk ??= await clerk())
+  }
+  @Get('/instance') instance() {
+    return clerk()
+  }
+  @Get('/around') async around() {
+    return { chief: await clerk(), others: [await clerk()] }
+  }
+  @Get('/secured') @Secured secured() {
+    return clerk()
+  }
+  @Get('/known') known(user: unknown) {
+    return user === undefined ? null : clerk()
+  }
+  @Get('/events') @Secured async stream() {
+    return events([{ data: await clerk() }])
+  }
+  @Get('/text') async text() {
+    return JSON.stringify(await clerk())
+  }
+  @Post('/', { returns: Clerk }) @NoAuth open() {
+    return clerk()
+  }
+}
+
+@Controller('/streets')
+class StreetController {
+  @Get('/one', { returns: Street }) one(request: HttpRequest) {
+    return { id: 1, name: String(request.user === null) }
+  }
+}
+
+@Module({ records: [Clerk, Street], controllers: [ClerkController, StreetController] })
+class World {}
+
+for (const [name, url] of await startBothEngines()) {
+  describe(`${name}: records in answers of handlers by hand`, () => {
+    let app: Application
+    const tokens: { [who: string]: string } = {}
+    beforeEach(async () => {
+      delete kept.clerk
+      database = await connect(await url(), { records: [Clerk, Street] })
+      await database.sync()
+      await database.records(Clerk).create({ name: 'Ada', salary: 5000, bonus: 7 })
+      app = await bootstrap(World, { database, listen: false, logger: false, env: {} })
+      tokens.admin = await app.get(Auth).getToken({ sub: 'root', roles: ['admin'] })
+      tokens.ann = await app.get(Auth).getToken({ sub: 'ann' })
+    })
+    afterEach(async () => {
+      await app.close()
+      await database.close()
+    })
+    const get = async (path: string, who?: string) => {
+      const token = who === undefined ? undefined : tokens[who]
+      const { status, body } = await app.inject({ url: `/clerks${path}`, token })
+      return { status, value: body === '' ? undefined : (JSON.parse(body) as unknown) }
+    }
+    const plain = { id: 1, name: 'Ada' }
+    const forAdmin = { ...plain, salary: 5000 }
+    const forAnn = { ...plain, bonus: 7 }
+
+    it.each(['/one', '/plain', '/kept'])('%s shows each what they may read', async (path) => {
+      // Twice, for what one is not shown is still there for the next.
+      for (let turn = 0; turn < 2; turn++) {
+        expect((await get(path)).value).toEqual(plain)
+        expect((await get(path, 'admin')).value).toEqual(forAdmin)
+        expect((await get(path, 'ann')).value).toEqual(forAnn)
+      }
+    })
+
+    it('lists, replies and nested classes do so too', async () => {
+      expect((await get('/list')).value).toEqual([plain])
+      expect((await get('/list', 'admin')).value).toEqual([forAdmin])
+      expect(await get('/replied', 'ann')).toEqual({ status: 201, value: forAnn })
+      const office = (one: object, desk: object) => ({ chief: one, clerks: [one], desk })
+      expect((await get('/office')).value).toEqual(office(plain, { room: 'r' }))
+      expect((await get('/office', 'admin')).value).toEqual(
+        office(forAdmin, { room: 'r', code: 'c' }),
+      )
+    })
+
+    it('a bad token is refused where the answer depends on it, and there alone', async () => {
+      tokens.bad = 'no-token'
+      expect((await get('/one', 'bad')).status).toBe(401)
+      const street = await app.inject({ url: '/streets/one', token: 'no-token' })
+      expect([street.status, street.json()]).toEqual([200, { id: 1, name: 'true' }])
+      const open = await app.inject({ method: 'POST', url: '/clerks' })
+      expect(open.json()).toEqual(plain)
+    })
+
+    it('instances say it by themselves where the route does not', async () => {
+      expect((await get('/instance')).value).toEqual(plain)
+      // Nobody looks at the token of an open route that does not ask for its user.
+      expect((await get('/instance', 'admin')).value).toEqual(plain)
+      expect((await get('/known', 'admin')).value).toEqual(forAdmin)
+      expect((await get('/secured', 'admin')).value).toEqual(forAdmin)
+      // JSON is made at once: a guard that answers later lets nobody in.
+      expect((await get('/secured', 'ann')).value).toEqual(plain)
+      expect((await get('/around')).value).toEqual({ chief: plain, others: [plain] })
+    })
+
+    it('events show each what they may read', async () => {
+      const read = async (who: string) => {
+        const { body } = await app.inject({ url: '/clerks/events', token: tokens[who] })
+        return JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '') as unknown
+      }
+      expect([await read('ann'), await read('admin')]).toEqual([plain, forAdmin])
+    })
+
+    it("GraphQL's resolvers by hand do so too", async () => {
+      app.graphql.schema.addQuery('chief', { type: 'Clerk', resolve: clerk })
+      const ask = async (who?: string) => {
+        const token = who === undefined ? undefined : tokens[who]
+        const json = { query: '{ chief { id name salary bonus } }' }
+        const answer = await app.inject({ method: 'POST', url: '/graphql', json, token })
+        const { data, errors = [] } = answer.json() as {
+          readonly data: unknown
+          readonly errors?: readonly { readonly path: readonly string[] }[]
+        }
+        return [data, errors.map(({ path }) => path.join('.')).sort()]
+      }
+      const chief = { id: '1', name: 'Ada', salary: null, bonus: null }
+      expect(await ask()).toEqual([{ chief }, ['chief.bonus', 'chief.salary']])
+      expect(await ask('admin')).toEqual([{ chief: { ...chief, salary: 5000 } }, ['chief.bonus']])
+      expect(await ask('ann')).toEqual([{ chief: { ...chief, bonus: 7 } }, ['chief.salary']])
+    })
+
+    it('the document says that a token is looked at', async () => {
+      const { paths } = (await app.inject({ url: '/swagger/openapi.json' })).json() as {
+        readonly paths: {
+          readonly [path: string]: { readonly get: { readonly security?: unknown } }
+        }
+      }
+      const said = (path: string): unknown => paths[path]?.get.security
+      expect(said('/clerks/one')).toEqual(said('/clerks/known'))
+      expect(said('/clerks/one')).not.toEqual(said('/streets/one'))
+    })
+
+    it('the program itself sees all but what is hidden', async () => {
+      expect((await get('/text')).value).toEqual({ ...forAdmin, bonus: 7 })
+      expect(JSON.parse(JSON.stringify(await clerk()))).toEqual({ ...forAdmin, bonus: 7 })
+    })
+  })
+}
+
+it('answers with secured fields are kept by user alone', async () => {
+  @Controller('/kept')
+  class Kept {
+    @Get('/', { returns: Clerk }) @CacheFor('60s') one() {
+      return { id: 1, name: 'Ada', salary: 1, bonus: 1 }
+    }
+  }
+  @Module({ records: [Clerk], controllers: [Kept] })
+  class KeptModule {}
+  await expect(
+    bootstrap(KeptModule, { database: 'sqlite::memory:', listen: false, logger: false, env: {} }),
+  ).rejects.toThrow(/may answer each caller otherwise/)
+})
