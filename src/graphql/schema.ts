@@ -17,6 +17,7 @@ import {
 import type { AnyDecorator } from '../metadata/dialect.js'
 import { standOf } from '../seam/own-decorator.js'
 import { standsExtension } from './stands-extension.js'
+import { inTurns } from './subscriber-turns.js'
 import { readTypeNotation } from './type-notation.js'
 
 /** A field whose resolver may need providers of the application. */
@@ -97,10 +98,10 @@ export class Schema {
 
   /** Declares a subscription; its `subscribe` gives an async iterable of events, each an object with the key `name`. */
   addSubscription(name: string, definition: RootDefinition): this {
-    if (definition.subscribe === undefined) {
+    const told = definition.subscribe && { subscribe: inTurns(definition.subscribe) }
+    if (told === undefined)
       this.#report('NO_SUBSCRIBE', `Subscription "${name}" has no subscribe.`, 'Give a function.')
-    }
-    return this.#addRoot('subscription', name, definition)
+    return this.#addRoot('subscription', name, { ...definition, ...told })
   }
 
   /** Adds a field with a resolver of its own to a type, generated or not. */

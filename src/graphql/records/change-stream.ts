@@ -5,20 +5,20 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Watcher } from '../../records/changes/change-feed.js'
 import type { ChangeEvent, PastRow, RowChanges } from '../../records/changes/changes.js'
-import { isThenable, type Later } from '../../core/later.js'
-import { Turns } from '../../core/turns.js'
+import { after, isThenable, type Later } from '../../core/later.js'
 import type { Condition } from '../../records/filters/condition.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Column } from '../../records/model/table.js'
 import type { Caller } from '../../records/policy/caller.js'
 import { callerOf } from '../caller.js'
 import { graphqlCodes } from '../error-codes.js'
+import { turns } from '../subscriber-turns.js'
 import type { RecordModel } from './model.js'
 import { QuestionReader } from './question.js'
 import { columnsOf, hadMatched, ownPart } from './read-past.js'
 import type { Instance } from './read-rows.js'
 import { readOne, type RecordServices } from './resolve-records.js'
-import { readShared } from './shared-readings.js'
+import { readShared, shareBelow } from './shared-readings.js'
 
 /** A change as its fields are read from; `record` is null once it is deleted. */
 export interface Told {
@@ -29,9 +29,6 @@ export interface Told {
 
 /** What a subscriber gets: a change, or why there is none. */
 export type TellingOrFailure = { readonly told: Told } | { readonly failure: unknown }
-
-/** A thousand subscribers of one change would hold the event loop until the last of them is told. */
-const turns = new Turns(8)
 
 /**
  * Opens the stream of a record's changes.
@@ -149,7 +146,10 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
     try {
       if (event === 'deleted') return await this.#readDeleted(changes, id, past)
       const record = await this.#shared(changes, id, (reader) =>
-        readOne(this.#model, this.#services.database(), reader, id),
+        after(readOne(this.#model, this.#services.database(), reader, id), (row) => {
+          if (row !== null) shareBelow(changes, row)
+          return row
+        }),
       )
       return record === null ? undefined : { told: { event, id, record } }
     } catch (failure) {

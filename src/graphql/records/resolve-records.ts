@@ -6,6 +6,7 @@ import type { GraphQLResolveInfo } from 'graphql'
 import type { Database } from '../../records/database.js'
 import { type Later, after } from '../../core/later.js'
 import { toKey } from '../../records/model/key.js'
+import type { Table } from '../../records/model/table.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Arguments } from '../declarations.js'
 import { admitted, type Caller } from '../../records/policy/caller.js'
@@ -13,6 +14,7 @@ import { joined } from '../../records/policy/client-view.js'
 import { asked } from '../../records/policy/late-verdict.js'
 import { callerOf } from '../caller.js'
 import { inBatch } from './batches.js'
+import { isShared, readBelow } from './shared-readings.js'
 import type { RecordModel, RelationModel } from './model.js'
 import { QuestionReader } from './question.js'
 import {
@@ -116,11 +118,13 @@ function resolveOwner(asking: Asking, record: Instance): Later<Instance | null> 
     info.variableValues,
     info.fieldNodes[0],
     (keys) => {
-      const { source, reader } = openReading(services, caller)
-      return after(
-        readByKey(relation.relation.target, keys, reader, source),
-        (owners) => (key) => owners.get(String(key)) ?? null,
-      )
+      const { target } = relation.relation
+      const { source, reader } = openBelow(record, services, caller)
+      const read = (): Later<Map<string, Instance>> => readByKey(target, keys, reader, source)
+      const owners = isShared(record)
+        ? readBelow(record, relation.relation, keys, rightsOf(target, services, caller), read)
+        : read()
+      return after(owners, (found) => (key) => found.get(String(key)) ?? null)
     },
   )
   return batch.get(encode(relation, value))
@@ -132,10 +136,12 @@ function resolveMany(asking: Asking, record: Instance): Later<Instance[]> {
   if (value === undefined || value === null) return []
   const batch = inBatch<unknown, Instance[]>(info.variableValues, info.fieldNodes[0], (keys) =>
     asked(relation.target.table, caller, () => {
-      const { source, reader } = openReading(services, caller)
+      const { source, reader } = openBelow(record, services, caller)
       const question = reader.list(relation.target, args)
-      const related = readRelated(relation.relation, keys, question, reader, source)
-      return after(related, (lists) => (key: unknown) => lists.get(String(key)) ?? [])
+      const lists = readBelow(record, relation.relation, keys, reader, () =>
+        readRelated(relation.relation, keys, question, reader, source),
+      )
+      return after(lists, (found) => (key: unknown) => found.get(String(key)) ?? [])
     }),
   )
   return batch.get(encode(relation, value))
@@ -144,6 +150,23 @@ function resolveMany(asking: Asking, record: Instance): Later<Instance[]> {
 /** Keys of UUIDs are compared in the form in which they are kept. */
 function encode({ relation }: RelationModel, value: unknown): unknown {
   return relation.local.isUuid ? String(value).toLowerCase() : value
+}
+
+/** What the caller sees of a record, read by itself. */
+function rightsOf(target: Table, services: RecordServices, caller: Caller): QuestionReader {
+  const { reader } = openReading(services, caller)
+  reader.rows(target)
+  return reader
+}
+
+/** What is shared belongs to no client's request, which may end before the others'. */
+function openBelow(
+  record: Instance,
+  services: RecordServices,
+  caller: Caller,
+): { source: Source; reader: QuestionReader } {
+  const opened = openReading(services, caller)
+  return isShared(record) ? { ...opened, source: services.database() } : opened
 }
 
 /** What a client's rows are read with. */

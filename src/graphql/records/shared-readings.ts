@@ -1,10 +1,13 @@
 /**
- * What subscribers are told of one change is read once for all who see the same rows: with the same row filter and the
- * same values in it. Source: docs/graphql.md, Subscriptions.
+ * What subscribers are told of one change is read once for all who see the same rows, relations below it included: with
+ * the same row filter and the same values in it. Source: docs/graphql.md, Subscriptions.
  */
+import { type Later, after } from '../../core/later.js'
 import type { RowChanges } from '../../records/changes/changes.js'
 import type { Id } from '../../records/filters/list-options.js'
+import type { Relation } from '../../records/model/table.js'
 import type { QuestionReader } from './question.js'
+import type { Instance } from './read-rows.js'
 
 const readings = new WeakMap<RowChanges, Map<string, unknown>>()
 
@@ -26,6 +29,53 @@ export function readShared<T>(
   if (ofChanges.has(place)) return ofChanges.get(place) as T
   const reading = read()
   ofChanges.set(place, reading)
+  return reading
+}
+
+/** What was read of relations below the rows of one change. */
+type BelowReadings = Map<Relation, Map<string, unknown>>
+
+const below = new WeakMap<RowChanges, BelowReadings>()
+/** By row that several subscribers are told. */
+const ofRow = new WeakMap<Instance, BelowReadings>()
+
+/** A row that several subscribers are told: what is read below it is shared, too. */
+export function shareBelow(changes: RowChanges, row: Instance): void {
+  let readings = below.get(changes)
+  if (readings === undefined)
+    below.set(changes, (readings = new Map<Relation, Map<string, unknown>>()))
+  ofRow.set(row, readings)
+}
+
+/** True for rows that several subscribers are told. */
+export function isShared(row: Instance): boolean {
+  return ofRow.has(row)
+}
+
+/**
+ * @param keys of the rows above
+ * @param reader has read the whole question, and the caller's rows behind the relation
+ * @param read must depend on the relation, the keys and the reader's question alone
+ */
+export function readBelow<T extends ReadonlyMap<string, Instance | readonly Instance[]>>(
+  row: Instance,
+  relation: Relation,
+  keys: readonly unknown[],
+  { key, values }: QuestionReader,
+  read: () => Later<T>,
+): Later<T> {
+  const readings = ofRow.get(row)
+  const asked = textOf([...keys, ...values])
+  if (readings === undefined || asked === undefined) return read()
+  let ofRelation = readings.get(relation)
+  if (ofRelation === undefined) readings.set(relation, (ofRelation = new Map<string, unknown>()))
+  const place = `${key} ${asked}`
+  if (ofRelation.has(place)) return ofRelation.get(place) as Later<T>
+  const reading = after(read(), (found) => {
+    for (const one of [...found.values()].flat()) ofRow.set(one, readings)
+    return found
+  })
+  ofRelation.set(place, reading)
   return reading
 }
 

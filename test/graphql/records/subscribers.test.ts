@@ -4,6 +4,7 @@ import {
   bootstrap,
   Database,
   Field,
+  GraphQL,
   Module,
   NoAuth,
   Record,
@@ -66,6 +67,46 @@ describe('many subscribers', () => {
     // Two turns of theirs may come to lie between two of ours, never all.
     expect(Math.max(...steps)).toBeLessThanOrEqual(16)
     for (const answer of await Promise.all(answers)) expect(answer).toEqual(told('a'))
+  })
+
+  it('of subscriptions by hand are told in slices, too', async () => {
+    let wake: () => void = () => undefined
+    const event = new Promise<void>((resolve) => (wake = resolve))
+    const graphql = new GraphQL()
+    graphql.schema.addQuery('now', { type: 'Int', resolve: () => 1 }).addSubscription('bell', {
+      type: 'Int',
+      async *subscribe() {
+        await event
+        yield { bell: 1 }
+        yield { bell: 2 }
+      },
+    })
+    @Module({ graphql: [graphql.registerRoute()] })
+    class BellModule {}
+    app = await bootstrap(BellModule, { listen: false, logger: false, env: {} })
+    const streams = await Promise.all(
+      Array.from({ length: 100 }, () => graphql.subscribe('subscription { bell }', {}, {})),
+    )
+    let heard = 0
+    const answers = streams.map(async (stream) => {
+      if (!(Symbol.asyncIterator in stream)) throw new Error(JSON.stringify(stream))
+      const first = await stream.next()
+      heard++
+      return [first, await stream.next(), await stream.next()]
+    })
+    wake()
+    const steps: number[] = []
+    for (let before = heard; heard < streams.length; before = heard) {
+      await nextTurn()
+      steps.push(heard - before)
+    }
+    expect(Math.max(...steps)).toBeLessThanOrEqual(16)
+    for (const answer of await Promise.all(answers))
+      expect(answer).toEqual([
+        { value: { data: { bell: 1 } }, done: false },
+        { value: { data: { bell: 2 } }, done: false },
+        { value: undefined, done: true },
+      ])
   })
 
   it('are told each change in its order, however many wait', async () => {

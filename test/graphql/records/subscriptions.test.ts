@@ -319,6 +319,31 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
       })
   })
 
+  it('read the relations of a row once for all who see the same of them', async () => {
+    const query =
+      'subscription { noteChanged { note { text folder { name notes(orderBy: { id: asc }) { text } } } } }'
+    const subs = ['ann', 'ann', 'bob', 'bob', undefined, undefined, 'root']
+    const folder = await database.records(Folder).create({ name: 'F' })
+    const notes = database.records(Note)
+    await notes.insertMany([{ text: 'of ann', folderId: folder.id }])
+    const clients = await Promise.all(subs.map((sub) => follow(query, sub)))
+    const { statements } = await countStatements(database, async () => {
+      await notes.create({ text: 'n', owner: 'bob', open: true, folderId: folder.id })
+      for (const [index, client] of clients.entries()) {
+        const seen = ['ann', 'root'].includes(subs[index] ?? '') ? [{ text: 'of ann' }] : []
+        const told = { text: 'n', folder: { name: 'F', notes: [...seen, { text: 'n' }] } }
+        expect(await client.next()).toEqual({ data: { noteChanged: { note: told } } })
+      }
+    })
+    // A note, its folder and the folder's notes: for ann, for bob, for visitors and for root. The folder is everybody's,
+    // and is read below a note of each.
+    const read = statements.filter(({ writes }) => !writes).map(({ sql }) => sql)
+    expect(read.filter((sql) => sql.includes('filigree_led'))).toHaveLength(4)
+    expect(
+      read.filter((sql) => sql.includes('"folder"') && !sql.includes('filigree_led')),
+    ).toHaveLength(1)
+  })
+
   it('leave nothing behind when clients go, also while they are let in', async () => {
     const query = 'subscription { folderChanged { id } }'
     const clients = await Promise.all([follow(query), follow(query), follow(query, 'ann')])
