@@ -1,6 +1,7 @@
 /** From what was thrown to what the client is told. Source: decisions, Responses and "Errors"; RFC 9457. */
 import { HttpError, reasonPhrase } from '../errors/http-error.js'
 import { withoutUntold } from '../errors/untold-faults.js'
+import { diskFull, isDiskFull } from './disk-full.js'
 import { assertHeader } from './header-list.js'
 
 export interface ErrorAnswer {
@@ -15,12 +16,12 @@ const json = 'application/json; charset=utf-8'
 const problemJson = 'application/problem+json'
 
 /**
- * @param error an `HttpError` says what the client is told; of anything else it learns nothing
+ * @param error an `HttpError` says what the client is told; of anything else it learns nothing, but that a disk is full
  * @param accept the request's `Accept`; `application/problem+json` in it makes the body an RFC 9457 one
  * @throws {TypeError} when the error brings a header that cannot be sent
  */
 export function toErrorAnswer(error: unknown, accept: string | undefined): ErrorAnswer {
-  const known = error instanceof HttpError ? withoutUntold(error) : masked
+  const known = toHttpError(error)
   const asProblem = accept !== undefined && prefersProblem(accept)
   const headers = ['Content-Type', asProblem ? problemJson : json]
   for (const [name, value] of Object.entries(known.headers ?? {})) {
@@ -33,6 +34,11 @@ export function toErrorAnswer(error: unknown, accept: string | undefined): Error
 }
 
 const masked = new HttpError(500)
+
+function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return withoutUntold(error)
+  return isDiskFull(error) ? diskFull(error) : masked
+}
 
 /** The members of RFC 9457 §3.1, and the error's stable code. */
 function toProblem({ status, message, code }: HttpError): object {

@@ -6,6 +6,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Stream, Transform } from 'node:stream'
 import { HttpError } from '../../errors/http-error.js'
+import { diskFull, isDiskFull } from '../disk-full.js'
 import type { Limits } from '../limits.js'
 import type { UploadedFiles } from '../request.js'
 import type { ServerRequest } from '../server-request.js'
@@ -193,17 +194,9 @@ function tooMany(what: string, limit: number): HttpError {
 
 /** formidable's own errors are about the body, with statuses that blame the server (501); ours and the system's stay. */
 function toClientError(failure: unknown): unknown {
-  if (isDiskFull(failure)) {
-    const headers = { 'Retry-After': '10' }
-    return new HttpError(503, 'There is no room for the files.', { headers, cause: failure })
-  }
+  if (isDiskFull(failure)) return diskFull(failure)
   const isFormidable = failure instanceof Error && 'httpCode' in failure
   return isFormidable ? malformed('The multipart body is malformed.', failure) : failure
-}
-
-function isDiskFull(failure: unknown): boolean {
-  const { code } = (failure ?? {}) as { readonly code?: unknown }
-  return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
 function toFiles(received: readonly Received[]): UploadedFiles {

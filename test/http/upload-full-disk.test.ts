@@ -1,0 +1,107 @@
+/**
+ * Uploads on a disk that is full. Source: issue 13, 6. The disk is a small one in memory; where none can be mounted
+ * the suite is left out and says so.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as system from 'node:os'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import type { Application, UploadedFile } from 'filigree'
+
+const outside = mkdtempSync(join(system.tmpdir(), 'filigree-test-'))
+const disk = join(outside, 'disk')
+/** Where uploads are kept until their request is over. */
+let temporary = outside
+jest.unstable_mockModule('node:os', () => ({ ...system, tmpdir: () => temporary }))
+const { bootstrap, Controller, Module, NoAuth, Post } = await import('filigree')
+
+function mount(): boolean {
+  try {
+    execFileSync('mkdir', [disk])
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=1777', 'tmpfs', disk], {
+      stdio: 'pipe',
+    })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const isMounted = mount()
+
+@Controller('/files')
+class FileController {
+  @Post('/') @NoAuth keep(files: { a: UploadedFile }) {
+    return { size: files.a.size }
+  }
+  @Post('/kept') @NoAuth async move(files: { a: UploadedFile }) {
+    await files.a.moveTo(join(disk, 'kept'))
+    return { size: files.a.size }
+  }
+}
+
+@Module({ controllers: [FileController] })
+class FilesModule {}
+
+afterAll(() => {
+  if (isMounted) execFileSync('umount', ['-l', disk])
+  rmSync(outside, { recursive: true, force: true })
+})
+
+const run = isMounted ? describe : describe.skip
+const name = isMounted
+  ? 'uploads on a full disk'
+  : 'uploads on a full disk (left out: no small disk can be mounted here)'
+
+run(name, () => {
+  let app: Application
+  beforeAll(async () => {
+    app = await bootstrap(FilesModule, {
+      port: 0,
+      host: '127.0.0.1',
+      logger: false,
+      env: {},
+    })
+  })
+  afterAll(async () => {
+    await app.close()
+  })
+  const send = async (path: string, bytes: number): Promise<Response> => {
+    const form = new FormData()
+    form.set('a', new Blob([new Uint8Array(bytes)]), 'a.bin')
+    return fetch(`${app.url}/files${path}`, { method: 'POST', body: form })
+  }
+
+  it('are 503 with Retry-After, leave nothing behind, and go on once there is room', async () => {
+    temporary = disk
+    const refused = await send('/', 4_000_000)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10'])
+    expect(await refused.json()).toEqual({ error: 'There is no room for the files.' })
+    expect(readdirSync(disk)).toEqual([])
+    const small = await send('/', 1000)
+    expect([small.status, await small.json()]).toEqual([200, { size: 1000 }])
+  })
+
+  it('are 503 where not even a folder can be made, and where a file is moved to the full disk', async () => {
+    fill()
+    temporary = disk
+    expect((await send('/', 1000)).status).toBe(503)
+    temporary = outside
+    const moved = await send('/kept', 600_000)
+    expect([moved.status, moved.headers.get('retry-after')]).toEqual([503, '10'])
+    rmSync(join(disk, 'full'))
+    expect((await send('/kept', 600_000)).status).toBe(200)
+  })
+})
+
+/** Writes until nothing more has room. */
+function fill(): void {
+  for (let size = 1_048_576; size >= 1; size = Math.floor(size / 2)) {
+    try {
+      writeFileSync(join(disk, 'full'), Buffer.alloc(size), { flag: 'a' })
+    } catch {
+      // The next piece is smaller.
+    }
+  }
+}
