@@ -4,12 +4,13 @@ import type {
   OperationObject,
   ParameterObject,
   PathItemObject,
+  ResponseObject,
   ResponsesObject,
   SchemaObject,
   SecurityRequirementObject,
 } from 'openapi3-ts/oas31'
 import type { AccessRule } from '../auth/access.js'
-import { errorReference } from './error-components.js'
+import { errorContent, errorResponses, type ErrorResponse } from './error-components.js'
 
 export interface DocumentedEndpoint {
   /** `/graphql`, without the application's prefix. */
@@ -106,8 +107,19 @@ function answers(version: OpenApiVersion): ResponsesObject {
   } as ContentObject
   return {
     200: { description: 'What the operation gives, its errors among it.', content },
-    400: errorReference('BadRequest'),
-    401: errorReference('Unauthorized'),
-    default: errorReference('Failure'),
+    400: refusal('BadRequest'),
+    401: refusal('Unauthorized'),
+    default: refusal('Failure'),
   }
+}
+
+/** What refuses an operation as a whole carries GraphQL's entries beside `error`: they are no faults of fields. */
+function refusal(name: ErrorResponse): ResponseObject {
+  const schema = { ...result, properties: { error: { type: 'string' }, ...result.properties } }
+  const content = {
+    ...errorContent,
+    'application/json': { schema },
+    'application/graphql-response+json': { schema },
+  } as ContentObject
+  return { ...errorResponses[name], content }
 }

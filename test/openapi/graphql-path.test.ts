@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from '@jest/globals'
 import { bootstrap, Field, GraphQL, Module, Record, type OpenApiDocument } from 'filigree'
 import type { BootstrapOptions } from '../../src/bootstrap/options.js'
@@ -38,6 +39,23 @@ describe('the endpoints of GraphQL in the document', () => {
       Object.values(path as object).map(({ operationId }) => operationId as string),
     )
     expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('say what a refused operation is answered with', async () => {
+    const fixed = { listen: false, logger: false, database: 'sqlite::memory:' } as const
+    await using app = await bootstrap(LampModule, fixed)
+    const { responses } = app.openapi.paths?.['/graphql']?.post ?? {}
+    for (const [status, url, json] of [
+      [400, '/graphql', { query: 7 }],
+      [400, '/graphql', []],
+      [401, '/hello', { query: '{ hello }' }],
+    ] as const) {
+      const answer = await app.inject({ method: 'POST', url, json })
+      expect(answer.status).toBe(status)
+      const { content } = responses?.[status] as { content: { [type: string]: { schema: object } } }
+      const check = new Ajv2020({ strict: false }).compile(content['application/json']!.schema)
+      expect([check(JSON.parse(answer.body)), check.errors]).toEqual([true, null])
+    }
   })
 
   it('say in 3.2 what a stream holds', async () => {

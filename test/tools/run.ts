@@ -2,9 +2,10 @@
  * Runs tools that others wrote on what is here. They are installed beside the project, for some are larger than it.
  *
  *     npm run test:tools                    all of them
- *     npm run test:tools -- relay size      these alone
+ *     npm run test:tools -- relay prism     these alone
  */
 import { attw, publint, size } from './package-tools.js'
+import { prism } from './prism.js'
 import { relay } from './relay.js'
 
 const tools: Readonly<Record<string, () => string | Promise<string>>> = {
@@ -12,6 +13,7 @@ const tools: Readonly<Record<string, () => string | Promise<string>>> = {
   attw,
   size,
   relay,
+  prism,
 }
 
 const given = process.argv.slice(2)
