@@ -30,7 +30,7 @@ import { closeWithProcess } from './signals.js'
 import { logOpenRecords } from './open-records.js'
 import { logStartWarnings } from './start-warnings.js'
 import { openStorage, type Storage } from './storage.js'
-import { reportToPrimary } from './workers.js'
+import { otherWorkers, reportToPrimary } from './workers.js'
 
 /**
  * Starts an application.
@@ -101,7 +101,8 @@ async function start(
     instance.bind({ database: storage.database, log, production, events, closed, get })
   }
   const { database } = storage
-  const hasReplicas = database !== undefined && followCallers(database, currentRequest)
+  const hasReplicas =
+    database !== undefined && followCallers(database, currentRequest, otherWorkers())
   if (plan.requestContext || hasReplicas) followRequests()
   await container.makeAll()
   await container.start()

@@ -5,6 +5,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import type { Log } from '../core/log.js'
+import type { OtherProcesses } from '../records/engines/engine-caller.js'
 
 export interface Workers {
   /** Where they listen. */
@@ -18,7 +19,10 @@ const shortLife = 1000
 
 /** What the processes tell each other. */
 type Message =
-  { readonly filigree: 'listening'; readonly url: string } | { readonly filigree: 'close' }
+  | { readonly filigree: 'listening'; readonly url: string }
+  | { readonly filigree: 'close' }
+  /** Of a worker to all others, by way of the first process: who has written. */
+  | { readonly filigree: 'wrote'; readonly names: readonly string[] }
 
 /** True in the process that starts workers instead of listening. */
 export function startsWorkers(workers: number): boolean {
@@ -69,8 +73,33 @@ function fork(): Worker {
   const worker = cluster.fork()
   worker.on('message', (message: Partial<Message>) => {
     if (message.filigree === 'listening') listening.add(worker)
+    if (message.filigree === 'wrote') handOn(message as Message, worker)
   })
   return worker
+}
+
+function handOn(message: Message, from: Worker): void {
+  for (const worker of Object.values(cluster.workers ?? {})) {
+    if (worker !== undefined && worker !== from && worker.isConnected()) worker.send(message)
+  }
+}
+
+/** In a worker: the others, which serve the same callers. */
+export function otherWorkers(): OtherProcesses | undefined {
+  if (!cluster.isWorker) return undefined
+  return {
+    tell: (names) => {
+      if (process.connected) process.send?.({ filigree: 'wrote', names } satisfies Message)
+    },
+    onTold: (listener) => {
+      const hear = (message: unknown): void => {
+        const { filigree, names } = message as { filigree?: unknown; names?: readonly string[] }
+        if (filigree === 'wrote' && names !== undefined) listener(names)
+      }
+      process.on('message', hear)
+      return () => process.off('message', hear)
+    },
+  }
 }
 
 /** In a worker: tells the first process where it listens, and closes when it is asked to. */

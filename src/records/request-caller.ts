@@ -6,7 +6,7 @@ import type { HttpRequest } from '../http/request.js'
 import { secureTokenCookie, tokenCookie } from '../http/token-cookie.js'
 import { sessionCookie } from '../sessions/keeper.js'
 import type { Engine } from './engines/engine.js'
-import type { EngineCaller } from './engines/engine-caller.js'
+import type { EngineCaller, OtherProcesses } from './engines/engine-caller.js'
 
 /** Methods that promise to change nothing. Source: RFC 9110, Safe Methods. */
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
@@ -28,12 +28,13 @@ interface Reading {
 export function followCallers(
   { context: { engine } }: Reading,
   current: () => HttpRequest | undefined,
+  others?: OtherProcesses,
 ): boolean {
   if (engine.followCallers === undefined) return false
   engine.followCallers(() => {
     const request = current()
     return request === undefined ? undefined : requestCaller(request)
-  })
+  }, others)
   return true
 }
 

@@ -1,6 +1,6 @@
 /** The messages of `filigree:statement`, and an engine that sends them. Values of statements are never in them. */
 import type { BeginOptions } from './engines/begin-options.js'
-import type { CurrentCaller } from './engines/engine-caller.js'
+import type { CurrentCaller, OtherProcesses } from './engines/engine-caller.js'
 import { Watched, type WatchedWork } from '../core/watched.js'
 import type { Later } from '../core/later.js'
 import type { Catalogue } from './schema/catalogue.js'
@@ -134,7 +134,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
   readonly channel: EngineChannel | undefined
   readonly clientReads?: (reading: ClientReading) => Runner
   readonly pool?: () => PoolState
-  readonly followCallers?: (current: CurrentCaller) => void
+  readonly followCallers?: (current: CurrentCaller, others?: OtherProcesses) => void
 
   constructor(inner: Engine) {
     const teller = new Teller(inner.dialect)
@@ -151,7 +151,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
       }
     }
     if (inner.followCallers !== undefined) {
-      this.followCallers = (current) => inner.followCallers?.(current)
+      this.followCallers = (current, others) => inner.followCallers?.(current, others)
     }
     if (inner.pool !== undefined) this.pool = () => inner.pool?.() ?? noPool
   }

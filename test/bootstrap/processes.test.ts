@@ -156,6 +156,19 @@ describe('workers', () => {
     await expect(ask(`${url}/pid`)).rejects.toThrow('ECONNREFUSED')
   })
 
+  it('tell each other who has written', async () => {
+    const child = start('workers')
+    const url = await line(child)
+    const { pid: teller } = await ask(`${url}/tell`)
+    for (;;) {
+      const { pid, told } = (await ask(`${url}/told`)) as { pid?: number; told?: string[] }
+      if (pid === teller) expect(told).toEqual([])
+      else if (told?.includes(`by ${teller ?? 0}`)) break
+    }
+    child.kill('SIGTERM')
+    expect(await exitCode(child)).toBe(0)
+  })
+
   it('end together, one that is still starting too', async () => {
     const child = start('workers', { SLOW: '1' })
     const url = await line(child)

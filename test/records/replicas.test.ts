@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { silentLog } from '../../src/core/log.js'
 import { connect } from '../../src/records/database.js'
+import type { EngineCaller, OtherProcesses } from '../../src/records/engines/engine-caller.js'
 import { Note, open, replicaGround, Shelf, until, writeElsewhere } from './replica-ground.js'
 
 const ground = replicaGround()
@@ -49,6 +50,37 @@ describe('Replicas', () => {
     await database.transaction((tx) => tx.records(Note).update(id, { text: 'changed' }))
     expect(await notes.find(id)).toMatchObject({ text: 'changed' })
     expect(await database.kysely.selectFrom('note').select('text').execute()).toHaveLength(1)
+  })
+
+  it('are not read by whose writes other workers tell of', async () => {
+    const listeners: ((names: readonly string[]) => void)[] = []
+    const told: (readonly string[])[] = []
+    const others: OtherProcesses = {
+      tell: (names) => {
+        told.push(names)
+        for (const listener of listeners) listener(names)
+      },
+      onTold: (listener) => {
+        listeners.push(listener)
+        return () => undefined
+      },
+    }
+    const callerOf = (name: string) => (): EngineCaller => ({
+      isFresh: false,
+      names: [name],
+      ownNames: [name],
+      hasWritten: false,
+    })
+    const writing = await open(ground, { replicas: [ground.replica] })
+    const reading = await open(ground, { replicas: [ground.replica] })
+    writing.context.engine.followCallers?.(callerOf('a'), others)
+    reading.context.engine.followCallers?.(callerOf('a'), others)
+    await ground.standby.pause()
+    const { id } = await writing.records(Note).create({ text: 'mine' })
+    expect(told).toEqual([['a']])
+    expect(await reading.records(Note).find(id)).toMatchObject({ text: 'mine' })
+    reading.context.engine.followCallers?.(callerOf('b'), others)
+    expect(await reading.records(Note).find(id)).toBeNull()
   })
 
   it('that are lost are left out, and come back', async () => {

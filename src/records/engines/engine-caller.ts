@@ -13,3 +13,11 @@ export interface EngineCaller {
 
 /** @returns `undefined` for work that belongs to no caller: jobs, programs, the start */
 export type CurrentCaller = () => EngineCaller | undefined
+
+/** Other processes whose callers are the same: workers behind one port. */
+export interface OtherProcesses {
+  /** Somebody known by these names has written. */
+  tell(names: readonly string[]): void
+  /** @returns what ends it */
+  onTold(listener: (names: readonly string[]) => void): () => void
+}

@@ -10,7 +10,7 @@
  * - The suites of test/contracts hold for it. docs/maintainers/engines.md says how to add one.
  */
 import type { BeginOptions } from './begin-options.js'
-import type { CurrentCaller } from './engine-caller.js'
+import type { CurrentCaller, OtherProcesses } from './engine-caller.js'
 import type { ChannelHandlers, ChannelListener } from './channel-listener.js'
 import type { Later } from '../../core/later.js'
 import type { Code } from '../../fields/kinds/kind.js'
@@ -86,7 +86,7 @@ export interface Engine extends Runner {
   /** It takes no writes: a replica. Default false. */
   readonly isReadOnly?: boolean
   /** Reads go to copies that may be behind: it asks who calls, who must see what it has written. Absent: all are one. */
-  followCallers?(current: CurrentCaller): void
+  followCallers?(current: CurrentCaller, others?: OtherProcesses): void
   begin(options?: BeginOptions): Promise<TransactionRunner>
   /**
    * Runs work that changes the schema: nobody else changes it meanwhile, references are checked at the end, and work that

@@ -3,7 +3,7 @@
  * bound, or behind what the caller has written, is passed over, and the primary answers where none is left.
  */
 import type { Log } from '../../../../core/log.js'
-import type { CurrentCaller, EngineCaller } from '../../engine-caller.js'
+import type { CurrentCaller, EngineCaller, OtherProcesses } from '../../engine-caller.js'
 import type { Position } from './position-probe.js'
 import type { Replica } from './replica.js'
 import { WalHistory } from './wal-history.js'
@@ -33,6 +33,8 @@ export class ReplicaSet {
   readonly #marks: WriteMarks
   readonly #interval: number
   #caller: CurrentCaller = () => undefined
+  #others: OtherProcesses | undefined
+  #stopHearing: (() => void) | undefined
   #isPrimaryUp = false
   #usedAt = performance.now()
   #isResting = true
@@ -55,8 +57,13 @@ export class ReplicaSet {
     this.#goOn()
   }
 
-  followCallers(caller: CurrentCaller): void {
+  followCallers(caller: CurrentCaller, others?: OtherProcesses): void {
     this.#caller = caller
+    this.#others = others
+    this.#stopHearing?.()
+    this.#stopHearing = others?.onTold((names) => {
+      this.#marks.add(names, performance.now())
+    })
   }
 
   /** @returns the replica that answers this read; `undefined`: the primary does */
@@ -76,12 +83,15 @@ export class ReplicaSet {
   /** A write has ended, well or not: its caller sees it from now on. */
   wrote(): void {
     const caller: EngineCaller | undefined = this.#caller()
-    if (caller !== undefined) caller.hasWritten = true
     this.#marks.add(caller?.ownNames ?? ownNames, performance.now())
+    if (caller === undefined) return
+    caller.hasWritten = true
+    this.#others?.tell(caller.ownNames)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#stopHearing?.()
     for (const timer of this.#timers) clearTimeout(timer)
     this.#parts.closePrimary()
     await Promise.all(this.#parts.replicas.map((replica) => replica.close()))

@@ -4,7 +4,7 @@
  */
 import type { Catalogue } from '../../../schema/catalogue.js'
 import type { BeginOptions } from '../../begin-options.js'
-import type { CurrentCaller } from '../../engine-caller.js'
+import type { CurrentCaller, OtherProcesses } from '../../engine-caller.js'
 import {
   EngineFault,
   type ClientReading,
@@ -132,8 +132,8 @@ export class ReplicatedEngine extends RoutedRunner implements Engine {
     this.channel = primary.channel
   }
 
-  followCallers(caller: CurrentCaller): void {
-    this.#replicas.followCallers(caller)
+  followCallers(caller: CurrentCaller, others?: OtherProcesses): void {
+    this.#replicas.followCallers(caller, others)
   }
 
   /** Of each server that the request reads from, a share. */
