@@ -36,6 +36,29 @@ export interface RootPlan {
   run(context: unknown, variables: Readonly<Record<string, unknown>>): Later<string | undefined>
 }
 
+/** A mutation whose statements can stand in a line with those of others: each begins when the one before it has ended. */
+export interface LinedPlan extends RootPlan {
+  /** Opens a line; `undefined` where each has to be waited for. Whoever opens it ends it before waiting for an answer. */
+  openLine(context: unknown): Later<MutationLine | undefined>
+  /**
+   * Reads a run's arguments. @returns `undefined` where it has to be waited for, or is at fault: then it is run by `run`
+   */
+  prepare(
+    context: unknown,
+    variables: Readonly<Record<string, unknown>>,
+  ): (() => Later<string | undefined>) | undefined
+}
+
+export interface MutationLine {
+  /** What the work gives to the database before it returns stands in the line. */
+  run<T>(work: () => T): T
+  end(): void
+}
+
+export function isLined(plan: RootPlan | undefined): plan is LinedPlan {
+  return plan !== undefined && 'openLine' in plan
+}
+
 export interface Planner {
   /** `undefined` where a selected field needs a resolver or something else that a statement cannot do. */
   plan(request: PlanRequest): RootPlan | undefined

@@ -4,6 +4,7 @@ import { isThenable, type Later, after, attempt } from '../core/later.js'
 import { graphqlLibrary } from './library.js'
 import type { Operation, RootField } from './operation.js'
 import type { Outcome, Variables } from './outcome.js'
+import { isLined, type LinedPlan } from './planner-contract.js'
 import { resolveKey } from './resolve-key.js'
 
 export interface RunInput {
@@ -34,12 +35,14 @@ export function runRoots(roots: readonly RootField[], input: RunInput): Later<Ou
     : complete(roots, answers as Answer[], input)
 }
 
-function runPlan({ plan, key, nodes }: RootField, input: RunInput): Later<Answer> {
+function runPlan(root: RootField, input: RunInput): Later<Answer> {
+  const { plan } = root
   if (plan === undefined) return undefined
-  return attempt<Answer>(
-    () => plan.run(input.context, input.variables),
-    (error) => graphqlLibrary().locatedError(error, nodes, [key]),
-  )
+  return located(root, () => plan.run(input.context, input.variables))
+}
+
+function located({ key, nodes }: RootField, run: () => Later<Answer>): Later<Answer> {
+  return attempt<Answer>(run, (error) => graphqlLibrary().locatedError(error, nodes, [key]))
 }
 
 /** Has graphql-js run what the plans left, and puts all together. */
@@ -57,14 +60,49 @@ function complete(
 async function runInTurn(roots: readonly RootField[], input: RunInput): Promise<Outcome> {
   const texts: string[] = []
   const errors: GraphQLError[] = []
-  for (const root of roots) {
-    const answer = await runPlan(root, input)
+  let lined: Answer[] = []
+  for (const [place, root] of roots.entries()) {
+    if (lined.length === 0) lined = await runInLine(roots.slice(place), input)
+    const answer = lined.length > 0 ? lined.shift() : await runPlan(root, input)
     const { text, errors: more } = await complete([root], [answer], input)
     errors.push(...(more ?? []))
     if (text === undefined || text === 'null') return toOutcome('null', errors)
     texts.push(text.slice(1, -1))
   }
   return toOutcome(`{${texts.join(',')}}`, errors)
+}
+
+/** Runs as many fields as can go to the database one behind the other without a wait for the answers between. */
+async function runInLine(roots: readonly RootField[], input: RunInput): Promise<Answer[]> {
+  const [first, second] = roots
+  if (!standsInLine(first) || !standsInLine(second)) return []
+  const line = await first.plan.openLine(input.context)
+  if (line === undefined) return []
+  const answers: Later<Answer>[] = []
+  try {
+    for (const root of roots) {
+      const run = standsInLine(root) ? prepareQuietly(root.plan, input) : undefined
+      if (run === undefined) break
+      answers.push(line.run(() => located(root, run)))
+    }
+  } finally {
+    line.end()
+  }
+  return Promise.all(answers.map((answer) => Promise.resolve(answer)))
+}
+
+/** One that makes `data` null ends what follows: it is waited for. */
+function standsInLine(root: RootField | undefined): root is RootField & { plan: LinedPlan } {
+  return root !== undefined && !root.required && isLined(root.plan)
+}
+
+/** What is at fault is told by running it. */
+function prepareQuietly(plan: LinedPlan, input: RunInput): ReturnType<LinedPlan['prepare']> {
+  try {
+    return plan.prepare(input.context, input.variables)
+  } catch {
+    return undefined
+  }
 }
 
 function runLeft(left: readonly RootField[], input: RunInput): Later<ExecutionResult> {

@@ -19,6 +19,7 @@ import type { RecordsContext, Source } from './statements/source.js'
 import { isThere, ToldEngine } from './statement-events.js'
 import type { Difference } from './schema/difference-kinds.js'
 import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
+import { Line } from './statements/series.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
 import { Transactions, type Scope, type TransactionOptions } from './statements/transactions.js'
@@ -65,6 +66,7 @@ export class Database implements Source {
   readonly feed: ChangeFeed
   /** Every table known so far. */
   readonly tables = new Set<Table>()
+  readonly line: Line
   /** Roughly how large they are. */
   readonly sizes: TableSizes
   readonly #repositories = new WeakMap<Class, Repository>()
@@ -80,6 +82,7 @@ export class Database implements Source {
     this.sizes = new TableSizes(engine, this.tables)
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
     this.#transactions = new Transactions(this.context, this.feed, log)
+    this.line = new Line(engine, this.#transactions)
   }
 
   /** `sqlite` or `postgres`, or what the engine calls itself: migrations are named by it. */
@@ -228,7 +231,7 @@ export class Database implements Source {
   }
 
   runner(): Runner {
-    return this.#transactions.current()?.runner() ?? this.context.engine
+    return this.#transactions.current()?.runner() ?? this.line.runner ?? this.context.engine
   }
 
   /** Where the repositories of a client's request work: reads end with it. The same for every call with this request. */

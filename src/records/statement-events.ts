@@ -3,6 +3,7 @@ import type { BeginOptions } from './engines/begin-options.js'
 import type { CurrentCaller, OtherProcesses } from './engines/engine-caller.js'
 import { Watched, type WatchedWork } from '../core/watched.js'
 import type { Later } from '../core/later.js'
+import type { OrderedRunner } from './engines/ordered-runner.js'
 import type { Catalogue } from './schema/catalogue.js'
 import type {
   ClientReading,
@@ -125,6 +126,12 @@ class ToldTransaction extends ToldRunner<TransactionRunner> implements Transacti
   }
 }
 
+class ToldLine extends ToldRunner<OrderedRunner> implements OrderedRunner {
+  end(): void {
+    this.inner.end()
+  }
+}
+
 /** An engine whose statements are told where somebody listens. */
 export class ToldEngine extends ToldRunner<Engine> implements Engine {
   readonly dialect: Dialect
@@ -166,6 +173,11 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
       ? await this.teller.around('begin', () => this.inner.begin(options))
       : await this.inner.begin(options)
     return new ToldTransaction(begun, this.teller)
+  }
+
+  async inOrder(): Promise<OrderedRunner | undefined> {
+    const line = await this.inner.inOrder?.()
+    return line && new ToldLine(line, this.teller)
   }
 
   changeSchema<T>(work: (runner: Runner) => Promise<T>, options?: SchemaChangeOptions): Promise<T> {

@@ -108,6 +108,11 @@ interface Client {
   readonly connection: { readonly stream: { destroy(): void } }
 }
 type Callback = (error: Error | undefined, result?: unknown) => void
+/** A statement of the framework, which the client tells of its answer. */
+interface Told {
+  handleError(error: Error): void
+  handleReadyForQuery(): void
+}
 
 export function breakPostgres(): Promise<Breaker> {
   const { Client: client } = require('pg') as { Client: { prototype: Methods } }
@@ -138,7 +143,18 @@ function refusal(): Error {
   return Object.assign(new Error('out of memory'), { code: '53200', severity: 'ERROR' })
 }
 
+function isTold(query: unknown): query is Told {
+  return typeof query === 'object' && query !== null && 'submit' in query
+}
+
 function answered(given: unknown[], error: Error): unknown {
+  const [query] = given
+  if (isTold(query)) {
+    process.nextTick(() => {
+      query.handleError(error)
+    })
+    return undefined
+  }
   const callback = given.at(-1)
   if (typeof callback !== 'function') return Promise.reject(error)
   process.nextTick(callback, error)
@@ -146,6 +162,14 @@ function answered(given: unknown[], error: Error): unknown {
 }
 
 async function unheard(own: Method, client: object, given: unknown[]): Promise<unknown> {
+  const [query] = given
+  if (isTold(query)) {
+    query.handleReadyForQuery = () => {
+      ;(client as Client).connection.stream.destroy()
+      query.handleError(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }))
+    }
+    return own.apply(client, given)
+  }
   const callback = given.at(-1)
   const withoutCallback = typeof callback === 'function' ? given.slice(0, -1) : given
   await (own.apply(client, withoutCallback) as Promise<unknown>)

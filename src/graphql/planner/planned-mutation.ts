@@ -5,7 +5,7 @@ import { type Later, after, attempt } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import { toUnavailable } from '../../records/statements/write-faults.js'
 import { callerOf } from '../caller.js'
-import type { RootPlan } from '../planner-contract.js'
+import type { LinedPlan, MutationLine } from '../planner-contract.js'
 import { outputOf } from '../records/output.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import type { RecordModel } from '../records/model.js'
@@ -27,7 +27,7 @@ interface Parts {
   readonly services: RecordServices
 }
 
-export class PlannedMutation implements RootPlan {
+export class PlannedMutation implements LinedPlan {
   readonly #parts: Parts
   /** Straight from the record that was written, where nothing beside it is shown. */
   readonly #fromRecord: ((record: Instance) => string) | undefined
@@ -52,6 +52,28 @@ export class PlannedMutation implements RootPlan {
         ? writer.create(model, given.input)
         : writer.update(model, given.id as string, given.input, given.expectedVersion)
     return after(written, answer)
+  }
+
+  openLine(context: unknown): Later<MutationLine | undefined> {
+    const { kind, preparation, services } = this.#parts
+    if (kind === 'delete' || this.#fromRecord === undefined) return undefined
+    if (!preparation.admits(callerOf(context))) return undefined
+    return services.database().line.open()
+  }
+
+  prepare(context: unknown, variables: Variables): (() => Later<string | undefined>) | undefined {
+    const { model, args, kind, preparation, services } = this.#parts
+    const toText = this.#fromRecord
+    const caller = callerOf(context)
+    if (kind === 'delete' || toText === undefined || !preparation.admits(caller)) return undefined
+    const { id, input, expectedVersion = null } = args.read(variables)
+    if (expectedVersion !== null) return undefined
+    const writer = new RecordWriter(services.database(), caller)
+    const write =
+      kind === 'create'
+        ? writer.createAtOnce(model, input)
+        : writer.updateAtOnce(model, id as string, input)
+    return write && (() => after(write(), toText))
   }
 
   /** @returns `undefined` where the answer will have errors of its own, which graphql-js words */

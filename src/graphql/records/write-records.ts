@@ -7,7 +7,7 @@ import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/policy/caller.js'
 import { ClientWriter } from '../../records/policy/client-writer.js'
 import { notThere } from '../../records/statements/write-each.js'
-import { refuseBare } from '../../records/policy/write-tree.js'
+import { refuseBare, type WriteTree } from '../../records/policy/write-tree.js'
 import type { RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
 import { readInput } from './read-input.js'
@@ -25,6 +25,12 @@ export class RecordWriter {
     return this.#writer.create(readInput(model, input, 'input'))
   }
 
+  /** Reads a creation that is one statement. @returns `undefined` for another. @throws {HttpError} as `create` */
+  createAtOnce(model: RecordModel, input: unknown): (() => Later<Instance>) | undefined {
+    const tree = readInput(model, input, 'input')
+    return this.#writer.isOneStatement(tree) ? () => this.#writer.create(tree) : undefined
+  }
+
   /** @throws {HttpError} as `create`; 404 `NOT_FOUND`, also for a row that the caller does not see */
   update(
     model: RecordModel,
@@ -32,14 +38,26 @@ export class RecordWriter {
     input: unknown,
     expectedVersion?: unknown,
   ): Later<Instance> {
-    const tree = readInput(model, input, 'input')
-    refuseBare(tree)
-    const key = model.ids.read(id) as string | undefined
-    if (key === undefined) throw notThere(model.name, id)
+    const { key, tree } = readChange(model, id, input)
     return after(this.#writer.update(key, tree, toExpected(expectedVersion)), (changed) => {
       if (changed === null) throw notThere(model.name, id)
       return changed
     })
+  }
+
+  /** As `createAtOnce`. */
+  updateAtOnce(
+    model: RecordModel,
+    id: string,
+    input: unknown,
+  ): (() => Later<Instance>) | undefined {
+    const { key, tree } = readChange(model, id, input)
+    if (!this.#writer.isOneStatement(tree)) return undefined
+    return () =>
+      after(this.#writer.update(key, tree), (changed) => {
+        if (changed === null) throw notThere(model.name, id)
+        return changed
+      })
   }
 
   /** @returns false where there is no such record, or none that the caller sees */
@@ -48,6 +66,18 @@ export class RecordWriter {
     if (key === undefined) return false
     return this.#writer.delete(model.table, key, toExpected(expectedVersion))
   }
+}
+
+function readChange(
+  model: RecordModel,
+  id: string,
+  input: unknown,
+): { readonly key: string; readonly tree: WriteTree } {
+  const tree = readInput(model, input, 'input')
+  refuseBare(tree)
+  const key = model.ids.read(id) as string | undefined
+  if (key === undefined) throw notThere(model.name, id)
+  return { key, tree }
 }
 
 /** Null asks for none, as if it did not come. */

@@ -20,6 +20,7 @@ import type { Total } from './total.js'
 import type { Catalogue } from '../schema/catalogue.js'
 import type { Sql } from '../statements/builder.js'
 import type { JsonSql, RowJson } from './json-sql.js'
+import type { OrderedRunner } from './ordered-runner.js'
 import type { SearchSql } from './search-sql.js'
 import type { Replay, TableChanges } from './table-changes.js'
 
@@ -81,13 +82,13 @@ export interface ClientReading {
 
 export interface Engine extends Runner {
   readonly dialect: Dialect
-  /** The driver's name, for the log. */
-  readonly driver: string
+  /** The driver's name, for the log. */ readonly driver: string
   /** It takes no writes: a replica. Default false. */
   readonly isReadOnly?: boolean
   /** Reads go to copies that may be behind: it asks who calls, who must see what it has written. Absent: all are one. */
   followCallers?(current: CurrentCaller, others?: OtherProcesses): void
   begin(options?: BeginOptions): Promise<TransactionRunner>
+  /** Absent where a statement costs no journey. */ inOrder?(): Later<OrderedRunner | undefined>
   /**
    * Runs work that changes the schema: nobody else changes it meanwhile, references are checked at the end, and work that
    * had to wait for a table too long runs again from its beginning.

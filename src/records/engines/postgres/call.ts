@@ -23,7 +23,8 @@ export interface CallOwner {
 
 export class Call implements Submittable {
   readonly statement: Statement
-  readonly #values: readonly unknown[]
+  /** By the names of pg's own statements, for whoever watches its clients. */
+  readonly values: readonly unknown[]
   readonly #wanted: Wanted
   readonly #owner: CallOwner
   readonly #isKept: boolean
@@ -50,10 +51,14 @@ export class Call implements Submittable {
     isKept = wanted !== 'all',
   ) {
     this.statement = statement
-    this.#values = values
+    this.values = values
     this.#wanted = wanted
     this.#owner = owner
     this.#isKept = isKept
+  }
+
+  get text(): string {
+    return this.statement.sql
   }
 
   /** Its answer. Asked for once, before it is sent. */
@@ -92,7 +97,7 @@ export class Call implements Submittable {
 
   /** Goes elsewhere as another; what still comes of this one is for nobody. */
   moveOn(): void {
-    const other = new Call(this.statement, this.#values, this.#wanted, this.#owner, this.#isKept)
+    const other = new Call(this.statement, this.values, this.#wanted, this.#owner, this.#isKept)
     other.#resolve = this.#resolve
     other.#reject = this.#reject
     this.#resolve = undefined
@@ -123,7 +128,7 @@ export class Call implements Submittable {
           text: isThere ? undefined : sql,
           closes: known === 'unsure',
           describes: this.#columns === undefined,
-          values: this.#values,
+          values: this.values,
           toText,
         }),
       )

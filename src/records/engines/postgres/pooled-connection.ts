@@ -61,20 +61,20 @@ export class PooledConnection {
   /** At once, or together with what else comes in this turn of the loop where something is in flight already. */
   send(call: Call): void {
     if (this.calls.size > 0) this.#holdBack()
-    this.calls.add(call)
-    call.begin(this)
-    this.client.query(call)
+    this.#send(call)
+  }
+
+  /** Together with what else comes in this turn of the loop. */
+  sendLater(call: Call): void {
+    this.#holdBack()
+    this.#send(call)
   }
 
   /** As one piece, at once. */
   sendAll(calls: readonly Call[]): void {
     const { stream } = this.client.connection
     stream.cork()
-    for (const call of calls) {
-      this.calls.add(call)
-      call.begin(this)
-      this.client.query(call)
-    }
+    for (const call of calls) this.#send(call)
     stream.uncork()
   }
 
@@ -96,6 +96,12 @@ export class PooledConnection {
     if (this.isBroken || !endsConnection(error)) return
     this.isBroken = true
     this.#onLost()
+  }
+
+  #send(call: Call): void {
+    this.calls.add(call)
+    call.begin(this)
+    this.client.query(call)
   }
 
   /** A piece of bytes for each statement would cost the most of it. */

@@ -17,6 +17,7 @@ import type {
   SchemaChangeOptions,
   TransactionRunner,
 } from '../engine.js'
+import type { OrderedRunner } from '../ordered-runner.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
 import { readPostgresCatalogue } from './catalogue.js'
 import { createPostgresChannel } from './channel.js'
@@ -27,6 +28,7 @@ import { toPostgresFault } from './faults.js'
 import { toBootFault, type PostgresOptions } from './options.js'
 import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
+import { OrderedStatements } from './ordered-statements.js'
 import { ReadShares } from './read-shares.js'
 import { mayRunAgain } from './run-again.js'
 import { PostgresRunner } from './runner.js'
@@ -170,6 +172,11 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
     const { pool } = this.#parts
     const connection = await pool.acquire(patience).catch(refuse)
     return new PostgresTransaction(pool, connection).begin(begin)
+  }
+
+  async inOrder(): Promise<OrderedRunner> {
+    const { pool } = this.#parts
+    return new OrderedStatements(pool, pool.take() ?? (await pool.acquire().catch(refuse)))
   }
 
   changeSchema<T>(
