@@ -173,8 +173,10 @@ class SchemaBuilder {
         values[key] = { value, description: declared.meanings?.[key] ?? describeValue(key, value) }
       return new this.#library.GraphQLEnumType({ name, description, values })
     }
-    if (declared.kind === 'scalar')
-      return new this.#library.GraphQLScalarType({ name, description })
+    if (declared.kind === 'scalar') {
+      const { read: parseValue, write: serialize } = declared
+      return new this.#library.GraphQLScalarType({ name, description, parseValue, serialize })
+    }
     if (declared.kind === 'interface') return this.#toInterface(name, description, declared)
     const { extensions } = declared
     if (declared.kind === 'input') {

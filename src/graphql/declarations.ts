@@ -76,8 +76,10 @@ export type TypeDeclaration =
       readonly typeOf: (value: unknown) => string | undefined
     }
   | {
-      /** Any value, as it is. */
+      /** Any value, as it is, or what these make of it; they throw for what is none. */
       readonly kind: 'scalar'
+      readonly read?: (value: unknown) => unknown
+      readonly write?: (value: unknown) => unknown
       readonly description?: string
     }
   | {

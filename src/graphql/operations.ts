@@ -8,6 +8,7 @@ import { measureOperation, type Measure } from './measure.js'
 import { Operation } from './operation.js'
 import type { Planner } from './planner-contract.js'
 import { overLimit, readDocument } from './read-document.js'
+import { validationRules } from './validation-rules.js'
 
 export interface OperationsOptions {
   readonly schema: GraphQLSchema
@@ -83,7 +84,7 @@ export class Operations {
 
   #validate(text: string): KnownDocument | Refusal {
     const { schema, planner, limits, fieldCosts: costs } = this.#options
-    const { GraphQLError, Kind, specifiedRules, validate } = graphqlLibrary()
+    const { GraphQLError, Kind, validate } = graphqlLibrary()
     const document = readDocument(text, limits)
     if (document instanceof GraphQLError) {
       return new Refusal([withCode(document, graphqlCodes.parse)])
@@ -103,7 +104,7 @@ export class Operations {
       if (over !== undefined) return new Refusal([over])
       measured.set(node.name?.value ?? '', { node, measure })
     }
-    const errors = validate(schema, document, specifiedRules, { maxErrors: mostErrors })
+    const errors = validate(schema, document, validationRules(), { maxErrors: mostErrors })
     if (errors.length > 0) {
       return new Refusal(errors.map((error) => withCode(error, graphqlCodes.validation)))
     }

@@ -120,7 +120,10 @@ function declareFigure({ called, field }: Figure): FieldDeclaration {
 }
 
 /** Sums outgrow the fields that they are of. */
-function numberType(called: AggregateFunction, { column: { storage } }: FieldModel): string {
+function numberType(called: AggregateFunction, field: FieldModel): string {
+  const { storage } = field.column
+  // Where there is such a filter there is the type.
+  if (storage === 'integer' && called === 'sum' && field.filter === 'IntFilter') return 'Integer'
   return storage === 'decimal' || (storage === 'wide' && called === 'sum') ? 'String' : 'Float'
 }
 

@@ -5,6 +5,7 @@ import { operatorOf, operatorsFor, type OperandKind } from '../../records/filter
 import type { ColumnComparison } from '../../records/model/table.js'
 import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
 import { describeColumn } from './declare-types.js'
+import { integerScalar } from './integer-scalar.js'
 import type { EnumModel, RecordModel } from './model.js'
 
 type Inputs = Record<string, string | ArgumentDeclaration>
@@ -14,8 +15,9 @@ export function declareScalarFilters(records: readonly RecordModel[]): [string, 
   const filters = new Map<string, TypeDeclaration>()
   for (const { graphql, compares } of Object.values<Kind>(kinds)) {
     const name = `${graphql.filter}Filter`
-    if (!filters.has(name)) filters.set(name, filter(graphql.type, compares))
-    filters.set(`${graphql.filter}ListFilter`, filter(graphql.type, 'list'))
+    const type = graphql.type === 'Int' ? 'Integer' : graphql.type
+    if (!filters.has(name)) filters.set(name, filter(type, compares))
+    filters.set(`${graphql.filter}ListFilter`, filter(type, 'list'))
   }
   filters.set('JsonFilter', jsonFilter)
   const used = new Set(
@@ -24,6 +26,7 @@ export function declareScalarFilters(records: readonly RecordModel[]): [string, 
   return [
     ...[...filters].filter(([name]) => used.has(name)),
     ...(used.has('JsonFilter') ? [jsonValue] : []),
+    ...(used.has('IntFilter') || used.has('IntListFilter') ? [integerScalar] : []),
     [
       'SortDirection',
       {

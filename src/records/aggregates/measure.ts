@@ -57,9 +57,10 @@ export function functionMeasure(
   table: Table,
   column: Column,
   context: FilterContext,
+  isLarge: boolean,
 ): Measure {
   if (called === 'min' || called === 'max') return fieldMeasure(called, table, column, context)
-  const total = context.dialect.total(called, column)
+  const total = context.dialect.total(called, column, isLarge)
   const { decode } = column.field.entry
   const own = decode ?? ((value: unknown): unknown => value)
   const write = ({ sql }: Writing): Fragment => {
@@ -69,7 +70,7 @@ export function functionMeasure(
   return {
     name: nameOf(called, column),
     column,
-    key: `${called}${table.columns.indexOf(column)}`,
+    key: `${called}${isLarge ? '!' : ''}${table.columns.indexOf(column)}`,
     write,
     answer: ({ sql }) =>
       total.isText

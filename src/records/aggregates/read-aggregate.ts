@@ -67,17 +67,16 @@ export const havingOperators: readonly HavingOperator[] = [
 export function readAggregate(
   table: Table,
   options: object,
-  {
-    context,
-    isClient,
-    values,
-  }: {
-    readonly context: FilterContext
-    readonly isClient: boolean
-    readonly values: unknown[]
-  },
+  { context, ...reading }: Reading & { readonly context: FilterContext },
 ): Aggregate {
-  return new AggregateReader(table, context, isClient, values).read(options as Given)
+  return new AggregateReader(table, context, reading).read(options as Given)
+}
+
+interface Reading {
+  readonly isClient: boolean
+  readonly values: unknown[]
+  /** Sums are beyond what the database adds up by itself. */
+  readonly isLarge: boolean
 }
 
 type Given = Readonly<Record<string, unknown>>
@@ -87,14 +86,16 @@ class AggregateReader {
   readonly #context: FilterContext
   readonly #isClient: boolean
   readonly #values: unknown[]
+  readonly #isLarge: boolean
   readonly #columns = new Set<Column>()
   #key = ''
 
-  constructor(table: Table, context: FilterContext, isClient: boolean, values: unknown[]) {
+  constructor(table: Table, context: FilterContext, reading: Reading) {
     this.#table = table
     this.#context = context
-    this.#isClient = isClient
-    this.#values = values
+    this.#isClient = reading.isClient
+    this.#values = reading.values
+    this.#isLarge = reading.isLarge
   }
 
   read(options: Given): Aggregate {
@@ -163,7 +164,7 @@ class AggregateReader {
         : isOrdered(column) && !column.isBoolean
     if (!fits)
       throw invalid(path, 'type', `has no ${called}: ${name} is of kind "${column.field.kind}"`)
-    return functionMeasure(called, this.#table, column, this.#context)
+    return functionMeasure(called, this.#table, column, this.#context, this.#isLarge)
   }
 
   #column(name: string, path: string): Column {

@@ -4,7 +4,7 @@ import { Kept } from '../../core/kept.js'
 import { FilterReader } from '../filters/filter.js'
 import { FilterWriter } from '../filters/filter-sql.js'
 import type { Condition } from '../filters/condition.js'
-import type { Row } from '../engines/engine.js'
+import { EngineFault, type Row } from '../engines/engine.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 import { arrange, Slot, type Plan, type RawBuilder } from '../statements/builder.js'
@@ -27,6 +27,29 @@ export function runAggregate<T extends object>(
   source: Source,
   options: AggregateOptions<T>,
 ): Later<AggregateRow<T>[]> {
+  // Few sums are large, and what adds them up whatever they are takes twice as long.
+  return attempt(
+    () => readRows(table, source, options, false),
+    (error) =>
+      attempt(
+        () => {
+          if (error instanceof EngineFault && error.kind === 'overflow')
+            return readRows(table, source, options, true)
+          throw error
+        },
+        (again) => {
+          throw toClientError(again, table, 'read')
+        },
+      ),
+  )
+}
+
+function readRows<T extends object>(
+  table: Table<T>,
+  source: Source,
+  options: AggregateOptions<T>,
+  isLarge: boolean,
+): Later<AggregateRow<T>[]> {
   const { where, view } = options
   const { context } = source
   const values: unknown[] = []
@@ -34,7 +57,7 @@ export function runAggregate<T extends object>(
   const reader = new FilterReader(context, isClient, values)
   const read = (): [asked: Condition | undefined, aggregate: Aggregate] => [
     where === undefined ? undefined : reader.read(table, where, 'where'),
-    readAggregate(table, options, { context, isClient, values }),
+    readAggregate(table, options, { context, isClient, values, isLarge }),
   ]
   const [asked, aggregate] = isClient ? read() : readOwn(table, read)
   const condition = view === undefined ? asked : view.bind(table, asked, reader)
@@ -47,12 +70,7 @@ export function runAggregate<T extends object>(
   const plan = plansOf(context, table).get(`${reader.key}|${aggregate.key}`, () =>
     planAggregate(table, condition, aggregate, context),
   )
-  const rows = attempt(
-    () => source.runner().rows(plan.statement, arrange(plan, values)),
-    (error): readonly Row[] => {
-      throw toClientError(error, table, 'read')
-    },
-  )
+  const rows: Later<readonly Row[]> = source.runner().rows(plan.statement, arrange(plan, values))
   const figures = [...aggregate.groups, ...aggregate.measures]
   return after(rows, (found) => found.map((row) => toObject(row, figures) as AggregateRow<T>))
 }

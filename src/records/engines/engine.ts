@@ -223,8 +223,8 @@ export interface Dialect {
   answered(column: Column): Around | undefined
   /** SQL around a column that makes the text of its values; absent where they are such text. */
   textOf(column: Column): Around | undefined
-  /** The sum or the mean of a column of numbers; exact where the numbers are. A mean has the column's scale. */
-  total(called: 'sum' | 'avg', column: Pick<Column, 'storage' | 'field'>): Total
+  /** The sum or mean of a column of numbers, exact where they are; `isLarge` once a sum failed as an `overflow`. */
+  total(called: 'sum' | 'avg', column: Pick<Column, 'storage' | 'field'>, isLarge?: boolean): Total
   /** SQL around a text that makes it lower case, for comparing without regard to case. */
   readonly fold: readonly [before: string, after: string]
   /** The same of a value. */
@@ -235,10 +235,7 @@ export interface Dialect {
   readonly indexes: { readonly nulls: boolean; readonly trigrams: boolean }
   /** One value that stands for a list in `listTest`; `undefined` where the column's values cannot travel so. */
   encodeList(column: Column, values: readonly unknown[]): unknown
-  /**
-   * SQL of one row that makes the database count on behind the keys in `stored`, which the program gave; absent where it
-   * does so by itself. Both names are quoted.
-   */
+  /** SQL of one row that counts on behind the given keys in `stored`, names quoted; absent where that happens by itself. */
   readonly passKeys?: (table: string, key: string) => string
   /** SQL behind a select that holds its rows until the transaction ends; empty where a transaction holds all of them. */
   readonly lock: string
@@ -267,6 +264,8 @@ export type FaultKind =
   | 'reference'
   /** Null, or out of range: the rules let pass what the column does not take. */
   | 'value'
+  /** A sum that `total` makes by another way. */
+  | 'overflow'
   /** Two transactions cannot both go through; this one may be tried again from its beginning. */
   | 'conflict'
   /** Locked, full, read-only or gone: the same may work later. */

@@ -13,3 +13,9 @@ export interface Total {
   /** From a number, exact ones being text with the column's scale, to what the SQL is compared with. */
   encode(operand: unknown): unknown
 }
+
+/** A whole number; its text where a number would lose digits. */
+export function toWhole(value: unknown): number | string {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : String(value)
+}

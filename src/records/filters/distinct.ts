@@ -1,6 +1,7 @@
 /** Reads by which fields the rows of a list must differ. Source: decisions, Second storey: records, Aggregates. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
+import { readOwn } from '../model/hidden-names.js'
 import type { Column, Table } from '../model/table.js'
 import type { RowsView } from '../statements/rows-view.js'
 import { invalid } from './invalid.js'
@@ -16,11 +17,19 @@ export function readDistinct(
   given: unknown,
   view: RowsView | undefined,
 ): readonly Column[] {
+  if (view === undefined) return readOwn(table, () => readColumns(given, table.columns))
+  const shown = table.columns.filter(({ field }) => !field.hidden)
+  const distinct = readColumns(given, shown)
+  const terms = distinct.map((column) => ({ column, descending: false, nullsFirst: false }))
+  view.order(table, { terms, key: '' })
+  return distinct
+}
+
+function readColumns(given: unknown, shown: readonly Column[]): readonly Column[] {
   if (!Array.isArray(given) || given.length === 0)
     throw invalid('distinct', 'type', 'must be a list of fields')
   if (given.length > mostFields)
     throw invalid('distinct', 'maxItems', `has more than ${mostFields} fields`)
-  const shown = table.columns.filter(({ field }) => view === undefined || !field.hidden)
   const columns = given.map((name: unknown, index) => {
     const path = `distinct.${index}`
     const column = shown.find(({ property }) => property === name)
@@ -33,8 +42,5 @@ export function readDistinct(
     const kind = column.field.list ? 'list' : column.field.kind
     throw invalid(path, 'type', `cannot tell rows apart: it is of kind "${kind}"`)
   })
-  const distinct = [...new Set(columns)]
-  const terms = distinct.map((column) => ({ column, descending: false, nullsFirst: false }))
-  view?.order(table, { terms, key: '' })
-  return distinct
+  return [...new Set(columns)]
 }

@@ -1,6 +1,7 @@
 /** Sums and means on PostgreSQL. Source: PostgreSQL, Aggregate Functions. */
 import { toDecimal } from '../../../fields/kinds/decimal.js'
 import type { Dialect } from '../engine.js'
+import { toWhole } from '../total.js'
 
 /** Sums of whole numbers are `numeric` there and cannot overflow. */
 export const postgresTotal: Dialect['total'] = (called, { storage, field: { entry } }) => {
@@ -24,7 +25,7 @@ export const postgresTotal: Dialect['total'] = (called, { storage, field: { entr
     sql: called === 'sum' ? 'sum({c})' : 'cast(avg({c}) as double precision)',
     isText: false,
     isExact,
-    decode: isExact ? String : Number,
+    decode: isExact ? String : storage === 'integer' && called === 'sum' ? toWhole : Number,
     encode,
   }
 }

@@ -11,8 +11,7 @@ export function toSqliteFault(error: unknown): unknown {
   }
   const result = resultOf(error as DriverError)
   if (result === undefined) return error
-  // What `on delete restrict` refuses comes under the code of triggers.
-  const kind = message === 'FOREIGN KEY constraint failed' ? 'reference' : kindOf(result)
+  const kind = kindsByMessage[message] ?? kindOf(result)
   const told = kind === 'unique' || kind === 'value' ? readDetails(message) : {}
   const details = primary(result) === primaryResults.READONLY ? { isReadOnly: true } : told
   return new EngineFault(kind, message, error, details)
@@ -88,6 +87,12 @@ function primary(result: number): number {
 
 function kindOf(result: number): FaultKind {
   return kinds[result] ?? kinds[primary(result)] ?? 'other'
+}
+
+/** What comes under the code of something else: of triggers, or of whatever a statement may do wrong. */
+const kindsByMessage: Readonly<Record<string, FaultKind>> = {
+  'FOREIGN KEY constraint failed': 'reference',
+  'integer overflow': 'overflow',
 }
 
 const kinds: Readonly<Record<number, FaultKind>> = {

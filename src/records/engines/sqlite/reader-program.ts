@@ -8,6 +8,30 @@ const { driver, library, file, timeout } = workerData
 const fold = (text) => (typeof text === 'string' ? text.toLowerCase() : text)
 const base64 = (value) =>
   typeof value === 'string' || value instanceof Uint8Array ? Buffer.from(value).toString('base64') : null
+const complement = (digits) => digits.replace(/\\d/g, (digit) => String(9 - Number(digit)))
+const sortable = (units) => {
+  const digits = String(units < 0n ? -units : units).padStart(60, '0')
+  return units < 0n ? '0' + complement(digits) : '1' + digits
+}
+const unitsOf = (kept) =>
+  kept.length <= 20 ? BigInt(kept) : kept[0] === '1' ? BigInt(kept.slice(1)) : -BigInt(complement(kept.slice(1)))
+const joined = (chunks) => chunks.reduce((sum, one) => sum * 1000000000n + BigInt(one), 0n)
+const decimal = (value) => {
+  if (typeof value !== 'string') return null
+  const [scale, kept] = value.split(' ')
+  const units = unitsOf(kept)
+  const [sign, places] = [units < 0n ? '-' : '', Number(scale)]
+  const digits = String(units < 0n ? -units : units).padStart(places + 1, '0')
+  return sign + (places === 0 ? digits : digits.slice(0, -places) + '.' + digits.slice(-places))
+}
+const sum = (value) => (typeof value === 'string' ? sortable(joined(value.split(' '))) : null)
+const mean = (value) => {
+  if (typeof value !== 'string') return null
+  const [count, ...chunks] = value.split(' ')
+  const [rows, all] = [BigInt(count), joined(chunks)]
+  const size = ((all < 0n ? -all : all) * 2n + rows) / (rows * 2n)
+  return sortable(all < 0n ? -size : size)
+}
 const numbers = (row) => row.map((value) => (typeof value === 'bigint' ? Number(value) : value))
 
 const open = {
@@ -48,6 +72,9 @@ database.exec('pragma case_sensitive_like = ON')
 database.exec('pragma busy_timeout = ' + timeout)
 database.function('filigree_fold', { deterministic: true }, fold)
 database.function('filigree_base64', { deterministic: true }, base64)
+database.function('filigree_decimal', { deterministic: true }, decimal)
+database.function('filigree_sum', { deterministic: true }, sum)
+database.function('filigree_mean', { deterministic: true }, mean)
 const prepared = new Map()
 parentPort.on('message', ({ sql, values }) => {
   try {

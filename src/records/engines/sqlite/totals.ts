@@ -3,7 +3,7 @@
  * large for one, nine digits at a time are added up, and put together for each group as text that sorts like the numbers.
  */
 import type { Dialect } from '../engine.js'
-import type { Total } from '../total.js'
+import { toWhole, type Total } from '../total.js'
 import { decimalType, toDecimalText, toSortable } from './decimals.js'
 
 /** Nine million of the largest decimals of so many digits fit into an integer. */
@@ -13,7 +13,11 @@ const chunk = 10n ** BigInt(chunkDigits)
 /** Digits of a sum: of 38 and of more rows than there can be. */
 const widest = 60
 
-export const sqliteTotal: Dialect['total'] = (called, { storage, field: { entry } }) => {
+export const sqliteTotal: Dialect['total'] = (called, column, isLarge = false) => {
+  const {
+    storage,
+    field: { entry },
+  } = column
   if (storage === 'decimal' && entry.digits !== undefined) {
     const { precision, scale } = entry.digits
     const isKeptAsText = decimalType(entry.digits) === 'text'
@@ -29,13 +33,31 @@ export const sqliteTotal: Dialect['total'] = (called, { storage, field: { entry 
   }
   if (storage === 'wide' && called === 'sum')
     return exactTotal(called, { scale: 0, chunks: integerChunks })
+  if (storage === 'integer' && called === 'sum') return integerSum(isLarge)
   return {
     sql: `${called}({c})`,
-    isText: storage === 'integer' && called === 'sum',
+    isText: false,
     isExact: false,
     decode: Number,
     encode: (operand) => operand,
   }
+}
+
+function integerSum(isLarge: boolean): Total {
+  if (!isLarge) {
+    const encode = (operand: unknown): unknown => operand
+    return { sql: 'sum({c})', isText: true, isExact: false, decode: toWhole, encode }
+  }
+  const { sql, isText } = exactTotal('sum', { scale: 0, chunks: integerChunks })
+  const decode = (value: unknown): unknown => toWhole(toDecimalText(value, 0))
+  return { sql, isText, isExact: false, decode, encode: (operand) => toPlace(operand as number) }
+}
+
+/** Text that sorts among sums as the number does, behind the whole number below it where it has a fraction. */
+function toPlace(operand: number): string {
+  const whole = BigInt(Math.floor(Math.max(-1e59, Math.min(1e59, operand))))
+  const isBetween = Number.isFinite(operand) && !Number.isInteger(operand)
+  return `${toSortable(whole.toString(), widest)}${isBetween ? '+' : ''}`
 }
 
 interface Exact {

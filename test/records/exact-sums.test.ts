@@ -1,0 +1,201 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Application } from '../../src/bootstrap/application.js'
+import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
+import { NoAuth } from '../../src/auth/decorators.js'
+import { Field } from '../../src/fields/field.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { Record } from '../../src/records/model/record.js'
+import { Controller } from '../../src/routing/controller.js'
+import { openSqlite } from '../../src/records/engines/sqlite/sqlite.js'
+import { toMean, toSum } from '../../src/records/engines/sqlite/totals.js'
+import { showDecimal, toSortable } from '../../src/records/engines/sqlite/decimals.js'
+import { startBothEngines } from './both-engines.js'
+import { findDrivers } from './sqlite-drivers.js'
+
+const largest = Number.MAX_SAFE_INTEGER
+
+@Record
+@NoAuth
+class Count {
+  @Field('id') id!: number
+  @Field('string') shop!: string
+  @Field('integer') pieces!: number
+  @Field('integer', { list: true, default: [] }) sizes!: number[]
+  @Field('decimal', { precision: 18, scale: 2 }) price!: string
+  @Field('decimal', { precision: 38, scale: 8 }) worth!: string
+}
+
+@Controller('/counts', { crud: Count })
+@NoAuth
+class Counts {}
+
+@Module({ controllers: [Counts], records: [Count] })
+class Shop {}
+
+describe.each(await startBothEngines())('exact sums: %s', (_name, open) => {
+  let database: Database
+  let app: Application
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Count] })
+    await database.sync()
+    app = await bootstrap(Shop, { database, listen: false })
+    const row = (shop: string, pieces: number) => ({
+      shop,
+      pieces,
+      price: '9999999999999999.99',
+      worth: '999999999999999999999999999999.99999999',
+    })
+    await database
+      .records(Count)
+      .insertMany([
+        ...Array.from({ length: 2000 }, () => row('large', largest)),
+        ...Array.from({ length: 2000 }, () => row('negative', -largest)),
+        ...Array.from({ length: 3 }, () => row('beyond', largest)),
+        row('small', 7),
+      ])
+  })
+  afterAll(async () => {
+    await app.close()
+    await database.close()
+  })
+
+  const get = async (path: string) => {
+    const response = await app.handle(new Request(`http://app.test${path}`))
+    return { status: response.status, body: (await response.json()) as unknown }
+  }
+  const graphql = async (query: string, variables = {}) => {
+    const response = await app.handle(
+      new Request('http://app.test/graphql', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ query, variables }),
+      }),
+    )
+    return (await response.json()) as {
+      data: { counts: unknown[]; countsAggregate: unknown[] }
+      errors?: { message: string }[]
+    }
+  }
+  const sums = [
+    { shop: 'beyond', sumPieces: '27021597764222973' },
+    { shop: 'large', sumPieces: '18014398509481982000' },
+    { shop: 'negative', sumPieces: '-18014398509481982000' },
+    { shop: 'small', sumPieces: 7 },
+  ]
+
+  it('of whole numbers are numbers, and text beyond 2^53, beyond 64 bits too', async () => {
+    const counts = database.records(Count)
+    expect(await counts.aggregate({ groupBy: ['shop'], sum: ['pieces'] })).toEqual(sums)
+    expect((await get('/counts/aggregate?groupBy=shop&sum=pieces')).body).toEqual(sums)
+    const { data, errors } = await graphql(
+      '{ countsAggregate(groupBy: [shop]) { shop sum { pieces } } }',
+    )
+    expect(errors).toBeUndefined()
+    expect(data.countsAggregate).toEqual(
+      sums.map(({ shop, sumPieces }) => ({ shop, sum: { pieces: sumPieces } })),
+    )
+  })
+
+  it('are sorted and compared as they are, however large', async () => {
+    const counts = database.records(Count)
+    const shops = async (options: object) =>
+      (await counts.aggregate({ groupBy: ['shop'], sum: ['pieces'], ...options })).map(
+        ({ shop }) => shop,
+      )
+    expect(await shops({ orderBy: { sumPieces: 'desc' } })).toEqual([
+      'large',
+      'beyond',
+      'small',
+      'negative',
+    ])
+    expect(await shops({ having: { sumPieces: { gt: 6.5 } } })).toEqual([
+      'beyond',
+      'large',
+      'small',
+    ])
+    expect(await shops({ having: { sumPieces: { gt: 7 } } })).toEqual(['beyond', 'large'])
+    expect(await shops({ having: { sumPieces: { lte: 7.5, gte: -1e18 } } })).toEqual(['small'])
+    expect(await shops({ having: { sumPieces: { lt: -7.5 } } })).toEqual(['negative'])
+    expect(await shops({ having: { sumPieces: { lt: 1e300, gt: -1e300 } } })).toHaveLength(4)
+    expect(await shops({ having: { sumPieces: 7 } })).toEqual(['small'])
+    expect(await shops({ having: { sumPieces: 7.5 } })).toEqual([])
+  })
+
+  it('of decimals have every digit', async () => {
+    const [row] = await database.records(Count).aggregate({ sum: ['price', 'worth'] })
+    expect(row).toEqual({
+      sumPrice: '40039999999999999959.96',
+      sumWorth: '4003999999999999999999999999999999.99995996',
+    })
+  })
+
+  it('may be asked of operands beyond 32 bits', async () => {
+    const count = async (where: string, variables = {}, declared = '') => {
+      const { data, errors } = await graphql(
+        `query ${declared} { counts(limit: 5, where: ${where}) { shop } }`,
+        variables,
+      )
+      expect(errors).toBeUndefined()
+      return data.counts.length
+    }
+    expect(await count('{ pieces: { gt: 3000000000 } }')).toBe(5)
+    expect(await count('{ pieces: { eq: 7 } }')).toBe(1)
+    expect(await count('{ pieces: { in: [7, 3000000000, -9007199254740991] } }')).toBe(5)
+    expect(await count('{ sizes: { has: 3000000000 } }')).toBe(0)
+    expect(await count('$w', { w: { pieces: { gt: 3000000000 } } }, '($w: CountWhere)')).toBe(5)
+    expect(await count('{ pieces: { gt: $n } }', { n: 3000000000 }, '($n: Integer)')).toBe(5)
+    // Whoever knows the field as Int may go on.
+    expect(await count('{ pieces: { eq: $n } }', { n: 7 }, '($n: Int)')).toBe(1)
+    expect(await count('{ pieces: { eq: $n } }', { n: 7 }, '($n: Int!)')).toBe(1)
+    expect(await count('{ pieces: { in: $n } }', { n: [7] }, '($n: [Int!])')).toBe(1)
+  })
+
+  it('refuses operands that are no whole numbers', async () => {
+    for (const operand of ['9007199254740993', '1.5', '"7"', 'true', '[7]']) {
+      const { errors } = await graphql(`{ counts(where: { pieces: { eq: ${operand} } }) { id } }`)
+      expect([operand, errors?.length]).toEqual([operand, 1])
+    }
+    const { errors } = await graphql(
+      'query ($n: Int) { counts(where: { pieces: { eq: $n } }) { id } }',
+      {
+        n: 3000000000,
+      },
+    )
+    expect(errors?.[0]?.message).toMatch(/32-bit/)
+    for (const type of ['Float', 'String', '[Int]', '[Integer]', 'Boolean']) {
+      const query = `query ($n: ${type}) { counts(where: { pieces: { eq: $n } }) { id } }`
+      expect((await graphql(query)).errors?.[0]?.message).toMatch(/used in position expecting/)
+    }
+  })
+})
+
+describe.each(await findDrivers())('long reads by threads with %s', (driver) => {
+  it('have the same functions as short ones', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'filigree-sums-'))
+    const engine = await openSqlite({ file: join(folder, 'a.db'), driver })
+    try {
+      await engine.script(`create table item (id integer primary key, a text, b text, c text);
+        with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
+        insert into item select i, '2 ' || (i * 7919 - 60000000), i || ' -5 ' || i, '3 ' || i || ' 7' from n;
+        insert into item values (20001, '0 -7', '-1 999999999', '7 -1 999999999')`)
+      const kept = `4 ${toSortable('-12345678901234567890123', 30)}`
+      await engine.script(`insert into item values (20002, '${kept}', null, null)`)
+      const reads = engine.clientReads?.({ onFinished: () => undefined })
+      const long = {
+        sql: `select a, filigree_decimal(a), b, filigree_sum(b), c, filigree_mean(c) from item order by b`,
+        writes: false,
+      }
+      const rows = (await reads?.rows(long, [])) ?? []
+      expect(rows).toHaveLength(20002)
+      for (const [a, decimal, b, sum, c, mean] of rows)
+        expect([decimal, sum, mean]).toEqual([showDecimal(a), toSum(b), toMean(c)])
+    } finally {
+      await engine.close()
+      await rm(folder, { recursive: true })
+    }
+  })
+})
