@@ -13,6 +13,7 @@ import { StreamRegister } from '../http/stream-register.js'
 import type { Class } from '../metadata/note.js'
 import { Database } from '../records/database.js'
 import { followCallers } from '../records/request-caller.js'
+import { followUsers, wantsUser } from '../records/statements/run-hooks.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
 import { Application, type RouteSummary } from './application.js'
 import type { Container } from './container.js'
@@ -103,7 +104,9 @@ async function start(
   const { database } = storage
   const hasReplicas =
     database !== undefined && followCallers(database, currentRequest, otherWorkers())
-  if (plan.requestContext || hasReplicas) followRequests()
+  const hasHooks = database !== undefined && [...database.tables].some(wantsUser)
+  if (hasHooks) followUsers(() => currentRequest()?.user ?? null)
+  if (plan.requestContext || hasReplicas || hasHooks) followRequests()
   await container.makeAll()
   await container.start()
   const cors = createCors(options.cors)

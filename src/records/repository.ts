@@ -140,9 +140,9 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   /**
    * As `create`, without a promise where the database needs none: what fails is thrown at once, or later.
    *
-   * @param user on whose behalf, for hooks
+   * @param user on whose behalf, for hooks; undefined: whoever's request it is
    */
-  createNow(values: Partial<T>, user: Claims | null = null): Later<T> {
+  createNow(values: Partial<T>, user?: Claims | null): Later<T> {
     const { table } = this
     if (table.hooks !== undefined) {
       const source = this.source

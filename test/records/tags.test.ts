@@ -74,6 +74,7 @@ describe.each(engines)('rows that callers see differently on %s', (_, open) => {
     await app.get(Database).records(Town).create({ name: 'Ulm' })
     const made = await ask('POST', '', key, { total: 4, townId: 1, cost: 9 })
     expect([made.status, made.headers.etag]).toStrictEqual([201, '"1"'])
+    expect(made.headers['access-control-expose-headers']).toContain('ETag')
     id = (made.json() as Trip).id
   }, 60_000)
   afterAll(() => app.close())

@@ -29,8 +29,8 @@ const hookNotes = createMemberNote<readonly Moment[]>('write hooks')
  * @BeforeWrite() setSlug(user: Claims | null) { this.slug = toSlug(this.name) }
  * ```
  *
- * The first argument is the claims of the client on whose behalf it is written, null for visitors, the static key and
- * the program itself; the second is `{ event: 'created' | 'updated' }`.
+ * The first argument is the claims of whoever's request it is, in handlers that call a repository too; null for visitors,
+ * the static key and work of no request. The second is `{ event: 'created' | 'updated' }`.
  */
 export const BeforeWrite = createHook('BeforeWrite', 'before')
 

@@ -3,6 +3,7 @@
  * before. Source: decisions, Second storey: records, Nested updates.
  */
 import { type Later, attempt } from '../../core/later.js'
+import type { Claims } from '../../http/request.js'
 import type { Id } from '../filters/list-options.js'
 import type { Relation, Table } from '../model/table.js'
 import type { RowsWithin } from '../statements/rows-within.js'
@@ -162,9 +163,12 @@ export class TreeWriter {
     const { target, foreign } = relation
     const move = async (id: Id, to: Id | null, at: string): Promise<void> => {
       const repository = this.#home.records(target)
-      const { user } = this.#caller
       try {
-        const moved = await repository.updateNow(id, { [foreign.property]: to }, { user })
+        const moved = await repository.updateNow(
+          id,
+          { [foreign.property]: to },
+          { user: userOf(this.#caller) },
+        )
         if (moved === null) throw notTheirs(relation, at, id)
         this.#wrote(target, moved)
       } catch (error) {
@@ -233,10 +237,10 @@ export class TreeWriter {
 export function insertTree(
   home: WriterHome,
   { table, values, told }: WriteTree,
-  { user }: Caller,
+  caller: Caller,
 ): Later<Instance> {
   return attempt<Instance>(
-    () => home.records(table).createNow(values, user),
+    () => home.records(table).createNow(values, userOf(caller)),
     (error) => {
       throw told(concealFaults(error, table))
     },
@@ -248,15 +252,20 @@ export function changeTree(
   home: WriterHome,
   id: Id,
   { table, values, told }: WriteTree,
-  { user }: Caller,
+  caller: Caller,
   conditions: RowConditions = {},
 ): Later<Instance | null> {
   return attempt<Instance | null>(
-    () => home.records(table).updateNow(id, values, { ...conditions, user }),
+    () => home.records(table).updateNow(id, values, { ...conditions, user: userOf(caller) }),
     (error) => {
       throw told(concealFaults(error, table))
     },
   )
+}
+
+/** Whom hooks are told of; undefined for the program, which writes for whoever's request it is. */
+function userOf({ trusted, user }: Caller): Claims | null | undefined {
+  return user === null && trusted ? undefined : user
 }
 
 /** GraphQL's keys are texts. */

@@ -14,7 +14,7 @@ import { policyOf } from '../policy/record-policy.js'
 export function tagged<T extends object>(table: Table, row: T, status?: number): T | Reply<T> {
   const answer = status === undefined ? undefined : reply(row, status)
   const tag = rowTag(table, row)
-  return tag === undefined ? (answer ?? row) : (answer ?? reply(row)).header('ETag', tag)
+  return tag === undefined ? (answer ?? row) : withTag(answer ?? reply(row), tag)
 }
 
 /** The same of a read: 304 where the client has this version. */
@@ -26,7 +26,13 @@ export function taggedOrKnown(
 ): unknown {
   if (tag === undefined) return row
   const isKnown = isKnownTag(request.incoming.headers['if-none-match'], tag)
-  return reply(isKnown ? null : row, isKnown ? 304 : 200).header('ETag', tag)
+  return withTag(reply(isKnown ? null : row, isKnown ? 304 : 200), tag)
+}
+
+/** Pages of other origins may read it, and send it back. */
+function withTag<T>(answer: Reply<T>, tag: string): Reply<T> {
+  answer.header('ETag', tag).headers.push('Access-Control-Expose-Headers', 'ETag')
+  return answer
 }
 
 /**

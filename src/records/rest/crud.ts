@@ -38,6 +38,7 @@ import type { Database } from '../database.js'
 import { type Later, after } from '../../core/later.js'
 import type { Id } from '../filters/list-options.js'
 import { readTable } from '../model/read-table.js'
+import { wantsUser } from '../statements/run-hooks.js'
 import type { Table } from '../model/table.js'
 
 export type CrudOperation = 'list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete'
@@ -158,12 +159,16 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
   const path = `/<id:${key.isUuid ? 'uuid' : 'int'}>`
   const { isPersonal } = policyOf(table)
   // Where nothing depends on who asks, nobody looks at a token that comes.
-  const who = isPersonal ? ['request', 'user'] : table.version === undefined ? [] : ['request']
+  const tellsHooks = [table, ...[...table.relations.values()].map(({ target }) => target)].some(
+    wantsUser,
+  )
+  const knows = isPersonal || tellsHooks
+  const who = knows ? ['request', 'user'] : table.version === undefined ? [] : ['request']
   const reads = ['request', ...(isPersonal ? ['user'] : [])]
   const records = (request: HttpRequest | undefined): ClientRecords<object> => {
     const open = database()
     if (request === undefined) return new ClientRecords(open, open.records(type), anonymous)
-    const caller = isPersonal ? requestCaller(request) : anonymous
+    const caller = knows ? requestCaller(request) : anonymous
     return new ClientRecords(open, open.recordsFor(type, request), caller)
   }
   const update = (id: Id, body: object, request?: HttpRequest): Later<object | null> =>
@@ -220,7 +225,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       method: 'POST',
       path: '/',
       options: {
-        args: ['body', 'request', ...(isPersonal ? ['user'] : [])],
+        args: ['body', 'request', ...(knows ? ['user'] : [])],
         body: whole,
         returns: { 201: type },
       },

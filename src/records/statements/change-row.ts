@@ -28,7 +28,7 @@ export interface RowChange {
   readonly expected?: readonly number[] | undefined
   /** Also null, and nothing written, where the row is none of these or might be none afterwards. */
   readonly within?: RowsWithin | undefined
-  /** On whose behalf. */
+  /** On whose behalf; undefined: whoever's request it is. */
   readonly user?: Claims | null | undefined
 }
 
@@ -135,7 +135,7 @@ export async function changeHeld(
   const before = codec.readRow(row) as Instance
   const record = await nextValues(table, source, before, change)
   const { columns, values } = valuesToUpdate(table, codec, record, context)
-  const { within, user = null } = change
+  const { within, user } = change
   if (within !== undefined && !staysWithin(within, columns)) return null
   if (columns.length === 0) return before
   const stored = await updateRow(table, source, { columns, values, key, within: undefined, record })
@@ -148,7 +148,7 @@ async function nextValues(
   table: Table,
   { context }: Source,
   before: Instance,
-  { values, user = null }: RowChange,
+  { values, user }: RowChange,
 ): Promise<Instance> {
   const { update, row: judge } = context.checksOf(table)
   const record = await update(withSums(table, before, values))

@@ -120,7 +120,7 @@ async function createEach(
   let done = 0
   for (const row of rows) {
     try {
-      await createHooked(table, source, row, null)
+      await createHooked(table, source, row)
     } catch (error) {
       throw atRow(error, done)
     }

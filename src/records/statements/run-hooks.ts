@@ -5,13 +5,30 @@ import type { RowWrite, WriteHook } from '../model/write-hooks.js'
 import type { Source } from './source.js'
 import { insertRow, type Instance } from './write-row.js'
 
+type User = Claims | null | undefined
+
+let currentUser: () => Claims | null = () => null
+
+/** From now on hooks are told whose request it is where nobody says on whose behalf a row is written. */
+export function followUsers(current: () => Claims | null): void {
+  currentUser = current
+}
+
+/** True where a hook wants to know who writes: it takes arguments. */
+export function wantsUser({ type, hooks }: Table): boolean {
+  const prototype = type.prototype as Readonly<Record<string, WriteHook>>
+  const members = hooks === undefined ? [] : [...hooks.before, ...hooks.after]
+  return members.some((member) => !/^[^(]*\(\s*\)/.test(String(prototype[member])))
+}
+
 /** Runs what stands before a write, on the row as it will be. */
 export async function runBefore(
   table: Table,
   row: object,
-  user: Claims | null,
+  given: User,
   event: RowWrite['event'],
 ): Promise<void> {
+  const user = given === undefined ? currentUser() : given
   for (const member of table.hooks?.before ?? []) await call(row, member, user, event)
 }
 
@@ -20,9 +37,10 @@ export function runAfterCommit(
   table: Table,
   source: Source,
   stored: object,
-  user: Claims | null,
+  given: User,
   event: RowWrite['event'],
 ): void {
+  const user = given === undefined ? currentUser() : given
   const members = table.hooks?.after ?? []
   if (members.length === 0) return
   const row = Object.assign(
@@ -39,7 +57,7 @@ export async function createHooked(
   table: Table,
   source: Source,
   values: object,
-  user: Claims | null,
+  user?: User,
 ): Promise<Instance> {
   const { create, draft = create } = source.context.checksOf(table)
   const row = await draft(values)

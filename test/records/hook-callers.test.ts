@@ -1,0 +1,140 @@
+/** Whom hooks are told of: whoever's request it is, by every door and in handlers of the program's own. Source: issue 15, 2. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  AfterCommit,
+  Auth,
+  BeforeWrite,
+  BelongsTo,
+  bootstrap,
+  Controller,
+  Database,
+  Field,
+  HasMany,
+  Module,
+  Post,
+  Record,
+  type Application,
+  type Claims,
+  type Rel,
+} from 'filigree'
+import { startBothEngines } from './both-engines.js'
+
+let told: unknown[] = []
+
+@Record
+class Note {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) text!: string
+  @Field('string', { optional: true, readOnly: true }) by?: string
+  @Field('integer', { optional: true, nullable: true }) bookId?: number | null
+  @BelongsTo(() => Book) book!: Rel<Book>
+
+  @BeforeWrite()
+  sign(user: Claims | null) {
+    this.by = user?.sub ?? 'nobody'
+  }
+
+  @AfterCommit()
+  tell(user: Claims | null) {
+    told.push(user?.sub ?? 'nobody')
+  }
+}
+
+@Record
+class Book {
+  @Field('id') id!: number
+  @Field('string', { default: 'b' }) name!: string
+  @HasMany(() => Note) notes!: Rel<Note[]>
+}
+
+const ways: { [name: string]: (database: Database) => Promise<unknown> } = {
+  create: (database) => database.records(Note).create({ text: 'a' }),
+  createMany: (database) => database.records(Note).createMany([{ text: 'a' }]),
+  insertMany: (database) => database.records(Note).insertMany([{ text: 'a' }]),
+  upsert: (database) => database.records(Note).upsert({ text: 'a' }, { by: 'text' }),
+  'in a transaction': (database) =>
+    database.transaction((tx) => tx.records(Note).create({ text: 'a' })),
+  nested: (database) => database.records(Book).create({ notes: { create: [{ text: 'a' }] } }),
+  update: (database) => database.records(Note).update(1, { text: 'a' }),
+  updateMany: (database) => database.records(Note).updateMany([{ id: 1, text: 'a' }]),
+  updateWhere: (database) => database.records(Note).updateWhere({ id: 1 }, { text: 'a' }),
+}
+
+@Controller('/notes', { crud: Note })
+class Notes {}
+
+@Controller('/books', { crud: Book })
+class Books {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  @Post('/way/<name>')
+  async way(name: string) {
+    await Promise.resolve()
+    await ways[name]?.(this.database)
+    return { done: true }
+  }
+}
+
+@Module({ controllers: [Notes, Books], records: [Note, Book] })
+class Library {}
+
+const engines = await startBothEngines()
+
+describe.each(engines)('hooks on %s', (_, open) => {
+  let app: Application
+  let database: Database
+  beforeAll(async () => {
+    const env = { APP_JWT_SECRET: 'a secret of thirty-two characters', APP_API_KEY: 'key' }
+    app = await bootstrap(Library, { listen: false, logger: false, database: await open(), env })
+    database = app.get(Database)
+  }, 60_000)
+  afterAll(() => app.close())
+  beforeEach(async () => {
+    for (const name of ['note', 'book']) await database.kysely.deleteFrom(name).execute()
+    await database.records(Note).create({ id: 1, text: 'first' })
+    told = []
+  })
+
+  const ask = async (who: string, method: string, url: string, json?: object): Promise<unknown> => {
+    const token = who === 'key' ? 'key' : await app.get(Auth).getToken({ sub: who })
+    const headers = { Authorization: `Bearer ${token}` }
+    const answer = await app.inject({ method, url, headers, ...(json && { json }) })
+    expect(answer.status).toBeLessThan(300)
+    return answer.json()
+  }
+  const signed = async (): Promise<string | undefined> =>
+    (await database.records(Note).list({ where: { text: 'a' } }))[0]?.by
+
+  it.each(Object.keys(ways))(
+    'are told of the caller where a handler writes by %s',
+    async (name) => {
+      const url = `/books/way/${encodeURIComponent(name)}`
+      await ask('ada', 'POST', url)
+      expect([await signed(), told]).toStrictEqual(['ada', ['ada']])
+    },
+  )
+
+  it('are told of nobody by the static key, and where there is no request', async () => {
+    await ask('key', 'POST', '/books/way/create')
+    expect([await signed(), told]).toStrictEqual(['nobody', ['nobody']])
+    await database.records(Note).updateWhere({}, { by: 'x' })
+    expect(told).toStrictEqual(['nobody', 'nobody', 'nobody'])
+  })
+
+  const mutation = (text: string) =>
+    ['POST', '/graphql', { query: `mutation { ${text} }` }] as const
+  it.each([
+    ['POST', '/notes', { text: 'a' }],
+    ['PATCH', '/notes/1', { text: 'a' }],
+    ['PUT', '/notes/1', { text: 'a' }],
+    ['POST', '/books', { notes: { create: [{ text: 'a' }] } }],
+    mutation('createNote(input: { text: "a" }) { id }'),
+    mutation('createNotes(input: [{ text: "a" }]) { id }'),
+    mutation('updateNote(id: 1, input: { text: "a" }) { id }'),
+    mutation('upsertNote(by: text, input: { text: "a" }) { id }'),
+  ] as [string, string, object][])('are told of the client by %s %s %j', async (...asked) => {
+    await ask('eve', ...asked)
+    expect([await signed(), told]).toStrictEqual(['eve', ['eve']])
+  })
+})
