@@ -2,7 +2,7 @@
  * Where requests are counted: a window begins with the first request of a key and ends with its time, whoever is refused
  * meanwhile. In memory for one process, in the database for all that share it.
  */
-import { Database } from '../../index.js'
+import { Database, HttpError } from '../../index.js'
 import type { Limit } from './rule.js'
 
 /** What was found. */
@@ -80,11 +80,19 @@ create index if not exists ${table}_ends_at on ${table} (ends_at)`
 /** Milliseconds between two times that ended windows are removed. */
 const sweepEvery = 60_000
 
-/** For every process of the database: one statement counts, so that no two take the last place. */
+/** Milliseconds for which a database that could not be reached is not asked again. */
+const outage = 1000
+
+/**
+ * For every process of the database: one statement counts, so that no two take the last place. While the database cannot be
+ * reached each process counts for itself: a limit is no reason to refuse what needs no database, such as a probe.
+ */
 export class DatabaseCounters extends Counters {
   static readonly inject = [Database]
   readonly #database: Database
+  readonly #meanwhile = new MemoryCounters()
   #nextSweep = 0
+  #askAgain = 0
 
   constructor(database: Database) {
     super()
@@ -95,8 +103,24 @@ export class DatabaseCounters extends Counters {
     return this.#database.ensureTable(table, createTable)
   }
 
-  async take(name: string, key: string, { most, window }: Limit): Promise<Count> {
+  async take(name: string, key: string, limit: Limit): Promise<Count> {
     const now = Date.now()
+    if (now < this.#askAgain) return this.#meanwhile.take(name, key, limit)
+    try {
+      return await this.#takeShared(name, key, limit, now)
+    } catch (error) {
+      if (!(error instanceof HttpError) || error.status !== 503) throw error
+      this.#askAgain = Date.now() + outage
+      return this.#meanwhile.take(name, key, limit)
+    }
+  }
+
+  async #takeShared(
+    name: string,
+    key: string,
+    { most, window }: Limit,
+    now: number,
+  ): Promise<Count> {
     await this.#sweep(now)
     const whole = `${name} ${key}`
     const row = await this.#count(whole, most, { now, ends: now + window })
@@ -112,6 +136,8 @@ export class DatabaseCounters extends Counters {
   }
 
   async giveBack(name: string, key: string, ends: number): Promise<void> {
+    this.#meanwhile.giveBack(name, key, ends)
+    if (Date.now() < this.#askAgain) return
     await this.#tables
       .updateTable(table)
       .set((row) => ({ count: row('count', '-', 1) }))

@@ -1,0 +1,176 @@
+/**
+ * Three processes with every module on one PostgreSQL, driven at the same time, one of them killed in the middle: limits are
+ * counted together, a repeated key finds its answer in another process, and figures and health are those of each process.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { startOwnPostgres, type OwnPostgres } from '../records/postgres-server.js'
+
+interface Shop {
+  readonly child: ChildProcess
+  readonly url: string
+  /** Lines of its access log. */
+  readonly lines: { readonly route: string | null; readonly status: number }[]
+  /** What it was asked, by path and status. */
+  readonly asked: Map<string, number>
+}
+
+let postgres: OwnPostgres
+let shops: readonly Shop[] = []
+
+beforeAll(async () => {
+  postgres = await startOwnPostgres()
+  const url = await postgres.createDatabase()
+  // The first one makes the tables.
+  const first = await startShop(url)
+  shops = [first, ...(await Promise.all([startShop(url), startShop(url)]))]
+})
+
+afterAll(async () => {
+  for (const { child } of shops) child.kill('SIGKILL')
+  await postgres.close()
+})
+
+async function startShop(database: string): Promise<Shop> {
+  const program = fileURLToPath(new URL('./fixtures/shop.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', program, database], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_ENV: 'development', TSX_TSCONFIG_PATH: 'test/tsconfig.json' },
+  })
+  const shop = { child, url: '', lines: [] as Shop['lines'], asked: new Map<string, number>() }
+  const output = createInterface({ input: child.stdout })
+  output.on('line', (line) => {
+    if (!line.startsWith('{')) shop.url = line
+    else if (line.includes('"msg":"request"')) shop.lines.push(JSON.parse(line) as Shop['lines'][0])
+  })
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('It ended at its start.')))
+  ended.catch(() => undefined)
+  while (shop.url === '') await Promise.race([once(output, 'line'), ended])
+  return shop
+}
+
+async function ask(shop: Shop, path: string, init?: RequestInit): Promise<Response> {
+  const answer = await fetch(shop.url + path, init)
+  const name = `${path} ${answer.status}`
+  shop.asked.set(name, (shop.asked.get(name) ?? 0) + 1)
+  return answer
+}
+
+function order(shop: Shop, key: string): Promise<Response> {
+  const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': key }
+  return ask(shop, '/shop/orders', { method: 'POST', headers, body: JSON.stringify({ name: key }) })
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+const total = async (shop: Shop): Promise<number> =>
+  ((await (await ask(shop, '/shop/total')).json()) as { total: number }).total
+
+it('counts a limit together, on every process', async () => {
+  const asked = Array.from({ length: 90 }, (_, index) => ask(shops[index % 3]!, '/shop/limited'))
+  const answers = await Promise.all(asked)
+  const statuses = answers.map(({ status }) => status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(60)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(30)
+  for (const answer of answers.filter(({ status }) => status === 429)) {
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+  }
+})
+
+it('goes on when one of them is killed: what was answered is there, once', async () => {
+  const [killed, ...others] = shops
+  const answered = new Map<string, unknown>()
+  let sent = 0
+  const write = async (worker: number): Promise<void> => {
+    for (let n = 0; n < 40; n++) {
+      const key = `order-${worker}-${n}`
+      sent++
+      if (sent === 150) killed!.child.kill('SIGKILL')
+      const first = shops[(worker + n) % 3]!
+      try {
+        const answer = await order(first, key)
+        expect([key, answer.status]).toEqual([key, 200])
+        answered.set(key, await answer.json())
+      } catch (error) {
+        // The connection broke: nobody knows whether the order was made, and asks again elsewhere.
+        if (first !== killed) throw error
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: 6 }, (_, worker) => write(worker)))
+  await until(() => killed!.child.signalCode !== null)
+  expect(answered.size).toBeGreaterThan(100)
+
+  const before = await total(others[0]!)
+  const keys = [...answered.keys()].slice(0, 60)
+  const repeated = await Promise.all(keys.map((key, index) => order(others[index % 2]!, key)))
+  expect(await Promise.all(repeated.map((one) => one.json()))).toEqual(
+    keys.map((key) => answered.get(key)),
+  )
+  expect(await total(others[0]!)).toBe(before)
+  expect(before).toBeGreaterThanOrEqual(answered.size)
+})
+
+it('keeps the limit that the killed one has counted', async () => {
+  for (const shop of shops.slice(1)) expect((await ask(shop, '/shop/limited')).status).toBe(429)
+})
+
+it('throws an answer away that another process has outdated', async () => {
+  const [, reader, writer] = shops
+  const before = await total(reader!)
+  expect((await order(writer!, 'fresh')).status).toBe(200)
+  await until(async () => (await total(reader!)) === before + 1)
+})
+
+it('has the figures of its own requests in /metrics and in its access log', async () => {
+  for (const shop of shops.slice(1)) {
+    const text = await (await fetch(`${shop.url}/metrics`)).text()
+    const counted = new Map<string, number>()
+    for (const [name, times] of shop.asked) {
+      const [path, status] = name.split(' ') as [string, string]
+      const method = path === '/shop/orders' ? 'POST' : 'GET'
+      const labels = `{method="${method}",route="${path}",status="${status}"}`
+      const [, count] = text.split(`http_request_duration_seconds_count${labels} `)
+      counted.set(name, Number.parseInt(count ?? '', 10))
+      const lines = shop.lines.filter((one) => one.route === path && String(one.status) === status)
+      await until(() => lines.length <= times)
+      expect([name, lines.length]).toEqual([name, times])
+    }
+    expect(counted).toEqual(shop.asked)
+    const [, throttled] = text.split('\nhttp_requests_throttled_total ')
+    expect(Number.parseInt(throttled ?? '', 10)).toBe(shop.asked.get('/shop/limited 429'))
+  }
+})
+
+it('says whom to send requests: not who is gone, leaves, or has no database', async () => {
+  const [killed, leaving, staying] = shops as [Shop, Shop, Shop]
+  const ready = async ({ url }: Shop): Promise<unknown> => {
+    const answer = await fetch(`${url}/health/ready`, { headers: { connection: 'close' } })
+    return [answer.status, ((await answer.json()) as { status: string }).status]
+  }
+  await expect(ready(killed)).rejects.toThrow()
+  expect(await ready(leaving)).toEqual([200, 'ok'])
+  expect(await ready(staying)).toEqual([200, 'ok'])
+
+  await postgres.stop()
+  await until(async () => ((await ready(staying)) as [number])[0] === 503)
+  expect(await ready(staying)).toEqual([503, 'failing'])
+  expect((await fetch(`${staying.url}/health/live`)).status).toBe(200)
+  // Nobody can count together now, and nobody is refused for that.
+  expect((await ask(staying, '/metrics')).status).toBe(200)
+  await postgres.start()
+  await until(async () => ((await ready(staying)) as [number])[0] === 200)
+  await until(async () => ((await ready(leaving)) as [number])[0] === 200)
+
+  leaving.child.kill('SIGTERM')
+  await until(async () => ((await ready(leaving)) as [number])[0] === 503)
+  expect(await ready(leaving)).toEqual([503, 'closing'])
+  expect(await ready(staying)).toEqual([200, 'ok'])
+  await until(() => leaving.child.exitCode !== null)
+  expect(leaving.child.exitCode).toBe(0)
+})
