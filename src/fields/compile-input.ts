@@ -5,6 +5,7 @@ import type { RulePart } from './check-constraints.js'
 import { isObject, type CheckFunction } from './check-runtime.js'
 import { FunctionSet } from './function-set.js'
 import { addFault, mostFaults, prefixPaths, toHttpError, type Fault } from './faults.js'
+import { orderFaults } from './fault-order.js'
 import { runLate, type LateEntry } from './late-constraints.js'
 import type { Shape } from './shape.js'
 
@@ -55,12 +56,13 @@ export function compileInput<T extends object>(shape: Shape<T>, options?: InputO
 export function compileInput(shape: Shape, options: InputOptions = {}): Check<unknown> {
   const { build, waits } = compileBuild(shape, options)
   const whole = options.whole ?? 'the body'
+  const order = inOrder(shape, options.list)
   return (value) => {
     const faults: Fault[] = []
     const late: LateEntry[] = waits ? [] : nothing
     const built = buildSafely(build, value, { faults, late, whole })
-    if (late.length > 0) return settle(built, { faults, late, whole })
-    if (faults.length > 0) throw toHttpError(faults, whole)
+    if (late.length > 0) return settle(built, { faults, late, whole, order })
+    if (faults.length > 0) throw toHttpError(order(faults, faults.length), whole)
     return built
   }
 }
@@ -83,6 +85,14 @@ export interface CheckRun {
   readonly faults: Fault[]
   readonly late: LateEntry[]
   readonly whole: string
+  readonly order: Order
+}
+
+/** The faults as they are told, of which so many were there before anything was waited for. */
+type Order = (faults: readonly Fault[], atOnce: number) => readonly Fault[]
+
+export function inOrder(shape: Shape, isList = false): Order {
+  return (faults, atOnce) => orderFaults(shape, faults, atOnce, isList)
 }
 
 export type Build = (value: unknown, faults: Fault[], late: LateEntry[]) => unknown
@@ -157,7 +167,7 @@ function buildList(check: CheckFunction): Build {
 export function buildSafely(
   build: Build,
   value: unknown,
-  { faults, late, whole }: CheckRun,
+  { faults, late, whole }: Omit<CheckRun, 'order'>,
 ): unknown {
   try {
     return build(value, faults, late)
@@ -169,10 +179,12 @@ export function buildSafely(
 }
 
 /** Runs what waited for the whole input, then answers. */
-export function settle<T>(built: T, { faults, late, whole }: CheckRun): T | Promise<T> {
+export function settle<T>(built: T, { faults, late, whole, order }: CheckRun): T | Promise<T> {
   const before = faults.length
+  let atOnce = before
   try {
     const pending = runLate(late, faults)
+    atOnce = faults.length
     if (pending !== undefined) return pending.then(() => answer())
   } catch (cause) {
     // A rule of the application's own fell over an input already known to be wrong.
@@ -182,7 +194,7 @@ export function settle<T>(built: T, { faults, late, whole }: CheckRun): T | Prom
   return answer()
 
   function answer(): T {
-    if (faults.length > 0) throw toHttpError(faults, whole)
+    if (faults.length > 0) throw toHttpError(order(faults, atOnce), whole)
     return built
   }
 }

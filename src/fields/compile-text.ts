@@ -6,6 +6,7 @@ import { isObject } from './check-runtime.js'
 import {
   buildSafely,
   compileBuild,
+  inOrder,
   settle,
   type Check,
   type CheckRun,
@@ -30,22 +31,23 @@ export function compileText<T extends object>(
 ): Check<T> {
   const { build, waits } = compileBuild(shape, options)
   const whole = options.whole ?? 'the query'
+  const order = inOrder(shape)
   const readers = shape.fields.map((field) => ({ name: field.name, read: readerOf(field) }))
   return (value) => {
     const wrong = new Map<string, Fault>()
     const converted = isObject(value) ? convert(value, readers, wrong) : value
-    const run: CheckRun = { faults: [], late: [], whole }
+    const run: CheckRun = { faults: [], late: [], whole, order }
     const built = buildSafely(build, converted, run) as T
     if (wrong.size === 0) {
       if (waits && run.late.length > 0) return settle(built, run)
-      if (run.faults.length > 0) throw toHttpError(run.faults, whole)
+      if (run.faults.length > 0) throw toHttpError(order(run.faults, run.faults.length), whole)
       return built
     }
     // What could not be read has been told; what the check says of the gap it left would be a second fault for one.
     const others = run.faults.filter(({ path }) => !wrong.has(path.split('.', 1)[0] ?? ''))
     const readable: LateEntry[] = run.late.filter(({ property }) => !wrong.has(property.name))
     const faults = [...wrong.values(), ...others].slice(0, mostFaults)
-    return settle(built, { faults, late: readable, whole })
+    return settle(built, { faults, late: readable, whole, order })
   }
 }
 

@@ -39,16 +39,17 @@ export function addBroken(
   object: unknown,
   path = rule.property,
 ): void {
+  const same = faults.findLastIndex(
+    (other) => other.of === object && other.path === path && other.code === rule.code,
+  )
   const fault: Fault = {
     path,
     code: rule.code,
     text: messageOf(rule, value, object),
     property: rule.property,
+    rule: faults[same]?.rule ?? rule.note,
     of: object,
   }
-  const same = faults.findLastIndex(
-    (other) => other.of === object && other.path === path && other.code === rule.code,
-  )
   if (same >= 0) faults[same] = fault
   else if (faults.length < mostFaults) faults.push(fault)
 }

@@ -12,6 +12,8 @@ export interface Fault {
   readonly text: string
   /** class-validator's messages name the property themselves. */
   readonly property?: string
+  /** What class-validator's decorator wrote, of the first rule of this name that was broken. */
+  readonly rule?: unknown
   /** The object whose rule was broken, while paths are not whole yet. */
   readonly of?: unknown
 }

@@ -190,9 +190,9 @@ describe('compileText', () => {
     expect(
       answer(Dto, { page: '0', open: 'no', size: 'big', letters: ['a', 'c'], text: ['a', 'b'] }),
     ).toEqual([
+      'page min: page must not be less than 1',
       'open type: open must be true or false',
       'size type: size must be a number',
-      'page min: page must not be less than 1',
       'letters isIn: each value in letters must be one of the following values: a, b',
       'text isString: text must be a string',
     ])
