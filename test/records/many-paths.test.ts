@@ -429,6 +429,18 @@ describe.each(engines)('%s', (engine, open) => {
       const upsertedByGraphql = await counting(() =>
         graphql('upsertWare(by: sku, input: { sku: "A", stock: 3 }) { id }'),
       )
+      const [{ id }] = (await wares.list({ where: { sku: 'a' } })) as [Ware]
+      const note = 'n'
+      const byVersion = await counting(async () => {
+        expect(await wares.update(id, { note }, { expectedVersion: 2 })).toMatchObject({ note })
+        const where = { stock: { gte: 3 } }
+        expect(await wares.update(id, { note }, { where })).toMatchObject({ version: 4 })
+        expect(await wares.update(id, { note }, { where: { stock: { gt: 3 } } })).toBeNull()
+      })
+      expect(byVersion).toBe(3)
+      const old = wares.update(id, { note }, { expectedVersion: 2, where: { stock: 3 } })
+      expect((await refused(old)).errors).toMatchObject([{ code: 'version' }])
+      expect(await wares.update(999_999, { note }, { expectedVersion: 2 })).toBeNull()
       const goneByGraphql = await counting(() => graphql(`deleteWares(ids: [${ids.join()}])`))
       // Where a statement costs no journey rows are written one by one, by one that is prepared.
       const most = engine === 'SQLite' ? 303 : 4
@@ -440,7 +452,7 @@ describe.each(engines)('%s', (engine, open) => {
       expect(changedByGraphql).toBeLessThanOrEqual(engine === 'SQLite' ? 53 : 5)
       expect(upsertedByGraphql).toBeLessThanOrEqual(2)
       expect(goneByGraphql).toBeLessThanOrEqual(3)
-      expect(await wares.list()).toMatchObject([{ sku: 'a', stock: 3, version: 2 }])
+      expect(await wares.list()).toMatchObject([{ sku: 'a', stock: 3, version: 4 }])
       expect(Math.min(made, changed, gone, upserted)).toBeGreaterThan(0)
     })
   })

@@ -34,32 +34,37 @@ export interface RowChange {
 
 /** True where one statement does it. */
 export function isPlainChange(table: Table, source: Source, change: RowChange): boolean {
-  const { where, expected, values } = change
+  const { expected, values } = change
   return (
-    where === undefined &&
-    expected === undefined &&
+    (expected === undefined || expected.length === 1) &&
     table.hooks === undefined &&
     source.context.checksOf(table).row === undefined &&
     !hasAddition(table, values)
   )
 }
 
-/** One statement, which looks at nothing. @returns as `changeRow` */
+/** One statement, which looks at nothing before it writes. @returns as `changeRow` */
 export function changePlainly(
   table: Table,
   source: Source,
   key: unknown,
-  { values: given, within }: RowChange,
+  change: RowChange,
 ): Later<Instance | null> {
   const { context } = source
+  const { within, where, expected } = change
   const codec = context.codecOf(table)
-  return after(context.checksOf(table).update(given), (record) => {
+  return after(context.checksOf(table).update(change.values), (record) => {
     const { columns, values } = valuesToUpdate(table, codec, record, context)
     if (within !== undefined && !staysWithin(within, columns)) return null
     if (columns.length > 0) {
-      const update = { columns, values, key, within, record }
-      return announced(table, source, (here) => updateRow(table, here, update))
+      const meant = meantRows(table, source, change)
+      const update = { columns, values, key, within: meant, record }
+      const changed = announced(table, source, (here) => updateRow(table, here, update))
+      if (expected === undefined) return changed
+      // There is no such row, or it is at another version: who looks at it tells which.
+      return after(changed, (row) => row ?? changeRow(table, source, key, change))
     }
+    if (where !== undefined || expected !== undefined) return changeRow(table, source, key, change)
     const plan = context.plansOf(table).find
     return after(runRows(table, source, { plan, values: [key], doing: 'read' }), ([row]) =>
       row === undefined ? null : (codec.readRow(row) as Instance),
@@ -222,6 +227,25 @@ export function refuseOld(
   const message = `This ${type.name} was changed meanwhile: it is at version ${String(row[version.property])}.`
   const errors = [{ path: version.property, code: 'version', message }]
   throw new HttpError(409, message, { code: 'CONFLICT', errors })
+}
+
+/** The rows that a client may write, of which the condition holds, and at the version that is meant. */
+function meantRows(
+  table: Table,
+  { context }: Source,
+  { within, where, expected }: RowChange,
+): RowsWithin | undefined {
+  const [version] = expected ?? []
+  if (where === undefined && version === undefined) return within
+  const values: unknown[] = [...(within?.values ?? [])]
+  const reader = new FilterReader(context, false, values)
+  const parts: Condition[] = within === undefined ? [] : [within.condition]
+  if (where !== undefined) parts.push(readOwnFilter(reader, table, where))
+  const codec = table.version && context.codecOf(table).byProperty.get(table.version.property)
+  if (version !== undefined && codec !== undefined)
+    parts.push({ kind: 'compare', codec, operator: 'eq', slot: values.push(version) - 1 })
+  const key = `${within?.key ?? ''}|${reader.key}|${version === undefined ? '' : 'v'}`
+  return { condition: { kind: 'all', parts }, key, values }
 }
 
 function selectOne(
