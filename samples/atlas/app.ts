@@ -13,6 +13,7 @@ import { LoginController } from './login.js'
 import { startPage, wantsPage } from './page.js'
 import { PictureController, PictureFolder, Pictures } from './pictures.js'
 import { City, Country, Picture, User } from './records.js'
+import { CityTable, CountryTable } from './tables.js'
 import { World } from './world.js'
 
 @Controller
@@ -32,6 +33,9 @@ export class IndexController {
         '/countries/IS/cities?limit=5',
         '/cities?q=reykja',
         '/cities/near/64.14/-21.9?radius=30&limit=5',
+        '/records/countries?search=kingdom',
+        '/records/countries/aggregate?groupBy=region&count=true&sum=area',
+        '/records/cities?name.startsWith=Reykj&with=country&fields=name',
       ],
     }
     return reply(beginning).header('Vary', 'Accept')
@@ -46,6 +50,8 @@ export class IndexController {
     CityController,
     PictureController,
     LoginController,
+    CountryTable,
+    CityTable,
   ],
   providers: [Gazetteer, LoadingReport, FirstStart, CitySearch, World, PictureFolder, Pictures],
   records: [Country, City, User, Picture],

@@ -2,8 +2,8 @@
 import { BelongsTo, Field, HasMany, Record, Resolve, Secured, type Rel } from 'filigree'
 import { distance, toTenths, type Place } from './geography.js'
 
-/** Everybody reads it; over GraphQL administrators alone write it. */
-@Record({ mutations: 'admin' })
+/** Everybody reads it; over GraphQL administrators alone write it. `?search=` finds words in its names. */
+@Record({ mutations: 'admin', search: ['name', 'officialName', 'capital'] })
 export class Country {
   @Field('id') id!: number
   @Field('string', {

@@ -12,10 +12,10 @@ export interface ControllerNote {
 }
 
 export interface ControllerOptions {
-  /** A record: the class gets routes to list, find, create, update and delete it, beside its own. */
+  /** A record: the class gets routes to list, aggregate, find, create, update and delete it, beside its own. */
   crud?: ClassReference
   /** Which of them. Default all. */
-  only?: readonly ('list' | 'find' | 'create' | 'update' | 'delete')[]
+  only?: readonly ('list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete')[]
   /** The version of the API that its routes belong to: `'2'`. Default: all of them. */
   version?: string
 }

@@ -62,6 +62,51 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
     }
   })
 
+  describe('the records themselves', () => {
+    const rows = async (url: string) => (await get(url)) as { name: string }[]
+
+    it('are searched by words of several fields, the best first', async () => {
+      expect((await rows('/records/countries?search=ICELAND')).map(({ name }) => name)).toEqual([
+        'Iceland',
+      ])
+      const land = await rows('/records/countries?search=land%20the&fields=name')
+      expect(land).toHaveLength(5)
+      expect(await rows("/records/countries?search=d'ivoire%20land&fields=code")).toEqual([
+        { code: 'CI' },
+      ])
+      expect(await rows('/records/countries?search=iceland%20denmark')).toEqual([])
+      const query = '{ countries(where: { search: "fiji" }) { code } }'
+      const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+      expect(answer.json()).toEqual({ data: { countries: [{ code: 'FJ' }] } })
+    })
+
+    it('are added up by groups', async () => {
+      const url = '/records/countries/aggregate?groupBy=region&count=true&sum=area&orderBy=-count'
+      expect((await get(url))[0]).toEqual({ region: 'Europe', count: 2, sumArea: 2000 })
+      expect(await get('/records/cities/aggregate?groupBy=countryId&having.count.gte=3')).toEqual([
+        { countryId: 1, count: 3 },
+        { countryId: 2, count: 3 },
+      ])
+    })
+
+    it('come with related rows', async () => {
+      const url = '/records/cities?name.startsWith=Reykjav&with=country&fields=name'
+      expect(await get(url)).toMatchObject([
+        { name: 'Reykjavík', country: { code: 'IS', name: 'Iceland' } },
+      ])
+      expect(await rows('/records/countries/2?with=cities&fields=name')).toMatchObject({
+        name: 'Denmark',
+        cities: [{ name: 'Århus' }, { name: '100% Town' }, { name: '100_Town' }],
+      })
+    })
+
+    it('are read only', async () => {
+      expect((await app.inject({ method: 'DELETE', url: '/records/cities/1', token })).status).toBe(
+        405,
+      )
+    })
+  })
+
   describe('countries', () => {
     it('shows one by its code in either case, without its key', async () => {
       expect(await get('/countries/is')).toEqual({

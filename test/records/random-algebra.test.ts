@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { HttpError } from '../../src/errors/http-error.js'
+import { Field } from '../../src/fields/field.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { Record } from '../../src/records/model/record.js'
+import type { Repository } from '../../src/records/repository.js'
+import { startBothEngines } from './both-engines.js'
+
+@Record
+class Part {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) sku!: string
+  @Field('string', { default: '' }) name!: string
+  @Field('string', { list: true, default: [] }) tags!: string[]
+  @Field('integer', { list: true, default: [] }) sizes!: number[]
+  @Field('json', { optional: true, nullable: true }) meta?: Meta | null
+  @Field('integer', { default: 0, max: 50 }) stock!: number
+}
+
+interface Meta {
+  readonly a?: unknown
+  readonly b?: { readonly c?: unknown }
+  readonly list?: readonly unknown[]
+}
+
+type Next = (below: number) => number
+
+/** The same numbers at every run. */
+function numbers(seed: number): Next {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+function pick<T>(next: Next, items: readonly T[]): T {
+  return items[next(items.length)] as T
+}
+
+const letters = ['a', 'A', 'b', '%', '_', '\\', 'é', '😀', ' ']
+const textOf = (next: Next, most: number): string =>
+  Array.from({ length: next(most + 1) }, () => pick(next, letters)).join('')
+const scalarOf = (next: Next): unknown =>
+  pick(next, [0, 1, 2.5, -3, 'a', 'ab', '1', true, false, null])
+
+function partOf(next: Next): Partial<Part> {
+  const meta: Meta = {
+    ...(next(3) > 0 && { a: scalarOf(next) }),
+    ...(next(3) > 0 && { b: next(4) === 0 ? {} : { c: scalarOf(next) } }),
+    ...(next(2) > 0 && { list: [scalarOf(next), scalarOf(next)] }),
+  }
+  return {
+    name: textOf(next, 5),
+    tags: Array.from({ length: next(3) }, () => pick(next, ['red', 'blue', "it's", '"', ''])),
+    sizes: Array.from({ length: next(3) }, () => next(4)),
+    ...(next(4) > 0 && { meta: next(6) === 0 ? null : meta }),
+    stock: next(10),
+  }
+}
+
+/** A condition, and the obvious way to say it. */
+interface Asked {
+  readonly where: object
+  readonly holds: (part: Part) => boolean
+}
+
+function conditionOf(next: Next, depth: number): Asked {
+  const kind = next(depth > 0 ? 9 : 6)
+  if (kind === 6) {
+    const inner = conditionOf(next, depth - 1)
+    return { where: { not: inner.where }, holds: (part) => !inner.holds(part) }
+  }
+  if (kind > 6) {
+    const parts = Array.from({ length: next(3) }, () => conditionOf(next, depth - 1))
+    const where = { [kind === 7 ? 'and' : 'or']: parts.map((part) => part.where) }
+    return {
+      where,
+      holds: (row) =>
+        kind === 7 ? parts.every(({ holds }) => holds(row)) : parts.some(({ holds }) => holds(row)),
+    }
+  }
+  if (kind < 3) {
+    const operator = pick(next, ['startsWith', 'endsWith', 'contains'] as const)
+    const text = textOf(next, 2)
+    const test = { startsWith: 'startsWith', endsWith: 'endsWith', contains: 'includes' } as const
+    return {
+      where: { name: { [operator]: text } },
+      holds: ({ name }) => name[test[operator]](text),
+    }
+  }
+  if (kind === 3) {
+    const tag = pick(next, ['red', 'blue', "it's", '"', '', 'none'])
+    return { where: { tags: { has: tag } }, holds: ({ tags }) => tags.includes(tag) }
+  }
+  if (kind === 4) {
+    const size = next(5)
+    return { where: { sizes: { has: size } }, holds: ({ sizes }) => sizes.includes(size) }
+  }
+  return placeOf(next)
+}
+
+function placeOf(next: Next): Asked {
+  const path = pick(next, [['a'], ['b', 'c'], ['list', '0'], ['list', 1], ['none']])
+  const at = ({ meta }: Part): unknown =>
+    path.reduce<unknown>((value, name) => (value as Meta | null | undefined)?.[name as never], meta)
+  const operator = pick(next, ['eq', 'gt', 'lte', 'contains', 'isNull'] as const)
+  if (operator === 'isNull') {
+    const isNull = next(2) === 0
+    const holds = (part: Part): boolean => ((at(part) ?? null) === null) === isNull
+    return { where: { meta: { path, isNull } }, holds }
+  }
+  const operand =
+    operator === 'contains'
+      ? pick(next, ['a', 'b', ''])
+      : pick<unknown>(next, operator === 'eq' ? [1, 2.5, 'a', true, false] : [0, 1, 2.5, 'a', 'aa'])
+  const holds = (part: Part): boolean => {
+    const value = at(part)
+    if (typeof value !== typeof operand) return false
+    if (operator === 'eq') return value === operand
+    if (operator === 'contains') return (value as string).includes(operand as string)
+    return operator === 'gt'
+      ? (value as number) > (operand as number)
+      : (value as number) <= (operand as number)
+  }
+  return { where: { meta: { path, [operator]: operand } }, holds }
+}
+
+describe.each(await startBothEngines())('random questions: %s', (_name, open) => {
+  let database: Database
+  let parts: Repository<Part>
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Part] })
+    await database.sync()
+    parts = database.records(Part)
+  })
+  afterAll(() => database.close())
+
+  it('startsWith, endsWith, contains, has and path find what a plain look finds, 400 times', async () => {
+    const next = numbers(21)
+    await parts.deleteWhere({})
+    await parts.insertMany(
+      Array.from({ length: 150 }, (_, index) => ({ sku: `s${index}`, ...partOf(next) })),
+    )
+    const all = await parts.list()
+    for (let step = 0; step < 400; step++) {
+      const { where, holds } = conditionOf(next, 2)
+      const found = (await parts.list({ where })).map(({ id }) => id)
+      const expected = all.filter(holds).map(({ id }) => id)
+      expect([JSON.stringify(where), found]).toEqual([JSON.stringify(where), expected])
+      expect(await parts.count(where)).toBe(expected.length)
+    }
+  })
+
+  it('upsert, createMany, updateMany, deleteMany and the like leave what they should, 300 times', async () => {
+    const next = numbers(33)
+    await parts.deleteWhere({})
+    const kept = new Map<number, Part>()
+    const skus = Array.from({ length: 12 }, (_, index) => `sku ${index}`)
+    const bySku = (sku: string) => [...kept.values()].find((part) => part.sku === sku)
+    /** Keys that were there or never were. */
+    const someId = (): number => pick(next, [...kept.keys(), 0, 1_000_000])
+    const keep = (part: Part): void => {
+      kept.set(part.id, part)
+    }
+    const statusOf = (work: Promise<unknown>): Promise<number> =>
+      work.then(
+        () => 200,
+        (error: unknown) => (error as HttpError).status,
+      )
+    const steps: readonly (() => Promise<void>)[] = [
+      async () => {
+        const values = { sku: pick(next, skus), ...(next(2) === 0 ? {} : partOf(next)) }
+        const before = bySku(values.sku)
+        const after = await parts.upsert(values, { by: 'sku' })
+        expect(after).toMatchObject(Object.assign({}, before, values))
+        keep(after)
+      },
+      async () => {
+        const rows = Array.from({ length: 1 + next(3) }, () => ({
+          sku: pick(next, skus),
+          ...partOf(next),
+        }))
+        const names = rows.map(({ sku }) => sku)
+        const clashes = new Set(names).size < names.length || names.some((sku) => bySku(sku))
+        if (clashes) {
+          expect(await statusOf(parts.createMany(rows))).toBe(409)
+          return
+        }
+        const made = await parts.createMany(rows)
+        expect(made).toMatchObject(rows)
+        made.forEach(keep)
+      },
+      async () => {
+        const ids = [...new Set([someId(), someId()])]
+        const rows = ids.map((id) => ({ id, stock: next(60) }))
+        if (rows.some(({ stock }) => stock > 50)) {
+          expect([400, 404]).toContain(await statusOf(parts.updateMany(rows)))
+          return
+        }
+        if (ids.some((id) => !kept.has(id))) {
+          expect(await statusOf(parts.updateMany(rows))).toBe(404)
+          return
+        }
+        const changed = await parts.updateMany(rows)
+        expect(changed).toEqual(rows.map((row) => Object.assign(new Part(), kept.get(row.id), row)))
+        changed.forEach(keep)
+      },
+      async () => {
+        const ids = Array.from({ length: next(3) }, someId)
+        const gone = new Set(ids.filter((id) => kept.has(id)))
+        expect(await parts.deleteMany(ids)).toBe(gone.size)
+        for (const id of gone) kept.delete(id)
+      },
+      async () => {
+        const { where, holds } = conditionOf(next, 1)
+        const meant = [...kept.values()].filter(holds)
+        const tooMany = meant.some(({ stock }) => stock + 7 > 50)
+        const work = parts.updateWhere(where, { stock: { add: 7 } })
+        if (tooMany) {
+          expect(await statusOf(work)).toBe(400)
+          return
+        }
+        expect(await work).toBe(meant.length)
+        for (const part of meant) keep(Object.assign(new Part(), part, { stock: part.stock + 7 }))
+      },
+      async () => {
+        const { where, holds } = conditionOf(next, 2)
+        const meant = [...kept.values()].filter((part) => part.stock > 3 && holds(part))
+        expect(await parts.deleteWhere({ and: [where, { stock: { gt: 3 } }] })).toBe(meant.length)
+        for (const { id } of meant) kept.delete(id)
+      },
+    ]
+    for (let step = 0; step < 300; step++) {
+      // The last ones empty the table.
+      await pick(next, next(4) === 0 ? steps : steps.slice(0, 4))()
+      const expected = [...kept.values()].sort((a, b) => a.id - b.id)
+      expect(await parts.list()).toEqual(expected)
+    }
+  })
+})
