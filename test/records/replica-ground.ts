@@ -60,6 +60,17 @@ export class NoteController {
     return this.add(body)
   }
 
+  @Get('/secret')
+  @Secured
+  secret(): Promise<number> {
+    return this.database.records(Note).count()
+  }
+
+  @Get('/seen')
+  seen(session: Session): boolean {
+    return session.seen === true
+  }
+
   @Post('/session')
   async addBySession(body: { text: string }, session: Session): Promise<void> {
     session.seen = true

@@ -80,6 +80,12 @@ export class ReplicaSet {
     return this.#leastBusy(needed, since)
   }
 
+  /** @returns a replica that was near enough when the primary went; `undefined` while the primary is there */
+  standIn(): Replica | undefined {
+    if (this.#isPrimaryUp) return undefined
+    return this.#leastBusy(0n, this.#history.newest - this.#parts.bound)
+  }
+
   /** A write has ended, well or not: its caller sees it from now on. */
   wrote(): void {
     const caller: EngineCaller | undefined = this.#caller()

@@ -65,7 +65,10 @@ class RoutedRunner implements Runner {
     if (statement.writes) {
       return isOwn(statement.sql) ? ask(this.#primary) : this.#write(ask)
     }
-    const replica = statement.isFresh === true ? undefined : this.#set.choose()
+    if (statement.isFresh === true) {
+      return isOwn(statement.sql) ? this.#readOwn(ask) : ask(this.#primary)
+    }
+    const replica = this.#set.choose()
     const runner = replica && this.#on(replica)
     return runner === undefined ? ask(this.#primary) : this.#read(replica as Replica, runner, ask)
   }
@@ -76,6 +79,19 @@ class RoutedRunner implements Runner {
       return await ask(this.#primary)
     } finally {
       this.#set.wrote()
+    }
+  }
+
+  /** Sessions and revocations: while the primary is gone nobody writes them, and who has a token is not sent away. */
+  async #readOwn<T>(ask: Ask<T>): Promise<T> {
+    try {
+      return await ask(this.#primary)
+    } catch (error) {
+      const replica =
+        error instanceof EngineFault && isGone(error) ? this.#set.standIn() : undefined
+      const runner = replica && this.#on(replica)
+      if (runner === undefined) throw error
+      return this.#read(replica as Replica, runner, ask)
     }
   }
 
