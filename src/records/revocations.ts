@@ -3,7 +3,7 @@ import type { Revocations, TokenTrace } from '../auth/revocations.js'
 import type { Database } from './database.js'
 import type { Dialect, Row, Statement } from './engines/engine.js'
 import { after, type Later } from '../core/later.js'
-import { ensureTable, refuseWrite } from './own-tables.js'
+import { ensureTable, onceThere, refuseWrite } from './own-tables.js'
 
 export interface DatabaseRevocationsOptions {
   /** Milliseconds until a token that another process has revoked is refused here. Default 5,000. */
@@ -23,10 +23,10 @@ export async function createDatabaseRevocations(
   database: Database,
   { trustFor = 5000, now = Date.now }: DatabaseRevocationsOptions = {},
 ): Promise<Revocations> {
-  const areThere =
+  const ensure = async (): Promise<boolean> =>
     (await ensureTable(database, 'filigree_revocation', createTokens)) &&
     (await ensureTable(database, 'filigree_revoked_subject', createSubjects))
-  if (!areThere) return { ...noneRevoked, trustFor }
+  const areThere = await ensure()
   const { engine } = database.context
   const statements = writeStatements(engine.dialect)
   const among = async (
@@ -44,7 +44,7 @@ export async function createDatabaseRevocations(
       if (names.has(trace.name) || isEnded) found.add(trace)
     }
   }
-  return {
+  const revocations: Revocations = {
     trustFor,
     add: (name, until) =>
       after(engine.change(statements.sweep, [now()]), () => {
@@ -68,6 +68,17 @@ export async function createDatabaseRevocations(
       }
       return found
     },
+  }
+  return areThere ? revocations : late(onceThere(ensure, revocations, noneRevoked), trustFor)
+}
+
+function late(current: () => Later<Revocations>, trustFor: number): Revocations {
+  return {
+    trustFor,
+    add: (name, until) => after(current(), (known) => known.add(name, until)),
+    addSubject: (subject, second) => after(current(), (known) => known.addSubject(subject, second)),
+    has: (trace, at) => after(current(), (known) => known.has(trace, at)),
+    among: async (traces, at) => (await current()).among(traces, at),
   }
 }
 

@@ -3,12 +3,13 @@ import type { SessionStore } from '../sessions/session-store.js'
 import type { Database } from './database.js'
 import type { Dialect, Statement } from './engines/engine.js'
 import { after, attempt, type Later } from '../core/later.js'
-import { ensureTable, refuseWrite } from './own-tables.js'
+import { ensureTable, onceThere, refuseWrite } from './own-tables.js'
 import { toUnavailable } from './statements/write-faults.js'
 
 /** @returns once its table is there */
 export async function createDatabaseSessionStore(database: Database): Promise<SessionStore> {
-  if (!(await ensureTable(database, 'filigree_session', createTable))) return emptyStore
+  const ensure = (): Promise<boolean> => ensureTable(database, 'filigree_session', createTable)
+  const isThere = await ensure()
   // Beside whatever transaction a handler may have open: a session is kept even if that is taken back.
   const { engine } = database.context
   const statements = writeStatements(engine.dialect)
@@ -17,7 +18,7 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
       attempt(() => engine.change(statement, values), refuse),
       () => undefined,
     )
-  return {
+  const store: SessionStore = {
     read: (hash, now) =>
       after(
         attempt(() => engine.first(statements.read, [hash, now]), refuse),
@@ -30,6 +31,16 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
     },
     remove: (hash) => change(statements.remove, [hash]),
     sweep: (now) => change(statements.sweep, [now]),
+  }
+  return isThere ? store : late(onceThere(ensure, store, emptyStore))
+}
+
+function late(current: () => Later<SessionStore>): SessionStore {
+  return {
+    read: (hash, now) => after(current(), (store) => store.read(hash, now)),
+    write: (...session) => after(current(), (store) => store.write(...session)),
+    remove: (hash) => after(current(), (store) => store.remove(hash)),
+    sweep: (now) => after(current(), (store) => store.sweep?.(now)),
   }
 }
 

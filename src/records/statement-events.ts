@@ -136,7 +136,6 @@ class ToldLine extends ToldRunner<OrderedRunner> implements OrderedRunner {
 export class ToldEngine extends ToldRunner<Engine> implements Engine {
   readonly dialect: Dialect
   readonly driver: string
-  readonly isReadOnly: boolean
   readonly changesPiecemeal: boolean
   readonly channel: EngineChannel | undefined
   readonly clientReads?: (reading: ClientReading) => Runner
@@ -148,7 +147,6 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
     super(inner, teller)
     this.dialect = inner.dialect
     this.driver = inner.driver
-    this.isReadOnly = inner.isReadOnly === true
     this.changesPiecemeal = inner.changesPiecemeal
     this.channel = inner.channel
     if (inner.clientReads !== undefined) {
@@ -161,6 +159,10 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
       this.followCallers = (current, others) => inner.followCallers?.(current, others)
     }
     if (inner.pool !== undefined) this.pool = () => inner.pool?.() ?? noPool
+  }
+
+  get isReadOnly(): boolean {
+    return this.inner.isReadOnly === true
   }
 
   /** The statements are this database's. */

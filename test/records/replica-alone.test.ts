@@ -49,6 +49,19 @@ describe('A replica alone', () => {
     expect((await app.inject(session)).status).toBe(503)
   })
 
+  it('heeds revocations that come later', async () => {
+    const { app } = await start()
+    const token = await app.get(Auth).getToken({ sub: '9' })
+    const primary = await bootstrap(NoteModule, {
+      database: ground.url,
+      listen: false,
+      logger: false,
+    })
+    ground.ends.push(() => primary.close())
+    await primary.get(Auth).revokeAll('9')
+    await until(async () => (await app.get(Auth).verify(token)) === null)
+  }, 30_000)
+
   it('keeps no answers, since it hears of no changes', async () => {
     const { app } = await start()
     expect((await app.inject({ url: '/notes/kept' })).json()).toBe(0)
@@ -74,4 +87,41 @@ describe('A replica alone', () => {
       bootstrap(NoteModule, { database: empty, listen: false, logger: false }),
     ).rejects.toThrow('Table note is missing.')
   })
+})
+
+it('An application starts read-only by its replicas while the primary is gone, and writes when it is back', async () => {
+  await writeElsewhere(ground, 'one')
+  await ground.standby.caughtUp()
+  await ground.primary.stop()
+  let isBack = false
+  try {
+    const app = await bootstrap(NoteModule, {
+      database: `${ground.url}?replicas=${encodeURIComponent(ground.replica)}`,
+      listen: false,
+      logger: false,
+    })
+    ground.ends.push(() => app.close())
+    expect((await app.inject({ url: '/notes' })).json()).toEqual(['one'])
+    const write = { method: 'POST', url: '/notes', json: { text: 'two' } } as const
+    expect((await app.inject(write)).status).toBe(503)
+    await ground.primary.start()
+    isBack = true
+    await until(async () => (await app.inject(write)).status === 200)
+    await until(async () => {
+      const texts = (await app.inject({ url: '/notes' })).json() as string[]
+      return (
+        texts.length > 1 && texts.every((text, index) => text === (index === 0 ? 'one' : 'two'))
+      )
+    })
+  } finally {
+    if (!isBack) await ground.primary.start()
+  }
+}, 60_000)
+
+it('An application does not start where the primary is there and refuses it', async () => {
+  const wrong = new URL(ground.url)
+  wrong.pathname = '/no_such_database'
+  await expect(
+    connect(wrong.href, { records: [Note, Shelf], replicas: [ground.replica] }),
+  ).rejects.toMatchObject({ problems: [{ code: 'DATABASE_UNREACHABLE' }] })
 })

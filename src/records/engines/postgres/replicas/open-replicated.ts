@@ -3,6 +3,7 @@ import type { Engine } from '../../engine.js'
 import { loadDriver } from '../driver.js'
 import type { PostgresOptions } from '../options.js'
 import { openPostgres } from '../postgres.js'
+import { AbsentPrimary } from './absent-primary.js'
 import { PositionProbe } from './position-probe.js'
 import { Replica } from './replica.js'
 import { ReplicaSet } from './replica-set.js'
@@ -22,7 +23,7 @@ const leastPatience = 1000
 export async function openReplicated(options: ReplicatedOptions): Promise<Engine> {
   const { primary, bound } = options
   const { log } = primary
-  const engine = await openPostgres(primary)
+  const engine = await openPrimary(options)
   const driver = await loadDriver()
   const patience = Math.max(leastPatience, bound)
   const probe = new PositionProbe(driver, primary, patience)
@@ -51,4 +52,38 @@ export async function openReplicated(options: ReplicatedOptions): Promise<Engine
   })
   await set.start()
   return new ReplicatedEngine(engine, set)
+}
+
+/** @throws {DeclarationError} it is gone and no replica is there, or it is there and does not let us in */
+async function openPrimary({ primary, replicas }: ReplicatedOptions): Promise<Engine> {
+  try {
+    return await openPostgres(primary)
+  } catch (error) {
+    const replica = isGone(error) ? await openFirst(replicas) : undefined
+    if (replica === undefined) throw error
+    primary.log.warn(
+      { err: error },
+      'the primary of the database does not answer: started read-only',
+    )
+    return new AbsentPrimary(() => openPostgres(primary), replica)
+  }
+}
+
+async function openFirst(replicas: readonly PostgresOptions[]): Promise<Engine | undefined> {
+  for (const options of replicas) {
+    const engine = await openPostgres(options).catch(() => undefined)
+    if (engine?.isReadOnly === true) return engine
+    await engine?.close()
+  }
+  return undefined
+}
+
+/** Nobody is there, or nobody yet. What is wrong with name or password would not be better later. */
+function isGone(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: unknown }
+  const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  if (typeof code === 'string') {
+    return /^(?:ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|57P0\d)$/.test(code)
+  }
+  return typeof message === 'string' && /timeout|terminated/i.test(message)
 }

@@ -148,6 +148,10 @@ export class ReplicatedEngine extends RoutedRunner implements Engine {
     this.channel = primary.channel
   }
 
+  get isReadOnly(): boolean {
+    return this.#engine.isReadOnly === true
+  }
+
   followCallers(caller: CurrentCaller, others?: OtherProcesses): void {
     this.#replicas.followCallers(caller, others)
   }
