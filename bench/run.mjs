@@ -22,6 +22,7 @@ import { row as post } from './rows/post.mjs'
 import { rows as postgres } from './rows/postgres.mjs'
 import { row as records } from './rows/records.mjs'
 import { row as routes } from './rows/routes.mjs'
+import { row as scans } from './rows/scans.mjs'
 import { row as secured } from './rows/secured.mjs'
 import { row as types } from './rows/types.mjs'
 import { row as upload } from './rows/upload.mjs'
@@ -40,6 +41,7 @@ const all = [
   graphqlOne,
   ...postgres,
   ...arena,
+  scans,
   routes,
   bootstrap,
   firstResponse,
