@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
+import { NoAuth } from '../../src/auth/decorators.js'
 import { bootstrap } from '../../src/bootstrap/bootstrap.js'
 import { Module } from '../../src/bootstrap/module.js'
 import { silentLog } from '../../src/core/log.js'
@@ -14,6 +15,7 @@ import { connect, Database } from '../../src/records/database.js'
 import type { DatabaseOptions } from '../../src/records/database-options.js'
 import { migrateUp } from '../../src/records/migrations/migrations.js'
 import { Record } from '../../src/records/model/record.js'
+import { Controller } from '../../src/routing/controller.js'
 import { bundleProgram } from './creating-program.js'
 import { pgbouncer, startPgBouncer, type Pooler } from './pgbouncer.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
@@ -27,6 +29,13 @@ class Entry {
 
 @Module({ records: [Entry] })
 class EntryModule {}
+
+@Controller('/entries', { crud: Entry })
+@NoAuth
+class Entries {}
+
+@Module({ records: [Entry], controllers: [Entries] })
+class EntryShop {}
 
 const where =
   pgbouncer === undefined
@@ -94,6 +103,64 @@ const where =
     const database = await open(direct)
     expect(await database.records(Entry).count()).toBe(12)
   }, 60_000)
+
+  it('a time-out of the address holds in transactions, though no connection can bring it', async () => {
+    const database = await open(`${pooled}?statement_timeout=200&lock_timeout=100`)
+    const sleeping = database.transaction(async () => {
+      await sql`select pg_sleep(30)`.execute(database.kysely)
+    })
+    await expect(sleeping).rejects.toMatchObject({ status: 503 })
+    const observer = await open(direct)
+    await observer.records(Entry).create({ owner: 'a', number: 1 })
+    const waiting = observer.transaction(async () => {
+      await observer.records(Entry).update(1, { number: 2 })
+      return database
+        .transaction(() => database.records(Entry).update(1, { number: 3 }))
+        .catch((error: unknown) => error)
+    })
+    expect(await waiting).toMatchObject({ status: 503 })
+    // The next who is lent the server's connection has its own.
+    const other = await open(pooled)
+    const { rows } = await sql<{ limit: string }>`
+      select current_setting('statement_timeout') as limit`.execute(other.kysely)
+    expect(rows).toEqual([{ limit: '0' }])
+    const limits = await other.transaction(async () => {
+      const told = await sql<{ limit: string }>`
+        select current_setting('statement_timeout') as limit`.execute(other.kysely)
+      return told.rows
+    })
+    expect(limits).toEqual([{ limit: '30s' }])
+  }, 30_000)
+
+  it('a read of a client ends on the server when its time is over', async () => {
+    const app = await bootstrap(EntryShop, {
+      port: 0,
+      host: '127.0.0.1',
+      logger: false,
+      database: pooled,
+      times: { handler: 300 },
+    })
+    const observer = await open(direct)
+    const running = async (): Promise<number> => {
+      const { rows } = await sql<{ count: string }>`select count(*) from pg_stat_activity
+        where state = 'active' and pid <> pg_backend_pid() and query like 'select%entry%'`.execute(
+        observer.kysely,
+      )
+      return Number(rows[0]?.count)
+    }
+    try {
+      const holder = await open(direct)
+      await holder.transaction(async () => {
+        await sql`lock table entry in access exclusive mode`.execute(holder.kysely)
+        const answer = await fetch(`${app.url}/entries?number=7`)
+        expect(answer.status).toBe(503)
+        while ((await running()) > 0) await new Promise((resolve) => setImmediate(resolve))
+      })
+      expect((await fetch(`${app.url}/entries?number=7`)).status).toBe(200)
+    } finally {
+      await app.close()
+    }
+  }, 30_000)
 
   it('names statements by their text, alike in every process', async () => {
     const one = await open(`${pooled}?connections=1`)

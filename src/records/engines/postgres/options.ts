@@ -20,6 +20,8 @@ export interface PostgresOptions {
   readonly statementTimeout?: number | undefined
   /** Milliseconds that a statement waits for a lock, unless the address says otherwise; 0 is without end. Default 10,000. */
   readonly lockTimeout?: number
+  /** Set by each transaction for itself, behind a pooler that takes no time-outs otherwise; stands behind its `begin`. */
+  readonly limitsWithin?: string
   /** How changes of other processes are heard, where the server need not be asked. */
   readonly listen?: Listening | undefined
   /** How the schema is locked, where the server need not be asked. */

@@ -29,6 +29,7 @@ import { toBootFault, type PostgresOptions } from './options.js'
 import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
 import { OrderedStatements } from './ordered-statements.js'
+import { limitedWithin, refusesLimits } from './pooled-limits.js'
 import { ReadShares } from './read-shares.js'
 import { mayRunAgain } from './run-again.js'
 import { PostgresRunner } from './runner.js'
@@ -62,11 +63,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
     })
   } catch (cause) {
     await pool.end()
-    // A pooler that takes no time-out among a connection's parameters has time-outs of its own.
-    const isRefused = /unsupported startup parameter.*(statement|lock)_timeout/.test(String(cause))
-    if (isRefused && options.lockTimeout !== 0) {
-      return openPostgres({ ...options, statementTimeout: 0, lockTimeout: 0 })
-    }
+    if (refusesLimits(cause) && options.limitsWithin === undefined)
+      return openPostgres(limitedWithin(options))
     throw toBootFault(options.url, cause)
   }
 }
@@ -169,9 +167,9 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   async begin({ isolation, patience }: BeginOptions = {}): Promise<TransactionRunner> {
     // A replica takes no `serializable`, and nobody can be in the way of what only reads.
     const begin = beginStatement(this.isReadOnly && isolation ? 'repeatable read' : isolation)
-    const { pool } = this.#parts
+    const { pool, options } = this.#parts
     const connection = await pool.acquire(patience).catch(refuse)
-    return new PostgresTransaction(pool, connection).begin(begin)
+    return new PostgresTransaction(pool, connection).begin(begin + (options.limitsWithin ?? ''))
   }
 
   async inOrder(): Promise<OrderedRunner> {
