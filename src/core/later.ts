@@ -26,6 +26,23 @@ export function attempt<T>(run: () => Later<T>, failed: (error: unknown) => Late
   }
 }
 
+/**
+ * Runs, and goes on with what comes of it, or with what `failed` makes of a failure of it: one promise for both.
+ */
+export function settle<T, R>(
+  run: () => Later<T>,
+  next: (value: T) => Later<R>,
+  failed: (error: unknown) => Later<R>,
+): Later<R> {
+  let running: Later<T>
+  try {
+    running = run()
+  } catch (error) {
+    return failed(error)
+  }
+  return isThenable(running) ? running.then(next, failed) : next(running)
+}
+
 /** Always a promise, what is thrown at once included. */
 export function promise<T>(run: () => Later<T>): Promise<T> {
   try {

@@ -1,10 +1,16 @@
 /** ETags and the conditions that name them. Source: RFC 9110 §8.8.3 and §13.1.2. */
-import { createHash } from 'node:crypto'
+import crypto from 'node:crypto'
 
 /** A strong ETag: the same for the same bytes, another for others. */
 export function entityTag(content: string | Uint8Array): string {
-  return `"${createHash('sha256').update(content).digest('base64url').slice(0, 27)}"`
+  return `"${digest(content).slice(0, 27)}"`
 }
+
+/** At once where the runtime can, which takes a third of the time. */
+const digest: (content: string | Uint8Array) => string =
+  typeof crypto.hash === 'function'
+    ? (content) => crypto.hash('sha256', content, 'base64url')
+    : (content) => crypto.createHash('sha256').update(content).digest('base64url')
 
 const list = /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:,[\t ]*)*|$))+$/
 

@@ -75,8 +75,8 @@ class NodeResponder implements Responder {
   send(request: ServerRequest, result: unknown, rule: ResultRule): void {
     try {
       if (request.outgoing.headersSent || request.outgoing.destroyed) this.discard(result)
-      else if (isPlainData(result) && !isBodyless(rule.status) && rule.etag !== true) {
-        this.#sendJson(request, result, rule.status)
+      else if (isPlainData(result) && !isBodyless(rule.status)) {
+        this.#sendJson(request, result, rule)
       } else if (isAnswer(result)) this.#sendAnswer(request, result)
       else {
         const content = toContent(request, result, rule)
@@ -137,15 +137,22 @@ class NodeResponder implements Responder {
   }
 
   /** The shortest way out. */
-  #sendJson(request: ServerRequest, data: unknown, status: number): void {
+  #sendJson(request: ServerRequest, data: unknown, { status, etag }: ResultRule): void {
     const body = writeFor(request, toJson, data)
+    const tag = etag === true && status === 200 ? tagOf(request, body) : undefined
+    if (tag !== undefined && isKnown(request, tag)) {
+      this.#sendContent(request, toNotModified(['ETag', tag]))
+      return
+    }
     const length = Buffer.byteLength(body)
     let head: string[]
     if (this.#jsonHead === undefined) {
-      head = toHead(this.#cors, request, { status, own: undefined, type: jsonType, length })
+      const own = tag === undefined ? undefined : ['ETag', tag]
+      head = toHead(this.#cors, request, { status, own, type: jsonType, length })
     } else {
       head = this.#jsonHead.slice()
       head[lengthIndex] = String(length)
+      if (tag !== undefined) head.push('ETag', tag)
       if (request.responseHeaders === undefined) pushPrivacy(head, request)
       else {
         addMissing(head, request.responseHeaders)
@@ -227,15 +234,26 @@ class NodeResponder implements Responder {
 }
 
 /** JSON with its ETag, or 304. A reply with an ETag of its own says itself what it is. */
-function withTag({ method, incoming }: ServerRequest, content: Content): Content {
+function withTag(request: ServerRequest, content: Content): Content {
   const { status, own = [], type, body } = content
   if (status !== 200 || type !== jsonType || typeof body !== 'string') return content
-  if ((method !== 'GET' && method !== 'HEAD') || hasHeader(own, 'ETag')) return content
-  const tag = entityTag(body)
+  const tag = hasHeader(own, 'ETag') ? undefined : tagOf(request, body)
+  if (tag === undefined) return content
   const tagged = [...own, 'ETag', tag]
+  return isKnown(request, tag) ? toNotModified(tagged) : { ...content, own: tagged }
+}
+
+/** Of what is read. */
+function tagOf({ method }: ServerRequest, body: string): string | undefined {
+  return method === 'GET' || method === 'HEAD' ? entityTag(body) : undefined
+}
+
+function isKnown({ incoming }: ServerRequest, tag: string): boolean {
   return isKnownTag(incoming.headers['if-none-match'], tag)
-    ? { status: 304, own: tagged, type: undefined, length: undefined, body: '' }
-    : { ...content, own: tagged }
+}
+
+function toNotModified(own: string[]): Content {
+  return { status: 304, own, type: undefined, length: undefined, body: '' }
 }
 
 interface StreamHead {

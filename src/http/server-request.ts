@@ -92,6 +92,8 @@ export class ServerRequest implements HttpRequest {
   flows: object[] | undefined = undefined
   /** Runs once the response is finished or the client is gone, whichever comes first. */
   cleanups: (() => void)[] | undefined = undefined
+  /** By what its database reads for it. */
+  reads: object | undefined = undefined
 
   /** Node's request, or its stand-in. */
   readonly incoming: Incoming
@@ -128,7 +130,7 @@ export class ServerRequest implements HttpRequest {
 
   /** Nobody waits for what is still read for it. */
   get isOver(): boolean {
-    return this.answered && !this.streams
+    return (this.answered && !this.streams) || this.outgoing.destroyed
   }
 
   /** Path parameters by name, converted. */

@@ -10,7 +10,7 @@ import { followAll, type LostChanges } from './changes/follow-all.js'
 import { type Later, attempt, promise } from '../core/later.js'
 import type { ClientReading, PoolState, Runner } from './engines/engine.js'
 import { defaultUrl, openEngine } from './engines/engine-for-url.js'
-import { ClientSource } from './statements/client-source.js'
+import { sourceOf } from './statements/client-source.js'
 import { createContext } from './statements/create-context.js'
 import type { DatabaseOptions, DatabaseParts } from './database-options.js'
 import { ensureTable } from './own-tables.js'
@@ -71,7 +71,6 @@ export class Database implements Source {
   readonly sizes: TableSizes
   readonly #repositories = new WeakMap<Class, Repository>()
   readonly #byType = new WeakMap<Class, Table>()
-  readonly #clients = new WeakMap<ClientReading, Source>()
   readonly #transactions: Transactions
   #closing: Promise<void> | undefined
 
@@ -238,12 +237,7 @@ export class Database implements Source {
   forClient(request: ClientReading | undefined): Source {
     const { engine } = this.context
     if (request === undefined || engine.clientReads === undefined) return this
-    let source = this.#clients.get(request)
-    if (source === undefined) {
-      source = new ClientSource(this, engine.clientReads(request))
-      this.#clients.set(request, source)
-    }
-    return source
+    return sourceOf(this, request, engine)
   }
 
   changed(changes: RowChanges): void {

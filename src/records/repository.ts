@@ -16,7 +16,7 @@ import {
 } from './statements/change-row.js'
 import { deleteWhere, updateWhere } from './statements/change-rows.js'
 import { createHooked } from './statements/run-hooks.js'
-import { announced, insertRow, runRows, toldToClients } from './statements/write-row.js'
+import { announced, insertRow, runRows } from './statements/write-row.js'
 import {
   readDeleteOptions,
   readMeant,
@@ -25,7 +25,7 @@ import {
   type UpdateOptions,
 } from './statements/write-options.js'
 import type { TableCodec } from './model/codec.js'
-import { type Later, after, attempt, promise } from '../core/later.js'
+import { type Later, after, attempt, promise, settle } from '../core/later.js'
 import type { Row } from './engines/engine.js'
 import { planDistinctCount } from './statements/distinct-rows.js'
 import { deleteRow } from './statements/delete-row.js'
@@ -75,14 +75,17 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       const isHeld = options?.lock === true
       if (isHeld && !isInTransaction(runner)) throw new TypeError(lockOutside)
       const { statement } = isHeld ? this.#plans.findToWrite : this.#plans.find
-      const found = toldToClients(this.table, this.source, { doing: 'read' }, () =>
-        runner.first(statement, [key]),
+      return settle(
+        () => runner.first(statement, [key]),
+        (row): Later<T | null> => {
+          if (row === undefined) return null
+          const record = this.#codec.readRow(row)
+          return options?.with === undefined ? record : this.#load([record], options.with, true)
+        },
+        (error) => {
+          throw toClientError(error, this.table, 'read')
+        },
       )
-      return after(found, (row) => {
-        if (row === undefined) return null
-        const record = this.#codec.readRow(row)
-        return options?.with === undefined ? record : this.#load([record], options.with, true)
-      })
     })
   }
 

@@ -112,8 +112,8 @@ type Name = 'add' | 'extend' | 'addSubject' | 'has' | 'names' | 'subjects' | 'sw
 
 function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<Name, Statement>> {
   const list = textsOf(1)
-  const statement = (sql: string, writes: boolean): Statement =>
-    Object.freeze({ sql, writes, isFresh: true })
+  const statement = (sql: string, writes: boolean, isBrief = false): Statement =>
+    Object.freeze({ sql, writes, isFresh: true, isBrief })
   return {
     add: statement(
       `insert into filigree_revocation (jti, expires_at) values (${p(1)}, ${p(2)})
@@ -138,6 +138,7 @@ function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<
          or exists (select 1 from filigree_revoked_subject
            where subject = ${p(3)} and signed_in_until >= ${p(4)})`,
       false,
+      true,
     ),
     names: statement(
       `select jti from filigree_revocation where jti in (${list}) and expires_at > ${p(2)}`,

@@ -69,8 +69,9 @@ create index if not exists filigree_session_expires_at on filigree_session (expi
 type Name = 'read' | 'write' | 'replace' | 'remove' | 'sweep'
 
 function writeStatements({ placeholder: p }: Dialect): Readonly<Record<Name, Statement>> {
+  // What reads, reads one row.
   const statement = (sql: string, writes: boolean): Statement =>
-    Object.freeze({ sql, writes, isFresh: true })
+    Object.freeze({ sql, writes, isFresh: true, isBrief: !writes })
   return {
     read: statement(
       `select data from filigree_session where hash = ${p(1)} and expires_at > ${p(2)}`,

@@ -1,6 +1,6 @@
 /** The plan of a query's root field: reads a run's questions, finds or writes their statement, and runs it. */
 import { arrange, type Plan } from '../../records/statements/builder.js'
-import { type Later, after, attempt } from '../../core/later.js'
+import { settle, type Later } from '../../core/later.js'
 import type { Row } from '../../records/engines/engine.js'
 import { Kept } from '../../core/kept.js'
 import type { Database } from '../../records/database.js'
@@ -134,16 +134,15 @@ export class PlannedQuery implements RootPlan {
     if (!this.#preparation.admits(caller)) return undefined
     const database = this.#services.database()
     const source = database.forClient(caller.request)
-    return attempt<string | undefined>(
-      () => {
-        const prepared = this.#prepare(database, caller, variables)
-        if (prepared === undefined) return 'null'
-        const { plan, values } = prepared
-        return after(source.runner().first(plan.statement, values), this.#toText)
-      },
-      // Whatever is wrong, graphql-js finds it again and says where.
-      () => undefined,
-    )
+    let prepared: Prepared | undefined
+    try {
+      prepared = this.#prepare(database, caller, variables)
+    } catch {
+      return leftToOthers()
+    }
+    if (prepared === undefined) return 'null'
+    const { plan, values } = prepared
+    return settle(() => source.runner().first(plan.statement, values), this.#toText, leftToOthers)
   }
 
   #prepare(database: Database, caller: Caller, variables: Variables): Prepared | undefined {
@@ -162,6 +161,11 @@ export class PlannedQuery implements RootPlan {
     if (this.#isConstant && !reader.isPersonal) this.#ready.set(context, prepared)
     return prepared
   }
+}
+
+/** Whatever is wrong, graphql-js finds it again and says where. */
+function leftToOthers(): string | undefined {
+  return undefined
 }
 
 /** Few texts hold the sign, which is found many times faster than the letter before it. */

@@ -3,6 +3,7 @@
  * anything is gathered.
  */
 import { Slot, type Plan } from '../../records/statements/builder.js'
+import { isByKey } from '../../records/filters/by-key.js'
 import type { Condition } from '../../records/filters/condition.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
 import { toNullPieces, writePieces } from '../../records/filters/null-pieces.js'
@@ -37,6 +38,7 @@ export class StatementWriter {
   readonly #context: RecordsContext
   readonly #answers: Answers
   #aliases = 0
+  #isBrief = false
 
   constructor(context: RecordsContext, answers: Answers) {
     const { sql } = context.builder
@@ -47,7 +49,7 @@ export class StatementWriter {
   }
 
   compile(fragment: Fragment): Plan {
-    return this.#context.builder.compile(fragment, false)
+    return this.#context.builder.compile(fragment, false, this.#isBrief)
   }
 
   alias(): string {
@@ -72,6 +74,9 @@ export class StatementWriter {
     const { table } = object.model
     const joins: Fragment[] = []
     const written = this.object(object, alias, joins)
+    // With lists behind it, it may read many.
+    const hasLists = this.#answers.lists.some((list) => list !== undefined)
+    this.#isBrief = !hasLists && isByKey(condition, table)
     return sql`select ${written} from ${this.#table(table, alias)}${sql.join(joins, sql``)}${this.#tests('where', table, condition, alias)}`
   }
 

@@ -10,6 +10,7 @@
  * - The suites of test/contracts hold for it. docs/maintainers/engines.md says how to add one.
  */
 import type { BeginOptions } from './begin-options.js'
+import type { ClientReading } from './client-reading.js'
 import type { CurrentCaller, OtherProcesses } from './engine-caller.js'
 import type { ChannelHandlers, ChannelListener } from './channel-listener.js'
 import type { Later } from '../../core/later.js'
@@ -23,6 +24,8 @@ import type { JsonSql, RowJson } from './json-sql.js'
 import type { OrderedRunner } from './ordered-runner.js'
 import type { SearchSql } from './search-sql.js'
 import type { Replay, TableChanges } from './table-changes.js'
+
+export type { ClientReading } from './client-reading.js'
 
 /** SQL with placeholders. Keep the object: engines remember by it what they have prepared. */
 export interface Statement {
@@ -68,16 +71,6 @@ export interface TransactionRunner extends Runner {
 export interface SchemaChangeOptions {
   /** All or nothing. False commits each statement by itself, where the engine `changesPiecemeal`. Default true. */
   atomic?: boolean
-}
-
-/** A client's request, as far as its reads have to know it. */
-export interface ClientReading {
-  /** Nobody waits any more: it has its whole answer. A stream goes on reading after its first byte. */
-  readonly isOver?: boolean
-  /** Its answer has begun: what is read now is for a stream. */
-  readonly answered?: boolean
-  /** Calls back once, when it was answered or its client has gone. */
-  onFinished(end: () => void): void
 }
 
 export interface Engine extends Runner {

@@ -25,15 +25,20 @@ export class ClientRecords<T extends object> {
   readonly #table: Table<T>
   readonly #records: Repository<T>
   readonly #caller: Caller
-  readonly #writer: ClientWriter
   readonly #database: Database
+  #itsWriter: ClientWriter | undefined
 
   constructor(database: Database, records: Repository<T>, caller: Caller) {
     this.#table = records.table
     this.#records = records
     this.#caller = caller
     this.#database = database
-    this.#writer = new ClientWriter(database, caller)
+  }
+
+  /** Made where it is needed: what everybody sees is read without it. */
+  get #writer(): ClientWriter {
+    this.#itsWriter ??= new ClientWriter(this.#database, this.#caller)
+    return this.#itsWriter
   }
 
   get table(): Table<T> {
@@ -43,7 +48,10 @@ export class ClientRecords<T extends object> {
   /** @returns null where there is no such row, or none that the client sees */
   find(id: Id): Later<T | null> {
     const records = this.#records as unknown as Repository<Instance>
-    return after(this.#writer.find(this.#table, id, records), (found) => this.#shownOrNull(found))
+    const { hasRows, columns } = policyOf(this.#table)
+    const found = hasRows ? this.#writer.find(this.#table, id, records) : records.find(id)
+    if (columns.size === 0) return found as Later<T | null>
+    return after(found, (record) => this.#shownOrNull(record))
   }
 
   /** The same with related rows, by one statement. @throws {HttpError} 401 or 403 for relations */

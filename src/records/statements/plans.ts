@@ -2,6 +2,7 @@
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Dialect } from '../engines/engine.js'
+import { isByKey } from '../filters/by-key.js'
 import type { Condition } from '../filters/condition.js'
 import { FilterWriter } from '../filters/filter-sql.js'
 import { HeldPlans } from './held-plans.js'
@@ -72,11 +73,9 @@ export class TablePlans {
       const { sql } = this.#builder
       const writer = this.#writer()
       const ranking = order.rank && writer.rank(order.rank, 't')
-      const by = writeOrder(order.terms, writer, 't', ranking)
       const limit = hasLimit ? writer.limit(selection.count) : this.#noLimit(hasOffset)
-      const offset = hasOffset
-        ? sql` offset ${new Slot(selection.count + (hasLimit ? 1 : 0))}`
-        : sql``
+      const behind = selection.count + (hasLimit ? 1 : 0)
+      const offset = hasOffset ? sql` offset ${new Slot(behind)}` : sql``
       const rows = (condition: Condition | undefined): Fragment =>
         sql`${ranking?.from ?? sql``}${this.#aliased('t')}${this.#where({ ...selection, condition }, writer)}`
       const pieces = hasLimit && toNullPieces(this, order, selection.condition, this.#dialect)
@@ -86,14 +85,15 @@ export class TablePlans {
             writer,
             rows,
             limit: selection.count,
-            offset: hasOffset ? selection.count + 1 : undefined,
+            offset: hasOffset ? behind : undefined,
             isLocal: this.#dialect.isLocal,
           })
         : rows(selection.condition)
       const columns = related === undefined ? this.#selected('t') : sql`t.*`
-      const listed = sql`select ${columns} from ${from} order by ${by}${limit}${offset}`
+      const listed = sql`select ${columns} from ${from} order by ${writeOrder(order.terms, writer, 't', ranking)}${limit}${offset}`
       const fragment = related?.around(listed, this.#selected('t')) ?? listed
-      return this.#builder.compile(fragment, false)
+      const isBrief = related === undefined && isByKey(selection.condition, this.table)
+      return this.#builder.compile(fragment, false, isBrief)
     })
   }
 
@@ -218,7 +218,7 @@ export class TablePlans {
           ? sql`${sql.table(target.name)} as t`
           : sql`${sql.table(join.name)} as j inner join ${sql.table(target.name)} as t on ${sql.ref(`t.${foreign.name}`)} = ${sql.ref(`j.${join.to}`)}`
       const fragment = sql`select ${by}, ${columns} from ${from} where ${by} ${test}${living(target, sql)} order by ${sql.ref(`t.${target.key.name}`)}`
-      return this.#builder.compile(fragment, false)
+      return this.#builder.compile(fragment, false, relation.kind === 'belongsTo')
     })
   }
 

@@ -14,6 +14,7 @@ import type { TransactionRunner } from '../engine.js'
 import { readPostgresCatalogue } from '../postgres/catalogue.js'
 import { createPostgresDialect } from '../postgres/dialect.js'
 import { toPostgresFault } from '../postgres/faults.js'
+import { JoinedEngine } from '../postgres/joined/joined-engine.js'
 import { readPostgresSizes } from '../postgres/table-sizes.js'
 import { beginStatement } from '../postgres/transaction.js'
 
@@ -38,7 +39,7 @@ export function pglite({ folder, busyTimeout = 5000 }: PgliteOptions = {}): Engi
       } catch (cause) {
         throw unreadable(folder, cause)
       }
-      return new PgliteEngine(database, busyTimeout)
+      return new JoinedEngine(new PgliteEngine(database, busyTimeout))
     },
   }
 }

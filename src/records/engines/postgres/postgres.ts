@@ -25,6 +25,7 @@ import { ClientReads, type ReadParts } from './client-reads.js'
 import { createPostgresDialect } from './dialect.js'
 import { loadDriver, type Driver } from './driver.js'
 import { toPostgresFault } from './faults.js'
+import { JoinedEngine } from './joined/joined-engine.js'
 import { toBootFault, type PostgresOptions } from './options.js'
 import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
@@ -52,7 +53,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
     if (names.isPooled && options.direct === undefined) options.log.warn({}, noDirectAddress)
     // What it lacks is decided from here on.
     const settled = { ...options, listen: traits.listen, locks: traits.locks }
-    return new PostgresEngine({
+    const engine = new PostgresEngine({
       driver,
       options: settled,
       pool,
@@ -61,6 +62,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
       dialect: createPostgresDialect(abilities?.[0] === true, abilities?.[1] === true),
       channel: await openChannel(driver, pool, settled, traits),
     })
+    return new JoinedEngine(engine)
   } catch (cause) {
     await pool.end()
     if (refusesLimits(cause) && options.limitsWithin === undefined)

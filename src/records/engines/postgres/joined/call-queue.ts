@@ -1,0 +1,196 @@
+/**
+ * The calls of one brief statement. The first goes at once; those that come while it is on its way wait for its answer, and
+ * then go together as one statement. Under no load nothing waits.
+ */
+import { isThenable, type Later } from '../../../../core/later.js'
+import { EngineFault, type Engine, type Row, type Runner, type Statement } from '../../engine.js'
+import { tookTooLong } from '../faults.js'
+import { readTypes, writeJoined, type JoinedStatement } from './joined-statement.js'
+import type { Group, WaitingCall } from './waiting-call.js'
+
+/** Values in one statement, lists by their length. */
+const mostValues = 500
+/** Calls that are worth a statement of their own beside the one on its way. */
+const many = 100
+/** Groups that failed where each of their calls did not. */
+const mostFailures = 3
+
+export class CallQueue {
+  readonly #statement: Statement
+  readonly #engine: Engine
+  /** Statements that may be on their way at once. */
+  readonly #most: number
+  #waiting: WaitingCall[] = []
+  readonly #groups = new Set<Group>()
+  #underWay = 0
+  /** Nothing has gone since somebody looked. */
+  #isSlow = false
+  #joined: JoinedStatement | 'unknown' | 'asked' | 'never' = 'unknown'
+  #failures = 0
+  readonly #onAnswer = (): void => {
+    this.#underWay--
+    if (this.#underWay === 0 && this.#waiting.length > 0) this.#send()
+  }
+
+  constructor(statement: Statement, engine: Engine, most: number) {
+    this.#statement = statement
+    this.#engine = engine
+    this.#most = most
+  }
+
+  /** A call may go by itself; it is then to be followed. */
+  get isFree(): boolean {
+    return this.#underWay === 0 || this.#joined === 'never'
+  }
+
+  /** Others wait for this call, which has gone by itself. */
+  follow<T>(answer: Later<T>): Later<T> {
+    this.#underWay++
+    this.#isSlow = false
+    if (isThenable(answer)) answer.then(this.#onAnswer, this.#onAnswer)
+    else this.#onAnswer()
+    return answer
+  }
+
+  wait(call: WaitingCall): void {
+    this.#waiting.push(call)
+    if (this.#waiting.length >= many && this.#underWay < this.#most) this.#send()
+  }
+
+  /**
+   * Sends those who wait for a call that takes long, since it may stand in a line of its own, and lets those go whose
+   * callers have left.
+   *
+   * @returns whether somebody waits
+   */
+  look(): boolean {
+    for (const call of this.#waiting) call.look()
+    for (const { calls } of this.#groups) for (const call of calls) call.look()
+    if (this.#isSlow && this.#underWay < this.#most) this.#send()
+    else this.#isSlow = true
+    return this.#waiting.length > 0 || this.#groups.size > 0
+  }
+
+  #send(): void {
+    this.#isSlow = false
+    const joined = this.#joined
+    if (typeof joined !== 'object') {
+      if (joined === 'unknown' && this.#waiting.length > 1) this.#ask()
+      for (const call of this.#waiting.splice(0)) this.#sendAlone(call)
+      return
+    }
+    const calls = this.#take()
+    const [first] = calls
+    if (first !== undefined && calls.length === 1) this.#sendAlone(first)
+    else if (calls.length > 1) this.#sendTogether(calls, joined)
+    if (this.#waiting.length >= many && this.#underWay < this.#most) this.#send()
+  }
+
+  /** As many of the waiting as go into one statement, without those whose caller has left. */
+  #take(): WaitingCall[] {
+    const calls: WaitingCall[] = []
+    let size = 0
+    let count = 0
+    for (const call of this.#waiting) {
+      for (const value of call.values) size += Array.isArray(value) ? value.length : 1
+      if (size > mostValues && calls.length > 0) break
+      count++
+      if (!call.isOver) calls.push(call)
+    }
+    this.#waiting.splice(0, count)
+    return calls
+  }
+
+  #sendAlone(call: WaitingCall): void {
+    if (!call.isOver) void this.follow(this.#runAlone(call))
+  }
+
+  /** @returns whether it was answered */
+  async #runAlone(call: WaitingCall): Promise<boolean> {
+    try {
+      call.answer(await call.caller.runner.rows(this.#statement, call.values))
+      return true
+    } catch (error) {
+      call.refuse(error)
+      return false
+    }
+  }
+
+  #sendTogether(calls: readonly WaitingCall[], joined: JoinedStatement): void {
+    const group: Group = { calls, left: calls.length, end: undefined }
+    for (const call of calls) call.group = group
+    this.#groups.add(group)
+    this.#underWay++
+    void this.#runTogether(group, joined)
+  }
+
+  async #runTogether(group: Group, { statement, toLists }: JoinedStatement): Promise<void> {
+    const { calls } = group
+    let rows: readonly Row[]
+    try {
+      const lists = toLists(calls.map(({ values }) => values))
+      rows = await this.#runnerOf(group).rows(statement, lists)
+    } catch (error) {
+      // Those that wait go first: what has failed may take its time.
+      this.#groups.delete(group)
+      this.#onAnswer()
+      await this.#fail(group, error)
+      return
+    }
+    this.#groups.delete(group)
+    this.#onAnswer()
+    distribute(rows, calls)
+  }
+
+  /** One request's own share of the connections where all calls are its; else one that ends when all have left. */
+  #runnerOf(group: Group): Runner {
+    const [first] = group.calls
+    if (first !== undefined && group.calls.every(({ caller }) => caller === first.caller))
+      return first.caller.runner
+    const mayEnd = group.calls.every(({ caller }) => caller.mayLeave)
+    if (!mayEnd || this.#engine.clientReads === undefined) return this.#engine
+    return this.#engine.clientReads({
+      onFinished: (end) => {
+        group.end = end
+      },
+    })
+  }
+
+  /**
+   * An error of one call is not the others': each is tried by itself. Where the server cannot be reached, it was tried
+   * again already.
+   */
+  async #fail({ calls }: Group, error: unknown): Promise<void> {
+    const waiting = calls.filter(({ isOver }) => !isOver)
+    if (waiting.length === 0) return
+    if (error instanceof EngineFault && error.kind === 'unavailable' && !tookTooLong(error)) {
+      for (const call of waiting) call.refuse(error)
+      return
+    }
+    for (const call of waiting) call.group = undefined
+    const answered = await Promise.all(waiting.map((call) => this.#runAlone(call)))
+    if (!answered.every(Boolean)) return
+    this.#failures++
+    if (this.#failures >= mostFailures) this.#joined = 'never'
+  }
+
+  #ask(): void {
+    this.#joined = 'asked'
+    readTypes(this.#statement, this.#engine).then(
+      (types) => {
+        this.#joined = writeJoined(this.#statement, types) ?? 'never'
+      },
+      (error: unknown) => {
+        const mayCome = error instanceof EngineFault && error.kind === 'unavailable'
+        this.#joined = mayCome ? 'unknown' : 'never'
+      },
+    )
+  }
+}
+
+/** Each call's rows in their order; the place of the call is the last value of each. */
+function distribute(rows: readonly Row[], calls: readonly WaitingCall[]): void {
+  const answers: Row[][] = calls.map(() => [])
+  for (const row of rows as unknown[][]) answers[Number(row.pop()) - 1]?.push(row)
+  for (const [index, call] of calls.entries()) call.answer(answers[index] ?? [])
+}

@@ -1,0 +1,83 @@
+/**
+ * Writes the statement that answers many calls of another: a row of values for each call, and beside it whatever the other
+ * statement finds for them. Source: PostgreSQL, LATERAL Subqueries; Table Functions, WITH ORDINALITY; PREPARE.
+ */
+import type { Engine, Statement } from '../../engine.js'
+import { postgresLists } from '../lists.js'
+
+export interface JoinedStatement {
+  /** Answers the rows of all calls, each with the number of its call, from 1, behind its own columns. */
+  readonly statement: Statement
+  /** A list for each placeholder, of all calls' values at that place. */
+  readonly toLists: (calls: readonly (readonly unknown[])[]) => readonly unknown[]
+}
+
+/** What the server makes of a statement's placeholders, by their places; none where it cannot tell. */
+export async function readTypes({ sql }: Statement, engine: Engine): Promise<readonly string[]> {
+  const transaction = await engine.begin()
+  try {
+    await transaction.script(`prepare filigree_types as ${sql}`)
+    const { rows } = await transaction.query(typesOf, [])
+    await transaction.script('deallocate filigree_types')
+    await transaction.commit()
+    return rows.map(([type]) => String(type))
+  } catch (error) {
+    await transaction.rollback()
+    throw error
+  }
+}
+
+const typesOf: Statement = {
+  sql: `select cast(t.type as text) from pg_prepared_statements, unnest(parameter_types) with ordinality as t(type, place)
+    where name = 'filigree_types' order by t.place`,
+  writes: false,
+}
+
+/** @returns `undefined` where there is nothing that calls could differ in */
+export function writeJoined(
+  { sql }: Statement,
+  types: readonly string[],
+): JoinedStatement | undefined {
+  if (types.length === 0) return undefined
+  const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
+  const names = types.map((_, index) => `p${index + 1}`)
+  const inner = sql.replace(placeholders, (found, place: string | undefined) => {
+    if (place === undefined) return found
+    const type = types[Number(place) - 1] ?? ''
+    const value = `filigree_call.p${place}`
+    return isList(type) ? `cast(${value} as ${type})` : value
+  })
+  return {
+    statement: Object.freeze({
+      sql: `select filigree_rows.*, filigree_call.place::integer from unnest(${lists.join(', ')}) with ordinality as filigree_call(${names.join(', ')}, place) cross join lateral (${inner}) as filigree_rows`,
+      writes: false,
+      isBrief: true,
+    }),
+    toLists: (calls) =>
+      types.map((type, place) =>
+        postgresLists.write(
+          isList(type) ? calls.map((values) => asText(values, place)) : calls,
+          isList(type) ? 0 : place,
+        ),
+      ),
+  }
+}
+
+/** Lists of a list need not be alike in length: each goes as its text. */
+function asText(values: readonly unknown[], place: number): readonly unknown[] {
+  const value = values[place]
+  if (!Array.isArray(value)) return [value]
+  return [
+    postgresLists.write(
+      value.map((item: unknown) => [item]),
+      0,
+    ),
+  ]
+}
+
+function isList(type: string): boolean {
+  return type.endsWith('[]')
+}
+
+/** What stands in quotes is no placeholder, whatever it looks like. */
+const placeholders = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\d+)/g

@@ -1,0 +1,27 @@
+/** Tells filters that lead to few rows by an index that is surely there: a key, or another unique column. */
+import type { Column, Table } from '../model/table.js'
+import type { Condition } from './condition.js'
+
+export function isByKey(condition: Condition | undefined, table: Table): boolean {
+  switch (condition?.kind) {
+    case 'all':
+      return condition.parts.some((part) => isByKey(part, table))
+    case 'compare':
+      return (
+        condition.operator === 'eq' &&
+        condition.at === undefined &&
+        isUnique(condition.codec.column, table)
+      )
+    case 'list':
+      return !condition.orNull && condition.packed && isUnique(condition.codec.column, table)
+    default:
+      return false
+  }
+}
+
+function isUnique(column: Column, { key, indexes }: Table): boolean {
+  if (column === key) return true
+  return indexes.some(
+    ({ unique, columns }) => unique && columns.length === 1 && columns[0] === column,
+  )
+}

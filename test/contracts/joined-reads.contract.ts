@@ -1,0 +1,291 @@
+/** What holds where brief reads go together. Run it on each engine: `describeJoinedReads('PostgreSQL', open)`. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Field } from '../../src/fields/field.js'
+import { connect, type Database } from '../../src/records/database.js'
+import type { ClientReading, Engine } from '../../src/records/engines/engine.js'
+import { Record } from '../../src/records/model/record.js'
+import { BelongsTo, HasMany, type Rel } from '../../src/records/model/relations.js'
+import { createDatabaseRevocations } from '../../src/records/revocations.js'
+import { createDatabaseSessionStore } from '../../src/records/session-store.js'
+import { StatementWatch } from './statement-watch.js'
+
+@Record
+class Maker {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) name!: string
+  @HasMany(() => Part) parts!: Rel<Part[]>
+}
+
+@Record
+class Part {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('integer', { nullable: true, optional: true }) makerId?: number | null
+  @BelongsTo(() => Maker) maker!: Rel<Maker>
+}
+
+@Record({ softDelete: true })
+class Token {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('decimal', { precision: 8, scale: 2 }) worth!: string
+}
+
+const partCount = 300
+const strange = [
+  'plain',
+  'with "quotes"',
+  "it's",
+  'back\\slash',
+  '{braces,}',
+  'Ägypten 🏺',
+  'NULL',
+  '',
+]
+const partName = (id: number): string => `Part ${id}`
+
+/** A request, of which the test says when it is over. */
+class Asking implements ClientReading {
+  isOver = false
+  readonly #ends: (() => void)[] = []
+
+  onFinished(end: () => void): void {
+    this.#ends.push(end)
+  }
+
+  leave(): void {
+    this.isOver = true
+    for (const end of this.#ends) end()
+  }
+}
+
+/** @param open an engine on an empty database */
+export function describeJoinedReads(name: string, open: () => Promise<Engine>): void {
+  describe(`brief reads on ${name}`, () => {
+    let watch: StatementWatch
+    let database: Database
+    let tokens: Token[]
+
+    beforeAll(async () => {
+      watch = new StatementWatch()
+      const engine = watch.around(await open())
+      const records = [Maker, Part, Token]
+      database = await connect({ engine: { open: () => Promise.resolve(engine) }, records })
+      await database.sync()
+      await database.records(Maker).insertMany(strange.map((each) => ({ name: each })))
+      const parts = Array.from({ length: partCount }, (_, n) => n + 1)
+      await database
+        .records(Part)
+        .insertMany(parts.map((id) => ({ name: partName(id), makerId: (id % 8) + 1 })))
+      const worths = ['1.50', '20.00', '300.25']
+      tokens = await database.records(Token).createMany(worths.map((worth) => ({ worth })))
+      // From the first calls that meet the types of a statement's values are known.
+      await together(() => [1, 2, 3].map((id) => database.records(Part).find(id)))
+      await together(() => tokens.map(({ id }) => database.records(Token).find(id)))
+      await watch.settled()
+    }, 60_000)
+    afterAll(async () => database.close())
+
+    /** Calls that come while the first of them is on its way. */
+    const together = async <T>(call: () => readonly Promise<T>[]): Promise<T[]> => {
+      const release = watch.hold()
+      const calls = call()
+      release()
+      return Promise.all(calls)
+    }
+    const isJoined = (sql: string): boolean => sql.includes('filigree_call')
+
+    it('go by themselves where nothing is on its way', async () => {
+      const seen = await watch.during(() => database.records(Part).find(7))
+      expect(seen).toHaveLength(1)
+      expect(isJoined(seen[0] ?? '')).toBe(false)
+    })
+
+    it('go together where one is, and each gets its own row', async () => {
+      const ids = Array.from({ length: 64 }, (_, n) => ((n * 37) % (partCount + 20)) + 1)
+      let found: (Part | null)[] = []
+      const seen = await watch.during(async () => {
+        found = await together(() => ids.map((id) => database.records(Part).find(id)))
+      })
+      expect(found.map((part) => part?.name)).toEqual(
+        ids.map((id) => (id > partCount ? undefined : partName(id))),
+      )
+      expect(seen).toHaveLength(2)
+      expect(seen.map(isJoined)).toEqual([false, true])
+    })
+
+    it('answer random keys of several records at once', async () => {
+      const random = createRandom(4711)
+      const loops = Array.from({ length: 40 }, async () => {
+        for (let round = 0; round < 25; round++) {
+          const id = Math.floor(random() * (partCount + 50)) + 1
+          const token = tokens[Math.floor(random() * tokens.length)] as Token
+          const maker = Math.floor(random() * strange.length)
+          const [part, same, [made]] = await Promise.all([
+            database.records(Part).find(id),
+            database.records(Token).find(token.id),
+            database.records(Maker).list({ where: { name: strange[maker] ?? '' } }),
+          ])
+          expect(part?.id ?? null).toBe(id > partCount ? null : id)
+          expect(part?.name).toBe(id > partCount ? undefined : partName(id))
+          expect(same).toEqual(token)
+          expect(made?.id).toBe(maker + 1)
+        }
+      })
+      const seen = await watch.during(() => Promise.all(loops))
+      expect(seen.length).toBeLessThan(40 * 25 * 3)
+      expect(seen.some(isJoined)).toBe(true)
+    })
+
+    it('answer the same key to each who asks, with objects of their own', async () => {
+      const [one, other, third] = await together(() =>
+        [5, 5, 5].map((id) => database.records(Part).find(id)),
+      )
+      expect(one).toEqual(other)
+      expect(other).toEqual(third)
+      expect(other).not.toBe(third)
+    })
+
+    it('load owners for several callers', async () => {
+      await together(() =>
+        [8, 9, 10].map((id) => database.records(Part).find(id, { with: ['maker'] })),
+      )
+      await watch.settled()
+      const ids = [1, 2, 3, 11, 12, 13]
+      const found = await together(() =>
+        ids.map((id) => database.records(Part).find(id, { with: ['maker'] })),
+      )
+      expect(found.map((part) => part?.maker.name)).toEqual(ids.map((id) => strange[id % 8]))
+    })
+
+    it('fail alone', async () => {
+      const makers = database.records(Maker)
+      const names = ['plain', 'a\u0000b', "it's", 'nobody']
+      const ask = () => names.map((each) => makers.list({ where: { name: each } }))
+      await together(() => [
+        makers.list({ where: { name: 'x' } }),
+        makers.list({ where: { name: 'y' } }),
+      ])
+      await watch.settled()
+      const release = watch.hold()
+      const first = makers.list({ where: { name: 'plain' } })
+      const calls = Promise.allSettled(ask())
+      release()
+      expect(await first).toHaveLength(1)
+      const outcomes = await calls
+      expect(outcomes.map(({ status }) => status)).toEqual([
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+        'fulfilled',
+      ])
+      expect(outcomes[2]).toMatchObject({ value: [{ id: 3, name: "it's" }] })
+      expect(outcomes[3]).toMatchObject({ value: [] })
+    })
+
+    it('see what was committed before they came', async () => {
+      const parts = database.records(Part)
+      const release = watch.hold(isOfPart)
+      const early = parts.find(20)
+      await parts.update(21, { name: 'changed' })
+      const late = [parts.find(21), parts.find(22)]
+      release()
+      expect((await early)?.name).toBe(partName(20))
+      expect((await Promise.all(late)).map((part) => part?.name)).toEqual(['changed', partName(22)])
+      await parts.update(21, { name: partName(21) })
+    })
+
+    it('go by themselves in a transaction, and see what it has done', async () => {
+      const parts = database.records(Part)
+      await expect(
+        database.transaction(async (tx) => {
+          await tx.records(Part).update(30, { name: 'inside' })
+          const seen = await watch.during(async () => {
+            const found = await Promise.all([30, 31].map((id) => tx.records(Part).find(id)))
+            expect(found.map((part) => part?.name)).toEqual(['inside', partName(31)])
+          })
+          expect(seen.filter(isJoined)).toEqual([])
+          throw new Error('taken back')
+        }),
+      ).rejects.toThrow('taken back')
+      const found = await together(() => [29, 30, 31].map((id) => parts.find(id)))
+      expect(found.map((part) => part?.name)).toEqual([29, 30, 31].map(partName))
+    })
+
+    it('leave rows out that are deleted softly', async () => {
+      const gone = await database.records(Token).create({ worth: '9.00' })
+      await database.records(Token).delete(gone.id)
+      const ids = [...tokens.map(({ id }) => id), gone.id]
+      const found = await together(() => ids.map((id) => database.records(Token).find(id)))
+      expect(found).toEqual([...tokens, null])
+    })
+
+    it('let a request leave, and go on for the others', async () => {
+      const asking = [new Asking(), new Asking(), new Asking()]
+      const release = watch.hold()
+      const first = database.records(Part).find(40)
+      const calls = asking.map((each, n) => settle(database.recordsFor(Part, each).find(41 + n)))
+      asking[1]?.leave()
+      // An engine without shares for requests knows nothing of them.
+      const isKnown = database.forClient(new Asking()) !== database
+      if (isKnown) expect((await calls[1])?.error).toBeDefined()
+      release()
+      expect((await first)?.id).toBe(40)
+      const outcomes = await Promise.all(calls)
+      expect(outcomes.map(({ value }) => value?.id)).toEqual(
+        isKnown ? [41, undefined, 43] : [41, 42, 43],
+      )
+    })
+
+    it('do not wait for long behind a call that does', async () => {
+      const parts = database.records(Part)
+      const release = watch.hold(isOfPart, 1)
+      let isAnswered = false
+      const slow = parts.find(50).finally(() => (isAnswered = true))
+      const others = await Promise.all([51, 52, 53].map((id) => parts.find(id)))
+      expect(others.map((part) => part?.id)).toEqual([51, 52, 53])
+      expect(isAnswered).toBe(false)
+      release()
+      expect((await slow)?.id).toBe(50)
+    })
+
+    it('answer sessions and revocations to those who ask', async () => {
+      const sessions = await createDatabaseSessionStore(database)
+      const revocations = await createDatabaseRevocations(database)
+      const now = Date.now()
+      const names = Array.from({ length: 30 }, (_, n) => `name ${n}`)
+      for (const each of names.slice(0, 20)) {
+        await sessions.write(each, `{"user":"${each}"}`, now + 60_000, false)
+        await revocations.add(each, now + 60_000)
+      }
+      for (let round = 0; round < 3; round++) {
+        const data = await together(() => names.map(async (each) => sessions.read(each, now)))
+        expect(data).toEqual(names.map((each, n) => (n < 20 ? `{"user":"${each}"}` : undefined)))
+        const gone = await together(() =>
+          names.map(async (each) =>
+            revocations.has({ name: each, subject: undefined, signedIn: 0 }, now),
+          ),
+        )
+        expect(gone).toEqual(names.map((_, n) => n < 20))
+        await watch.settled()
+      }
+    })
+  })
+}
+
+const isOfPart = (sql: string): boolean => sql.startsWith('select') && sql.includes('"part"')
+
+async function settle<T>(promise: Promise<T>): Promise<{ value?: T; error?: unknown }> {
+  return promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  )
+}
+
+/** The same numbers in every run. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return state / 2_147_483_648
+  }
+}

@@ -1,0 +1,96 @@
+/** Sees what an engine is asked, and holds its statements back until the test lets them go. */
+import type { ClientReading, Engine, Runner, Statement } from '../../src/records/engines/engine.js'
+import { JoinedEngine } from '../../src/records/engines/postgres/joined/joined-engine.js'
+
+interface Gate {
+  readonly isHeld: (sql: string) => boolean
+  left: number
+  readonly opened: Promise<void>
+}
+
+export class StatementWatch {
+  #seen: string[] = []
+  #gate: Gate | undefined
+  readonly #running = new Set<Promise<unknown>>()
+
+  /** @returns an engine whose brief reads go together, above one whose statements are seen */
+  around(engine: Engine): Engine {
+    return new JoinedEngine(
+      this.#watched(engine, {
+        begin: async (...given: Parameters<Engine['begin']>) =>
+          this.#watched(await this.#follow(engine.begin(...given)), {}),
+        ...(engine.clientReads !== undefined && {
+          clientReads: (reading: ClientReading) =>
+            this.#watched(engine.clientReads?.(reading) ?? engine, {}),
+        }),
+      }),
+    )
+  }
+
+  /** @returns what was asked while the work ran */
+  async during(work: () => Promise<unknown>): Promise<readonly string[]> {
+    const before = this.#seen.length
+    await work()
+    return this.#seen.slice(before)
+  }
+
+  /**
+   * Holds reads back from now on.
+   *
+   * @param most so many; the others go
+   * @returns what lets them go
+   */
+  hold(isHeld: (sql: string) => boolean = () => true, most = Infinity): () => void {
+    let open: () => void = () => undefined
+    const opened = new Promise<void>((resolve) => (open = resolve))
+    this.#gate = { isHeld, left: most, opened }
+    return () => {
+      this.#gate = undefined
+      open()
+    }
+  }
+
+  /** Once nothing runs any more, what was begun by the way included. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) {
+      await Promise.allSettled([...this.#running])
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  #watched<R extends Runner>(runner: R, own: object): R {
+    const read = (name: 'rows' | 'first') => (statement: Statement, values: readonly unknown[]) =>
+      this.#follow(
+        this.#read(statement, async () => runner[name](statement, values) as Promise<unknown>),
+      )
+    const instead: object = { rows: read('rows'), first: read('first'), ...own }
+    return new Proxy(runner, {
+      get: (target, name) => {
+        if (name in instead) return Reflect.get(instead, name) as unknown
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function'
+          ? (...given: unknown[]) => this.#follow(value.apply(target, given) as unknown)
+          : value
+      },
+    })
+  }
+
+  async #read(statement: Statement, run: () => Promise<unknown>): Promise<unknown> {
+    this.#seen.push(statement.sql)
+    const gate = this.#gate
+    if (gate !== undefined && gate.left > 0 && !statement.writes && gate.isHeld(statement.sql)) {
+      gate.left--
+      await gate.opened
+    }
+    return run()
+  }
+
+  #follow<T>(given: T): T {
+    if (given instanceof Promise) {
+      this.#running.add(given)
+      const end = (): unknown => this.#running.delete(given)
+      given.then(end, end)
+    }
+    return given
+  }
+}
