@@ -52,6 +52,19 @@ describe('Replicas', () => {
     expect(await database.kysely.selectFrom('note').select('text').execute()).toHaveLength(1)
   })
 
+  it('are not read by who has written in a line, before they have it', async () => {
+    const database = await open(ground, { replicas: [ground.replica] })
+    const notes = database.records(Note)
+    await ground.standby.caughtUp()
+    await ground.standby.pause()
+    const line = await database.line.open()
+    const made = ['one', 'two'].map(async (text) => line?.run(() => notes.create({ text })))
+    line?.end()
+    const [one, two] = await Promise.all(made)
+    expect([one, two]).toMatchObject([{ text: 'one' }, { text: 'two' }])
+    expect(await notes.find(two?.id ?? 0)).toMatchObject({ text: 'two' })
+  })
+
   it('are not read by whose writes other workers tell of', async () => {
     const listeners: ((names: readonly string[]) => void)[] = []
     const told: (readonly string[])[] = []

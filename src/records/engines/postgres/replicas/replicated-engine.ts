@@ -19,6 +19,7 @@ import {
   type Statement,
   type TransactionRunner,
 } from '../../engine.js'
+import type { OrderedRunner } from '../../ordered-runner.js'
 import { tookTooLong } from '../faults.js'
 import type { Replica } from './replica.js'
 import type { ReplicaSet } from './replica-set.js'
@@ -130,6 +131,20 @@ function codeOf({ cause }: EngineFault): string {
   return typeof code === 'string' ? code : ''
 }
 
+/** Statements in a line on the primary: what one has written the next one reads. */
+class RoutedLine extends RoutedRunner implements OrderedRunner {
+  readonly #line: OrderedRunner
+
+  constructor(line: OrderedRunner, set: ReplicaSet) {
+    super(line, set, () => undefined)
+    this.#line = line
+  }
+
+  end(): void {
+    this.#line.end()
+  }
+}
+
 export class ReplicatedEngine extends RoutedRunner implements Engine {
   readonly dialect: Dialect
   readonly driver: string
@@ -175,6 +190,11 @@ export class ReplicatedEngine extends RoutedRunner implements Engine {
     return new MarkedTransaction(await this.#engine.begin(options), () => {
       this.#replicas.wrote()
     })
+  }
+
+  async inOrder(): Promise<OrderedRunner | undefined> {
+    const line = await this.#engine.inOrder?.()
+    return line && new RoutedLine(line, this.#replicas)
   }
 
   changeSchema<T>(work: (runner: Runner) => Promise<T>, options?: SchemaChangeOptions): Promise<T> {
