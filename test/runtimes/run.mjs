@@ -1,5 +1,5 @@
 /**
- * Runs the tests on each line of Node, and hello and the atlas on those and on Bun and Deno.
+ * Runs the tests on each line of Node, the contract of databases on Bun and Deno, and hello and the atlas on all of them.
  *
  *     npm run test:runtimes                                  everything
  *     npm run test:runtimes -- test/records/sqlite           these suites only
@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { trySamples } from './samples.mjs'
+import { runSuitesOn } from './suites.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const all = ['node@20', 'node@22', 'node@24', 'node@26', 'bun', 'deno']
@@ -44,12 +45,22 @@ async function tryRuntime(name) {
   }
   built ??= installProject(join(folder, 'project'), dirname(process.execPath))
   const command = kind === 'deno' ? [binary, 'run', '-A'] : [binary]
+  if (kind !== 'node') row.tests = await runContract(command)
   try {
     row.driver = await trySamples(command, built)
     row.samples = 'passed'
   } catch (error) {
     console.error(error.message)
     row.samples = 'FAILED'
+  }
+}
+
+async function runContract(command) {
+  try {
+    return `${await runSuitesOn(command, built)} of the contract passed`
+  } catch (error) {
+    console.error(error.message)
+    return 'FAILED'
   }
 }
 
