@@ -14,6 +14,8 @@ import { splitAddresses } from '../records/engines/engine-for-url.js'
 import type { EngineSource } from '../records/engines/engine.js'
 import { createDatabaseRevocations } from '../records/revocations.js'
 import { createDatabaseSessionStore } from '../records/session-store.js'
+import { readScans } from '../records/scans/kept-scans.js'
+import { ScanLog } from '../records/scans/scan-log.js'
 
 export interface Storage {
   /** `undefined` in an application that has no use for one. */
@@ -86,7 +88,9 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         ...toDatabaseOptions(given as ClosedChoice),
       })
     : given
+  let scans: ScanLog | undefined
   const close = async (): Promise<void> => {
+    await scans?.close()
     if (isOwn) await database.close()
   }
   try {
@@ -94,6 +98,10 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     const { isReadOnly } = database.context.engine
     if (isReadOnly === true) log.warn({}, readOnly)
     await (options.production || isReadOnly ? database.verify() : database.sync())
+    if (isOwn && !options.production && isReadOnly !== true) {
+      for (const advice of await readScans(database)) log.warn({}, `A query scanned. ${advice}`)
+      scans = new ScanLog(database)
+    }
     return {
       database,
       sessions: options.sessions ?? (await createDatabaseSessionStore(database)),

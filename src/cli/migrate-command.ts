@@ -1,18 +1,17 @@
 /** `filigree migrate`: writes, runs, takes back and lists the schema changes of an application's records. */
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { toDatabaseOptions, type ClosedChoice } from '../bootstrap/storage.js'
 import { planApplication } from '../bootstrap/plan-application.js'
-import { silentLog, type Log } from '../core/log.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Class } from '../metadata/note.js'
-import { createDatabase, Database } from '../records/database.js'
+import type { Database } from '../records/database.js'
 import { checkMigrations } from '../records/migrations/check-migrations.js'
 import { makeMigration } from '../records/migrations/make-migration.js'
 import { migrateDown, migrateUp, migrationStatus } from '../records/migrations/migrations.js'
 import { readTables } from '../records/model/read-table.js'
 import { loadApplication } from './load-application.js'
 import type { Command } from './command.js'
+import { openDatabase } from './open-database.js'
 import { readEngines } from './package-settings.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
@@ -43,20 +42,10 @@ interface Arguments {
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const given = readArguments(args)
   const { module, options } = await loadApplication(given.module, terminal)
-  const { records, environment } = await planApplication(module, { ...options, logger: false })
-  if (given.action === 'check') return check(records, given, terminal)
-  const database = options.database ?? environment.databaseUrl
-  const open =
-    database instanceof Database
-      ? database
-      : await createDatabase({
-          records,
-          ...toDatabaseOptions(database as ClosedChoice),
-          direct: environment.databaseDirectUrl,
-          log: warningsTo(terminal),
-        })
+  const plan = await planApplication(module, { ...options, logger: false })
+  if (given.action === 'check') return check(plan.records, given, terminal)
+  const open = await openDatabase(plan, options.database, terminal)
   try {
-    for (const record of records) open.table(record)
     return await act(open, { ...given, action: given.action }, terminal)
   } finally {
     await open.close()
@@ -82,14 +71,6 @@ async function check(
   const remedy = 'Write a migration: filigree migrate make <name>.'
   await terminal.err(`${[...found, remedy].join('\n')}\n`)
   return exitCodes.failed
-}
-
-/** Shows what is waited for. */
-function warningsTo({ err }: Terminal): Log {
-  const warn = (_details: object, message: string): void => {
-    void err(`${message}\n`)
-  }
-  return { ...silentLog, warn, error: warn }
 }
 
 async function act(

@@ -3,12 +3,14 @@ import { readFile } from 'node:fs/promises'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Command } from './command.js'
+import { doctorCommand } from './doctor-command.js'
 import { migrateCommand } from './migrate-command.js'
 import { openapiCommand } from './openapi-command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 import { typesCommand } from './types-command.js'
 
 const commands: ReadonlyMap<string, Command> = new Map([
+  ['doctor', doctorCommand],
   ['migrate', migrateCommand],
   ['openapi', openapiCommand],
   ['types', typesCommand],

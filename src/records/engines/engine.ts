@@ -22,6 +22,7 @@ import type { Catalogue } from '../schema/catalogue.js'
 import type { Sql } from '../statements/builder.js'
 import type { JsonSql, RowJson } from './json-sql.js'
 import type { OrderedRunner } from './ordered-runner.js'
+import type { ScanSql } from './scan-sql.js'
 import type { SearchSql } from './search-sql.js'
 import type { Replay, TableChanges } from './table-changes.js'
 
@@ -38,7 +39,6 @@ export interface Statement {
   readonly isBrief?: boolean
 }
 
-/** Values in the order in which the statement names its columns. */
 export type Row = readonly unknown[]
 
 /** Runs statements. What goes wrong is an `EngineFault`, thrown at once or later. */
@@ -245,6 +245,7 @@ export interface Dialect {
   /** SQL around the placeholder of such a list: what stands behind the column's name. */
   readonly listTest: readonly [before: string, after: string]
   readonly rowJson: RowJson
+  readonly scans: ScanSql
   /** SQL around a subquery of one JSON value that keeps it JSON for what stands around. */
   readonly jsonOfSubquery: readonly [before: string, after: string]
 }

@@ -1,4 +1,5 @@
 /** PostgreSQL's SQL and values. Sources: PostgreSQL, Data Types; Collation Support; Array Functions. */
+import { postgresScans } from './scans.js'
 import type { Code } from '../../../fields/kinds/kind.js'
 import { toDecimal } from '../../../fields/kinds/decimal.js'
 import type { Around, Dialect } from '../engine.js'
@@ -73,6 +74,7 @@ export function createPostgresDialect(hasIcu: boolean, hasTrigrams = true): Dial
     listTest: ['= any(', ')'],
     jsonOfSubquery: ['', ''],
     rowJson,
+    scans: postgresScans,
     passKeys,
   }
 }

@@ -1,4 +1,5 @@
 /** SQLite's SQL and values. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
+import { sqliteScans } from './scans.js'
 import type { Dialect, Runner } from '../engine.js'
 import type { Column } from '../../model/table.js'
 import { decimalEncoder, decimalType, isBeyondNumbers, toDecimalText } from './decimals.js'
@@ -87,6 +88,7 @@ export const sqliteDialect: Dialect = {
   },
   jsonOperand: (value) => (typeof value === 'boolean' ? Number(value) : value),
   listTest: ['in (select value from json_each(', '))'],
+  scans: sqliteScans,
   rowJson: {
     list: 'json_array',
     all: ['json_group_array(', ')'],

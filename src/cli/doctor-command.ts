@@ -1,0 +1,43 @@
+/** `filigree doctor --database`: names queries of the last hour that read whole tables. */
+import { parseArgs } from 'node:util'
+import { planApplication } from '../bootstrap/plan-application.js'
+import { findScans } from '../records/scans/find-scans.js'
+import type { Command } from './command.js'
+import { loadApplication } from './load-application.js'
+import { openDatabase } from './open-database.js'
+import { exitCodes, UsageError, type Terminal } from './terminal.js'
+
+const usage = `filigree doctor --database [--module module.js]
+  Names the queries of the last hour that read whole tables, and the index that would serve each: what a start in
+  development has seen, and on PostgreSQL what pg_stat_statements knows, where it is there. Changes nothing`
+
+export const doctorCommand: Command = { usage, run }
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const given = readArguments(args)
+  if (!given.database) throw new UsageError('Say what to look at: filigree doctor --database.')
+  const { module, options } = await loadApplication(given.module, terminal)
+  const plan = await planApplication(module, { ...options, logger: false })
+  const database = await openDatabase(plan, options.database, terminal)
+  try {
+    const found = await findScans(database)
+    const lines =
+      found.length === 0 ? ['No query of the last hour is known to have scanned.'] : found
+    await terminal.out(`${lines.join('\n')}\n`)
+    return exitCodes.done
+  } finally {
+    await database.close()
+  }
+}
+
+function readArguments(args: readonly string[]): { database: boolean; module: string | undefined } {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { database: { type: 'boolean' }, module: { type: 'string' } },
+    })
+    return { database: values.database === true, module: values.module }
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Remembers in development which queries read whole tables: plans are asked for behind the work, once for each statement,
+ * and what they say is kept in the database for an hour. Source: issue 15, Big tables.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { setTimeout as startTimer } from 'node:timers'
+import { setTimeout } from 'node:timers/promises'
+import type { Database } from '../database.js'
+import type { StatementEvent } from '../statement-events.js'
+import { adviseIndex, tableCalled } from './advise-index.js'
+import { forgetScans, keepScan } from './kept-scans.js'
+
+/** Statements of a process that are looked at. */
+const mostStatements = 500
+/** Of a smaller table it is quick to read all. */
+export const manyRows = 1000
+/** Milliseconds until what was asked is looked at. */
+const delay = 1000
+/** Milliseconds that an end may wait for what is left. */
+const patience = 1000
+
+export class ScanLog {
+  readonly #database: Database
+  readonly #seen = new Set<string>()
+  #waiting: string[] = []
+  #timer: NodeJS.Timeout | undefined
+  #work: Promise<void> = Promise.resolve()
+  #isOver = false
+
+  constructor(database: Database) {
+    this.#database = database
+    subscribe('filigree:statement', this.#note)
+  }
+
+  /** Looks at what is left, as far as the database answers soon. */
+  async close(): Promise<void> {
+    unsubscribe('filigree:statement', this.#note)
+    clearTimeout(this.#timer)
+    this.#look()
+    await Promise.race([this.#work, setTimeout(patience, undefined, { ref: false })])
+    this.#isOver = true
+  }
+
+  readonly #note = (message: unknown): void => {
+    const { database, sql, kind } = message as StatementEvent
+    if (database !== this.#database || kind !== 'SELECT' || this.#seen.has(sql)) return
+    if (this.#seen.size >= mostStatements || !/\s(?:where|order by)\s/i.test(sql)) return
+    this.#seen.add(sql)
+    this.#waiting.push(sql)
+    this.#timer ??= startTimer(() => {
+      this.#look()
+    }, delay).unref()
+  }
+
+  #look(): void {
+    this.#timer = undefined
+    const waiting = this.#waiting
+    this.#waiting = []
+    if (waiting.length > 0)
+      this.#work = this.#work.then(() => this.#lookAt(waiting)).catch(() => undefined)
+  }
+
+  async #lookAt(statements: readonly string[]): Promise<void> {
+    await this.#database.sizes.read()
+    for (const sql of statements) {
+      const advice = await adviceOf(this.#database, sql).catch(() => undefined)
+      if (advice !== undefined && !this.#isOver) await keepScan(this.#database, advice)
+    }
+    await forgetScans(this.#database)
+  }
+}
+
+/** @returns what is to be said of a statement that reads a large table from one end to the other */
+export async function adviceOf(database: Database, sql: string): Promise<string | undefined> {
+  const { engine, dialect } = database.context
+  if (/filigree_/.test(sql) || !isLarge(database, sql)) return undefined
+  for (const name of dialect.scans.read(await dialect.scans.explain(engine, sql))) {
+    const table = tableCalled(name, sql, database.tables)
+    if (table === undefined || database.sizes.rowsOf(table.name) < manyRows) continue
+    return adviseIndex(table, sql)
+  }
+  return undefined
+}
+
+function isLarge({ tables, sizes }: Database, sql: string): boolean {
+  return [...tables].some(({ name }) => sql.includes(`"${name}"`) && sizes.rowsOf(name) >= manyRows)
+}

@@ -1,0 +1,24 @@
+/** A shop whose database lies where SHOP_DATABASE says. */
+import { Controller, Field, Module, NoAuth, Record } from '../../../src/index.js'
+
+@Record
+@NoAuth
+export class Lamp {
+  @Field('id') id!: number
+  @Field('string') color!: string
+  @Field('string', { index: true }) name!: string
+  @Field('integer') height!: number
+}
+
+@Controller('/lamps', { crud: Lamp })
+@NoAuth
+export class Lamps {}
+
+@Module({ controllers: [Lamps], records: [Lamp] })
+export class AppModule {}
+
+export const options = {
+  get database(): string {
+    return process.env.SHOP_DATABASE ?? 'sqlite::memory:'
+  },
+}
