@@ -9,7 +9,7 @@ import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
 const usage = `filigree doctor --database [--module module.js]
   Names the queries of the last hour that read whole tables, and the index that would serve each: what a start in
-  development has seen, and on PostgreSQL what pg_stat_statements knows, where it is there. Changes nothing`
+  development has seen, and what the server keeps of its statements, where it does. Changes nothing`
 
 export const doctorCommand: Command = { usage, run }
 
