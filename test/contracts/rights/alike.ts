@@ -1,5 +1,5 @@
 /** Pairs: nobody can tell a row that is hidden from one that is not there. */
-import type { Answer, Door } from './doors.js'
+import type { Answer, Door } from './door.js'
 import { list } from './line.js'
 
 export const alike: readonly (readonly [

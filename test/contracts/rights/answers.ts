@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { Auth } from '../../../src/auth/auth.js'
 import type { Claims } from '../../../src/http/request.js'
-import type { OpenDoor } from './doors.js'
+import type { OpenDoor } from './door.js'
 import { outcome } from './line.js'
 import { Note, noteRows, type Ground } from './world.js'
 

@@ -1,5 +1,5 @@
 /** The words of the rights suite's tables: who gets what of a question. */
-import type { Answer, Door } from './doors.js'
+import type { Answer, Door } from './door.js'
 import type { CallerName, RecordName } from './world.js'
 
 export type Ask = (door: Door) => Promise<Answer>

@@ -1,6 +1,6 @@
 /** Ties of many-to-many relations: what is named must be seen, and what is not seen stays. */
 import { describe, expect, it } from '@jest/globals'
-import type { OpenDoor } from './doors.js'
+import type { OpenDoor } from './door.js'
 import { Member, type CallerName, type Ground } from './world.js'
 
 /** Members 1 (ann) and 2 (bob) are tied to the projects 1 and 2, which only their members see. */

@@ -5,6 +5,7 @@ import type { Application } from '../../../src/bootstrap/application.js'
 import { bootstrap } from '../../../src/bootstrap/bootstrap.js'
 import { Module } from '../../../src/bootstrap/module.js'
 import { Field } from '../../../src/fields/field.js'
+import { GraphQL } from '../../../src/graphql/graphql.js'
 import type { Claims } from '../../../src/http/request.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import { Record, type RowsCaller } from '../../../src/records/model/record.js'
@@ -197,8 +198,12 @@ function controllerOf(name: RecordName) {
   return Crud
 }
 
+const relay = new GraphQL({ relay: true })
+for (const type of Object.values<Class>(records)) relay.schema.fromOrm(type)
+
 @Module({
   records: Object.values(records),
+  graphql: [relay.registerRoute('/relay')],
   controllers: (Object.keys(records) as RecordName[]).map(controllerOf),
 })
 class World {}
