@@ -26,6 +26,7 @@ import type {
   TransactionRunner,
 } from '../../engine.js'
 import type { Later } from '../../../../core/later.js'
+import type { OrderedRunner } from '../../ordered-runner.js'
 import { CallQueue } from './call-queue.js'
 import { WaitingCall, type Caller } from './waiting-call.js'
 
@@ -151,6 +152,7 @@ export class JoinedEngine extends JoiningRunner implements Engine {
   readonly channel: EngineChannel | undefined
   readonly clientReads?: (reading: ClientReading) => Runner
   readonly pool?: () => PoolState
+  readonly inOrder?: () => Later<OrderedRunner | undefined>
   readonly #engine: Engine
 
   constructor(engine: Engine) {
@@ -167,6 +169,7 @@ export class JoinedEngine extends JoiningRunner implements Engine {
       this.clientReads = (reading) => new JoiningReads(engine, queues, reading)
     }
     if (engine.pool !== undefined) this.pool = engine.pool.bind(engine)
+    if (engine.inOrder !== undefined) this.inOrder = engine.inOrder.bind(engine)
   }
 
   begin(options?: BeginOptions): Promise<TransactionRunner> {
