@@ -27,7 +27,9 @@ export const typesCommand: Command = { usage, run }
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const given = readArguments(args)
   const { module, options, path } = await loadApplication(given.path, terminal)
-  const { routes: all } = await planApplication(module, { ...options, logger: false })
+  // Clients have the prefix as their baseUrl; the one that is served has it by itself.
+  const own = { ...options, basePath: '', logger: false as const }
+  const { routes: all } = await planApplication(module, own)
   // What a package brings of its own, such as /metrics, is not for the application's pages.
   const routes = all.filter(({ route }) => !isOfPackage(route.controller))
   const { required, optional } = referredClasses(routes)

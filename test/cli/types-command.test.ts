@@ -58,6 +58,18 @@ function moduleOf(...controllers: string[]): string {
 }
 
 describe('filigree types', () => {
+  it('leaves the prefix of an application to its client', async () => {
+    const plain = await runIn(root, shop)
+    const behind = await runIn(root, 'test/cli/routes/behind.ts')
+    const paths = (text: string): string[] => text.match(/\/[\w/<>:-]*(?=['"`])/g) ?? []
+    expect([behind.code, behind.err]).toEqual([0, ''])
+    expect(paths(plain.out).some((path) => path.startsWith('/items'))).toBe(true)
+    expect(paths(behind.out).filter((path) => path.startsWith('/api'))).toEqual([])
+    expect(paths(behind.out).filter((path) => path.startsWith('/items'))).toEqual(
+      paths(plain.out).filter((path) => path.startsWith('/items')),
+    )
+  })
+
   it('writes the routes as the committed file holds them', async () => {
     const out = 'test/cli/routes/routes.d.ts'
     expect(await runIn(root, shop, '--out', out, '--check')).toEqual({ code: 0, out: '', err: '' })
