@@ -32,7 +32,7 @@ import { ConnectionPool } from './pool.js'
 import { OrderedStatements } from './ordered-statements.js'
 import { limitedWithin, refusesLimits } from './pooled-limits.js'
 import { ReadShares } from './read-shares.js'
-import { mayRunAgain } from './run-again.js'
+import { mayRunAgain, runsAfterConflict } from './run-again.js'
 import { PostgresRunner } from './runner.js'
 import { changePostgresSchema } from './schema-change.js'
 import { readServerTraits, type ServerTraits } from './server-traits.js'
@@ -155,7 +155,11 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   failed(call: Call, error: unknown): void {
     const fault = toPostgresFault(error)
     if (mayRunAgain(call, fault, this.#parts.names)) this.#parts.pool.run(call)
-    else call.refuse(fault)
+    else if (!runsAfterConflict(call, fault, this.#again)) call.refuse(fault)
+  }
+
+  readonly #again = (call: Call): void => {
+    this.#parts.pool.run(call)
   }
 
   moved(call: Call): void {

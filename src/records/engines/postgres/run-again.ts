@@ -16,3 +16,22 @@ export function mayRunAgain(call: Call, fault: unknown, names: StatementNames): 
   const isLost = fault.kind === 'unavailable' && !statement.writes && !tookTooLong(fault)
   return isStale || (isLost && attempts === 1)
 }
+
+/** With the waits below, a second and a half of nothing but conflicts. */
+const mostConflicts = 16
+/** Milliseconds that the first wait may be long; each next one may be twice as long, up to the longest. */
+const [firstWait, longestWait] = [4, 120]
+
+/**
+ * Runs a statement that others were in the way of (40001) once more, after a while: it was a transaction by itself, of which
+ * nothing was kept.
+ *
+ * @returns whether it will run
+ */
+export function runsAfterConflict(call: Call, fault: unknown, run: (call: Call) => void): boolean {
+  if (!(fault instanceof EngineFault) || fault.kind !== 'conflict') return false
+  if (call.attempts >= mostConflicts) return false
+  const most = Math.min(longestWait, firstWait * 2 ** (call.attempts - 1))
+  setTimeout(run, Math.random() * most, call)
+  return true
+}

@@ -1,0 +1,37 @@
+/** Single statements that others were in the way of. Source: docs/scaling.md, Distributed engines. */
+import { afterAll, describe, expect, it } from '@jest/globals'
+import { Field } from '../../src/fields/field.js'
+import { connect } from '../../src/records/database.js'
+import { Record } from '../../src/records/model/record.js'
+import { startPostgres } from './postgres-server.js'
+
+@Record
+class Counter {
+  @Field('id') id!: number
+  @Field('integer', { default: 0 }) count!: number
+}
+
+const server = await startPostgres()
+afterAll(() => server.close(), 30_000)
+
+describe('on a server whose own isolation is serializable', () => {
+  it('statements outside transactions run again, and each counts once', async () => {
+    const address = new URL(await server.createDatabase())
+    address.searchParams.set('options', '-c default_transaction_isolation=serializable')
+    const database = await connect(address.href, { records: [Counter] })
+    try {
+      await database.sync()
+      const { id } = await database.records(Counter).create({})
+      const add = (): Promise<unknown> =>
+        database.kysely
+          .updateTable('counter')
+          .set((row) => ({ count: row('count', '+', 1) }))
+          .where('id', '=', id)
+          .execute()
+      for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 8 }, add))
+      expect(await database.records(Counter).find(id)).toMatchObject({ count: 40 })
+    } finally {
+      await database.close()
+    }
+  }, 30_000)
+})
