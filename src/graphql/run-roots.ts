@@ -4,7 +4,7 @@ import { isThenable, type Later, after, attempt } from '../core/later.js'
 import { graphqlLibrary } from './library.js'
 import type { Operation, RootField } from './operation.js'
 import type { Outcome, Variables } from './outcome.js'
-import { isLined, type LinedPlan } from './planner-contract.js'
+import { isLined, type LinedPlan, type MutationLine } from './planner-contract.js'
 import { resolveKey } from './resolve-key.js'
 
 export interface RunInput {
@@ -76,7 +76,12 @@ async function runInTurn(roots: readonly RootField[], input: RunInput): Promise<
 async function runInLine(roots: readonly RootField[], input: RunInput): Promise<Answer[]> {
   const [first, second] = roots
   if (!standsInLine(first) || !standsInLine(second)) return []
-  const line = await first.plan.openLine(input.context)
+  // A database that is gone is told by each field that asks it.
+  const opening = attempt<MutationLine | undefined>(
+    () => first.plan.openLine(input.context),
+    () => undefined,
+  )
+  const line = await opening
   if (line === undefined) return []
   const answers: Later<Answer>[] = []
   try {
