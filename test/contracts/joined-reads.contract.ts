@@ -248,6 +248,39 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect((await slow)?.id).toBe(50)
     })
 
+    it('count once for all who ask the same meanwhile', async () => {
+      const parts = database.records(Part)
+      const count = (makerId: number) => parts.count({ makerId })
+      let counted: number[] = []
+      const seen = await watch.during(async () => {
+        counted = await together(() => [1, 1, 1, 1, 2, 2, 3].map(count))
+      })
+      const of = (maker: number): number =>
+        Array.from({ length: partCount }, (_, n) => n + 1).filter((id) => (id % 8) + 1 === maker)
+          .length
+      expect(counted).toEqual([1, 1, 1, 1, 2, 2, 3].map(of))
+      // The first of each, and one for those who came behind it.
+      expect(seen).toHaveLength(5)
+      await parts.create({ name: 'one more', makerId: 3 })
+      expect(await count(3)).toBe(of(3) + 1)
+      await parts.deleteWhere({ name: 'one more' })
+    })
+
+    it('answer pages of a whole table together, large ones by themselves', async () => {
+      const parts = database.records(Part)
+      await together(() => [1, 2, 3].map((limit) => parts.list({ limit })))
+      await watch.settled()
+      const limits = [5, 20, 1, 0, 200, 30, 3]
+      let pages: Part[][] = []
+      const seen = await watch.during(async () => {
+        pages = await together(() => limits.map((limit) => parts.list({ limit })))
+      })
+      expect(pages.map((page) => page.map(({ id }) => id))).toEqual(
+        limits.map((limit) => Array.from({ length: limit }, (_, n) => n + 1)),
+      )
+      expect(seen.map(isJoined)).toEqual([false, false, true])
+    })
+
     it('answer sessions and revocations to those who ask', async () => {
       const sessions = await createDatabaseSessionStore(database)
       const revocations = await createDatabaseRevocations(database)

@@ -49,7 +49,7 @@ export class StatementWriter {
   }
 
   compile(fragment: Fragment): Plan {
-    return this.#context.builder.compile(fragment, false, this.#isBrief)
+    return this.#context.builder.compile(fragment, false, { isBrief: this.#isBrief })
   }
 
   alias(): string {

@@ -37,6 +37,10 @@ export interface Statement {
   readonly isFresh?: boolean
   /** It looks at a few rows by their keys: it may go with statements of others over one connection. */
   readonly isBrief?: boolean
+  /** Its last value is the number of rows that it answers at most. */
+  readonly endsWithLimit?: boolean
+  /** Those who ask it with the same values may have the same answer. */
+  readonly isShared?: boolean
 }
 
 export type Row = readonly unknown[]

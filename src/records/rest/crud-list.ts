@@ -19,10 +19,11 @@ export async function listRows(
   const orderBy = asked.orderBy.length === 0 ? undefined : asked.orderBy
   // One more tells whether there is a next page.
   const most = limit === 0 ? 0 : limit + 1
+  const passed = offset === 0 ? {} : { offset }
   const place = after === undefined ? {} : { after }
   const alike = distinct === undefined ? {} : { distinct }
   const listing = records.list(
-    { where, orderBy, limit: most, offset, ...place, ...alike },
+    { where, orderBy, limit: most, ...passed, ...place, ...alike },
     asked.shape?.relations,
   )
   // Both are asked at once: where the database is reached over a network it is one journey.

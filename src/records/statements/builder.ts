@@ -24,13 +24,16 @@ export type { RawBuilder, Sql } from 'kysely'
 /** Tables by name, rows as they are in the database. Say what you know: `database.kysely.withTables<MyTables>()`. */
 export type QueryBuilder = Kysely<Record<string, Record<string, unknown>>>
 
+/** What is known of a statement beside its text. */
+export type StatementMarks = Pick<Statement, 'isBrief' | 'endsWithLimit' | 'isShared'>
+
 export interface Builder {
   /** The query builder that applications use. */
   readonly kysely: QueryBuilder
   /** Kysely's template tag: fragments may hold fragments, what is no fragment is a value. */
   readonly sql: Sql
   /** Turns a fragment whose values are all `Slot`s into a statement to be kept. */
-  compile(fragment: RawBuilder<unknown>, writes: boolean, isBrief?: boolean): Plan
+  compile(fragment: RawBuilder<unknown>, writes: boolean, marks?: StatementMarks): Plan
 }
 
 /** Stands for a value that every run gives anew: the one at this place of the run's values. */
@@ -72,12 +75,12 @@ export async function createBuilder(engine: Engine, runner: () => Runner): Promi
   return {
     kysely: builder,
     sql: kysely.sql,
-    compile: (fragment, writes, isBrief = false) => {
+    compile: (fragment, writes, marks) => {
       const { sql, parameters } = fragment.compile(builder)
       const order = parameters.map((slot) => (slot as Slot).index)
       const isInOrder = order.every((place, index) => place === index)
       return Object.freeze({
-        statement: Object.freeze({ sql, writes, isBrief }),
+        statement: Object.freeze({ sql, writes, ...marks }),
         order: isInOrder ? undefined : order,
       })
     },

@@ -2,7 +2,7 @@
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Dialect } from '../engines/engine.js'
-import { isByKey } from '../filters/by-key.js'
+import { marksOfList, shared } from './statement-marks.js'
 import type { Condition } from '../filters/condition.js'
 import { FilterWriter } from '../filters/filter-sql.js'
 import { HeldPlans } from './held-plans.js'
@@ -92,16 +92,16 @@ export class TablePlans {
       const columns = related === undefined ? this.#selected('t') : sql`t.*`
       const listed = sql`select ${columns} from ${from} order by ${writeOrder(order.terms, writer, 't', ranking)}${limit}${offset}`
       const fragment = related?.around(listed, this.#selected('t')) ?? listed
-      const isBrief = related === undefined && isByKey(selection.condition, this.table)
-      return this.#builder.compile(fragment, false, isBrief)
+      const marks = related ? {} : marksOfList(this.table, selection, order, hasLimit && !hasOffset)
+      return this.#builder.compile(fragment, false, marks)
     })
   }
 
   count(selection: Selection): Plan {
     return this.#kept.get(`c${selectionKey(selection)}`, () => {
       const { sql } = this.#builder
-      const where = this.#where(selection, this.#writer(), true)
-      return this.#builder.compile(sql`select count(*) from ${this.#aliased('t')}${where}`, false)
+      const fragment = sql`select count(*) from ${this.#aliased('t')}${this.#where(selection, this.#writer(), true)}`
+      return this.#builder.compile(fragment, false, shared)
     })
   }
 
@@ -111,7 +111,7 @@ export class TablePlans {
       const { sql } = this.#builder
       const writer = this.#writer()
       const rows = sql`select 1 from ${this.#aliased('t')}${this.#where(selection, writer, true)}${writer.limit(selection.count)}`
-      return this.#builder.compile(sql`select count(*) from (${rows}) as c`, false)
+      return this.#builder.compile(sql`select count(*) from (${rows}) as c`, false, shared)
     })
   }
 
@@ -218,7 +218,7 @@ export class TablePlans {
           ? sql`${sql.table(target.name)} as t`
           : sql`${sql.table(join.name)} as j inner join ${sql.table(target.name)} as t on ${sql.ref(`t.${foreign.name}`)} = ${sql.ref(`j.${join.to}`)}`
       const fragment = sql`select ${by}, ${columns} from ${from} where ${by} ${test}${living(target, sql)} order by ${sql.ref(`t.${target.key.name}`)}`
-      return this.#builder.compile(fragment, false, relation.kind === 'belongsTo')
+      return this.#builder.compile(fragment, false, { isBrief: relation.kind === 'belongsTo' })
     })
   }
 
@@ -245,7 +245,7 @@ export class TablePlans {
   #planFind(lock: string): Plan {
     const { sql } = this.#builder
     const fragment = sql`select ${this.#columns} from ${sql.table(this.table.name)} where ${this.#isKey(0)}${sql.raw(lock)}`
-    return this.#builder.compile(fragment, false, lock === '')
+    return this.#builder.compile(fragment, false, { isBrief: lock === '' })
   }
 
   #isKey(slot: number): Fragment {

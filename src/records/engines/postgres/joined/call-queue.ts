@@ -8,8 +8,10 @@ import { tookTooLong } from '../faults.js'
 import { readTypes, writeJoined, type JoinedStatement } from './joined-statement.js'
 import type { Group, WaitingCall } from './waiting-call.js'
 
-/** Values in one statement, lists by their length. */
+/** Values in one statement, lists by their length; or rows that it may answer. */
 const mostValues = 500
+/** Rows of a call that goes together with others. */
+const mostShared = 50
 /** Calls that are worth a statement of their own beside the one on its way. */
 const many = 100
 /** Groups that failed where each of their calls did not. */
@@ -25,17 +27,24 @@ export class CallQueue {
   #underWay = 0
   /** Nothing has gone since somebody looked. */
   #isSlow = false
-  #joined: JoinedStatement | 'unknown' | 'asked' | 'never' = 'unknown'
+  #joined: JoinedStatement | 'unknown' | 'asked' | 'never'
+  readonly #onIdle: (() => void) | undefined
   #failures = 0
   readonly #onAnswer = (): void => {
     this.#underWay--
-    if (this.#underWay === 0 && this.#waiting.length > 0) this.#send()
+    if (this.#underWay > 0) return
+    if (this.#waiting.length > 0) this.#send()
+    else this.#onIdle?.()
   }
 
-  constructor(statement: Statement, engine: Engine, most: number) {
+  /** @param onIdle of calls that all have the same values: called when none is left */
+  constructor(statement: Statement, engine: Engine, most: number, onIdle?: () => void) {
     this.#statement = statement
     this.#engine = engine
     this.#most = most
+    this.#onIdle = onIdle
+    this.#joined =
+      onIdle === undefined ? 'unknown' : { statement, toLists: toFirst, isShared: true }
   }
 
   /** A call may go by itself; it is then to be followed. */
@@ -92,7 +101,7 @@ export class CallQueue {
     let size = 0
     let count = 0
     for (const call of this.#waiting) {
-      for (const value of call.values) size += Array.isArray(value) ? value.length : 1
+      size += sizeOf(this.#statement, call.values)
       if (size > mostValues && calls.length > 0) break
       count++
       if (!call.isOver) calls.push(call)
@@ -124,7 +133,8 @@ export class CallQueue {
     void this.#runTogether(group, joined)
   }
 
-  async #runTogether(group: Group, { statement, toLists }: JoinedStatement): Promise<void> {
+  async #runTogether(group: Group, joined: JoinedStatement): Promise<void> {
+    const { statement, toLists, isShared } = joined
     const { calls } = group
     let rows: readonly Row[]
     try {
@@ -139,7 +149,8 @@ export class CallQueue {
     }
     this.#groups.delete(group)
     this.#onAnswer()
-    distribute(rows, calls)
+    if (isShared === true) for (const call of calls) call.answer(rows)
+    else distribute(rows, calls)
   }
 
   /** One request's own share of the connections where all calls are its; else one that ends when all have left. */
@@ -171,7 +182,7 @@ export class CallQueue {
     const answered = await Promise.all(waiting.map((call) => this.#runAlone(call)))
     if (!answered.every(Boolean)) return
     this.#failures++
-    if (this.#failures >= mostFailures) this.#joined = 'never'
+    if (this.#failures >= mostFailures && this.#onIdle === undefined) this.#joined = 'never'
   }
 
   #ask(): void {
@@ -186,6 +197,24 @@ export class CallQueue {
       },
     )
   }
+}
+
+/** By how much a call adds to a statement. */
+function sizeOf({ endsWithLimit }: Statement, values: readonly unknown[]): number {
+  if (endsWithLimit === true) return Number(values.at(-1))
+  let size = 0
+  for (const value of values) size += Array.isArray(value) ? value.length : 1
+  return size
+}
+
+/** True where a call is as much as many. */
+export function isLarge(statement: Statement, values: readonly unknown[]): boolean {
+  return statement.endsWithLimit === true && Number(values.at(-1)) > mostShared
+}
+
+/** The values of calls that are all alike. */
+function toFirst([values = []]: readonly (readonly unknown[])[]): readonly unknown[] {
+  return values
 }
 
 /** Each call's rows in their order; the place of the call is the last value of each. */

@@ -1,6 +1,7 @@
 /**
  * An engine whose brief reads go together: calls of the same statement that arrive while one of them is on its way are
- * answered by one statement. What holds:
+ * answered by one statement.
+ * Statements that are shared have one answer for all who ask them with the same values meanwhile: counts. What holds of both:
  * - a call that nobody is before goes at once, by its own runner, as ever; in transactions each goes by itself;
  * - what a call sees: a statement that begins after the call came, so that it sees all that was committed before. Those that
  *   go together see the same; calls of one caller that do not wait for each other have no order, as ever;
@@ -27,7 +28,7 @@ import type {
 } from '../../engine.js'
 import type { Later } from '../../../../core/later.js'
 import type { OrderedRunner } from '../../ordered-runner.js'
-import { CallQueue } from './call-queue.js'
+import { CallQueue, isLarge } from './call-queue.js'
 import { WaitingCall, type Caller } from './waiting-call.js'
 
 /** Milliseconds between two looks at the calls that wait. */
@@ -38,6 +39,7 @@ class Queues {
   readonly #engine: Engine
   readonly #most: number
   readonly #byStatement = new WeakMap<Statement, CallQueue>()
+  readonly #same = new WeakMap<Statement, Map<string, CallQueue>>()
   /** In which somebody may wait. */
   readonly #looked = new Set<CallQueue>()
   #looking: NodeJS.Timeout | undefined
@@ -47,11 +49,27 @@ class Queues {
     this.#most = Math.max(2, Math.floor((engine.pool?.().most ?? 1) / 3))
   }
 
-  of(statement: Statement): CallQueue {
+  /** @returns `undefined` for what goes by itself */
+  of(statement: Statement, values: readonly unknown[]): CallQueue | undefined {
+    if (statement.isShared === true) return this.#ofSame(statement, values)
+    if (statement.isBrief !== true || isLarge(statement, values)) return undefined
     let queue = this.#byStatement.get(statement)
     if (queue === undefined) {
       queue = new CallQueue(statement, this.#engine, this.#most)
       this.#byStatement.set(statement, queue)
+    }
+    return queue
+  }
+
+  /** Of calls with the same values, as long as there are some. */
+  #ofSame(statement: Statement, values: readonly unknown[]): CallQueue {
+    const key = values.map(toKey).join()
+    const same = this.#same.get(statement) ?? new Map<string, CallQueue>()
+    this.#same.set(statement, same)
+    let queue = same.get(key)
+    if (queue === undefined) {
+      queue = new CallQueue(statement, this.#engine, this.#most, () => same.delete(key))
+      same.set(key, queue)
     }
     return queue
   }
@@ -84,8 +102,8 @@ abstract class JoiningRunner implements Runner, Caller {
   }
 
   rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
-    if (statement.isBrief !== true) return this.runner.rows(statement, values)
-    const queue = this.#queues.of(statement)
+    const queue = this.#queues.of(statement, values)
+    if (queue === undefined) return this.runner.rows(statement, values)
     if (queue.isFree) return queue.follow(this.runner.rows(statement, values))
     return new Promise((resolve, reject) => {
       this.#queues.wait(queue, new WaitingCall(values, this, resolve, reject))
@@ -93,8 +111,8 @@ abstract class JoiningRunner implements Runner, Caller {
   }
 
   first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
-    if (statement.isBrief !== true) return this.runner.first(statement, values)
-    const queue = this.#queues.of(statement)
+    const queue = this.#queues.of(statement, values)
+    if (queue === undefined) return this.runner.first(statement, values)
     if (queue.isFree) return queue.follow(this.runner.first(statement, values))
     return new Promise((resolve, reject) => {
       const toFirst = (rows: readonly Row[]): void => {
@@ -115,6 +133,15 @@ abstract class JoiningRunner implements Runner, Caller {
   script(sql: string): Later<void> {
     return this.runner.script(sql)
   }
+}
+
+/** Text that stands for a value and for no other. */
+function toKey(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(toKey).join()}]`
+  if (value instanceof Uint8Array) return `x${Buffer.from(value).toString('hex')}`
+  // Of JSON, NaN is null.
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  return JSON.stringify(value)
 }
 
 /** The reads of one request. */

@@ -1,0 +1,40 @@
+/** Which statements of a table may go together with others of their own, by what their plan says. */
+import { isByKey } from '../filters/by-key.js'
+import type { Condition } from '../filters/condition.js'
+import type { Order } from '../filters/order.js'
+import type { Table } from '../model/table.js'
+import type { StatementMarks } from './builder.js'
+import type { Selection } from './plans.js'
+
+/** Counts: whoever asks the same gets the same number. */
+export const shared: StatementMarks = Object.freeze({ isShared: true })
+
+/**
+ * A list by a key, and a page of a whole table in the order of its key: each looks at no more rows than it answers, by an
+ * index that is surely there. Of all others nobody knows how many rows they look at.
+ *
+ * @param isFirst a number of rows, none passed over
+ */
+export function marksOfList(
+  table: Table,
+  { condition }: Selection,
+  order: Order,
+  isFirst: boolean,
+): StatementMarks {
+  if (isByKey(condition, table)) return { isBrief: true }
+  const [first, ...more] = order.terms
+  const isPage = isFirst && first?.column === table.key && more.length === 0 && !order.rank
+  const isWhole =
+    table.deletedAt === undefined && (condition === undefined || isBehind(condition, table))
+  return isPage && isWhole ? { isBrief: true, endsWithLimit: true } : {}
+}
+
+/** Behind or before a key, as a cursor says. */
+function isBehind(condition: Condition, { key }: Table): boolean {
+  return (
+    condition.kind === 'compare' &&
+    condition.at === undefined &&
+    condition.codec.column === key &&
+    (condition.operator === 'gt' || condition.operator === 'lt')
+  )
+}
