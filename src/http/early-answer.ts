@@ -3,7 +3,8 @@
  * answer: so the answer goes out whole, some of the body is taken in and thrown away, then the connection ends. Source:
  * RFC 9112 §9.6.
  */
-import type { Incoming, Outgoing } from './node-messages.js'
+import type { Sending } from './end-with.js'
+import type { Incoming } from './node-messages.js'
 
 /** Bytes of an unread body that Node may take in by itself, so that the connection can be kept. */
 const smallBody = 64 * 1024
@@ -29,13 +30,15 @@ export function unreadBody(incoming: Incoming): 'none' | 'small' | 'large' {
  * @param headers with `Content-Length`, by which the client knows that it has all, and `Connection: close`
  */
 export function answerEarly(
-  { incoming, outgoing }: { readonly incoming: Incoming; readonly outgoing: Outgoing },
+  sending: Sending & { readonly incoming: Incoming },
   status: number,
   headers: string[],
   body: string | Uint8Array,
 ): void {
+  const { incoming, outgoing } = sending
   outgoing.writeHead(status, headers)
   if (body.length > 0) outgoing.write(body)
+  sending.sentBytes = Buffer.byteLength(body)
   drain(incoming, () => {
     if (!outgoing.destroyed) outgoing.end()
   })

@@ -68,7 +68,7 @@ export class FailureWriter {
     }
     outgoing.writeHead(status, head)
     if (content.length === 0) outgoing.end()
-    else endWith(outgoing, content, Buffer.byteLength(content))
+    else endWith(request, content, Buffer.byteLength(content))
   }
 
   #sendError(request: ServerRequest, { status, headers, body }: ErrorAnswer): void {

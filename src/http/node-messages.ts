@@ -23,6 +23,8 @@ export interface Incoming extends Readable {
 export interface Outgoing extends Writable {
   /** Null while the answer waits for its turn, and when the client is gone; absent where there is none. */
   readonly socket?: Writable | null
+  /** The status that `writeHead` was given. */
+  readonly statusCode?: number
   /** True once `writeHead` was called. */
   readonly headersSent: boolean
   /**

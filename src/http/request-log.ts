@@ -1,5 +1,5 @@
 /** `request.log`: the application's log, whose lines name the request. */
-import { fieldsOf, type Log } from '../core/log.js'
+import { fieldsOf, silentLog, type Log } from '../core/log.js'
 import type { HttpRequest } from './request.js'
 
 /** Writes a line: what it is about, and what it says. Either may be left out. */
@@ -19,20 +19,42 @@ export interface ChildLog {
 }
 
 /** A log whose lines have the request's id, and what modules add to it: the id of its trace. */
-export function createRequestLog(log: Log, request: HttpRequest, more: object = {}): ChildLog {
-  const at =
-    (level: keyof Log): WriteLine =>
-    (details: object | string, message: string = '') => {
-      const fields = { requestId: request.id, ...fieldsOf(request), ...more }
-      if (typeof details === 'string') log[level](fields, details)
-      else log[level]({ ...fields, ...toFields(details) }, message)
-    }
-  return {
-    error: at('error'),
-    warn: at('warn'),
-    info: at('info'),
-    debug: at('debug'),
-    child: (fields) => createRequestLog(log, request, { ...more, ...fields }),
+export class RequestLog implements ChildLog {
+  readonly #log: Log
+  readonly #request: HttpRequest
+  readonly #more: object | undefined
+
+  /** @param log undefined: nowhere */
+  constructor(log: Log | undefined, request: HttpRequest, more?: object) {
+    this.#log = log ?? silentLog
+    this.#request = request
+    this.#more = more
+  }
+
+  error(details: object | string, message?: string): void {
+    this.#write('error', details, message)
+  }
+
+  warn(details: object | string, message?: string): void {
+    this.#write('warn', details, message)
+  }
+
+  info(details: object | string, message?: string): void {
+    this.#write('info', details, message)
+  }
+
+  debug(details: object | string, message?: string): void {
+    this.#write('debug', details, message)
+  }
+
+  child(fields: object): ChildLog {
+    return new RequestLog(this.#log, this.#request, { ...this.#more, ...fields })
+  }
+
+  #write(level: keyof Log, details: object | string, message = ''): void {
+    const fields = { requestId: this.#request.id, ...fieldsOf(this.#request), ...this.#more }
+    if (typeof details === 'string') this.#log[level](fields, details)
+    else this.#log[level](Object.assign(fields, toFields(details)), message)
   }
 }
 

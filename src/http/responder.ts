@@ -162,7 +162,7 @@ class NodeResponder implements Responder {
     }
     request.outgoing.writeHead(status, head)
     if (request.method === 'HEAD') request.outgoing.end()
-    else endWith(request.outgoing, body, length)
+    else endWith(request, body, length)
   }
 
   #sendLater(request: ServerRequest, content: PromiseLike<Content>): void {
@@ -184,7 +184,7 @@ class NodeResponder implements Responder {
     }
     request.outgoing.writeHead(status, head())
     if (request.method === 'HEAD' || body.length === 0 || isBodyless(status)) request.outgoing.end()
-    else endWith(request.outgoing, body, length ?? Buffer.byteLength(body))
+    else endWith(request, body, length ?? Buffer.byteLength(body))
   }
 
   /** What interceptors let pass. As with errors, the request's body may not have been read. */
@@ -226,7 +226,7 @@ class NodeResponder implements Responder {
         length === undefined && this.#streams !== undefined
           ? this.#streams.admit(request, reader, heartbeat !== undefined)
           : reader
-      streamBody(outgoing, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
+      streamBody(request, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
         this.fail(request, error)
       })
     }

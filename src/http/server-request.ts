@@ -5,8 +5,8 @@ import type { RouteInfo } from '../routing/route-info.js'
 import { readCookies } from './cookies.js'
 import type { End, Ending } from './ending.js'
 import type { Incoming, Outgoing } from './node-messages.js'
-import { silentLog, type Log } from '../core/log.js'
-import { createRequestLog, type ChildLog } from './request-log.js'
+import type { Log } from '../core/log.js'
+import { RequestLog, type ChildLog } from './request-log.js'
 import { toOriginForm } from './head.js'
 import { assertHeader } from './header-list.js'
 import { onCookie } from './private-answers.js'
@@ -108,6 +108,7 @@ export class ServerRequest implements HttpRequest {
   #id: string | undefined
   #session: Session | undefined
   #log: ChildLog | undefined
+  sentBytes = 0
   #isKnownVisitor = false
   #hasLooked = false
   #abort: AbortController | undefined
@@ -193,7 +194,7 @@ export class ServerRequest implements HttpRequest {
   }
 
   get log(): ChildLog {
-    return (this.#log ??= createRequestLog(this.#settings.log ?? silentLog, this))
+    return (this.#log ??= new RequestLog(this.#settings.log, this))
   }
 
   /**

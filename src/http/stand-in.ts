@@ -52,6 +52,7 @@ export interface OutgoingHead {
 /** A response that keeps what is written to it: the head as data, the body as a stream of its own. */
 export class StandInResponse extends Writable implements Outgoing {
   headersSent = false
+  statusCode = 200
   /** Resolves when the head was written; rejects when the response was destroyed before. */
   readonly head: Promise<OutgoingHead>
   /** The body's bytes, with back-pressure. */
@@ -90,6 +91,7 @@ export class StandInResponse extends Writable implements Outgoing {
   writeHead(status: number, headers: string[]): this {
     if (this.headersSent) throw new Error('The head was sent already.')
     this.headersSent = true
+    this.statusCode = status
     this.#resolveHead({ status, headers })
     return this
   }

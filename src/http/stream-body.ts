@@ -1,5 +1,6 @@
 /** Writes a body that flows: no faster than the client takes it, and no longer than the client stays. */
 import { toBytes, type ChunkReader } from './chunk-reader.js'
+import type { Sending } from './end-with.js'
 import type { Outgoing } from './node-messages.js'
 
 export interface StreamOptions {
@@ -25,10 +26,11 @@ export interface Heartbeat {
  * response then is not ended, and its head not sent if it was the first chunk that failed
  */
 export async function streamBody(
-  outgoing: Outgoing,
+  sending: Sending,
   reader: ChunkReader,
   options: StreamOptions,
 ): Promise<void> {
+  const { outgoing } = sending
   let beating: NodeJS.Timeout | undefined
   const leave = () => {
     clearInterval(beating)
@@ -38,9 +40,9 @@ export async function streamBody(
   try {
     const first = Promise.resolve(reader.next())
     if (options.heartbeat !== undefined) {
-      beating = await openEarly(outgoing, first, options.heartbeat, options.writeHead)
+      beating = await openEarly(sending, first, options.heartbeat, options.writeHead)
     }
-    await writeAll(outgoing, reader, await first, options)
+    await writeAll(sending, reader, await first, options)
     // A client may leave in the very turn in which a chunk comes: `close` then tells when nobody listens any more.
     if (isGone(outgoing)) reader.cancel()
   } catch (error) {
@@ -53,11 +55,12 @@ export async function streamBody(
 }
 
 async function writeAll(
-  outgoing: Outgoing,
+  sending: Sending,
   reader: ChunkReader,
   first: IteratorResult<unknown>,
   options: StreamOptions,
 ): Promise<void> {
+  const { outgoing } = sending
   const { length = Infinity } = options
   let sent = 0
   for (let result = first; !isGone(outgoing); result = await reader.next()) {
@@ -69,6 +72,7 @@ async function writeAll(
       finish(outgoing, sent, length)
       return
     }
+    sending.sentBytes += chunk.length
     if (chunk.length > 0 && !outgoing.write(chunk)) await roomIn(outgoing)
   }
 }
@@ -90,17 +94,22 @@ function isGone(outgoing: Outgoing): boolean {
  * once is still in time for an error's answer.
  */
 async function openEarly(
-  outgoing: Outgoing,
+  sending: Sending,
   first: Promise<unknown>,
   heartbeat: Heartbeat,
   writeHead: () => void,
 ): Promise<NodeJS.Timeout | undefined> {
+  const { outgoing } = sending
   await Promise.race([first, new Promise((resolve) => setImmediate(resolve))])
   if (isGone(outgoing)) return undefined
   writeHead()
-  outgoing.write(heartbeat.text)
+  const beat = (): void => {
+    sending.sentBytes += heartbeat.text.length
+    outgoing.write(heartbeat.text)
+  }
+  beat()
   const beating = setInterval(() => {
-    if (!outgoing.writableNeedDrain) outgoing.write(heartbeat.text)
+    if (!outgoing.writableNeedDrain) beat()
   }, heartbeat.every)
   return beating.unref()
 }

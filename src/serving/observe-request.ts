@@ -1,5 +1,4 @@
 /** Tells of a request where somebody listens: at its head, and when its answer is complete or its client has gone. */
-import { countSent } from '../http/count-sent.js'
 import { requestEvents, type RequestEvent } from '../http/request-events.js'
 import type { ServerRequest } from '../http/server-request.js'
 
@@ -14,7 +13,6 @@ export function observeRequest(
 ): void {
   const { outgoing } = request
   const began = performance.now()
-  const sent = countSent(outgoing)
   const event: RequestEvent = {
     request,
     application,
@@ -25,11 +23,13 @@ export function observeRequest(
     ms: 0,
     error: undefined,
   }
-  outgoing.once('close', () => {
+  // It comes once.
+  outgoing.on('close', () => {
+    const status = outgoing.headersSent ? (outgoing.statusCode ?? 0) : 0
     event.aborted = !outgoing.writableFinished
-    event.status = sent.status === 0 ? clientLeft : sent.status
-    event.bytes = sent.bytes
-    event.received = receivedBytes(request, sent.status)
+    event.status = status === 0 ? clientLeft : status
+    event.bytes = request.sentBytes
+    event.received = receivedBytes(request, status)
     event.error = request.failure
     requestEvents.finish(event, began)
   })

@@ -6,7 +6,8 @@ import { announce, cors, itemOf } from '../contract.mjs'
 
 const require = createRequire(import.meta.url)
 const parts = new Set((process.env.PARTS ?? '').split(' '))
-const log = parts.has('log') && pino(pino.destination({ dest: '/dev/null', sync: false }))
+const log =
+  parts.has('log') && pino(pino.destination({ dest: '/dev/null', sync: false, minLength: 4096 }))
 const app = Fastify(log ? { loggerInstance: log, disableRequestLogging: true } : {})
 
 if (parts.has('tracing')) {

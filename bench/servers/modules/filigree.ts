@@ -36,6 +36,7 @@ const imports = [
 })
 class AppModule {}
 
-const logger = parts.has('log') && pino(pino.destination({ dest: '/dev/null', sync: false }))
+const logger =
+  parts.has('log') && pino(pino.destination({ dest: '/dev/null', sync: false, minLength: 4096 }))
 const app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger })
 announce(app.url)

@@ -29,11 +29,12 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
   const { sample = 1, redact } = problems.length > 0 ? {} : options
   const { headers = redact !== undefined, query = redact !== undefined } = options
   const redaction = new Redaction(redact)
+  const hasDetails = headers !== false || query
 
   class AccessLog {
     static inject = [ApplicationState]
     /** The address is gone with the connection. */
-    readonly #seen = new WeakMap<HttpRequest, object>()
+    readonly #seen = new WeakMap<HttpRequest, { readonly id: string; readonly ip: string }>()
 
     constructor(private readonly state: ApplicationState) {}
 
@@ -51,7 +52,8 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
       const { request, application } = message as RequestEvent
       if (application !== this.state) return
       // Once the id is read it is sent back: the client can name what the line is about.
-      this.#seen.set(request, { address: request.ip, requestId: request.id })
+      const { id, ip } = request
+      this.#seen.set(request, { id, ip })
     }
 
     readonly #end = (message: unknown): void => {
@@ -59,8 +61,8 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
       const { request, application, status } = event
       if (application !== this.state) return
       if (status < 500 && sample < 1 && Math.random() >= sample) return
-      const line = { ...describe(event), ...this.#seen.get(request), ...this.#details(request) }
-      request.log.info(line, 'request')
+      const line = describe(event, this.#seen.get(request)?.ip)
+      request.log.info(hasDetails ? { ...line, ...this.#details(request) } : line, 'request')
     }
 
     #details(request: HttpRequest): object {
@@ -74,16 +76,20 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
   return { problems, providers: [AccessLog] }
 })
 
-function describe({ request, status, ms, bytes, aborted }: RequestEvent): object {
-  return {
+function describe(
+  { request, status, ms, bytes, aborted }: RequestEvent,
+  address: string | undefined,
+): object {
+  const line = {
     method: request.method,
     route: request.route?.path ?? null,
     status,
     ms: Math.round(ms * 100) / 100,
     bytes,
     userId: request.user?.sub,
-    ...(aborted ? { aborted } : {}),
+    address,
   }
+  return aborted ? { ...line, aborted } : line
 }
 
 const optionNames: readonly string[] = ['sample', 'headers', 'query', 'redact']

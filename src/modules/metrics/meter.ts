@@ -4,10 +4,12 @@ import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 import {
   ApplicationState,
   type GraphqlEvent,
+  type HttpRequest,
   type RequestEvent,
+  type RouteInfo,
   type StatementEvent,
 } from '../../index.js'
-import { Counters, Histogram, writeSample } from './series.js'
+import { Counters, Histogram, writeSample, type Series } from './series.js'
 
 /** Names of GraphQL operations that have a line of their own: clients choose them. */
 const mostOperations = 250
@@ -29,6 +31,7 @@ export class Meter {
   readonly #operations = new Counters()
   readonly #operationSeconds = new Counters()
   readonly #operationNames = new Set<string>()
+  readonly #seen = new Map<RouteInfo | string, Map<string, Series[]>>()
   #inFlight = 0
   #received = 0
   #sent = 0
@@ -95,12 +98,28 @@ export class Meter {
     const { request, application, status, ms, bytes, received } = event
     if (application !== this.state) return
     this.#inFlight--
-    const method = methods.has(request.method) ? request.method : other
-    const route = request.route?.path ?? unmatched
-    this.#requests.observe({ method, route, status: String(status) }, ms / 1000)
+    this.#seriesOf(request, status).observe(ms / 1000)
     this.#sent += bytes
     this.#received += received
     if (status === 429) this.#throttled++
+  }
+
+  /** Labels are written once for each route, method and status. */
+  #seriesOf({ method, route }: HttpRequest, status: number): Series {
+    const key = route ?? unmatched
+    let byStatus = this.#seen.get(key)
+    if (byStatus === undefined) this.#seen.set(key, (byStatus = new Map<string, Series[]>()))
+    let series = byStatus.get(method)
+    if (series === undefined) {
+      series = []
+      // A client may send any method; they share a line.
+      if (methods.has(method)) byStatus.set(method, series)
+    }
+    return (series[status] ??= this.#requests.series({
+      method: methods.has(method) ? method : other,
+      route: route?.path ?? unmatched,
+      status: String(status),
+    }))
   }
 
   #countStatement({ database, kind, table, ms, error }: StatementEvent): void {

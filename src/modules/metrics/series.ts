@@ -65,28 +65,44 @@ export class Counters {
   }
 }
 
-export class Histogram {
-  readonly #name: string
+/** One line of a histogram: a set of labels. */
+export class Series {
+  readonly counts: number[]
   readonly #bounds: readonly number[]
-  readonly #series: ByLabels<{ readonly counts: number[]; sum: number; count: number }>
+  sum = 0
+  count = 0
 
-  /** @param bounds the buckets' upper bounds, ascending */
-  constructor(name: string, bounds: readonly number[]) {
-    this.#name = name
+  constructor(bounds: readonly number[]) {
     this.#bounds = bounds
-    this.#series = new ByLabels(() => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }))
+    this.counts = bounds.map(() => 0)
   }
 
-  observe(labels: Labels, value: number): void {
-    const series = this.#series.get(labels).value
-    series.sum += value
-    series.count++
-    const { counts } = series
+  observe(value: number): void {
+    this.sum += value
+    this.count++
+    const { counts } = this
     for (let index = 0; index < counts.length; index++) {
       if (value > (this.#bounds[index] ?? Infinity)) continue
       counts[index] = (counts[index] ?? 0) + 1
       return
     }
+  }
+}
+
+export class Histogram {
+  readonly #name: string
+  readonly #bounds: readonly number[]
+  readonly #series: ByLabels<Series>
+
+  /** @param bounds the buckets' upper bounds, ascending */
+  constructor(name: string, bounds: readonly number[]) {
+    this.#name = name
+    this.#bounds = bounds
+    this.#series = new ByLabels(() => new Series(bounds))
+  }
+
+  series(labels: Labels): Series {
+    return this.#series.get(labels).value
   }
 
   write(lines: string[], help: string): void {

@@ -1,9 +1,17 @@
 /** Turns the events of the framework into spans. What runs inside of the work runs in the context of its span. */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { context, propagation, ROOT_CONTEXT, trace, TraceFlags } from './opentelemetry.js'
+import {
+  context,
+  isSpanContextValid,
+  propagation,
+  ROOT_CONTEXT,
+  trace,
+  TraceFlags,
+} from './opentelemetry.js'
 import { SpanKind, SpanStatusCode, type Context, type Span } from './opentelemetry.js'
 import {
   addLogFields,
+  ApplicationState,
   HttpError,
   type GateEvent,
   type GraphqlEvent,
@@ -20,10 +28,16 @@ import { injectIntoFetch } from './outgoing.js'
 let users = 0
 let stop: (() => void) | undefined
 
-/** Listens while an application that imports the module runs. */
+/** Listens while an application that imports the module runs, and the process has an SDK: without one nothing is made. */
 export class Tracing {
+  static readonly inject = [ApplicationState]
+
+  constructor(private readonly state: ApplicationState) {}
+
   onStart(): void {
-    if (users++ === 0) stop = startTracing()
+    if (users++ > 0) return
+    if (hasSdk()) stop = startTracing()
+    else this.state.log.warn({}, noSdk)
   }
 
   onStop(): void {
@@ -31,6 +45,15 @@ export class Tracing {
     stop?.()
     stop = undefined
   }
+}
+
+const noSdk =
+  'tracing: OpenTelemetry has no SDK in this process, so nothing is traced. Register one before bootstrap.'
+
+/** The tracer that the API has of itself makes spans without an id. */
+function hasSdk(): boolean {
+  const span = tracer().startSpan('filigree', { root: true })
+  return isSpanContextValid(span.spanContext())
 }
 
 const tracer = (): ReturnType<typeof trace.getTracer> => trace.getTracer('filigree')
