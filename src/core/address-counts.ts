@@ -61,7 +61,7 @@ export class AddressRates {
 
 const minute = 60_000
 
-/** What is there now: streams, connections. */
+/** Counts what is open now: streams, connections. */
 export class AddressCounts {
   readonly #counts = new Map<string, number>()
 

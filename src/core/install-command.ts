@@ -1,4 +1,4 @@
-/** How a package is installed on the runtime that runs this: what is told to somebody who lacks one. */
+/** The command that installs a package on this runtime, for messages about a missing one. */
 
 /** `npm install pg`, `bun add pg`, `deno add npm:pg`. */
 export function installCommand(

@@ -1,4 +1,4 @@
-/** Keeps what is costly to make, up to a number; then what was made first goes. */
+/** A bounded memory of what is costly to make; when it is full, the oldest entry is dropped. */
 export class Kept<V> {
   readonly #values = new Map<string, V>()
   readonly #most: number

@@ -1,9 +1,12 @@
-/** A value that is there now or comes later: works with either, and makes no promise where none is needed. */
+/**
+ * A value that is available now or comes as a promise. These functions work with both, and make no promise where none
+ * is needed.
+ */
 
 /** There now, or later. */
 export type Later<T> = T | Promise<T>
 
-/** True for promises of any library; what is awaited must not depend on whose class it is. */
+/** True for promises of any library: whether a value is awaited must not depend on its class. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     typeof value === 'object' &&
@@ -16,7 +19,7 @@ export function after<T, R>(value: Later<T>, next: (value: T) => Later<R>): Late
   return isThenable(value) ? value.then(next) : next(value)
 }
 
-/** Runs, and turns a failure, at once or later, into what `failed` makes of it. */
+/** Runs `run`; if it fails, now or later, gives what `failed` makes of the error. */
 export function attempt<T>(run: () => Later<T>, failed: (error: unknown) => Later<T>): Later<T> {
   try {
     const running = run()
@@ -27,7 +30,7 @@ export function attempt<T>(run: () => Later<T>, failed: (error: unknown) => Late
 }
 
 /**
- * Runs, and goes on with what comes of it, or with what `failed` makes of a failure of it: one promise for both.
+ * Runs, then continues with the result, or with what `failed` makes of the error: one promise for both.
  */
 export function settle<T, R>(
   run: () => Later<T>,
@@ -43,7 +46,7 @@ export function settle<T, R>(
   return isThenable(running) ? running.then(next, failed) : next(running)
 }
 
-/** Always a promise, what is thrown at once included. */
+/** Always gives a promise, also for an error that is thrown at once. */
 export function promise<T>(run: () => Later<T>): Promise<T> {
   try {
     return Promise.resolve(run())

@@ -1,4 +1,4 @@
-/** What the house writes its log to; pino's logger is one. Tests give their own. Its methods must not throw. */
+/** Where the framework writes its log; pino's logger is one. Tests pass their own. Its methods must not throw. */
 export interface Log {
   error(details: object, message: string): void
   warn(details: object, message: string): void
@@ -17,13 +17,13 @@ export const silentLog: Log = Object.freeze({
 /**
  * Gives fields for lines of the log.
  *
- * @param request what the line is about; `undefined` where that is no request
+ * @param request the request that the line is about, if any
  */
 export type LogFields = (
   request: object | undefined,
 ) => Readonly<Record<string, unknown>> | undefined
 
-/** In the whole process: whoever adds fields, such as the id of a trace, knows them of the running code. */
+/** For the whole process: functions that add fields, such as the id of the running trace. */
 const additions = new Set<LogFields>()
 
 /** Adds fields to every line of the applications' logs. @returns what ends it */
@@ -34,7 +34,7 @@ export function addLogFields(addition: LogFields): () => void {
   }
 }
 
-/** What a line about this request has besides its own; `undefined` where nobody adds anything. */
+/** The fields that were added for a line about this request; `undefined` if there are none. */
 export function fieldsOf(request: object | undefined): object | undefined {
   if (additions.size === 0) return undefined
   return Object.assign({}, ...[...additions].map((addition) => addition(request))) as object

@@ -1,6 +1,6 @@
 /**
- * Finds the files that pages are made of and others wrote. The build copies them beside the server, so that who installs
- * the framework gets these and nothing of their packages: no install scripts, no code that is never run.
+ * Finds the files of pages that come from other packages. The build copies them beside the server, so that applications
+ * install these files only, and not the packages: no install scripts, no code that is never run.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,7 +14,7 @@ export interface PageFiles {
   readonly within: string
 }
 
-/** @throws {Error} where they are not there, which says what to do */
+/** @throws {Error} if they are missing; its message says what to do */
 export function pageFolder({ name, package: source, within }: PageFiles): string {
   const require = createRequire(import.meta.url)
   const places = [

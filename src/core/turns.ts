@@ -1,4 +1,6 @@
-/** Shares out the event loop: much that could go on at the same moment goes on in slices, and others come between. */
+/**
+ * Shares the event loop: work that could all continue at one moment continues in slices, with other work in between.
+ */
 
 export class Turns {
   readonly #slice: number
@@ -12,7 +14,10 @@ export class Turns {
     this.#slice = slice
   }
 
-  /** @returns `undefined` for who may go on at once; else what is kept in a later turn, in the order of asking */
+  /**
+   * @returns `undefined` if the caller may continue at once; else a promise that settles in a later turn, in the order
+   * of the calls
+   */
   take(): Promise<void> | undefined {
     this.#schedule()
     if (this.#taken < this.#slice && this.#waiting.length === 0) {

@@ -1,10 +1,10 @@
 /**
- * What the framework tells of its work by `node:diagnostics_channel`: requests, gates, handlers, statements, GraphQL.
- * Nothing is made where nobody listens: who does something asks `heard` first.
+ * Publishes the framework's work on `node:diagnostics_channel`: requests, gates, handlers, statements, GraphQL.
+ * A channel without subscribers costs nothing: callers check `heard` first.
  *
- * A channel has one message for each piece of work, once it is over. Who wants its beginning too, or to carry something
- * along with it, takes the tracing channel of the same name: `tracing:filigree:handler:start`, `end`, `asyncStart`,
- * `asyncEnd`, `error`. All of them get the same object.
+ * A channel has one message for each piece of work, once it is over. For its beginning too, or to pass something along
+ * with it, use the tracing channel of the same name: `tracing:filigree:handler:start`, `end`, `asyncStart`, `asyncEnd`,
+ * `error`. All of them get the same object.
  */
 import {
   channel,
@@ -18,7 +18,7 @@ import { isThenable } from './later.js'
 export interface WatchedWork {
   /** Milliseconds that it took; 0 before it is over. */
   ms: number
-  /** What it threw; `undefined` where it did not. */
+  /** What it threw, if it did. */
   error: unknown
 }
 
@@ -36,7 +36,7 @@ export class Watched<Work extends WatchedWork> {
     return this.#over.hasSubscribers || this.#parts.hasSubscribers
   }
 
-  /** Does the work and tells of it; what it gives and what it throws go on as they are. */
+  /** Runs the work and publishes it; results and errors pass through unchanged. */
   around<T>(work: Work, run: () => T): T {
     const parts = this.#parts
     const began = performance.now()

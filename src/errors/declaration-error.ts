@@ -1,4 +1,4 @@
-/** A developer's mistake: found while the application is put together, reported all at once, before it listens. */
+/** A developer's mistakes: found at the start, all reported at once, before the application listens. */
 
 /** One mistake in a declaration, e.g. code `UNKNOWN_PATH_TYPE`. */
 export interface Problem {
@@ -10,7 +10,7 @@ export interface Problem {
   readonly remedy: string
 }
 
-/** Adds the problems that are not there yet: a class that several routes use is found faulty by each of them. */
+/** Adds problems that are not listed yet: if several routes use a faulty class, each of them finds its problems. */
 export function addProblems(found: readonly Problem[], problems: Problem[]): void {
   for (const problem of found) if (!problems.includes(problem)) problems.push(problem)
 }

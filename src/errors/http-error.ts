@@ -1,4 +1,4 @@
-/** A client's mistake: the answer it gets and nothing more. */
+/** An error that is meant for the client: its status, message and headers are the answer. */
 
 /** One fault of an input. `path` is dotted from the root of the checked value (`lines.0.qty`), `code` the rule's name. */
 export interface FieldFault {

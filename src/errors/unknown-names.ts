@@ -1,4 +1,4 @@
-/** Refuses names that mean nothing: a mistyped option would otherwise be ignored without a word. */
+/** Refuses unknown names: a mistyped option would otherwise be ignored silently. */
 import type { Problem } from './declaration-error.js'
 import { didYouMean } from './did-you-mean.js'
 
@@ -6,7 +6,7 @@ import { didYouMean } from './did-you-mean.js'
  * Adds a problem `UNKNOWN_OPTION` for every key of `given` that is not known.
  *
  * @param where what the options belong to, e.g. `GET /items (ItemController.list)`
- * @param known the names that mean something, as a record so that the compiler holds it complete
+ * @param known the known names, as a record so that the compiler checks that it is complete
  */
 export function refuseUnknownNames(
   where: string,

@@ -1,4 +1,7 @@
-/** Faults that name what clients must not know of: the program sees them whole, a client learns that there are some. */
+/**
+ * Faults about fields that clients must not know of: the program sees them in full, a client only learns that there are
+ * some.
+ */
 import { HttpError, type FieldFault } from './http-error.js'
 
 /** Enumerable, so that a fault that is copied with another path keeps it; in no JSON. */
@@ -14,12 +17,12 @@ export function markUntold(error: unknown, isUntold: (fault: FieldFault) => bool
   return new HttpError(status, message, { code, errors, headers, cause: error })
 }
 
-/** True where a client is not told all of it. */
+/** True if the client does not see all of it. */
 export function hasUntold({ errors }: HttpError): boolean {
   return errors?.some((fault) => untold in fault) === true
 }
 
-/** @returns what a client is told: the same error where none of its faults is marked */
+/** @returns the error for the client: the same one if none of its faults is marked */
 export function withoutUntold(error: HttpError): HttpError {
   if (!hasUntold(error)) return error
   const { status, code, headers } = error

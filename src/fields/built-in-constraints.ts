@@ -115,7 +115,8 @@ export const builtIns: Readonly<Record<string, BuiltIn | undefined>> = {
         ? `typeof v === 'string' && ${functions.constant(pattern)}.test(v)`
         : undefined,
   },
-  // The two that could bring a server down as they are: quadratic in the list, and falling over a key `hasOwnProperty`.
+  // Two rules that could bring a server down as they are: one is quadratic in the list, one fails on a key
+  // `hasOwnProperty`.
   arrayUnique: {
     message: "All $property's elements must be unique",
     code: (_args, functions) => `Array.isArray(v) && ${functions.constant(areUnique)}(v)`,

@@ -1,6 +1,6 @@
 /**
- * Writes a shape's check as straight code: one function per class, from a JSON object to an instance, faults gathered on
- * the way. A value is read once, tested, and put on the instance; nothing is looked up by name at run time.
+ * Writes the code of a shape's check: one function per class, from a JSON object to an instance, which gathers faults.
+ * Each value is read once, tested, and set on the instance; nothing is looked up by name at run time.
  */
 import type { Problem } from '../errors/declaration-error.js'
 import type { FunctionSet } from './function-set.js'
@@ -60,7 +60,7 @@ export class CheckWriter {
     return name
   }
 
-  /** Asks only what looks at the whole object, which is there already. */
+  /** Runs only the rules that look at the whole object, which exists already. */
   #writeRowRules(name: string, shape: Shape): string {
     const fields = shape.fields.map((field) => {
       const { constraints } = field
@@ -108,7 +108,7 @@ export class CheckWriter {
   }
 }
 
-/** An update makes no initial values up. */
+/** An update does not add initial values. */
 function bareMaker(shape: Shape): unknown {
   const Bare = function () {}
   Object.defineProperty(Bare, 'prototype', { value: shape.type.prototype as object })

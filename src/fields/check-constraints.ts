@@ -53,7 +53,7 @@ export function writeClassValidator(
     conditions: conditions.map(toCondition),
     rules: [] as ConstraintRule[],
   }
-  // A value that is not there has one fault, if its conditions hold; its rules have nothing to look at.
+  // A missing value has one fault, if its conditions hold; its rules do not run.
   const missing = { ...property, rules: [] }
   const wait = (waiting: LateProperty, held: string): string => {
     writer.waits = true
@@ -92,7 +92,7 @@ export function writeClassValidator(
   }
 }
 
-/** Whatever its rules say: text that no store takes and no rule expects. */
+/** Refused whatever the rules say: text that no store accepts and no rule expects. */
 function refuseText({ name }: ShapeField, functions: FunctionSet): string {
   const fault = `${quote(name)}, 'type', 'must be text without NUL and halves of characters'`
   return `${functions.constant(addFault)}(faults, ${fault})`
@@ -127,7 +127,9 @@ function writeGate(conditions: readonly Constraint[]): string {
   return optional ? 'if (v !== undefined && v !== null)' : 'if (v !== undefined)'
 }
 
-/** A pattern that text can hold up looks at none that is too long already, and has its fault. A character may be of two units. */
+/**
+ * A slow pattern does not run on text that is too long, which has its fault already. A character may have two units.
+ */
 function withinLength(
   { code, note }: ConstraintRule,
   { rules: { maxLength } }: ShapeField,

@@ -1,4 +1,4 @@
-/** What compiled checks call: the parts that are cold, or too long to be woven in. */
+/** Functions that compiled checks call: rare cases, and parts too long for the generated code. */
 import { didYouMean } from '../errors/did-you-mean.js'
 import { addBroken, type ConstraintRule } from './constraint-rule.js'
 import { addFault, mostFaults, prefixPaths, type Fault } from './faults.js'
@@ -21,7 +21,7 @@ export function addDeepFault(faults: Fault[]): void {
   addFault(faults, '', 'depth', `is nested deeper than ${deepest} levels`)
 }
 
-/** Names the keys that no field has; a slip of the finger is told what was meant. */
+/** Reports unknown keys, with a suggestion for a typing mistake. */
 export function addUnknownKeys(
   input: Record<string, unknown>,
   known: ReadonlySet<string>,
@@ -35,7 +35,7 @@ export function addUnknownKeys(
   }
 }
 
-/** After a constructor that defines every declared property: what was not sent is not there. */
+/** For constructors that define every declared property: removes properties that were not sent. */
 export function dropUndefined(instance: Record<string, unknown>): void {
   // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- the keys are the class's own
   for (const key in instance) if (instance[key] === undefined) delete instance[key]

@@ -4,7 +4,7 @@
  */
 import type { Class } from '../metadata/note.js'
 
-/** What one of its decorators wrote. Only what is read here. */
+/** What one of its decorators wrote; only the members that are read here. */
 export interface ValidatorNote {
   readonly type: string
   readonly name?: string
@@ -17,7 +17,7 @@ export interface ValidatorNote {
   readonly validateIf?: (object: unknown, value: unknown) => boolean
 }
 
-/** What a constraint is asked with. */
+/** The arguments that a constraint is called with. */
 export interface ValidatorArguments {
   readonly targetName: string | undefined
   readonly property: string

@@ -17,7 +17,8 @@ export interface InputOptions {
   /** The input is a list of such objects. Default false. */
   list?: boolean
   /**
-   * A client may not name read-only and hidden fields nor the key of a record; a program may. Default `client`.
+   * Who sends the input: a client may not name read-only and hidden fields or a record's key; a program may. Default
+   * `client`.
    */
   from?: 'client' | 'program'
   /** What the input is called in messages. Default `the body`. */
@@ -88,7 +89,7 @@ export interface CheckRun {
   readonly order: Order
 }
 
-/** The faults as they are told, of which so many were there before anything was waited for. */
+/** The faults in the order in which they are sent; `atOnce` of them were found before anything was awaited. */
 type Order = (faults: readonly Fault[], atOnce: number) => readonly Fault[]
 
 export function inOrder(shape: Shape, isList = false): Order {
@@ -163,7 +164,10 @@ function buildList(check: CheckFunction): Build {
   }
 }
 
-/** Values made by a program can throw when they are looked at (getters, proxies): that is their fault, not the server's. */
+/**
+ * Values made by a program can throw when they are read (getters, proxies): that is a fault of the input, not of the
+ * server.
+ */
 export function buildSafely(
   build: Build,
   value: unknown,
@@ -178,7 +182,7 @@ export function buildSafely(
   }
 }
 
-/** Runs what waited for the whole input, then answers. */
+/** Runs the checks that waited for the whole input, then gives the result. */
 export function settle<T>(built: T, { faults, late, whole, order }: CheckRun): T | Promise<T> {
   const before = faults.length
   let atOnce = before
@@ -187,7 +191,7 @@ export function settle<T>(built: T, { faults, late, whole, order }: CheckRun): T
     atOnce = faults.length
     if (pending !== undefined) return pending.then(() => answer())
   } catch (cause) {
-    // A rule of the application's own fell over an input already known to be wrong.
+    // One of the application's own rules failed on an input already known to be wrong.
     if (before > 0) throw toHttpError(faults, whole, cause)
     throw cause
   }

@@ -1,12 +1,15 @@
-/** Compiles a shape into the mapping of an output: only what is declared and not hidden leaves. Source: decisions, Responses. */
+/**
+ * Compiles a shape into the mapping of an output: only declared fields that are not hidden are sent. Source: decisions,
+ * Responses.
+ */
 import { FunctionSet, quote, readProperty } from './function-set.js'
 import { deepest } from './kinds/json.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
 
 /**
  * The compiled mapping of what a handler returns: a plain object of the declared, visible fields, their nested classes
- * likewise, bytes as base64. A list is mapped item by item whether or not one is declared; what is no object (null, a
- * text) passes as it is.
+ * likewise, bytes as base64. A list is mapped item by item, declared or not; values that are not objects (null, a text)
+ * pass unchanged.
  *
  * ```ts
  * compileOutput(readShape(Product))({ id: 7, name: 'Lamp', secret: 's', rowid: 12 })   // { id: 7, name: 'Lamp' }

@@ -1,6 +1,6 @@
 /**
- * Compiles a shape into the check of values that arrive as text: queries, forms. Text becomes what its field's kind says,
- * by strict grammars, and then the same check runs as for a body. Source: decisions, Routing.
+ * Compiles a shape into the check of values that arrive as text: queries, forms. Text is converted by the field's kind,
+ * with strict grammars; then the same check runs as for a body. Source: decisions, Routing.
  */
 import { isObject } from './check-runtime.js'
 import {
@@ -43,7 +43,7 @@ export function compileText<T extends object>(
       if (run.faults.length > 0) throw toHttpError(order(run.faults, run.faults.length), whole)
       return built
     }
-    // What could not be read has been told; what the check says of the gap it left would be a second fault for one.
+    // A text that could not be read has its fault already; the check must not report the missing value as a second one.
     const others = run.faults.filter(({ path }) => !wrong.has(path.split('.', 1)[0] ?? ''))
     const readable: LateEntry[] = run.late.filter(({ property }) => !wrong.has(property.name))
     const faults = [...wrong.values(), ...others].slice(0, mostFaults)
@@ -75,7 +75,7 @@ function convert(
   readers: readonly NamedReader[],
   wrong: Map<string, Fault>,
 ): Record<string, unknown> {
-  // Own keys only, and none that an object has by birth: names come from outside.
+  // Only own keys, none that every object inherits: the names come from clients.
   const values: Record<string, unknown> = Object.assign(Object.create(null) as object, texts)
   for (const { name, read } of readers) {
     if (!Object.hasOwn(values, name) || values[name] === undefined) continue

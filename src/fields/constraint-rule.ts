@@ -1,4 +1,6 @@
-/** One class-validator rule of a property, ready to be asked. Source: class-validator, src/validation/ValidationExecutor.ts. */
+/**
+ * One class-validator rule of a property, ready to run. Source: class-validator, src/validation/ValidationExecutor.ts.
+ */
 import { isThenable } from '../core/later.js'
 import {
   constraintsOf,

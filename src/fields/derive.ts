@@ -5,7 +5,7 @@ import { addConstraint, isSent, readConstraints, type ValidatorNote } from './cl
 import { fieldNotes, givenKey, ownRulesOnly, type FieldNote } from './field.js'
 import { initialValues } from './instance.js'
 
-// What they give is written out in each signature: declarations of `class Login extends pick(…)` could not name it.
+// Each signature spells out its result type: declarations of `class Login extends pick(…)` could not name it.
 
 /**
  * A class with some of another's fields. Rules, documentation, types and class-validator's decorators come along;
@@ -61,7 +61,7 @@ export function partial<T extends object>(type: Class<T>): new () => Partial<T> 
   return derive(type, `Partial${type.name}`, names, names) as new () => Partial<T>
 }
 
-/** The same class for what a record's routes take: what looks at the whole row is asked of the row, not of the input. */
+/** The same class as input of a record's routes: rules about the whole row check the row, not the input. */
 export function withOwnRules(type: Class): Class {
   ownRulesOnly.write(type, true)
   return type

@@ -1,7 +1,9 @@
-/** Gathers what is wrong with an input and answers it at once. Sources: decisions, Responses and Small print, Errors. */
+/**
+ * Gathers all faults of an input and makes one answer of them. Sources: decisions, Responses and Small print, Errors.
+ */
 import { HttpError, type FieldFault } from '../errors/http-error.js'
 
-/** More faults than this are not told: the client has enough to mend, the server enough to send. */
+/** At most so many faults are sent. */
 export const mostFaults = 50
 
 /** A fault while it is being gathered: its path grows from the inside out. */
@@ -54,7 +56,7 @@ function toFieldFault({ path, code, text, property }: Fault, whole: string): Fie
   return { path, code, message: nested ? `${parent}.${text}` : text }
 }
 
-/** What a client sent, in a message: one of a megabyte is not sent back whole, and no character is cut in two. */
+/** A client's text inside a message: it is shortened, and no character is cut in two. */
 export function clip(text: string): string {
   return text.length <= 200 ? text : `${text.slice(0, 200).replace(/[\uD800-\uDBFF]$/, '')}…`
 }

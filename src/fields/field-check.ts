@@ -73,7 +73,7 @@ export class FieldWriter {
     const value = field.declared?.default
     if (value !== undefined) return `${this.#target} = ${this.#writeDefault(value)}`
     if (constructs && field.rules.default !== undefined) return ''
-    // A condition may still let go of the key; IsOptional already has.
+    // A condition may still make the key optional; IsOptional already has.
     if (extra.conditional)
       return part === 'own' ? '' : this.#writeHeld(extra, 'required', 'is required')
     return field.optional ? '' : this.#fault('required', 'is required')
@@ -93,7 +93,7 @@ export class FieldWriter {
 
   #writeDefault(value: unknown): string {
     const { functions } = this.#writer
-    // One moment for all fields of an object: what is made together has one time.
+    // One moment for all fields of an object, so that they agree.
     const { now } = this.#plan.field.entry
     if (value === 'now' && now !== undefined)
       return `${functions.constant(now)}(now ??= new Date().toISOString())`
@@ -156,7 +156,7 @@ export class FieldWriter {
     }
   }
 
-  /** A program may give what a client gives, and the property's own form. */
+  /** A program may give the JSON form or the property's own form. */
   #writeKind({ entry }: ShapeField): { tested: string; converted: string | undefined } {
     const { functions, options } = this.#writer
     const { test, read, holds } = entry

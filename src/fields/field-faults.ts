@@ -28,7 +28,7 @@ export interface Judged {
 }
 
 export interface JudgedField extends Judged {
-  /** Those of `@Field` that say something: what is made of the field further on must not fall over the others. */
+  /** The valid rules of `@Field`: later steps must not fail on the others. */
   readonly rules: FieldNote['rules']
 }
 
@@ -192,7 +192,7 @@ function judgeRule(
   return undefined
 }
 
-/** A value that values of the kind cannot be held against. */
+/** A value that cannot be compared with values of the kind. */
 function wrongOperand(rule: string, value: unknown, entry: Kind): unknown {
   if (rule === 'oneOf' && entry.comparable !== undefined)
     return (value as unknown[]).find((one) => !isOfKind(one, entry))
@@ -265,7 +265,7 @@ function isPattern(value: unknown): boolean {
   }
 }
 
-/** `() => [Line]` is a list too; a thunk that cannot answer yet is asked again by whoever uses the class. */
+/** `() => [Line]` is a list too; a thunk that cannot answer yet is called again when the class is used. */
 function isListThunk(type: TypeOf): boolean {
   try {
     return resolveType(type)?.list === true

@@ -1,4 +1,6 @@
-/** `@Field`: says what a property is, once, for checking, documentation, GraphQL and the table. Source: public face, Records. */
+/**
+ * `@Field`: declares a property once, for checks, documentation, GraphQL and the table. Source: public face, Records.
+ */
 import {
   decorate,
   isClass,
@@ -21,7 +23,7 @@ export interface FieldNote {
   readonly rules: Readonly<Record<string, unknown>>
 }
 
-/** One note per property, inherited, the nearest class's counting whole. */
+/** One note per property, inherited; a subclass's note replaces its base's completely. */
 export const fieldNotes = createMemberNote<FieldNote>('field')
 
 /**
@@ -30,7 +32,7 @@ export const fieldNotes = createMemberNote<FieldNote>('field')
  */
 export const givenKey = createClassNote<boolean>('given key')
 
-/** True on a class of changes, whose rules that look at the whole object are asked elsewhere, of the row as it will be. */
+/** True on a class of changes: its rules about the whole object run elsewhere, on the row as it will be. */
 export const ownRulesOnly = createClassNote<boolean>('own rules only')
 
 /**
@@ -49,7 +51,7 @@ export const ownRulesOnly = createClassNote<boolean>('own rules only')
  * together, each naming class and property.
  *
  * @param kind a kind's name, or a thunk naming a class: thunks let files import each other in a circle
- * @param rules what else holds; without any, the value must be there and must not be null
+ * @param rules further rules; without any, the value is required and must not be null
  */
 export function Field(kind: KindName | TypeOf, rules?: FieldRules): AnyDecorator
 export function Field(rules?: FieldRules): AnyDecorator

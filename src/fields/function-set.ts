@@ -6,7 +6,7 @@ export class FunctionSet {
   readonly #constants: unknown[] = []
   readonly #names = new Map<unknown, string>()
 
-  /** A name by which the written code reaches a value; the same value has the same name. */
+  /** A name for a value in the written code; the same value has the same name. */
   constant(value: unknown): string {
     const known = this.#names.get(value)
     if (known !== undefined) return known
@@ -20,7 +20,7 @@ export class FunctionSet {
     this.#functions.push(text)
   }
 
-  /** An expression over `v` as a function, to be tried before it is woven in. */
+  /** An expression over `v` as a function, to try it before it is used in generated code. */
   tryOut(expression: string): (v: unknown) => unknown {
     const probe = this.#build(`function probe(v) { return ${expression} }`, 'probe')
     return probe as (v: unknown) => unknown

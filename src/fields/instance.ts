@@ -1,5 +1,5 @@
 /**
- * How an instance of a class comes to be, without its constructor where that has nothing to do. What a class declares is
+ * Makes instances of a class, without its constructor if that has nothing to do. What a class declares is
  * read once: from its text, parsed, and from one trial instance where something in it runs.
  */
 import { lineage, type Class } from '../metadata/note.js'

@@ -4,8 +4,8 @@ import type { Class } from '../metadata/note.js'
 /**
  * Gives a class its JSON form, unless it has one: all own properties but those that `hiddenMembers` names.
  *
- * It stands on the class itself, so that no path out needs to know the class: not a list, not an object around it, not a
- * handler without `returns`. A copy (`{ ...user }`) is no instance any more and holds what was copied.
+ * It is a method of the class, so it works everywhere: in lists, in other objects, in handlers without `returns`. A
+ * copy (`{ ...user }`) is not an instance and contains everything.
  */
 export function hideFromJson(
   owner: Class,

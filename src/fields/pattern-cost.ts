@@ -1,7 +1,8 @@
 /**
- * How long a text can keep a regular expression busy. It backtracks over every way in which it can read the text: where a
- * loop can be gone through in two ways that is exponential, where two loops can share a text it is a power of its length.
- * Source: Weideman and others, "Turning evil regexes harmless"; OWASP, Regular expression Denial of Service.
+ * Estimates how slow a regular expression can be made by a text. A regular expression backtracks over every way to
+ * match the text: if a loop can match a text in two ways, the time is exponential; if two loops can match the same
+ * text, it is a power of the length. Source: Weideman and others, "Turning evil regexes harmless"; OWASP, Regular
+ * expression Denial of Service.
  */
 import { toAutomata, type Automaton } from './pattern-positions.js'
 

@@ -20,7 +20,7 @@ export interface Automaton {
   readonly last: ReadonlySet<number>
 }
 
-/** How much of a pattern is looked at; beyond, nobody can tell. */
+/** How much of a pattern is examined; larger ones stay unknown. */
 export const mostPlaces = 400
 
 /** What a repetition with an upper end stands for: so many copies, or from `most` on what `asLoops` says. */
@@ -168,7 +168,7 @@ class Builder {
     }
   }
 
-  /** By asking the engine itself, so that flags and properties mean what they do there. */
+  /** Uses the engine itself, so that flags and properties have its meaning. */
   #taken(raw: string): bigint {
     let taken = this.#known.get(raw)
     if (taken === undefined) {

@@ -74,7 +74,7 @@ function writeBound(
   return { code, text, breaks: `${compared(entry, functions)} ${sign} ${written}` }
 }
 
-/** What a rule's value is held against a property's value by. */
+/** The form in which a rule's value is compared with a property's value. */
 function toComparable(value: unknown, entry: Kind): unknown {
   const property = toProperty(value, entry)
   return entry.comparable === undefined ? property : entry.comparable(property)
@@ -122,7 +122,7 @@ function writePattern(
   return {
     code: 'pattern',
     text: `must match ${expression.source}`,
-    // What is too long has its fault already, and shall not keep the pattern busy. A character may be of two units.
+    // Text that is too long has its fault already, and must not run a slow pattern. A character may have two units.
     breaks: `${maxLength === undefined ? '' : `v.length <= ${2 * maxLength} && `}!${functions.constant(expression)}.test(v)`,
   }
 }

@@ -2,9 +2,9 @@
 import type { ValueRule } from './kinds/kind.js'
 import type { FormatName } from './formats.js'
 
-/** All of it is optional; a field without rules must be there, must not be null and is neither read-only nor hidden. */
+/** All are optional. A field without rules is required, not null, not read-only and not hidden. */
 export interface FieldRules {
-  /** The key may be absent. Null is another matter: see `nullable`. Default false. */
+  /** The key may be absent. For null see `nullable`. Default false. */
   optional?: boolean
   /** Null is a value. Default false. */
   nullable?: boolean
@@ -42,7 +42,7 @@ export interface FieldRules {
   maxItems?: number
   /** In outputs only: an input that names it is refused like an unknown key. Default false. */
   readOnly?: boolean
-  /** In no output and no input. Default false. */
+  /** Left out of all output and input. Default false. */
   hidden?: boolean
   /** For readers of the documentation. */
   description?: string
@@ -65,7 +65,7 @@ export interface FieldRules {
    * them out. Default true.
    */
   check?: boolean
-  /** A record's table: the field's name before, from which a migration renames its column. */
+  /** A record's table: the field's former name, from which a migration renames its column. */
   was?: string
   /** Set by the relations of records, never by hand: the value is another record, loaded on demand. */
   relation?: boolean

@@ -42,7 +42,10 @@ export interface ShapeField {
   readonly hidden: boolean
   /** Every rule known of the value, class-validator's in `@Field`'s words included. Use it to describe, not to check. */
   readonly rules: Readonly<FieldRules>
-  /** What `@Field` itself said; `undefined` for a property that only class-validator knows, whose kind is a guess nobody enforces. */
+  /**
+   * The rules of `@Field` itself; `undefined` for a property that only class-validator knows, whose kind is a guess and
+   * not enforced.
+   */
   readonly declared: Readonly<FieldRules> | undefined
   /** class-validator's rules, in its order. */
   readonly constraints: readonly Constraint[]
@@ -139,7 +142,9 @@ function toField(given: DeclaredField, problems: Problem[]): ShapeField | undefi
   })
 }
 
-/** Conditions of class-validator let go of the key whatever stands beside them; `@Allow` alone asks for nothing. */
+/**
+ * Conditions of class-validator make the key optional whatever other rules there are; `@Allow` alone requires nothing.
+ */
 function isOptional(given: DeclaredField, rules: FieldRules, meaning: FieldRules = {}): boolean {
   if (rules.optional === true || meaning.optional === true || rules.default !== undefined)
     return true
@@ -171,7 +176,7 @@ function lazily(typeOf: TypeOf, where: string): () => Class {
   }
 }
 
-/** A getter alone is there to be shown. */
+/** A getter without a setter is only for output. */
 function hasNoSetter(type: Class, name: string): boolean {
   for (const owner of lineage(type).reverse()) {
     const accessor = Object.getOwnPropertyDescriptor(owner.prototype as object, name)

@@ -1,9 +1,11 @@
-/** Warns of regular expressions that a client could make take for ever. Source: OWASP, Regular expression Denial of Service. */
+/**
+ * Warns of regular expressions that a client could make very slow. Source: OWASP, Regular expression Denial of Service.
+ */
 import type { Problem } from '../errors/declaration-error.js'
 import { patternCost, type PatternCost } from './pattern-cost.js'
 import { readShape, type Shape } from './shape.js'
 
-/** Characters up to which a power of the length is still no time. */
+/** Up to so many characters, time that grows as a power of the length is harmless. */
 const shortText = 300
 
 const remedies: Readonly<Record<Exclude<PatternCost, 'linear'>, string>> = {

@@ -8,7 +8,7 @@ export interface DeclaredType {
 }
 
 /**
- * The class that is meant; call it once every module is loaded.
+ * Resolves the class; call it once every module is loaded.
  *
  * @param declared a `Declared`, or whatever a program without types wrote in its place
  * @returns `undefined` when no class is named (a thunk of something not yet defined, say)

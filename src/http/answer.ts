@@ -1,4 +1,4 @@
-/** An answer that is made and not yet sent, as interceptors before the gate and before the body see it. */
+/** An answer that is ready but not sent yet, as interceptors before the gate and before the body see it. */
 import { writeFor } from './answered-json.js'
 import { assertHeader, removeHeader, valuesOf } from './header-list.js'
 import { isPlainData, toJson } from './result.js'
@@ -6,20 +6,20 @@ import type { ServerRequest } from './server-request.js'
 
 /** The headers of an answer. Names in any case. */
 export interface AnswerHeaders extends Iterable<readonly [name: string, value: string]> {
-  /** The value; those of a header that is there several times joined by `, `. `undefined` where it is not there. */
+  /** The value; several values of one header are joined by `, `. `undefined` if there is none. */
   get(name: string): string | undefined
   /**
-   * Puts a value in the place of all that were there.
+   * Replaces all values of the header.
    *
    * @throws {TypeError} when the name or the value cannot be sent, or Filigree writes the header itself
    */
   set(name: string, value: string | number): void
-  /** Adds a value beside those that are there. @throws {TypeError} as `set` */
+  /** Adds a value to the present ones. @throws {TypeError} as `set` */
   append(name: string, value: string | number): void
   delete(name: string): void
 }
 
-/** What `next()` gives before the gate and before the body, whatever made it: a value, an error, the gate. */
+/** What `next()` gives before the gate and before the body, whether a value, an error or the gate made it. */
 export interface Answer {
   readonly status: number
   /** All but the CORS headers, which are on every answer. */
@@ -73,7 +73,7 @@ export class PreparedAnswer implements Answer {
   }
 }
 
-/** Bytes of the body; undefined for a stream of which nobody knows. */
+/** Bytes of the body; undefined for a stream of unknown length. */
 function lengthOf({ body, length }: AnswerParts): number | undefined {
   if (body === null) return 0
   return typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : length

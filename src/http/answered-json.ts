@@ -1,4 +1,4 @@
-/** Whose answer is being written while its JSON is made, for values that do not show everybody the same. */
+/** The request whose answer is being turned into JSON, for values that show each caller something else. */
 import type { ServerRequest } from './server-request.js'
 
 let current: ServerRequest | undefined
@@ -9,12 +9,12 @@ export function answeredRequest(): ServerRequest | undefined {
   return current
 }
 
-/** Some class looks at whose answer it is in: from now on it is said. */
+/** A class needs to know the request of its answer: from now on it is kept. */
 export function heedCallers(): void {
   isHeeded = true
 }
 
-/** Makes text of an answer at once. Where no class looks, nothing is kept. */
+/** Makes the JSON of an answer synchronously. If no class needs the request, nothing is kept. */
 export function writeFor(
   request: ServerRequest | undefined,
   write: (value: unknown) => string,

@@ -1,10 +1,10 @@
-/** Everything a body can flow from, read in one way: chunk by chunk, until it ends or nobody wants it any more. */
+/** Reads every kind of stream in one way: chunk by chunk, until it ends or is released. */
 import { Readable } from 'node:stream'
 
 export interface ChunkReader {
   /** The next chunk; rejects or throws when the reader fails. */
   next(): Promise<IteratorResult<unknown>> | IteratorResult<unknown>
-  /** Lets the reader go: streams are destroyed, `return()` of iterators is called. Never throws. */
+  /** Releases the reader: streams are destroyed, `return()` of iterators is called. Never throws. */
   cancel(): void
 }
 
@@ -23,7 +23,7 @@ export function toChunkReader(body: object): ChunkReader | undefined {
   return undefined
 }
 
-/** Whether a body is one of those that chunks flow from; nothing of it is touched. */
+/** Whether a body is a stream; nothing of it is read. */
 export function canFlow(body: object): boolean {
   return body instanceof Readable || isWebStream(body) || isAsyncIterable(body) || isIterator(body)
 }

@@ -1,29 +1,29 @@
 /**
- * Closes a server without losing a request: who is connected is told by `Connection: close` to go before connections
- * are closed. Source: RFC 9112 §9.6; docs/configuration.md, "The end".
+ * Closes a server without losing a request: clients get `Connection: close` before connections are closed. Source: RFC
+ * 9112 §9.6; docs/configuration.md, "The end".
  */
 import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import type { Connections } from './connections.js'
 
 export interface ClosingTimes {
-  /** Milliseconds for which those who are connected are still answered. */
+  /** Milliseconds for which open connections are still answered. */
   readonly linger: number
   /** Milliseconds until what is still in flight is cut. */
   readonly drain: number
-  /** New connections are taken meanwhile, and refused in words. False where others take them. */
+  /** New connections are accepted meanwhile and get a 503. False if other workers accept them. */
   readonly takesNew: boolean
 }
 
 /** Between two looks at the connections, in milliseconds. */
 const lookEvery = 20
 
-/** For so long at most a moment is waited for in which nobody connects, in milliseconds. */
+/** Longest wait for a moment without new connections, in milliseconds. */
 const mostPatience = 250
 
 /**
- * Refusals while the server closes. Who was refused may come again at once, and whoever the system has connected when the
- * listener closes is reset. So the last refusals are held back until it is closed.
+ * Refusals while the server closes. A refused client may connect again at once, and connections that the system has
+ * accepted when the listener closes are reset. So the last refusals are held back until it is closed.
  */
 export class Refusals {
   #isHolding = false

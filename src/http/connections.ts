@@ -1,6 +1,6 @@
 /**
- * The connections of a server: so many at most, of all peers and of one, and none whose client takes nothing of its
- * answer for long. Source: docs/configuration.md, "Bounds".
+ * Limits the connections of a server, in total and for each peer, and drops clients that do not read their answer.
+ * Source: docs/configuration.md, "Bounds".
  */
 import type { Socket } from 'node:net'
 import type { HttpError } from '../errors/http-error.js'
@@ -10,11 +10,11 @@ import { closingRefusal, connectionRefusal } from './refusals.js'
 export interface ConnectionBounds {
   readonly connections: number
   readonly connectionsByAddress: number
-  /** Milliseconds in which a client has to take something of what waits for it. */
+  /** Milliseconds within which a client has to read something of its answer. */
   readonly stall: number
 }
 
-/** How far a connection has come with what waits to be sent. */
+/** How much of its waiting bytes a connection has sent. */
 interface Progress {
   /** Bytes that the connection was given and has passed on. */
   readonly passed: number
@@ -50,7 +50,7 @@ export class Connections implements Iterable<Socket> {
     return this.#open.values()
   }
 
-  /** Takes a connection in; one too many is told so with its first request. */
+  /** Registers a connection; one too many is refused with its first request. */
   add(socket: Socket): void {
     const { connections, connectionsByAddress } = this.#bounds
     const key = addressKey(socket.remoteAddress ?? '')

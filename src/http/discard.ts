@@ -1,4 +1,4 @@
-/** Lets go of what comes when there is nobody to send it to. */
+/** Releases a result that can no longer be sent. */
 import { isAnswer } from './answer.js'
 import { toChunkReader, type ChunkReader } from './chunk-reader.js'
 import { EventStream } from './events.js'

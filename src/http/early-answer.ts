@@ -1,7 +1,7 @@
 /**
  * Answers before the request's body was read. Closing a connection with unread bytes resets it, and a reset can eat the
- * answer: so the answer goes out whole, some of the body is taken in and thrown away, then the connection ends. Source:
- * RFC 9112 §9.6.
+ * answer: so the whole answer is sent, some of the body is read and thrown away, then the connection ends. Source: RFC
+ * 9112 §9.6.
  */
 import type { Sending } from './end-with.js'
 import type { Incoming } from './node-messages.js'

@@ -1,5 +1,5 @@
 /**
- * What ends when the application closes, since it would not end by itself: event streams, and handlers that heed
+ * Ends work that would not end by itself when the application closes: event streams, and handlers that use
  * `request.signal`. Source: docs/configuration.md, "The end".
  */
 
@@ -10,7 +10,7 @@ export class Ending {
   readonly #ends = new Set<End>()
   #has: 'begun' | 'come' | undefined
 
-  /** Calls it when the application closes; where it is closing already, at once. */
+  /** Calls the function when the application closes, or at once if it is closing already. */
   add(end: End): void {
     this.#ends.add(end)
     if (this.#has !== undefined) end(this.#has === 'come')
@@ -21,7 +21,7 @@ export class Ending {
   }
 
   /**
-   * Ends what flows without an end now, and after a while what is still at work.
+   * Ends endless streams now, and unfinished work after a while.
    *
    * @param after milliseconds
    */

@@ -15,7 +15,7 @@ const digest: (content: string | Uint8Array) => string =
 const list = /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:,[\t ]*)*|$))+$/
 
 /**
- * Whether a client has what it asks for already, by the weak comparison.
+ * Whether the client already has this version, by the weak comparison.
  *
  * @param condition `If-None-Match`; one that is malformed is none
  * @param tag weak or strong

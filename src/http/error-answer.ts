@@ -1,4 +1,4 @@
-/** From what was thrown to what the client is told. Source: decisions, Responses and "Errors"; RFC 9457. */
+/** Turns an error into the client's answer. Source: decisions, Responses and "Errors"; RFC 9457. */
 import { HttpError, reasonPhrase } from '../errors/http-error.js'
 import { withoutUntold } from '../errors/untold-faults.js'
 import { diskFull, isDiskFull } from './disk-full.js'
@@ -16,7 +16,7 @@ const json = 'application/json; charset=utf-8'
 const problemJson = 'application/problem+json'
 
 /**
- * @param error an `HttpError` says what the client is told; of anything else it learns nothing, but that a disk is full
+ * @param error an `HttpError` is sent to the client; any other error is masked, except a full disk
  * @param accept the request's `Accept`; `application/problem+json` in it makes the body an RFC 9457 one
  * @throws {TypeError} when the error brings a header that cannot be sent
  */

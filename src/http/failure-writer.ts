@@ -1,4 +1,4 @@
-/** Answers what was thrown, whatever state the request is in. Source: decisions, Responses and "Errors". */
+/** Answers an error, whatever state the request is in. Source: decisions, Responses and "Errors". */
 import { HttpError } from '../errors/http-error.js'
 import { hasUntold } from '../errors/untold-faults.js'
 import type { Cors } from './cors.js'
@@ -23,7 +23,7 @@ export class FailureWriter {
     this.#log = log
   }
 
-  /** Logs the error where its client is not told, then answers, or cuts off an answer that has begun. Never throws. */
+  /** Logs the error if the client does not see it, then answers, or cuts off an answer that has begun. Never throws. */
   answer(request: ServerRequest, error: unknown): void {
     const { outgoing } = request
     this.#tell(request, error)
@@ -101,7 +101,7 @@ export class FailureWriter {
     }
   }
 
-  /** What the client is told already needs no log; what it is not told does. */
+  /** Errors that the client sees are not logged; all others are. */
   #report(request: ServerRequest, error: unknown): void {
     const { method, path } = request
     if (error instanceof HttpError && (error.status < 500 || isRefusal(error))) {

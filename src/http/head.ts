@@ -13,14 +13,14 @@ export function headFault(incoming: Incoming, mostUrl: number): HttpError | unde
     return new HttpError(414, `The URL is longer than ${mostUrl} bytes.`)
   }
   const headers = incoming.rawHeaders
-  // What Node has left out behind them (see `createNodeServer`) could be the header that matters.
+  // Node drops further headers (see `createNodeServer`), and a dropped one could be important.
   if (headers.length >= 2 * mostHeaders) {
     return new HttpError(431, `There are ${mostHeaders} headers or more.`)
   }
   return repeatedHeader(headers) ?? missingHost(incoming)
 }
 
-/** Two of these would let two readers of one request see two different requests. */
+/** If one of these came twice, a proxy and this server could read two different requests. */
 function repeatedHeader(headers: readonly string[]): HttpError | undefined {
   let seen = 0
   for (let index = 0; index < headers.length; index += 2) {

@@ -1,4 +1,4 @@
-/** A text that is made once and then known by its ETag: the parts of pages. Source: RFC 9110 §8.8.3 and §13.1.2. */
+/** A text that is made once and has an ETag: the parts of pages. Source: RFC 9110 §8.8.3 and §13.1.2. */
 import { entityTag, isKnownTag } from './entity-tags.js'
 import { reply, type Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'

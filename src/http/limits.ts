@@ -16,7 +16,7 @@ export interface Limits {
   readonly partHeader: number
   /** The request target. Over it 414. */
   readonly url: number
-  /** What a client's list may cost the database: no size, but points. Over it 400 `TOO_COSTLY`; `Infinity` is no limit. */
+  /** What a client's list may cost the database, in points. Over it 400 `TOO_COSTLY`; `Infinity` is no limit. */
   readonly cost: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * Notices that other work keeps the event loop from answering in time. One long turn is no pressure: what waits is
- * answered behind it sooner than it could be asked again. Two in a row are.
+ * Notices that other work keeps the event loop from answering in time. One long turn is not enough: waiting requests
+ * are answered after it sooner than a client could retry. Two in a row are.
  */
 
 /** Milliseconds between two looks. */

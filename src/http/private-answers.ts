@@ -4,7 +4,7 @@
  */
 import type { ServerRequest } from './server-request.js'
 
-/** Bits of `ServerRequest.dependsOn`: which headers of the request had a say in the answer. */
+/** Bits of `ServerRequest.dependsOn`: the headers of the request that the answer depends on. */
 export const onAuthorization = 1
 export const onCookie = 2
 
@@ -13,7 +13,7 @@ const noStore = 'private, no-store'
 /** What shared caches heed in the place of `Cache-Control`. Source: RFC 9213; Edge Architecture, `Surrogate-Control`. */
 const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
 
-/** For an answer that says nothing about caches yet and brings no cookie: the shortest way. */
+/** The fast path, for an answer without cache headers and cookies. */
 export function pushPrivacy(head: string[], request: ServerRequest): void {
   if (request.dependsOn === 0) return
   head.push('Vary', varied[request.dependsOn & 3] ?? '')

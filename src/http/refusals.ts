@@ -1,6 +1,6 @@
 /**
- * What the application answers to more than it takes on. Its operator sees these in its measures, not as a line in the
- * log for each: whoever sends too much would fill the disk too. Source: docs/configuration.md, "Bounds".
+ * The answers to requests over a limit. They are counted in metrics and not logged one by one: a client that sends too
+ * much would fill the disk too. Source: docs/configuration.md, "Bounds".
  */
 import { HttpError } from '../errors/http-error.js'
 

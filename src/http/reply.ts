@@ -1,4 +1,4 @@
-/** The response builder: what a handler returns when the body alone does not say it all. Source: decisions, Responses. */
+/** The response builder, for handlers that return more than a body. Source: decisions, Responses. */
 import { toSetCookie, type CookieOptions } from './cookies.js'
 import { assertHeader, setHeader } from './header-list.js'
 

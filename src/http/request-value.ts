@@ -1,7 +1,7 @@
-/** Values that a program keeps with a request: set by an interceptor, read by whoever comes later. */
+/** Values that a program stores with a request: an interceptor sets them, later code reads them. */
 import type { HttpRequest } from './request.js'
 
-/** A value of requests, known by this object and not by its name. */
+/** A value of requests, identified by this object and not by its name. */
 export interface RequestValue<T> {
   readonly name: string
   set(request: HttpRequest, value: T): void

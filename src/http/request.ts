@@ -1,4 +1,4 @@
-/** The request as handlers, guards and interceptors see it. What the walk keeps in it is in `server-request.ts`. */
+/** The request as handlers, guards and interceptors see it. Its internal state is in `server-request.ts`. */
 import type { RouteInfo } from '../routing/route-info.js'
 import type { ChildLog } from './request-log.js'
 import type { Incoming, Outgoing } from './node-messages.js'
@@ -42,7 +42,10 @@ export interface Session {
 /** One value is a scalar, a repeated name is a list. */
 export type UploadedFiles = Record<string, UploadedFile | UploadedFile[]>
 
-/** A request. Nothing in it is computed before somebody asks: query, cookies, headers, id and session are made on first reading. */
+/**
+ * A request. Its members are computed when they are first read: query, cookies, headers, id and session are made on
+ * first reading.
+ */
 export interface HttpRequest {
   /** Upper case; a HEAD request says `HEAD` though its GET route answers. */
   readonly method: string
@@ -90,7 +93,7 @@ export interface HttpRequest {
   readonly signal: AbortSignal
   /** Node's request, or its stand-in. */
   readonly incoming: Incoming
-  /** Node's response, or its stand-in. Handlers answer by returning; only the house writes to it. */
+  /** Node's response, or its stand-in. Handlers answer by returning; only the framework writes to it. */
   readonly outgoing: Outgoing
   /**
    * Adds a header to whatever answers this request, errors included. One that the answer brings itself stays.

@@ -39,7 +39,7 @@ export interface Responder {
   send(request: ServerRequest, result: unknown, rule: ResultRule): void
   /** Sends what was thrown. Never throws. */
   fail(request: ServerRequest, error: unknown): void
-  /** Lets go of what comes when there is nobody to send it to. Never throws. */
+  /** Releases a result that can no longer be sent. Never throws. */
   discard(result: unknown): void
   /** What `send` would send, for interceptors. Never throws nor rejects. */
   prepare(request: ServerRequest, result: unknown, rule: ResultRule): Later<Answer>
@@ -187,7 +187,7 @@ class NodeResponder implements Responder {
     else endWith(request, body, length ?? Buffer.byteLength(body))
   }
 
-  /** What interceptors let pass. As with errors, the request's body may not have been read. */
+  /** Sends the answer that interceptors returned. As with errors, the request's body may not have been read. */
   #sendAnswer(request: ServerRequest, { status, body, parts }: PreparedAnswer): void {
     const content = body ?? ''
     if (typeof content === 'string' || content instanceof Uint8Array) {

@@ -15,7 +15,7 @@ export interface Head {
   readonly length: number | undefined
 }
 
-/** On every answer: what it says it is, nobody guesses anew. Source: Fetch standard, §3.6. */
+/** On every answer, so that browsers do not guess its type. Source: Fetch standard, §3.6. */
 export const noSniff = Object.freeze(['X-Content-Type-Options', 'nosniff'] as const)
 
 /**
@@ -62,7 +62,7 @@ export function toAnswerHead(
   head.push(...cors.headersFor(request))
   const { responseHeaders } = request
   if (responseHeaders !== undefined) {
-    // An answer that was kept from another request has nothing of this one's.
+    // A cached answer of another request has nothing from this one.
     const known = collected.from === responseHeaders ? collected.count : 0
     addMissing(head, responseHeaders.slice(known))
   }

@@ -1,4 +1,7 @@
-/** From what a handler returned to what is sent: status, headers and a body of text, bytes or a stream. Source: decisions, Responses. */
+/**
+ * Turns a handler's result into an answer: status, headers and a body of text, bytes or a stream. Source: decisions,
+ * Responses.
+ */
 import { HttpError } from '../errors/http-error.js'
 import type { Later } from '../core/later.js'
 import { writeFor } from './answered-json.js'

@@ -1,4 +1,4 @@
-/** The request with all that the walk keeps in it on the way. Source: specification, Request object. */
+/** The request with its internal state, which the steps of its route use. Source: specification, Request object. */
 import { randomUUID } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { RouteInfo } from '../routing/route-info.js'
@@ -58,7 +58,7 @@ export class ServerRequest implements HttpRequest {
   body: unknown = undefined
   /** The bytes of the body, kept where the handler names `rawBody`; empty where none came. */
   rawBody: Buffer = noBytes
-  /** True once somebody reads the body, so that nobody does twice. */
+  /** True once the body is being read, so that it is not read twice. */
   bodyRead = false
   /** How it is read, which its media type decides once, when the reading begins. */
   bodyForm: BodyForm = 'whole'
@@ -72,7 +72,7 @@ export class ServerRequest implements HttpRequest {
   auth: RequestAuth | undefined = undefined
   /** The token came in the cookie: the next one goes there too. */
   byCookie = false
-  /** Which headers had a say in the answer: bits of `private-answers.ts`. */
+  /** The headers that the answer depends on: bits of `private-answers.ts`. */
   dependsOn = 0
   /** Names of the route's path parameters; set by the router. */
   pathNames: readonly string[] = []
@@ -82,11 +82,11 @@ export class ServerRequest implements HttpRequest {
   answered = false
   /** True once its answer is a stream, which may go on reading for it. */
   streams = false
-  /** True once the walk took too long for its route: what comes later must not be there. */
+  /** True once the request exceeded its route's time: later results must be undone. */
   late = false
   /** What the answer's 5xx is for; undefined where there is none. */
   failure: unknown = undefined
-  /** True once the steps behind the handler have begun: they run once, whoever comes second. */
+  /** True once the steps after the handler have begun: they run only once. */
   finishing = false
   /** Streams that interceptors have seen: those that are not sent are let go. */
   flows: object[] | undefined = undefined
@@ -97,7 +97,7 @@ export class ServerRequest implements HttpRequest {
 
   /** Node's request, or its stand-in. */
   readonly incoming: Incoming
-  /** Node's response, or its stand-in. Handlers answer by returning; only the house writes to it. */
+  /** Node's response, or its stand-in. Handlers answer by returning; only the framework writes to it. */
   readonly outgoing: Outgoing
 
   readonly #settings: RequestSettings

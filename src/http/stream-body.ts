@@ -1,4 +1,4 @@
-/** Writes a body that flows: no faster than the client takes it, and no longer than the client stays. */
+/** Writes a streamed body, no faster than the client reads it, until it ends or the client leaves. */
 import { toBytes, type ChunkReader } from './chunk-reader.js'
 import type { Sending } from './end-with.js'
 import type { Outgoing } from './node-messages.js'
@@ -8,7 +8,7 @@ export interface StreamOptions {
   readonly writeHead: () => void
   /** Bytes the reader must give, because `Content-Length` says so. */
   readonly length: number | undefined
-  /** Shows that the connection lives. The head then goes out at once, with the text behind it. */
+  /** A text that shows that the connection is alive. The head is then sent at once, followed by this text. */
   readonly heartbeat: Heartbeat | undefined
 }
 

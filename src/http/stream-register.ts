@@ -1,6 +1,6 @@
 /**
- * The event streams and other answers without an end that are open: so many at most, and ended when the application closes
- * or the token that let them in is called back.
+ * The event streams and other answers without an end that are open: limits their number, and ends them when the
+ * application closes or their token is revoked.
  */
 import { AddressCounts, addressKey } from '../core/address-counts.js'
 import type { ChunkReader } from './chunk-reader.js'
@@ -15,7 +15,7 @@ export interface StreamRegisterOptions {
   readonly streamsByAddress: number
   readonly ending: Ending
   /**
-   * Calls `end` once when a token with these claims is called back. Default: nobody does.
+   * Calls `end` once when a token with these claims is revoked. Default: never.
    *
    * @returns ends the watch
    */

@@ -1,7 +1,6 @@
 /**
- * Answers that wait for their turn on a connection, behind that of an earlier request. Node closes the one at the head
- * when the connection is lost and forgets the others: whoever holds a file, a stream or a folder for them would never
- * hear that nobody wants them.
+ * Answers that wait on a connection for the answer of an earlier request. If the connection is lost, Node closes only
+ * the first and forgets the others: files, streams and folders held for them would never be released.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'

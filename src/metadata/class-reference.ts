@@ -9,8 +9,8 @@ export type ClassReference<T = object> = Class<T> | (() => Class<T>)
 export type Declared = ClassReference | readonly [ClassReference] | (() => readonly [Class])
 
 /**
- * @returns the class, or `undefined` when the reference leads to none (yet): an import cycle that is read too early,
- * or a thunk that answers something else
+ * @returns the class, or `undefined` if there is none (yet): an import cycle that is read too early, or a thunk that
+ * returns something else
  */
 export function resolveClass<T>(reference: ClassReference<T> | undefined): Class<T> | undefined {
   if (isClass(reference)) return reference as Class<T>

@@ -23,8 +23,8 @@ export interface AnyDecorator {
 }
 
 /**
- * Applies a decorator to what the compiler calls it with: at once, or in the standard dialect before a member as soon as
- * somebody asks about its class, which does not exist yet.
+ * Applies a decorator to what the compiler calls it with: at once, or, for members in the standard dialect, when the
+ * class's notes are first read, because the class does not exist yet.
  *
  * @returns false when the arguments are not the compiler's, so that one function can serve both bare (`@Secured`) and
  * called (`@Secured('admin')`)
@@ -82,7 +82,7 @@ export function emittedFieldType(owner: Class, member: string): unknown {
   return Reflect.getMetadata('design:type', owner.prototype as object, member)
 }
 
-/** Lets a class made of another have the emitted type of its field. */
+/** Copies the emitted type of a field to a class that is derived from another. */
 export function copyEmittedType(from: Class, to: Class, member: string): void {
   const type = emittedFieldType(from, member)
   if (type !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * The standard decorators of JavaScript (TC39, stage 3), as compilers lower them. A decorator of a member runs before its
- * class exists: what it has to say waits in the class's metadata until somebody asks about the class.
+ * The standard decorators of JavaScript (TC39, stage 3), as compilers lower them. A decorator of a member runs before
+ * its class exists: its note waits in the class's metadata until the class's notes are read.
  *
  * Source: https://github.com/tc39/proposal-decorators and proposal-decorator-metadata.
  */
@@ -26,7 +26,7 @@ interface StandardContext {
 
 type Apply = (target: DecoratorTarget) => void
 
-/** What the decorators of members have to say, by their class's metadata. */
+/** The waiting notes of members, by their class's metadata. */
 const waiting = new WeakMap<object, ((owner: Class) => void)[]>()
 
 export function isStandardContext(value: unknown): value is StandardContext {
@@ -67,7 +67,7 @@ export function applyLater(value: unknown, context: StandardContext, apply: Appl
   })
 }
 
-/** Lets the decorators of a class's members have their say. To be called before its notes are read. */
+/** Writes the waiting notes of a class's members. To be called before its notes are read. */
 export function settleDecorators(owner: Class): void {
   for (let current: unknown = owner; typeof current === 'function';) {
     const metadata: unknown = Object.getOwnPropertyDescriptor(current, metadataSymbol)?.value

@@ -5,8 +5,8 @@ import { parseText, type MethodDefinition, type Pattern } from '../metadata/pars
 export type ArgumentNames = { readonly names: readonly string[] } | { readonly unreadable: string }
 
 /**
- * The names of a handler's arguments. A function that another decorator put in the method's place says them itself; where
- * it takes whatever comes (`(...args)`, `arguments`, a bound function, a proxy), they are those of the method.
+ * The names of a handler's arguments. If another decorator replaced the method by a function, they are that function's
+ * names; if it takes any arguments (`(...args)`, `arguments`, a bound function, a proxy), they are the method's.
  *
  * @param current what is called
  * @param declared the method as its class declares it
@@ -28,7 +28,7 @@ export function readHandlerNames(current: unknown, declared: unknown): ArgumentN
  */
 export function readArgumentNames(method: unknown): ArgumentNames {
   const text = Function.prototype.toString.call(method)
-  // What a proxy or a bound function passes on nobody can read.
+  // The arguments that a proxy or a bound function passes on cannot be read.
   if (/\{\s*\[native code\]\s*\}\s*$/.test(text))
     return { unreadable: 'has no readable source text' }
   const simple = simpleSignature.exec(text)

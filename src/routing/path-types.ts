@@ -2,7 +2,7 @@
 
 export interface PathType {
   readonly name: string
-  /** Lower wins where several types match one segment. Static text stands before all of them. */
+  /** If several types match a segment, the lower rank wins. Static text wins over all of them. */
   readonly rank: number
   /** @returns the handler's value, or `undefined` when the segment is no such value and the route does not match */
   convert(text: string): string | number | undefined

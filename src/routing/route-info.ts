@@ -1,7 +1,7 @@
-/** A route as others see it: interceptors, decorators of one's own, logs. Plain data, made once at the start. */
+/** A route as interceptors, custom decorators and logs see it. Plain data, made once at the start. */
 import type { Class } from '../metadata/note.js'
 
-/** What decorators of one's own left on a route. */
+/** The arguments of custom decorators on a route. */
 export interface RouteNotes {
   /** The arguments of the decorator: `[60]` for `@CacheFor(60)`, `[]` for a bare one, `undefined` where it is not. The method's win over the class's. */
   get<Arguments extends readonly unknown[]>(
@@ -9,7 +9,7 @@ export interface RouteNotes {
   ): Arguments | undefined
 }
 
-/** What `createDecorator` gives; known by the object. */
+/** What `createDecorator` returned; identified by the object. */
 export interface NotedDecorator<Arguments extends readonly unknown[]> {
   /** As it was named: `CacheFor`. */
   readonly decoratorName: string
@@ -22,7 +22,7 @@ export interface RouteInfo {
   readonly method: string
   /** As matched, behind the prefix of the application: `/items/<id:int>`. */
   readonly path: string
-  /** `ItemController.show`; of routes that the framework makes what they are, such as `documentation`. */
+  /** `ItemController.show`; for the framework's own routes their purpose, such as `documentation`. */
   readonly name: string
   /** `undefined` where the framework made it. */
   readonly controller: Class | undefined
@@ -30,7 +30,7 @@ export interface RouteInfo {
   readonly arguments: readonly string[]
   /** A token is needed. */
   readonly secured: boolean
-  /** Roles that let in; empty where any token does. */
+  /** Roles that are allowed; empty if any token is. */
   readonly roles: readonly string[]
   readonly notes: RouteNotes
 }

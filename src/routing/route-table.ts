@@ -28,7 +28,7 @@ export class RouteTable<T extends object> {
    * Finds the route of a request.
    *
    * Static segments win over `int`, then `float`, `uuid`, `slug`, plain parameters, `path`; the order of declaration
-   * does not matter. A choice that leads nowhere is taken back.
+   * does not matter. If a choice leads to no route, the next one is tried.
    *
    * @param method upper case; `HEAD` is looked up as `GET`
    * @param path as sent, without the query; split on `/` first, then each segment is percent-decoded once

@@ -1,4 +1,4 @@
-/** Finds what is odd about routes and no fault: the log says so at bootstrap, the application starts. */
+/** Finds suspicious routes that are no faults: the log warns at the start, and the application starts. */
 import type { Problem } from '../errors/declaration-error.js'
 import { emittedArgumentTypes } from '../metadata/dialect.js'
 import { whereIs, type Route } from './route.js'
@@ -15,7 +15,10 @@ function oddities(route: Route): Problem[] {
   }))
 }
 
-/** A type that is written in the source and emitted by no compiler checks nothing, and nobody sees that: one warning for all. */
+/**
+ * A type in the source that the compiler does not emit checks nothing, which is easy to miss: one warning for all of
+ * them.
+ */
 function uncheckedBodies(routes: readonly Route[]): Problem[] {
   // A handler with several routes is named once.
   const names = new Set(routes.filter(takesUnknownBody).map(({ name }) => name))

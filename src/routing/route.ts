@@ -24,7 +24,7 @@ export interface Route {
   readonly options: Readonly<RouteOptions>
 }
 
-/** Text to begin messages about a route with: `GET /items (ItemController.list)`. */
+/** The beginning of messages about a route: `GET /items (ItemController.list)`. */
 export function whereIs({ method, pattern, name }: Route): string {
   return `${method} ${pattern.text} (${name})`
 }
@@ -161,7 +161,7 @@ function readArguments(
   if (note.options.args !== undefined) return Object.freeze([...note.options.args])
   const { owner, method } = note.declared
   const current = (controller.prototype as Record<string, unknown>)[member]
-  // A subclass that overrides the method says its own names.
+  // A subclass that overrides the method has its own names.
   const isOverridden = current !== (owner.prototype as Record<string, unknown>)[member]
   const read = isOverridden ? readArgumentNames(current) : readHandlerNames(current, method)
   if ('names' in read) return Object.freeze([...read.names])

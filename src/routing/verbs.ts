@@ -14,7 +14,10 @@ export interface RouteOptions {
   body?: Declared
   /** The class of the query. Default: the type of the argument `query` where it is emitted. */
   query?: ClassReference
-  /** What is sent: only declared fields leave. By status: `{ 200: Item, 404: Problem }`. An absent value is 404. */
+  /**
+   * The class of the answer: only its declared fields are sent. By status: `{ 200: Item, 404: Problem }`. A missing
+   * value is 404.
+   */
   returns?: Declared | Readonly<Record<number, Declared>>
   /** The status of a plain value. Default 200. */
   status?: number
@@ -22,19 +25,22 @@ export interface RouteOptions {
   limit?: number | string
   /** Milliseconds for the handler before 503. Default: the application's. */
   timeout?: number
-  /** JSON answers to GET have an ETag, and who has it already gets 304. Default false; true for `crud`. */
+  /** JSON answers to GET have an ETag, and a client that has it already gets 304. Default false; true for `crud`. */
   etag?: boolean
   /** The names of the handler's arguments in order, where minified code no longer tells them. */
   args?: readonly string[]
   /**
-   * The handler runs in a transaction of the database: what it throws takes everything back, and where another was in the
-   * way it runs again, within its time. What it finds and then updates is not lost; `'serializable'` is as if it ran alone.
+   * The handler runs in a transaction of the database: an error rolls everything back, and after a conflict with
+   * another transaction it runs again, within its time. No update is lost; `'serializable'` is as if it ran alone.
    * Default false.
    */
   transaction?: boolean | 'serializable'
   /** What happens to keys of body and query that their classes do not declare. Default: the application's, `'refuse'`. */
   unknownKeys?: 'refuse' | 'drop'
-  /** Only class-validator's rules of these groups are asked, of body and query. Default: every rule, as its `validate()` does. */
+  /**
+   * Only class-validator's rules of these groups run, for body and query. Default: every rule, as its `validate()`
+   * does.
+   */
   groups?: readonly string[]
 }
 

@@ -1,9 +1,12 @@
-/** Routes of several versions under one path: which one is meant stands in a header. Source: decisions, "Second storey: production". */
+/**
+ * Routes of several versions under one path: a header says which version is meant. Source: decisions, "Second storey:
+ * production".
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Pattern } from './pattern.js'
 import { methods, RouteTable, type Method } from './route-table.js'
 
-/** Finds routes; `RouteTable` does where the path says all. */
+/** Finds routes; `RouteTable` is enough if the path determines the route. */
 export interface RouteLookup<T extends object> {
   match(
     method: string,

@@ -21,7 +21,7 @@ function isWide(value: unknown): boolean {
   return number === BigInt.asIntN(64, number)
 }
 
-/** Without noughts before it; minus nought is nought. */
+/** Without leading zeros; minus zero is zero. */
 function toText(value: unknown): string {
   return String(BigInt(value as string))
 }

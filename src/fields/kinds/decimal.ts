@@ -63,7 +63,7 @@ function partsOf(text: string): Parts | undefined {
 
 const form = /^(-?)(?=\.?\d)(\d*)(?:\.(\d+))?$/
 
-/** Not by an expression, which would begin anew at every nought of a long text. */
+/** Not a regular expression, which would start again at every zero of a long text. */
 function withoutNoughts(text: string): string {
   let end = text.length
   while (end > 0 && text.charCodeAt(end - 1) === 48) end--

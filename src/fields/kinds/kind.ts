@@ -3,7 +3,7 @@
  * here: the check, the column, the filter, GraphQL and the documentation. Source: public face, Records.
  */
 
-/** Stands between kinds and databases: a database says how it keeps these, a kind says which of them it is. */
+/** Storage classes: a database says how it stores each of them, a kind says which one it uses. */
 export type StorageClass =
   | 'integer'
   /** Whole numbers of 64 bits, as text. */
@@ -53,8 +53,8 @@ export type Comparison =
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 /**
- * JavaScript over one variable `v`, as an expression to be woven into compiled checks, or a function where an
- * expression would be too small a space.
+ * JavaScript over one variable `v`, as an expression for compiled checks, or as a function if an expression would not
+ * be enough.
  */
 export type Code<T> = string | ((value: unknown) => T)
 
@@ -90,13 +90,15 @@ export interface Kind {
   readonly sqlText?: string
   /** From the text of a query, path or form to the JSON value, `undefined` when it is written wrong. */
   readonly fromText: (text: string) => unknown
-  /** What values are compared by with `<` and `===`, for `min`, `max` and `oneOf`; absent where they are so themselves. */
+  /**
+   * The form in which values compare with `<` and `===`, for `min`, `max` and `oneOf`; absent if they do so themselves.
+   */
   readonly comparable?: (value: unknown) => unknown
   /** What `minLength` and `maxLength` count. Default characters. */
   readonly measure?: 'characters' | 'bytes'
   /** The value of `default: 'now'` at a moment in UTC; absent where now is no value. */
   readonly now?: (moment: string) => unknown
-  /** The rules about values that mean something for this kind; others are refused where they are declared. */
+  /** The rules about values that this kind has; other rules are refused in declarations. */
   readonly rules: readonly ValueRule[]
   /** Rules that a field of this kind must have. */
   readonly needs?: readonly ValueRule[]
@@ -108,7 +110,7 @@ export interface Kind {
 export type ValueRule =
   'min' | 'max' | 'minLength' | 'maxLength' | 'pattern' | 'format' | 'oneOf' | TextForm
 
-/** What is made of a text before its rules are asked. */
+/** Changes to a text before its rules are checked. */
 export type TextForm = 'collapse' | 'trim' | 'lowercase' | 'uppercase'
 
 /** The rules that say which kind a field is of, beside the kind's name. */

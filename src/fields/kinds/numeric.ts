@@ -10,7 +10,7 @@ export const numeric: Kind = {
   test: 'Number.isFinite(v)',
   // Turns -0 into 0.
   read: 'v + 0',
-  // Minus nought is nought, in every database the same.
+  // Minus zero becomes zero, so that all databases agree.
   encode: (value) => (value as number) + 0,
   fromText: toNumber,
   rules: ['min', 'max', 'oneOf'],

@@ -27,12 +27,12 @@ export function tooLarge(what: string, limit: number): HttpError {
   return new HttpError(413, `${what} is larger than ${limit} bytes.`)
 }
 
-/** Nobody reads this answer: the connection is gone. Told apart from a malformed body by its code. */
+/** Never read by a client: the connection is lost. The code distinguishes it from a malformed body. */
 export function clientGone(cause?: unknown): HttpError {
   return new HttpError(400, 'The client went away.', { code: 'CLIENT_GONE', cause })
 }
 
-/** Takes the place of our listeners on a body that is left unread, so that its failure is nobody's. */
+/** Replaces our listeners on a body that is left unread, so that its failure is ignored. */
 export function ignoreFailure(): void {
   // A connection that breaks after it was refused is no news.
 }

@@ -1,4 +1,4 @@
-/** Hands over a body of any other media type as it came. Source: decisions on Requests, "any other type". */
+/** Passes on a body of any other media type unchanged. Source: decisions on Requests, "any other type". */
 
 /** @returns the very bytes; they are the request's own */
 export function readRaw(bytes: Buffer): Buffer {
