@@ -5,13 +5,13 @@ import { wait } from './wait.js'
 export interface RetryOptions {
   /** How often a request is sent at most, the first time included. Default 3. */
   tries?: number
-  /** Milliseconds the first wait lasts at most; each further one may last twice as long. Default 300. */
+  /** Longest first wait, in milliseconds; the bound doubles with each further wait. Default 300. */
   delay?: number
-  /** Milliseconds no wait exceeds. Where `Retry-After` asks for more, the answer is given as it is. Default 30,000. */
+  /** Longest wait, in milliseconds. If `Retry-After` asks for more, the answer is returned. Default 30,000. */
   maxDelay?: number
-  /** Methods that may be sent twice. Default GET, HEAD, OPTIONS, PUT and DELETE, which are idempotent. */
+  /** Methods that may be sent again. Default GET, HEAD, OPTIONS, PUT and DELETE, which are idempotent. */
   methods?: readonly string[]
-  /** Answers worth another try. Default 408, 429, 500, 502, 503 and 504. */
+  /** Statuses that are tried again. Default 408, 429, 500, 502, 503 and 504. */
   statuses?: readonly number[]
   /** Sends each try. Default: the platform's `fetch`, looked up at each call. */
   fetch?: Fetch

@@ -13,14 +13,14 @@ export type Guard = (claims: Claims | null, request: HttpRequest) => boolean | P
 export interface AccessRule {
   /** Nobody is asked for a token. */
   readonly open: boolean
-  /** Roles that let in; empty where any valid token does. */
+  /** Roles that are allowed; empty if any valid token is. */
   readonly roles: readonly string[]
   /** Every role of `roles` is needed, not one of them. */
   readonly all: boolean
   readonly guard: Guard | undefined
 }
 
-/** What a decorator said; the whole rule, since the nearest decorator counts alone. */
+/** What a decorator declared; it is the whole rule, because only the nearest decorator counts. */
 export type AccessNote = AccessRule
 
 /** Reads by default. */
@@ -31,7 +31,7 @@ export const openAccess: AccessRule = Object.freeze({
   guard: undefined,
 })
 
-/** `@NoAuth`: the same, and known by the object, since a cookie that the browser sends along says nothing there. */
+/** `@NoAuth`: the same, recognised by this object, because the cookie is ignored there. */
 export const noAuthAccess: AccessRule = Object.freeze({ ...openAccess })
 
 /** `@Secured` without roles, and writes by default: any valid token. */

@@ -51,7 +51,7 @@ export class Auth {
   readonly #remembered = new RememberedTokens()
   readonly #watched: WatchedTokens
   readonly #renewal: Renewal
-  /** Grows when something is forgotten, so that a check that began before is not remembered after. */
+  /** Grows when something is forgotten, so that the result of an earlier check is not remembered afterwards. */
   #era = 0
 
   constructor(settings: AuthSettings) {
@@ -96,7 +96,7 @@ export class Auth {
   }
 
   /**
-   * The claims of a good token, deeply frozen, or null. Never throws for a bad token; the log says at `debug` why.
+   * The claims of a valid token, deeply frozen, or null. Never throws for a bad token; the log says at `debug` why.
    *
    * @throws {HttpError} 503 where the database cannot be asked whether the token was revoked
    */
@@ -122,11 +122,11 @@ export class Auth {
   }
 
   /**
-   * Calls back all tokens with this `jti`, also those that rotation made of it.
+   * Revokes all tokens with this `jti`, also those that rotation made from it.
    *
    * @param until when no such token can be alive any more, so that the entry may be dropped: a date, or seconds since
    * 1970 like `exp`. Where tokens rotate the entry is kept for the 12 hours in which they may have. Default: kept for good.
-   * @returns false where it was called back already: of several who use a token up at the same time one alone gets true
+   * @returns false if it was revoked already: of several concurrent calls only one gets true
    */
   async revoke(jti: string, until?: Date | number): Promise<boolean> {
     if (typeof jti !== 'string' || jti === '')
@@ -138,8 +138,8 @@ export class Auth {
   }
 
   /**
-   * Calls back all tokens of a subject that were issued until now, and what rotation made of them. Who signs in later
-   * than a second after it is let in again.
+   * Revokes all tokens of a subject that were issued until now, and those that rotation made from them. A user who
+   * signs in more than a second later gets in again.
    *
    * @param subject the claim `sub`
    */
@@ -153,7 +153,7 @@ export class Auth {
   }
 
   /**
-   * Calls `end` once when a token with these claims is called back: at once in this process, within 5 seconds in others.
+   * Calls `end` once when a token with these claims is revoked: at once in this process, within 5 seconds in others.
    *
    * @returns ends the watch
    */

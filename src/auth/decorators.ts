@@ -17,7 +17,7 @@ export interface SecuredOptions {
   readonly all?: boolean
 }
 
-/** One decorator's word, with what is wrong about it. */
+/** What one decorator declares, with its faults. */
 interface Saying {
   /** As written: `@Secured`. */
   readonly decorator: '@Secured' | '@NoAuth'
@@ -30,8 +30,8 @@ const onClasses = createClassNote<readonly Saying[]>('access')
 const onMethods = createMemberNote<readonly Saying[]>('access')
 
 /**
- * A token is needed: any valid one (bare), one with any of the roles, or one that the guard says `true` to.
- * The nearest decorator counts whole: one on a method replaces its class's, roles included.
+ * A token is needed: any valid one (bare), one with any of the roles, or one for which the guard returns `true`. A
+ * method's decorator replaces its class's, roles included.
  *
  * @example `@Secured`, `@Secured('admin', 'editor')`, `@Secured({ roles: ['admin', 'audit'], all: true })`,
  * `@Secured((claims, request) => claims?.sub === request.params.id)`
@@ -50,7 +50,7 @@ export function Secured(...args: unknown[]): AnyDecorator | undefined {
   return sayBare(args, bare) ? undefined : toAccessDecorator(readSecured(args))
 }
 
-/** Everybody may come in; for writes such as an inbound webhook. Written bare or called. */
+/** No token is needed; for writes such as an inbound webhook. Written with or without parentheses. */
 export function NoAuth(): AnyDecorator
 export function NoAuth(target: Class): void
 export function NoAuth(
@@ -132,7 +132,7 @@ function addSaying(target: DecoratorTarget, saying: Saying): void {
   ])
 }
 
-/** Where decorators contradict each other bootstrap refuses; until then the closed one counts. */
+/** Contradicting decorators stop the start; until then the stricter one counts. */
 function strictest(sayings: readonly Saying[]): AccessNote | undefined {
   return (sayings.find(({ note }) => !note.open) ?? sayings[0])?.note
 }

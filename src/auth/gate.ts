@@ -1,5 +1,5 @@
 /**
- * Lets a request in, or answers 401 or 403. It looks at the head alone, so that who stays outside sends no body.
+ * Lets a request in, or answers 401 or 403. It reads only the head, so a refused client sends no body.
  * Source: specification, Authentication 2, 3, 5 and 7; decisions, Authentication and "Gate".
  */
 import { hash, timingSafeEqual } from 'node:crypto'
@@ -24,7 +24,7 @@ export interface Gate {
    */
   admit(request: ServerRequest, rule: AccessRule): void | Promise<void>
   /**
-   * For routes that everybody may ask and that look at who does: the same where a token comes, nothing where none does.
+   * For open routes whose answer depends on the caller: checks the token if one comes, and does nothing otherwise.
    *
    * @param rule the route's: under `@NoAuth` the cookie says nothing
    * @throws {HttpError} as `admit`, 401 for a token that is bad
@@ -33,8 +33,8 @@ export interface Gate {
   /** @throws {HttpError} 403 for a write that a cookie would let in and that no page of ours sent; `admit` asks by itself */
   refuseForeignWrite(request: ServerRequest): void
   /**
-   * Sends the fresh token where one is due: in the cookie to who came by cookie, else in `FreshToken`. For secured routes,
-   * after the handler, errors included.
+   * Sends the fresh token if one is due: in the cookie if the token came by cookie, else in `FreshToken`. For secured
+   * routes, after the handler, errors included.
    */
   rotate(request: ServerRequest): void | Promise<void>
   /** With `formToken`: this write brings no other token, so its body has to be read, within the limits, before `admit`. */
@@ -53,7 +53,7 @@ export interface GateOptions {
 }
 
 const byKey: RequestAuth = Object.freeze({ by: 'key', claims: null })
-/** The scheme heeds no case, and one or more spaces may follow it (RFC 9110 §11.1 and §11.4). */
+/** The scheme is case-insensitive, and one or more spaces may follow it (RFC 9110 §11.1 and §11.4). */
 const bearerForm = /^bearer +([^ ].*)$/i
 /** A shorter static key can be guessed. */
 const fewestKeyCharacters = 16
@@ -70,7 +70,7 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
     isWrite(request.method) &&
     tokenCookie(request) === undefined
 
-  // The browser sends the cookie along whoever asks, so a write has to show that a page of ours does.
+  // The browser sends the cookie for every page, so a write must prove that it comes from one of our pages.
   const refuseForeignWrite = (request: ServerRequest): void => {
     if (!isWrite(request.method) || isSameOrigin(request)) return
     if (request.incoming.headers.authorization === undefined && tokenCookie(request) !== undefined)
@@ -165,7 +165,7 @@ function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): voi
   return rule.guard === undefined ? undefined : askGuard(rule.guard(claims, request))
 }
 
-/** Nothing but `true` lets in, whatever a guard without types may answer. */
+/** Only `true` lets in, whatever an untyped guard returns. */
 function askGuard(verdict: unknown): void | Promise<void> {
   if (verdict === true) return undefined
   if (!isThenable(verdict)) throw forbidden()
@@ -200,7 +200,7 @@ function formTokenOf({ method, formToken }: ServerRequest): string {
   return isWrite(method) ? (formToken ?? '') : ''
 }
 
-/** A token is meant, if perhaps none is given: other schemes are somebody else's. */
+/** True if the scheme is Bearer, even without a token; other schemes are not ours. */
 function bringsBearer({ incoming }: ServerRequest): boolean {
   return /^bearer(?: |$)/i.test(incoming.headers.authorization ?? '')
 }

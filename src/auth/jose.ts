@@ -16,7 +16,7 @@ export interface TokenChecks {
   readonly now: number
 }
 
-/** Claims of a good token, or why it is none: for the log, never for the client. */
+/** Claims of a valid token, or the reason why it is invalid: for the log, never for the client. */
 export type Verdict =
   | { readonly claims: Claims; readonly fault?: undefined }
   | { readonly claims?: undefined; readonly fault: string }

@@ -1,6 +1,7 @@
 /**
  * An issuer's key set, fetched when it is first needed and kept. Source: RFC 7517; decisions, "Keys", asked again on an
- * unknown `kid`, at most once per 30 s. The address is the application's; none that a token names is ever followed.
+ * unknown `kid`, at most once per 30 s. The address is configured by the application; addresses in tokens are never
+ * used.
  */
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import type { Log } from '../core/log.js'

@@ -46,7 +46,7 @@ async function readPair(file: string, log: Log): Promise<PrivateKey | undefined>
   return readPrivateKey(pem)
 }
 
-/** Puts the whole text under its name at once, so that no reader sees half of it. False when another was first. */
+/** Writes the whole file in one step, so that no reader sees half of it. False if another process was first. */
 async function publish(folder: string, file: string, pem: string): Promise<boolean> {
   const draft = join(folder, `${randomUUID()}.tmp`)
   await writeFile(draft, pem, { mode: 0o600, flag: 'wx' })

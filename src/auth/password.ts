@@ -1,4 +1,4 @@
-/** Passwords as text that can be kept: scrypt with its parameters in the text. Source: RFC 7914; OWASP, Password Storage. */
+/** Hashes passwords: scrypt, with its parameters in the hash. Source: RFC 7914; OWASP, Password Storage. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 
 /** What one hash costs: memory is 128 · N · r bytes, time grows with N · r · p. */
@@ -14,14 +14,14 @@ const cost: Cost = Object.freeze({ ln: 14, r: 8, p: 5 })
 const saltBytes = 16
 const hashBytes = 32
 
-/** Costlier texts are taken for none: a table that somebody wrote into must not hold up the process. */
+/** Hashes with a higher cost are refused: a manipulated table must not block the process. */
 const most: Cost = Object.freeze({ ln: 18, r: 16, p: 16 })
 
 /** PHC string format: `$scrypt$ln=14,r=8,p=5$salt$hash`, base64 without padding. */
 const form =
   /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{16,64})\$([A-Za-z0-9+/]{22,86})$/
 
-/** Stands in where there is no hash, so that this takes as long as a wrong password. */
+/** Used if there is no hash, so that this takes as long as a wrong password. */
 const nobody = { ...cost, salt: Buffer.alloc(saltBytes), hash: Buffer.alloc(hashBytes) }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Verified tokens, so that a repeated one costs a hash and a look-up. Tokens themselves are not kept, only their
- * SHA-256: who reads the memory cannot use what it finds. Source: decisions, Authentication; design, Speed.
+ * Verified tokens, so that a repeated one costs a hash and a look-up. Only the SHA-256 of a token is kept: somebody who
+ * reads the memory cannot use it. Source: decisions, Authentication; design, Speed.
  */
 import { hash } from 'node:crypto'
 import type { Claims } from '../http/request.js'
@@ -9,7 +9,7 @@ interface Entry {
   readonly claims: Claims
   /** Milliseconds since 1970. */
   readonly until: number
-  /** Asked for since the clock's hand passed last. */
+  /** Used since the clock's hand last passed. */
   used: boolean
 }
 

@@ -9,8 +9,8 @@ import { isDue, renewedClaims } from './rotation.js'
  * Asked whenever a fresh token is due, so that roles are current.
  *
  * @param claims of the token that it follows, frozen
- * @returns what the fresh token says, times, `jti` and `auth_time` aside; `sub`, `iss` and `aud` stay where they are not
- * named; null ends the old one with the next request
+ * @returns the claims of the fresh token, except times, `jti` and `auth_time`; `sub`, `iss` and `aud` are kept if not
+ * named; null revokes the old one from the next request on
  */
 export type Renew = (claims: Claims) => Promise<Claims | null> | Claims | null
 
@@ -79,7 +79,7 @@ async function askApplication(
   }
 }
 
-/** Whose token it is, who made it and for whom: where these go unsaid, the fresh one would be refused, or escape `revokeAll`. */
+/** Subject, issuer and audience: without them the fresh token would be refused, or escape `revokeAll`. */
 function toNamed({ sub, iss, aud }: Claims): Claims {
   return {
     ...(sub === undefined ? {} : { sub }),

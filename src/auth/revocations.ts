@@ -1,10 +1,10 @@
-/** Tokens that were called back before they expire. Source: decisions, Authentication, "Revocation", and "Sign-in". */
+/** Tokens that were revoked before they expired. Source: decisions, Authentication, "Revocation", and "Sign-in". */
 import { createHash } from 'node:crypto'
 import type { Later } from '../core/later.js'
 import type { Claims } from '../http/request.js'
 import { firstSignIn } from './rotation.js'
 
-/** By what a token can be called back: by itself, and with all of its subject's. */
+/** How a token can be revoked: alone, or with all tokens of its subject. */
 export interface TokenTrace {
   /** Its `jti`, which rotation keeps; of a token without one its content. */
   readonly name: string
@@ -46,7 +46,10 @@ export function toTrace(claims: Claims): TokenTrace {
 /** NUL, and halves of characters. */
 const unstorable = /[\0\ud800-\udfff]/u
 
-/** A `jti` or `sub` as every store can keep it: what is very long or no text to a database goes by its digest. */
+/**
+ * A `jti` or `sub` in a form that every store can keep: very long texts, and those that a database refuses, become
+ * their digest.
+ */
 export function toStoredName(name: string): string {
   return name.length <= 255 && !unstorable.test(name) ? name : toDigest(name)
 }

@@ -1,4 +1,7 @@
-/** When a token is followed by a fresh one, and what that says. Source: decisions, Authentication, "FreshToken". */
+/**
+ * Decides when a token is followed by a fresh one, and makes its claims. Source: decisions, Authentication,
+ * "FreshToken".
+ */
 import type { Claims } from '../http/request.js'
 import type { Rotation } from './options.js'
 
@@ -33,7 +36,7 @@ export function renewedClaims(claims: Claims, rotate: Rotation, now: number): Cl
   return isGain ? { ...claims, iat: now, exp: end, auth_time: started } : undefined
 }
 
-/** Seconds since 1970 behind which nothing that rotation made of these claims, or will make, is good any more. */
+/** Seconds since 1970 after which no token that rotation makes from these claims is valid any more. */
 export function endOfRotation(claims: Claims): number {
   return Math.max(claims.exp ?? 0, firstSignIn(claims) + longestRotation)
 }

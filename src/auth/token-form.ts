@@ -1,5 +1,5 @@
 /**
- * What a token must look like before any key is looked up: most forgeries end here, at the price of a glance.
+ * Checks the form of a token before any key is looked up: most forgeries are refused here, cheaply.
  * Source: RFC 7515 §3 and §4.1, RFC 8725 §3.1; decisions, Authentication, "JWT".
  */
 
@@ -23,7 +23,7 @@ export function readTokenHeader(token: string): TokenHeader | string {
   if (token.length > mostTokenBytes) return 'longer than 8 KiB'
   if (!compactForm.test(token)) return 'not three parts of base64url'
   const signature = token.slice(token.lastIndexOf('.') + 1)
-  // Else the last letter could be altered without altering the signature: one token would have several texts.
+  // Otherwise the last letter could be changed without changing the signature: one token would have several texts.
   if (Buffer.from(signature, 'base64url').toString('base64url') !== signature) {
     return 'signature is not canonical base64url'
   }

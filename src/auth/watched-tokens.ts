@@ -1,4 +1,4 @@
-/** Ends what goes on for a token, such as a stream of events, once the token is called back. Source: decisions, "Sign-in". */
+/** Ends the streams of a token once the token is revoked. Source: decisions, "Sign-in". */
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
 import { toTrace, type Revocations, type TokenTrace } from './revocations.js'
@@ -29,7 +29,7 @@ export class WatchedTokens {
   }
 
   /**
-   * @param end called once when the token is called back. Must not throw
+   * @param end called once when the token is revoked. Must not throw
    * @returns ends the watch
    */
   watch(claims: Claims, end: () => void): () => void {

@@ -1,4 +1,4 @@
-/** Who stands around the whole application: the `use` of `bootstrap`, and interceptors of modules that stand everywhere. */
+/** Interceptors of the whole application: the `use` of `bootstrap`, and those of modules with `static everywhere`. */
 import type { Problem } from '../errors/declaration-error.js'
 import { resolveClass } from '../metadata/class-reference.js'
 import type { InterceptorClass } from '../seam/interceptor.js'

@@ -72,7 +72,7 @@ function storageOptions(
 ): Omit<Parameters<typeof openStorage>[0], 'records' | 'log'> {
   const longest = routes.map(({ route }) => route.options.timeout ?? 0)
   return {
-    // What a handler waits for is of no use behind its time.
+    // A database statement is useless once its handler's time is over.
     statementTimeout: Math.max(settings.times.handler, ...longest),
     database: database ?? environment.databaseUrl,
     direct: environment.databaseDirectUrl,
@@ -221,7 +221,7 @@ function createApplication(
   return application
 }
 
-/** Who was told that the application closes may keep the port open for a while, so that others see it leave. */
+/** `onClosing` may keep the port open for a while, so that load balancers notice that the application closes. */
 async function tellClosing(container: Container, most: number, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const end = new Promise<void>((resolve) => {

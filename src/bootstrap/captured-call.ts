@@ -1,6 +1,6 @@
 /**
  * For commands that describe an application: while they load its file, `bootstrap` starts nothing, and the command gets
- * what it was called with. So a program in one file can be described like one whose module is exported.
+ * its arguments. So a program in one file can be described like one whose module is exported.
  */
 import type { Class } from '../metadata/note.js'
 import type { BootstrapOptions } from './options.js'

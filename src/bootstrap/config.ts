@@ -1,6 +1,6 @@
 /**
- * `@Config`: a class whose fields are read from the environment at the start. `mailHost` is `MAIL_HOST`; what is missing or
- * wrong joins the report of the start, and what is hidden is shown nowhere.
+ * `@Config`: a class whose fields are read from the environment at the start. `mailHost` is `MAIL_HOST`; missing and
+ * wrong variables are added to the report of the start, and hidden values are shown nowhere.
  */
 import { HttpError } from '../errors/http-error.js'
 import type { Problem } from '../errors/declaration-error.js'
@@ -94,7 +94,7 @@ function variableOf(property: string): string {
     .toUpperCase()
 }
 
-/** A blank variable is not set: no number is 0 and no switch is off because of it. */
+/** A blank variable counts as unset, so that it is never read as 0 or false. */
 function readTexts({ fields }: Shape, variables: Variables): Record<string, unknown> {
   const texts: Record<string, unknown> = {}
   for (const field of fields) {

@@ -15,7 +15,7 @@ import {
   type Token,
 } from './provider.js'
 
-/** A provider that wants to know when the application starts and stops. Either may be asynchronous. */
+/** A provider with hooks for start and stop. Both may be asynchronous. */
 export interface Lifecycle {
   /** Before the application listens, after everything it was given. A rejection stops bootstrap. */
   onStart?(): unknown
@@ -30,11 +30,11 @@ export interface ContainerOptions {
   readonly moduleName: string
   readonly providers: readonly ProviderDeclaration[]
   readonly controllers: readonly Class[]
-  /** Classes that stand around routes; they need not be among the providers. */
+  /** Classes of interceptors; they need not be among the providers. */
   readonly interceptors?: readonly Class[]
   /** What takes the place of a provider, by its token: a class is made, anything else is the value. */
   readonly override: readonly (readonly [Token, unknown])[]
-  /** What the house itself may provide, by `provide`; the application's own win. */
+  /** Providers of the framework itself, by `provide`; the application's own win. */
   readonly builtIn: readonly Class[]
 }
 
@@ -119,7 +119,7 @@ export class Container {
   }
 
   #remedyFor(token: Token, name: string): string {
-    // The house provides it only where somebody has a use for it.
+    // The framework provides it only if something needs it.
     if (this.#providers.has(token))
       return 'Give the module records, or ask for it in a constructor.'
     const near = suggestion(name, [...this.#providers.keys()].map(tokenName))

@@ -3,7 +3,8 @@ import type { Class } from '../metadata/note.js'
 import { writePackage, type ModuleOptions } from './module.js'
 
 /**
- * Makes a function that gives a module. Each call gives one of its own; imported in several places it counts once.
+ * Makes a function that returns a module. Each call returns a new module; if one is imported in several places, it
+ * counts once.
  *
  * @param make gives what `@Module` takes, from the options of the package
  */

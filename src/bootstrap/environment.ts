@@ -23,7 +23,7 @@ export interface Environment {
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** @param problems takes a variable that is set and says nothing sensible, by its name */
+/** @param problems gets variables with an invalid value, by name */
 export function readEnvironment(
   variables: Readonly<Record<string, string | undefined>>,
   problems: Problem[],

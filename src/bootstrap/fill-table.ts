@@ -14,11 +14,11 @@ import { versionReader } from './versions.js'
 
 export interface FilledTable {
   readonly table: RouteLookup<ServedRoute>
-  /** Puts those who stand around everything around what has no route; undefined where nobody does. */
+  /** Puts interceptors of the whole application around requests without a route; undefined if there are none. */
   readonly aroundUnmatched: ((refuse: Invoker) => ServedRoute) | undefined
 }
 
-/** @throws {DeclarationError} with every interceptor and decorator that cannot stand around a route */
+/** @throws {DeclarationError} with every interceptor and decorator that does not work */
 export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledTable {
   const problems: Problem[] = []
   const find: FindInstance = (token) => plan.container.get(token)

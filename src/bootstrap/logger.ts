@@ -11,7 +11,7 @@ export async function createLog(logger: Log | boolean | undefined, level: string
   if (logger === false || level === 'silent') return silentLog
   const { default: pino } = await import('pino')
   const log: Log = pino({ level, base: undefined })
-  // Pino looks at what it is given: what a program throws may have getters that throw again.
+  // Pino reads the logged object, and a thrown object may have getters that throw again.
   return unfailing(log)
 }
 

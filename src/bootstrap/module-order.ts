@@ -1,6 +1,6 @@
 /**
- * Whose `use` covers whose routes. A module's covers its own routes and those of the modules that it imports; a package's
- * counts as if the module that imports it had written it.
+ * Decides which module's `use` covers which routes. A module's covers its own routes and those of the modules that it
+ * imports; a package's counts as if the module that imports it had written it.
  */
 import type { Class } from '../metadata/note.js'
 import type { UseList } from './plan-seam.js'

@@ -1,4 +1,7 @@
-/** Says at the start which records nobody has closed. Source: decisions, Second storey: rights; issue 12, "What is open is said". */
+/**
+ * Logs at the start which records are open to everybody. Source: decisions, Second storey: rights; issue 12, "What is
+ * open is said".
+ */
 import type { Log } from '../core/log.js'
 import { resolveClass } from '../metadata/class-reference.js'
 import type { Class } from '../metadata/note.js'

@@ -65,8 +65,8 @@ export interface BootstrapOptions {
   /** Where the log goes: a pino logger or anything with its methods; false keeps none. Default: pino on standard output. */
   logger?: Log | boolean
   /**
-   * Believe `X-Forwarded-For` and `X-Forwarded-Proto`: how many proxies stand in front, each of which adds its client at
-   * the right. True believes the left entry, which a client can write unless the proxy replaces it. Default false.
+   * Believe `X-Forwarded-For` and `X-Forwarded-Proto`: how many proxies are in front, each of which adds its client at
+   * the right. True trusts the leftmost entry, which a client can write unless the proxy replaces it. Default false.
    */
   trustProxy?: boolean | number
   /** What happens to keys of a body or query that its class does not declare. Default `'refuse'`, with 400. */
@@ -90,7 +90,7 @@ export interface BootstrapOptions {
   env?: Readonly<Record<string, string | undefined>>
 }
 
-/** What the application runs with. Everything is there; the caller's object was not changed. */
+/** The resolved options, all of them set; the caller's object is not changed. */
 export interface Settings {
   readonly listen: boolean
   readonly port: number
@@ -140,7 +140,7 @@ const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   workers: true,
 }
 
-/** @param problems takes unknown names and values that say nothing sensible */
+/** @param problems gets unknown options and invalid values */
 export function resolveOptions(
   options: BootstrapOptions,
   environment: Environment,

@@ -1,6 +1,6 @@
 /**
- * Reads an application's notes and options into checked, frozen data. Nothing of the application runs; every fault is
- * gathered on the way and reported at once.
+ * Reads an application's notes and options into checked, frozen data. None of the application's code runs; all faults
+ * are gathered and reported at once.
  */
 import { Auth } from '../auth/auth.js'
 import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'

@@ -82,7 +82,9 @@ function handlerOf({ controller, member }: Route): unknown {
   return (controller.prototype as Readonly<Record<string, unknown>>)[member]
 }
 
-/** An empty list would ask for the rules of no group: class-validator takes it for all of them, and we refuse the doubt. */
+/**
+ * An empty list is ambiguous, so it is refused: it could mean no group, and class-validator takes it for all of them.
+ */
 function readGroups(route: Route, problems: Problem[]): readonly string[] | undefined {
   const { groups } = route.options
   if (groups === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * Who stands around a route: reads `use` of the application and its modules, `@Use` and decorators of one's own into one
- * list, from outside to inside. Nothing is made yet; what is wrong becomes a problem.
+ * Plans the interceptors of a route: reads `use` of the application and its modules, `@Use` and custom decorators into
+ * one list, from outside to inside. Nothing is made yet; what is wrong becomes a problem.
  */
 import type { AccessRule } from '../auth/access.js'
 import type { Problem } from '../errors/declaration-error.js'

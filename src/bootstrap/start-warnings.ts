@@ -1,4 +1,4 @@
-/** Says in the log what is odd about an application and no fault; it starts nevertheless. */
+/** Logs warnings about an application; it starts nevertheless. */
 import type { Problem } from '../errors/declaration-error.js'
 import { findSlowPatterns } from '../fields/slow-patterns.js'
 import { readShape } from '../fields/shape.js'

@@ -1,6 +1,6 @@
 /**
- * The database in the application: opened before any provider is made, its schema brought up to the records or, in
- * production, held against them; sessions and revocations live in it where there is one.
+ * The database in the application: opened before any provider is made, its schema is updated to the records or, in
+ * production, compared with them; sessions and revocations are stored in it.
  */
 import { createMemoryStore } from '../sessions/memory-store.js'
 import type { SessionStore } from '../sessions/session-store.js'
@@ -51,7 +51,7 @@ export interface StorageOptions {
   /** `DATABASE_REPLICAS`, where set. */
   readonly replicas: string | undefined
   readonly records: readonly Class[]
-  /** Somebody asks for the database though there are no records. */
+  /** A provider or handler needs the database though there are no records. */
   readonly needed: boolean
   /** The schema is only looked at. */
   readonly production: boolean

@@ -1,4 +1,4 @@
-/** What `unknownKeys` may say, of the application and of a route. */
+/** The values of `unknownKeys`, for the application and for a route. */
 import type { Problem } from '../errors/declaration-error.js'
 
 /**

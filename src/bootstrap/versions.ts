@@ -19,7 +19,7 @@ export interface ResolvedVersions {
   readonly header: string
 }
 
-/** @param problems takes unknown names and values that say nothing sensible */
+/** @param problems gets unknown options and invalid values */
 export function resolveVersions(
   options: VersionsOptions = {},
   problems: Problem[],

@@ -131,7 +131,8 @@ function whenListening(worker: Worker): Promise<string> {
 async function closeWorker(worker: Worker): Promise<void> {
   if (worker.isDead()) return
   const ended = once(worker, 'exit')
-  // Who is still starting has no ear for a message yet, and nothing in flight: it would listen after all, and stay.
+  // A worker that is still starting cannot receive messages yet and has nothing in flight: it would listen later, and
+  // stay.
   if (worker.isConnected() && listening.has(worker)) {
     worker.send({ filigree: 'close' } satisfies Message)
   } else worker.process.kill()

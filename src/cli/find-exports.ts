@@ -16,9 +16,9 @@ export interface ExportPlace {
 }
 
 /**
- * Walks the static imports from a file, breadth first, and looks each module's exports through for the very classes.
- * Modules are loaded already, so that nothing of them runs again. Dynamic imports are not followed: a program may have
- * reasons not to run them.
+ * Walks the static imports from a file, breadth first, and searches each module's exports for the given classes. The
+ * modules are loaded already, so no code runs again. Dynamic imports are not followed: a program may have reasons not
+ * to run them.
  *
  * @param entry absolute path of a built module, or of a source where something compiles sources on the way in
  * @param required looked for among packages too, where no file of the application exports them

@@ -28,7 +28,7 @@ async function readSettings(cwd: string): Promise<{ module?: unknown; engines?: 
     const { filigree } = JSON.parse(text) as { filigree?: object }
     return filigree ?? {}
   } catch {
-    // No package.json, or none that can be read, says nothing.
+    // Without a readable package.json there are no settings.
     return {}
   }
 }

@@ -1,4 +1,7 @@
-/** Says what a route takes and answers, as types that refer to the application's own. Contract: head of client/routes.ts. */
+/**
+ * Writes the input and output of a route as types that refer to the application's own. Contract: head of
+ * client/routes.ts.
+ */
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { anySuccess } from '../openapi/documented-route.js'
 import { readShape } from '../fields/shape.js'
@@ -12,7 +15,7 @@ import { readRouteNotes } from '../routing/verbs.js'
 
 /** The classes that the types refer to. */
 export interface ReferredClasses {
-  /** Without their names nothing can be said: controllers, and the records of generated routes. By class, a route of each. */
+  /** Classes that must be exported: controllers, and the records of generated routes. By class, a route of each. */
   readonly required: ReadonlyMap<Class, string>
   /** Classes of bodies and queries; where they have no name, the handler's argument has their type. */
   readonly optional: ReadonlySet<Class>

@@ -1,4 +1,4 @@
-/** What a command may do with the world, so that it can be run without a process. */
+/** Input and output of a command, so that tests can run it without a process. */
 
 export interface Terminal {
   /** Writes to standard output; resolves once it is written. */

@@ -42,7 +42,7 @@ export class AddressRates {
   /**
    * Counts one more.
    *
-   * @returns 0, or where the address has had its number the seconds until it may again; then nothing is counted
+   * @returns 0, or, if the address has reached its limit, the seconds until it may try again; then nothing is counted
    */
   take(address: string): number {
     const now = this.#now()

@@ -22,7 +22,7 @@ const known = new Map<string, AcceptedMedia>()
 const mostKnown = 100
 
 /**
- * Reads `Accept`. The newer type is taken where it is listed and not liked less than JSON.
+ * Reads `Accept`. The newer type is used if it is listed with a weight of at least JSON's.
  *
  * @param accept `undefined` takes anything
  */

@@ -1,4 +1,4 @@
-/** What a GraphQL request asks for, as decorators of one's own at root fields see it. */
+/** The operation of a GraphQL request, as custom decorators at root fields see it. */
 import { requestValue } from '../http/request-value.js'
 import type { RouteInfo } from '../routing/route-info.js'
 

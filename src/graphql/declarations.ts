@@ -45,7 +45,7 @@ export interface FieldDeclaration {
   subscribe?(root: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo): unknown
   /** Root fields only: who may call it. Default: the instance's rule for its kind (queries public, mutations by token). */
   readonly access?: AccessRule
-  /** Found again as `extensions` of the built field. Names beginning with `filigree` are the house's. */
+  /** Found again as `extensions` of the built field. Names beginning with `filigree` belong to the framework. */
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 

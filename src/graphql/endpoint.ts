@@ -96,7 +96,7 @@ async function negotiate(handler: RequestHandler, exchange: Exchange): Promise<R
     context: exchange,
   })
   if (exchange.reply !== undefined) return exchange.reply
-  // The package answers some requests with a status alone; every error of the house has a text.
+  // The package answers some requests with only a status; the framework's errors always have a text.
   throw new HttpError(status, undefined, { headers: withoutType(headers ?? {}) })
 }
 
@@ -227,7 +227,7 @@ function textReply(text: string, status: number, type: string): Reply {
   return answer
 }
 
-/** As by every other door: the same may work in a moment. */
+/** As in REST: the same request may work in a moment. */
 function outageReply(
   graphql: GraphQL,
   { media }: Exchange,
@@ -271,7 +271,7 @@ interface Cacheable {
   readonly maxAge: number
 }
 
-/** Everybody gets the same answer only where nobody was asked for a name, and nothing failed. */
+/** The answer is the same for everybody only if no token was read and nothing failed. */
 function cacheableReply(text: string, status: number, type: string, cacheable: Cacheable): Reply {
   const { exchange, outcome, maxAge } = cacheable
   const { authorization } = exchange.request.incoming.headers

@@ -65,7 +65,7 @@ export function thrownIn(error: GraphQLError): Error | undefined {
   return inner
 }
 
-/** Only for instances outside an application, which have nobody else to ask. */
+/** Only for instances outside an application, which have no other setting. */
 export function isProduction(): boolean {
   return process.env.NODE_ENV === 'production'
 }

@@ -1,6 +1,6 @@
 /**
- * Runs operations: root fields with a plan by their plan, the others by graphql-js, in one response. What is there at
- * once is answered at once.
+ * Runs operations: root fields with a plan by their plan, the others by graphql-js, in one response. Results that are
+ * available at once are answered at once.
  */
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
@@ -20,7 +20,7 @@ import { notRun, type Outcome, type Variables } from './outcome.js'
 import { resolveKey } from './resolve-key.js'
 import { runRoots } from './run-roots.js'
 
-/** Who may run what, where a root field says nothing. */
+/** The access rules for root fields without their own. */
 export interface DefaultAccess {
   /** Queries and subscriptions. */
   readonly read: AccessRule

@@ -24,7 +24,10 @@ export interface GraphqlEndpoint {
 }
 
 export interface GraphqlEndpointsOptions {
-  /** Asked about every request that brings a token: a bad one is 401. Who brings none is anonymous, and may then be refused. */
+  /**
+   * Called for every request with a token: a bad token is 401. A request without one is anonymous, and may then be
+   * refused.
+   */
   readonly gate: Gate
   /** What reads a JSON body of at most `limit` bytes into `request.body`. */
   readonly bodyReader: (limit: number) => (request: ServerRequest) => Promise<void> | undefined
@@ -106,7 +109,7 @@ function recognise(request: ServerRequest, gate: Gate): Later<HttpError | undefi
   )
 }
 
-/** Forms and plain text can be sent across origins without asking: a GraphQL request is JSON and nothing else. */
+/** Browsers send forms and plain text across origins without a preflight, so only JSON is accepted. */
 function refuseOtherTypes({ incoming }: ServerRequest): void {
   const given = incoming.headers['content-type'] ?? ''
   if (given === 'application/json') return

@@ -6,9 +6,9 @@ import { refuseUnknownNames } from '../errors/unknown-names.js'
 export interface GraphqlLimits {
   /** Bytes of the document, and of the request's body. Default 1,048,576. Code `DOCUMENT_TOO_LARGE`. */
   readonly bytes: number
-  /** Names, numbers, texts and signs of the document. Default 2,000. Code `TOO_MANY_TOKENS`. */
+  /** Names, numbers, strings and punctuation of the document. Default 2,000. Code `TOO_MANY_TOKENS`. */
   readonly tokens: number
-  /** Selection sets in selection sets, the root field's being 1, fragments expanded. Default 12. Code `TOO_DEEP`. */
+  /** Nested selection sets, the root field's being 1, fragments expanded. Default 12. Code `TOO_DEEP`. */
   readonly depth: number
   /** Fields with an alias, fragments expanded. Default 30. Code `TOO_MANY_ALIASES`. */
   readonly aliases: number

@@ -1,8 +1,8 @@
 /** Passes each item of an iterator on in another form. */
 
 /**
- * Not a generator: one that waits for the next item would take `return()` only behind it, and an iterator that nobody
- * listens to any more would stay open until it speaks again.
+ * Not a generator: a generator that waits for the next item handles `return()` only after it, so an abandoned iterator
+ * would stay open until its next item.
  *
  * @param last comes behind its items
  */

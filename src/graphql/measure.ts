@@ -15,7 +15,7 @@ import { plainArguments, plainValue, type FieldCosts } from './field-costs.js'
 import { graphqlLibrary } from './library.js'
 
 export interface Measure {
-  /** Selection sets in selection sets; introspection has a rule of its own and counts as one level. */
+  /** Nested selection sets; introspection has a rule of its own and counts as one level. */
   readonly depth: number
   readonly aliases: number
   /** Fields of the outermost selection set. */

@@ -1,6 +1,6 @@
 /**
- * Whether an operation gave nothing because the database does not answer: then the answer as a whole says so, as by every
- * other door. Source: decisions, Second storey: rulings, "The database is gone".
+ * Whether an operation has no result because the database does not answer: then the whole answer is 503, as everywhere
+ * else. Source: decisions, Second storey: rulings, "The database is gone".
  */
 import type { GraphQLError } from 'graphql'
 import { HttpError } from '../errors/http-error.js'

@@ -79,7 +79,7 @@ function toInfo(
 
 const noField = Object.freeze({})
 
-/** Who asks by global ids asks for the records: once for each that the ids are of. */
+/** `node` and `nodes` count as queries of the records that their ids belong to, once for each. */
 function askedNodes(
   models: ReadonlyMap<string, RecordModel>,
   { id, ids }: Readonly<Record<string, unknown>>,

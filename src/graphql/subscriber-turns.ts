@@ -1,5 +1,5 @@
 /**
- * Subscribers are told in slices: a thousand of one event would hold the event loop until the last of them is told.
+ * Subscribers get events in slices: sending one event to a thousand of them at once would block the event loop.
  * Those of records take their turns themselves; here are those of subscriptions by hand.
  */
 import { after } from '../core/later.js'

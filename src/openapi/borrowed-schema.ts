@@ -1,6 +1,6 @@
 /**
- * What class-validator's rules of one property let pass together. `each` asks for each item of a list, and for the value
- * itself where it is no list; conditions of the application's own take all that is said beside them back.
+ * The schema of all class-validator rules of one property. `each` applies to each item of a list, or to the value
+ * itself if it is no list; conditions of the application cancel the rules beside them.
  */
 import { isSent, type Constraint } from '../fields/class-validator.js'
 import { toRules } from '../fields/constraint-rule.js'

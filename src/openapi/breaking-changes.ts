@@ -1,4 +1,7 @@
-/** Compares two documents: what may existing clients no longer do? Answers `filigree openapi --against old.json`. */
+/**
+ * Compares two documents and finds what existing clients can no longer do. Answers
+ * `filigree openapi --against old.json`.
+ */
 import type {
   OpenAPIObject,
   OperationObject,
@@ -68,7 +71,7 @@ function operationsOf({ paths = {} }: OpenAPIObject): Map<string, Titled> {
   return found
 }
 
-/** Each way in has to stay one: with the same roles, or fewer. */
+/** Every former way of access must still work, with the same roles or fewer. */
 function accessChanges({ title, before, after, documents }: OperationPair): BreakingChange[] {
   const now = rolesOf(after, documents.after)
   const shut = rolesOf(before, documents.before).filter(

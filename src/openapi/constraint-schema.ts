@@ -1,6 +1,6 @@
 /**
- * What class-validator's rules let pass, in the words of JSON Schema: never less than the rule itself, and more only where
- * there are no words for it (checksums, calendars, comparisons with other fields). Source: class-validator 0.15.
+ * class-validator's rules as JSON Schema. The schema is never stricter than the rule, and weaker only where JSON Schema
+ * cannot express it (checksums, calendars, comparisons with other fields). Source: class-validator 0.15.
  */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { portablePattern } from './portable-pattern.js'

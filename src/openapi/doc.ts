@@ -1,4 +1,4 @@
-/** `@Doc`: what a reader of the documentation is told about a route. Source: specification, Route documentation metadata. */
+/** `@Doc`: texts and samples for the documentation of a route. Source: specification, Route documentation metadata. */
 import type { Declared } from '../metadata/class-reference.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { deprecationHeaders, type Deprecated } from './deprecation.js'
@@ -36,7 +36,10 @@ export interface DocOptions {
   example?: unknown
   /** A sample of the successful answer's body. Its schema is made from it where the route declares no class. */
   exampleResponse?: unknown
-  /** True also enforces: the route then needs a token, unless `@Secured` or `@NoAuth` say otherwise. False says nothing. */
+  /**
+   * True is also enforced: the route then needs a token, unless `@Secured` or `@NoAuth` say otherwise. False has no
+   * effect.
+   */
   secure?: boolean
   /**
    * The route still works and should not be used any more; with `{ since, until }` every answer says so, too, by the

@@ -44,7 +44,7 @@ const optionNames: Readonly<Record<keyof DocsOptions, true>> = {
 
 /**
  * @param options false turns the documentation off; true and undefined mean the defaults
- * @param problems takes unknown names and values that say nothing sensible
+ * @param problems gets unknown options and invalid values
  * @returns `undefined` where it is off
  */
 export function resolveDocsOptions(

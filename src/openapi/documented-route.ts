@@ -1,4 +1,4 @@
-/** What the documentation knows of a route: all of it is decided before, none of it is found out here. */
+/** What the documentation needs to know of a route; all of it is decided elsewhere. */
 import type { OperationObject } from 'openapi3-ts/oas31'
 import type { AccessRule } from '../auth/access.js'
 import type { DeclaredType } from '../fields/type-of.js'

@@ -155,7 +155,7 @@ function misses(
 
 function asksForMore({ access, classes, route }: DocumentedRoute): boolean {
   if (!access.open && (access.roles.length > 0 || access.guard !== undefined)) return true
-  // Of a record's own routes: what one may not read one may not ask by either.
+  // For a record's own routes: a field that the caller may not read cannot be used in filters either.
   return (
     route.argumentNames.includes('user') &&
     [...classes.returns.values()].some(({ type }) => securedMembers(type).size > 0)

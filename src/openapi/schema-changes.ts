@@ -1,4 +1,4 @@
-/** What of a schema changed so that existing clients break: inputs that were taken, outputs that were sent. */
+/** Finds changes of a schema that break existing clients: inputs no longer accepted, outputs no longer sent. */
 import type { OpenAPIObject, ReferenceObject, SchemaObject } from 'openapi3-ts/oas31'
 
 export type ChangeCode =

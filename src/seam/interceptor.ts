@@ -1,13 +1,13 @@
 /**
- * Interceptors: what stands around handlers without belonging to one. An interceptor is a provider; one instance serves
- * all requests. Written where `@Use`, a module or `bootstrap` names it, called by the walk.
+ * Interceptors: code that runs around handlers. An interceptor is a provider; one instance serves
+ * all requests. `@Use`, a module or `bootstrap` names it; `serving/` calls it.
  */
 import type { OperationObject } from 'openapi3-ts/oas31'
 import type { Answer } from '../http/answer.js'
 import type { HttpRequest } from '../http/request.js'
 import type { RouteInfo } from '../routing/route-info.js'
 
-/** The places on the walk, from outside to inside. */
+/** The places at which interceptors run, from outside to inside. */
 export const places = ['gate', 'body', 'handler'] as const
 
 /**
@@ -28,7 +28,10 @@ export interface Next {
 
 /** Stands around the handlers of the routes that it is written at. */
 export interface Interceptor {
-  /** Asked once a route, at the start: false, and its requests cost nothing. Default: every route. */
+  /**
+   * Called once for each route, at the start; if it returns false, the route's requests cost nothing. Default: every
+   * route.
+   */
   applies?(route: RouteInfo): boolean
   /**
    * @returns what is answered: what `next()` gave, or anything that a handler may return
@@ -39,9 +42,12 @@ export interface Interceptor {
 /** A class of interceptors, with where they stand; `'handler'` where it says nothing. */
 export interface InterceptorClass {
   readonly before?: Place
-  /** Stands around what has no route, too, and around the framework's own routes, wherever it is written. Default false. */
+  /**
+   * Also runs around requests without a route and around the framework's own routes, wherever it is listed. Default
+   * false.
+   */
   readonly everywhere?: boolean
-  /** Makes the operation of the OpenAPI document of each route that it stands around. */
+  /** Changes the OpenAPI operation of each route that it surrounds. */
   readonly document?: (operation: OperationObject, route: RouteInfo) => OperationObject
 }
 

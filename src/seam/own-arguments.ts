@@ -3,7 +3,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import type { HttpRequest } from '../http/request.js'
 import { requestArguments } from '../routing/route.js'
 
-/** Gives an argument's value, now or by a promise. Asked once a request, last before the handler that names it. */
+/** Gives an argument's value, now or by a promise. Called once a request, right before the handler that names it. */
 export type TakeArgument = (request: HttpRequest) => unknown
 
 /** By name, for the whole application. */
@@ -16,7 +16,7 @@ export interface DeclaredArguments {
   readonly taken: Readonly<Record<string, TakeArgument>>
 }
 
-/** @param problems takes names that are taken, and what is no function */
+/** @param problems gets names that are taken, and values that are not functions */
 export function collectArguments(
   declared: readonly DeclaredArguments[],
   problems: Problem[],

@@ -1,6 +1,6 @@
 /**
- * `createDecorator`: decorators of one's own that act, check and document. What is written becomes a note; the start reads
- * it, checks it and joins what is wrong to its report. See docs/extending.md.
+ * `createDecorator`: custom decorators that act, check and document. The decorator writes a note; the start reads and
+ * checks it and adds its problems to the report. See docs/extending.md.
  */
 import type { OperationObject } from 'openapi3-ts/oas31'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
@@ -21,7 +21,7 @@ export interface DecoratorProblem {
 export interface DecoratorSpecification {
   /** Where `intercept` stands. Default `'handler'`. */
   readonly before?: Place
-  /** Asked at the start, once a route; what it finds stops the start. */
+  /** Called once for each route, at the start; the problems that it returns stop the start. */
   readonly check?: (route: RouteInfo) => readonly DecoratorProblem[]
   /** Makes the operation of the OpenAPI document that stands for the route. */
   readonly document?: (operation: OperationObject) => OperationObject
@@ -31,7 +31,7 @@ export interface DecoratorSpecification {
   readonly intercept?: (route: RouteInfo, ...injected: never[]) => Intercept
 }
 
-/** A decorator for methods and classes, bare where it takes nothing. */
+/** A decorator for methods and classes; without arguments the parentheses may be left out. */
 export type OwnDecorator<Arguments extends readonly unknown[]> = NotedDecorator<Arguments> &
   ((...args: Arguments) => AnyDecorator) &
   (Arguments extends readonly [] ? AnyDecorator : unknown)

@@ -1,4 +1,7 @@
-/** `@Use`: who stands around the handlers of a class, or of a method. Notes only; `createDecorator` writes into the same list. */
+/**
+ * `@Use`: the interceptors around the handlers of a class, or of a method. Notes only; `createDecorator` writes into
+ * the same list.
+ */
 import type { ClassReference } from '../metadata/class-reference.js'
 import { toDecorator, type AnyDecorator, type DecoratorTarget } from '../metadata/dialect.js'
 import { createClassNote, createMemberNote, lineage, type Class } from '../metadata/note.js'
@@ -24,7 +27,7 @@ const onClasses = createClassNote<readonly Stand[]>('stands')
 const onMethods = createMemberNote<readonly Stand[]>('stands')
 
 /**
- * Lets interceptors stand around a handler, or around every handler of a class; the first is the outermost. They need not
+ * Puts interceptors around a handler, or around every handler of a class; the first is the outermost. They need not
  * be listed as providers.
  */
 export function Use(...interceptors: readonly ClassReference<Interceptor>[]): AnyDecorator {

@@ -1,4 +1,4 @@
-/** What an application knows of itself while it runs, for modules: ask for it in a constructor. */
+/** The state of a running application, for modules: name it in a constructor. */
 import type { Log } from '../core/log.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import type { HttpRequest } from '../http/request.js'
@@ -32,7 +32,7 @@ export class ApplicationState {
   readonly production: boolean
   /** Its database, where it has one. */
   readonly database: Database | undefined
-  /** Set once the application was told to close: it goes on answering, and is about to leave. */
+  /** True once the application has been told to close: it still answers for a while. */
   closing = false
   readonly #parts: ApplicationStateParts
 
@@ -49,7 +49,7 @@ export class ApplicationState {
     return this.#parts.checks()
   }
 
-  /** What a request reads from now on is as it is now, not as a replica has it: for answers that are kept. */
+  /** From now on the request reads from the primary and not from a replica: for answers that are cached. */
   readNow(request: HttpRequest): void {
     if (this.database !== undefined) readAsOf('now', request, this.database)
   }

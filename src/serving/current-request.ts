@@ -59,7 +59,10 @@ export function runInRequest<A, B>(
   }
 }
 
-/** Calls a part of the walk of a request, behind a wait too, so that `currentRequest()` answers it until it first waits. */
+/**
+ * Calls a part of a request's processing, also after a wait, so that `currentRequest()` gives the request until the
+ * next wait.
+ */
 export function callInRequest<R>(request: ServerRequest, work: (request: ServerRequest) => R): R {
   if (following || synchronous === request) return work(request)
   const outer = synchronous

@@ -1,7 +1,6 @@
 /**
- * What may not take forever, watched by one clock: a timer for each request would cost more than the rest of its
- * waiting. The clock ticks at a quarter of the shortest time there is: nothing is ended too soon, nor more than two
- * ticks too late.
+ * Time limits, watched by one clock: a timer for each request would cost more than the rest of its waiting. The clock
+ * ticks at a quarter of the shortest time there is: nothing is ended too soon, nor more than two ticks too late.
  */
 import { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -13,7 +12,7 @@ export interface Waiting {
   readonly route: ServedRoute
   /** On the clock of `Deadlines`, in milliseconds. */
   until: number
-  /** Called in the place of what all others expire by. Must not throw. */
+  /** Called instead of the common `expire`. Must not throw. */
   readonly expire: (() => void) | undefined
 }
 

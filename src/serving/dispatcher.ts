@@ -1,10 +1,10 @@
 /**
- * Takes a request through its steps. This is the walk that every request makes:
+ * Takes a request through its steps. Every request goes through them in this order:
  *
  *   head → route → before (gate, body, session, checks) → handler → shape → after (session, token) → response
  *
- * A step that is done at once is followed at once; only a step or a handler that answers a promise is waited for.
- * Whatever throws on the way is answered by the responder. Which steps a route has is decided in `serve-route.ts`.
+ * Only a step or a handler that returns a promise is awaited. The responder answers every error that is thrown on the
+ * way. Which steps a route has is decided in `serve-route.ts`.
  */
 import { HttpError } from '../errors/http-error.js'
 import type { Cors } from '../http/cors.js'
@@ -36,7 +36,7 @@ export interface DispatcherOptions {
   readonly mostUrl: number
   /** Milliseconds of the shortest time that anything may take. */
   readonly shortestTime: number
-  /** Puts those who stand around everything around what has no route; undefined where nobody does. */
+  /** Puts interceptors of the whole application around requests without a route; undefined if there are none. */
   readonly aroundUnmatched?: ((refuse: Invoker) => ServedRoute) | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Routes of the house itself: its documentation, its client's script, files and GraphQL's pages, which no controller declares. */
+/** The framework's own routes, which no controller declares: documentation, client script, files and GraphQL. */
 import type { Pattern } from '../routing/pattern.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type { Method } from '../routing/route-table.js'

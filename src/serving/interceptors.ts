@@ -1,14 +1,14 @@
 /**
- * The seam: from who was written around a route to functions that the walk calls.
+ * Makes functions of the interceptors of a route, for the steps of its requests.
  *
  * In: the stands of a route as the start planned them, from outside to inside, and the instances of the container. Out:
  * three lists of functions, one for each place, which `serve-route.ts` puts between its own lines:
  *
  *   those before the gate → gate → those before the body → body, session, checks → those before the handler → handler
  *
- * Those before the handler become one function around its call (`aroundHandler`), so that such a route is walked as all
- * others are. Those further outside see answers; their routes are walked by `surrounded-walk.ts`. The start calls
- * `makeStands` once a route; nothing here is asked again when a request comes.
+ * Those before the handler become one function around its call (`aroundHandler`), so that such a route is served like
+ * all others. Those further outside see answers; `surrounded-walk.ts` serves their routes. The start calls `makeStands`
+ * once for each route; nothing is decided again per request.
  */
 import { isThenable } from '../core/later.js'
 import type { Problem } from '../errors/declaration-error.js'
@@ -22,7 +22,7 @@ import { callInRequest } from './current-request.js'
 import type { Invoker } from './invoker.js'
 import { keepFlow } from './replaced-streams.js'
 
-/** Somebody who stands around a route: an interceptor by its class, or a decorator of one's own. */
+/** An interceptor (by its class) or a custom decorator, at its place around a route. */
 export type PlannedStand =
   | { readonly place: Place; readonly interceptor: Class<Interceptor> }
   | {
@@ -144,7 +144,7 @@ export function aroundHandler(intercepts: readonly Intercept[], invoke: Invoker)
   )
 }
 
-/** What stands further inside, as a promise. That nobody waits for it must not end the process. */
+/** The steps further inside, as a promise. If nobody awaits it, its rejection must not end the process. */
 function goOn(inner: Invoker, request: ServerRequest): Promise<unknown> {
   const running = start(inner, request)
   if (!isThenable(running)) {
@@ -159,7 +159,7 @@ function goOn(inner: Invoker, request: ServerRequest): Promise<unknown> {
 }
 
 function start(inner: Invoker, request: ServerRequest): unknown {
-  // The client was told 503 meanwhile: what is begun now would be for nobody.
+  // The client got a 503 meanwhile: new work would be useless.
   if (request.answered || request.late) return Promise.reject(new HttpError(503))
   try {
     return callInRequest(request, inner)

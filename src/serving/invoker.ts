@@ -53,7 +53,7 @@ export function compileInvoker({ route, controller, own: declared, inside }: Cal
     controller: object,
   ) => InvokeWith
   const invoke = told(inside(build(controller)), route.name)
-  // Without arguments of its own it is called as it is: what it does not name it does not get.
+  // A handler without arguments is called without any.
   return takes.length === 0 ? (invoke as Invoker) : withOwnArguments(takes, invoke)
 }
 

@@ -1,8 +1,10 @@
-/** Tells of a request where somebody listens: at its head, and when its answer is complete or its client has gone. */
+/**
+ * Publishes request events if somebody listens: at the head, and when the answer is complete or the client has left.
+ */
 import { requestEvents, type RequestEvent } from '../http/request-events.js'
 import type { ServerRequest } from '../http/server-request.js'
 
-/** The status of an answer for which nobody waited any more; it is never sent. */
+/** The status of an answer whose client had left; it is never sent. */
 const clientLeft = 499
 
 /** @param take answers the request */

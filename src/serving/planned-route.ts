@@ -12,7 +12,7 @@ import type { RouteChecks } from './route-checks.js'
 export interface PlannedRoute {
   readonly route: Route
   readonly access: AccessRule
-  /** What it answers depends on who asks, also where nobody needs a token. */
+  /** Its answer depends on the caller, even if no token is needed. */
   readonly isPersonal: boolean
   /** The application's, or the route's own. */
   readonly unknownKeys: 'refuse' | 'drop'
@@ -24,7 +24,7 @@ export interface PlannedRoute {
   readonly info: RouteInfo
   /** On every answer of it: names and values in turn; `undefined` where there are none. */
   readonly headers: readonly string[] | undefined
-  /** Who stands around it, from outside to inside. */
+  /** Its interceptors and custom decorators, from outside to inside. */
   readonly stands: readonly PlannedStand[]
   /** What decorators of one's own make of its operation in the document, from inside to outside. */
   readonly documents: readonly DocumentOperation[]

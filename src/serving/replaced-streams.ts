@@ -1,4 +1,4 @@
-/** Streams that an interceptor got and may put something else in the place of: when the answer is out, they are let go. */
+/** Streams that an interceptor may have replaced: they are released when the answer has been sent. */
 import { canFlow } from '../http/chunk-reader.js'
 import { bodyOf, discard } from '../http/discard.js'
 import { EventStream } from '../http/events.js'

@@ -1,6 +1,6 @@
 /**
- * Makes a route ready to serve: which steps its requests go through, in which order, stands here and nowhere else.
- * A step that a route has no use for is left out, so that its requests do not pay for it.
+ * Makes a route ready to serve. The steps of its requests and their order are decided here and nowhere else. A step
+ * that a route does not need is left out, so its requests do not pay for it.
  */
 import type { AccessRule } from '../auth/access.js'
 import { after } from '../core/later.js'
@@ -90,7 +90,7 @@ function usesSession(
   return route.argumentNames.some((name) => ownArguments.has(name))
 }
 
-/** What the handler throws takes back all that it did; so does a promise of it that rejects, or comes too late. */
+/** If the handler throws, rejects or is too late, everything it wrote is rolled back. */
 function inTransaction(
   invoke: InvokeWith,
   { options }: Route,
@@ -134,7 +134,7 @@ function bodyPlan({ limits, checks, route }: PlannedRoute): BodyPlan {
   return { limits, declared: checks.body !== undefined, keepsBytes }
 }
 
-/** The answer depends on who asks: a token that comes says it, also where none is needed. */
+/** The answer depends on the caller: a token that comes is read, even if none is needed. */
 function recognise(gate: Gate, access: AccessRule): Step {
   return (request) => promiseOf(gate.recognise(request, access))
 }

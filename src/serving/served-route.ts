@@ -8,7 +8,7 @@ import type { Invoker } from './invoker.js'
 /** One thing done to a request. Answers a promise only when it has to wait; throws or rejects to refuse. */
 export type Step = (request: ServerRequest) => Promise<void> | undefined
 
-/** One line of the walk before the handler: a step, or somebody who stands around all that follows. */
+/** One entry of the list before the handler: a step, or an interceptor around all that follows. */
 export type Line = { readonly step: Step } | { readonly intercept: Intercept }
 
 export interface ServedRoute {
@@ -19,7 +19,7 @@ export interface ServedRoute {
   readonly headers?: readonly string[] | undefined
   /** In order, before the handler. Those that the route does not need are not among them. */
   readonly before: readonly Step[]
-  /** The same steps, with those who stand around them; `undefined` where nobody does. */
+  /** The same steps with their interceptors; `undefined` if there are none. */
   readonly surrounded: readonly Line[] | undefined
   /** The handler, with those who stand before it. */
   readonly invoke: Invoker

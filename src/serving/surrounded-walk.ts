@@ -1,12 +1,12 @@
 /**
- * The walk of a route that somebody stands around before the gate or before the body. The lines are those of
- * `dispatcher.ts`, nested: who stands around the rest gets its answer by `next()`, made and not yet sent.
+ * Serves a route with interceptors before the gate or before the body. The steps are those of `dispatcher.ts`, nested:
+ * `next()` gives an interceptor the answer of the steps inside it, not yet sent.
  *
  *   access log ─ next() ─▶ gate ─▶ limiter ─ next() ─▶ body, checks, handler, shape, session, token
  *        ◀──────── Answer ─────────────◀──────── Answer ────────────────┘
  *
- * In: a request and its route, whose `surrounded` has the lines. Out: one answer for `send`. Only the dispatcher begins
- * such a walk; routes that nobody surrounds never come here.
+ * In: a request and its route, whose `surrounded` has the lines. Out: one answer for `send`. Only the dispatcher calls
+ * this; routes without such interceptors never come here.
  */
 import type { Answer } from '../http/answer.js'
 import { isAnswer, PreparedAnswer } from '../http/answer.js'
@@ -175,7 +175,7 @@ class SurroundedWalk {
     })
   }
 
-  /** Whoever waits innermost is told; who stands around it has a moment to let that pass. */
+  /** The innermost waiting interceptor gets the time-out; the ones around it have a moment to pass it on. */
   #expire(): void {
     const request = this.#request
     const error = tooLate(request)

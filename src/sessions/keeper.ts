@@ -1,6 +1,6 @@
 /**
- * Opens a request's session and saves it when the handler has changed it. An untouched session costs nothing and sets no
- * cookie; an id that the store does not know is never adopted. Source: decisions, Sessions.
+ * Opens a request's session and saves it when the handler has changed it. An unused session costs nothing and sets no
+ * cookie; an id that the store does not know is never accepted. Source: decisions, Sessions.
  */
 import { hash, randomBytes } from 'node:crypto'
 import { AddressRates } from '../core/address-counts.js'

@@ -1,4 +1,4 @@
-/** A visitor's mapping, and what the handler did with it. Source: specification, Request object; decisions, Sessions. */
+/** A visitor's data, and what the handler did with it. Source: specification, Request object; decisions, Sessions. */
 import type { Session } from '../http/request.js'
 
 /** A session that exists in the store. */

@@ -157,7 +157,7 @@ export class PlannedQuery implements RootPlan {
       root.write(writer),
     )
     const prepared = { plan, values: arrange(plan, reader.values) }
-    // Never what depends on the caller: the next one would get this one's rows.
+    // Never keeps what depends on the caller: the next caller would get these rows.
     if (this.#isConstant && !reader.isPersonal) this.#ready.set(context, prepared)
     return prepared
   }

@@ -1,6 +1,6 @@
 /**
- * Gathers what resolvers of one execution ask for before anything is read: a list of a hundred records costs its
- * relation one statement, not a hundred.
+ * Gathers the requests of all resolvers of one execution before reading: a relation of a hundred records costs one
+ * statement, not a hundred.
  */
 import type { Later } from '../../core/later.js'
 

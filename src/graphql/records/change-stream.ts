@@ -1,6 +1,6 @@
 /**
- * What one subscriber is told of a record's rows: those it may see, as it may see them. Source: decisions, Small print:
- * GraphQL; docs/graphql.md, Subscriptions.
+ * The changes of a record that one subscriber gets: rows that it may see, as it may see them. Source: decisions, Small
+ * print: GraphQL; docs/graphql.md, Subscriptions.
  */
 import { HttpError } from '../../errors/http-error.js'
 import type { Watcher } from '../../records/changes/change-feed.js'
@@ -102,7 +102,7 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
         continue
       }
       const value = await this.#read(one)
-      // Whoever left meanwhile is told nothing more; a failure that ended it is the last it hears.
+      // A subscriber that left meanwhile gets nothing more; a failure that ended its stream is its last event.
       if (this.#ended && (value === undefined || 'told' in value)) continue
       if (value !== undefined) return { value, done: false }
     }
@@ -157,7 +157,7 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
     }
   }
 
-  /** One reading does for all who are told and see the same. It belongs to none of their requests, which may end before. */
+  /** Subscribers that see the same share one read. It belongs to none of their requests, which may end earlier. */
   async #shared<T>(
     changes: RowChanges,
     id: Id,

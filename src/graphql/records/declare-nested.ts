@@ -1,5 +1,5 @@
 /**
- * Declares what inputs may say of records nested in them: `products: { create, update, connect, disconnect, delete }`, or a
+ * Declares the inputs of nested records: `products: { create, update, connect, disconnect, delete }`, or a
  * row by itself, to be made with its parent. Source: decisions, Second storey: records, Nested updates.
  */
 import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'

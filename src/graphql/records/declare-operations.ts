@@ -178,7 +178,7 @@ export function declareConnection(model: RecordModel): [string, TypeDeclaration]
   ]
 }
 
-/** `PageInfo`, the same for all records. */
+/** `PageInfo`, shared by all records. */
 export function declarePageInfo(model: RecordModel): TypeDeclaration {
   const field = (part: Part, type: string, read: (page: Page) => unknown): FieldDeclaration => ({
     type,

@@ -1,7 +1,6 @@
 /**
- * Reads what a client asks of a list — `where`, `orderBy`, `limit`, `offset` — into conditions whose values stand in
- * placeholders, and adds what the caller may see of the rows. Resolvers and planner read questions here alone.
- * Source: decisions, Small print: GraphQL.
+ * Reads the arguments of a list (`where`, `orderBy`, `limit`, `offset`) into conditions with placeholders for values,
+ * and adds the caller's row filter. Resolvers and planner both use this. Source: decisions, Small print: GraphQL.
  */
 import { HttpError } from '../../errors/http-error.js'
 import type { Condition } from '../../records/filters/condition.js'
@@ -55,7 +54,7 @@ export class QuestionReader {
     this.#view = new ClientView({ context: database.context, caller, log: database.log })
   }
 
-  /** What was read depends on who asks: another caller's values are others, or refused. */
+  /** The result depends on the caller: for another caller values differ, or are refused. */
   get isPersonal(): boolean {
     return this.#view.isPersonal
   }

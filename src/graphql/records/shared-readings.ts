@@ -1,6 +1,6 @@
 /**
- * What subscribers are told of one change is read once for all who see the same rows, relations below it included: with
- * the same row filter and the same values in it. Source: docs/graphql.md, Subscriptions.
+ * For one change, rows and the relations below them are read once for all subscribers who see the same rows, that is,
+ * with the same row filter and the same values in it. Source: docs/graphql.md, Subscriptions.
  */
 import { type Later, after } from '../../core/later.js'
 import type { RowChanges } from '../../records/changes/changes.js'

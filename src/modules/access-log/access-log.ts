@@ -1,6 +1,6 @@
 /**
  * `filigree/access-log`: one line of JSON for each request, at level info in the application's log, when its answer is
- * complete or its client has gone. Paths are not in it: the route's pattern is.
+ * complete or its client has gone. It has the route's pattern, not the path.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {

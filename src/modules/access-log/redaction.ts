@@ -1,4 +1,4 @@
-/** Hides values of headers and of the query by their names, however these are written and however often they come. */
+/** Hides values of headers and of the query by name, in any case or escaping and however often they occur. */
 import type { HttpRequest } from '../../index.js'
 
 const hidden = '[redacted]'

@@ -1,7 +1,7 @@
 /**
- * Kept answers, with the tables that they were read from. Which those are is heard of the statements that run while an
- * answer is made; a change of one of them, told by the change feed from whichever process, throws the answer away, also
- * where the row was not there before.
+ * Cached answers, with the tables that they were read from. The statements that run while an answer is made show which
+ * tables these are. A change of one of them, reported by the change feed from any process, discards the answer, also if
+ * the row is new.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -65,7 +65,7 @@ export class AnswerStore {
   async onStart(): Promise<void> {
     const { database } = this.#state
     if (database === undefined) return
-    // Nobody can listen there: what changes is not heard of, so that nothing is kept.
+    // Changes cannot be heard there, so nothing is cached.
     this.#isDeaf = database.context.engine.isReadOnly === true
     if (this.#isDeaf) return
     this.#tables = new Set([...database.tables].flatMap(namesOf))
@@ -160,7 +160,7 @@ export class AnswerStore {
     if (reading === undefined || !this.#open.has(reading)) return
     if (database !== this.#state.database) return
     for (const table of this.#tablesIn(sql)) reading.tables.add(table)
-    // What writes is not kept: it would not be done the next time.
+    // A handler that writes is not cached: the next call would not write.
     if (isWrite(kind)) reading.stale = true
   }
 

@@ -1,6 +1,6 @@
 /**
- * `@CacheFor` at root fields of GraphQL: a query is kept as a whole, where each of its root fields says for how long, for
- * callers of whom nothing is known: no token and no cookie.
+ * `@CacheFor` at root fields of GraphQL: a query is cached as a whole, if each of its root fields has a time, for
+ * callers without a token and a cookie.
  */
 import {
   askedOperation,

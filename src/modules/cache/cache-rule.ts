@@ -1,4 +1,4 @@
-/** What `@CacheFor` is given: how long, and whose answers are the same. */
+/** The rule of `@CacheFor`: how long, and which callers share an answer. */
 import type { DecoratorProblem, HttpRequest, RouteInfo } from '../../index.js'
 
 /** What else than the path an answer depends on. */
@@ -65,7 +65,7 @@ function isBy(one: unknown): boolean {
   return one === 'query' || one === 'user' || typeof one === 'function'
 }
 
-/** The first argument by which a handler may know who asks. */
+/** The first argument by which a handler may know its caller. */
 function callerOf({ arguments: names, path }: RouteInfo): string | undefined {
   const inPath = new Set([...path.matchAll(/[<{]([\w$]+)/g)].map(([, name]) => name))
   return names.find((name) => !impersonal.has(name) && !inPath.has(name))

@@ -1,5 +1,5 @@
 /**
- * Answers that are kept: `@CacheFor('60s')`, and known again: `@ETag`. Source: decisions, "Second storey: production",
+ * Cached answers: `@CacheFor('60s')`, and conditional ones: `@ETag`. Source: decisions, "Second storey: production",
  * Caching; RFC 9110 §8.8.3 and §13.1.2; RFC 9111 §3.
  */
 import {
@@ -71,7 +71,7 @@ function keepOperations(store: AnswerStore): Intercept {
   }
 }
 
-/** Gives JSON and text an ETag, by which who has it already gets 304. On a class for its GET routes. */
+/** Gives JSON and text an ETag, so that a client that has it already gets 304. On a class for its GET routes. */
 export const ETag = createDecorator('ETag', () => ({
   before: 'body' as const,
   intercept: (route: RouteInfo) => async (request, next) => {

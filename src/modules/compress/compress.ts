@@ -1,6 +1,6 @@
 /**
- * `compress()`: packs answers for clients that take them so. Source: decisions, "Second storey: production", Compression;
- * RFC 9110 §8.4 and §12.5.3; BREACH (CVE-2013-3587).
+ * `compress()`: compresses answers for clients that accept it. Source: decisions, "Second storey: production",
+ * Compression; RFC 9110 §8.4 and §12.5.3; BREACH (CVE-2013-3587).
  */
 import { pipeline, Readable } from 'node:stream'
 import {
@@ -15,14 +15,14 @@ import { mayPack, namesIn } from './packable.js'
 import { readPackedTags, toPackedTag } from './packed-tags.js'
 
 export interface CompressOptions {
-  /** Bytes from which on an answer is packed. Default 1,024. */
+  /** Smallest answer, in bytes, that is compressed. Default 1,024. */
   min?: number
   /** Which encodings, the preferred one first. Default: `br`, `zstd` where the runtime has it, `gzip`. */
   encodings?: readonly ('br' | 'zstd' | 'gzip')[]
   /**
-   * Pack answers to callers that a cookie names, too. Who can make a browser ask, and see how long the answer is, can
-   * then guess the secrets in it (BREACH): only where such answers hold none, or repeat nothing that a client sent.
-   * Default false.
+   * Also compress answers to callers with cookies. An attacker who can make a browser send requests, and sees the
+   * length of the answers, can then guess secrets in them (BREACH): use it only if such answers hold no secrets, or
+   * repeat nothing that a client sent. Default false.
    */
   personal?: boolean
 }
@@ -54,7 +54,7 @@ export const compress = createModule(function compress(options: CompressOptions 
   return { problems: findProblems(options), use: [Compressor] }
 })
 
-/** A secret and what a client sent in one answer tell each other apart by their common length. */
+/** If a secret and a client's text are in one answer, its compressed length reveals whether they match. */
 function isPersonal({ route, headers }: HttpRequest, answer: Answer): boolean {
   if (route?.arguments.includes('session') === true) return true
   if (headers.cookie === undefined) return false

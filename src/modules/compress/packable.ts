@@ -1,10 +1,10 @@
-/** Which answers are worth packing: texts of all kinds, never what is packed already or comes event by event. */
+/** Which answers are worth compressing: all kinds of text, never compressed formats or event streams. */
 import type { Answer } from '../../index.js'
 
 const packable =
   /^(?:text\/(?!event-stream)|application\/(?:json|javascript|xml|wasm|graphql|manifest|rtf|sql|toml|x-ndjson|x-www-form-urlencoded|yaml)\b|font\/(?:otf|ttf)|image\/(?:bmp|svg|x-icon|vnd\.microsoft\.icon)|[\w.-]+\/[\w.+-]+\+(?:json|xml|yaml|text)\b)/i
 
-/** True where some client would get it packed: there every client is told that it depends on what it takes. */
+/** True if some client would get it compressed: then every client gets `Vary: Accept-Encoding`. */
 export function mayPack(answer: Answer): boolean {
   const { status, headers } = answer
   if (namesIn(answer, 'Cache-Control').includes('no-transform')) return false

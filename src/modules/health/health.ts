@@ -1,6 +1,6 @@
 /**
- * `filigree/health`: `/health/live` says that the process answers, `/health/ready` that it should be sent requests. Open to
- * everybody, so they say of a fault no more than its place.
+ * `filigree/health`: `/health/live` says that the process answers, `/health/ready` that it should be sent requests.
+ * They are open to everybody, so a failure shows only the name of its check.
  */
 import {
   ApplicationState,
@@ -47,7 +47,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
       this.#delay.start()
     }
 
-    /** The port stays open for a while: who asks on a new connection is told to go elsewhere. */
+    /** The port stays open for a while: probes on new connections see that the application closes. */
     async onClosing(): Promise<void> {
       if (!this.state.listening || leaving === 0) return
       await new Promise((resolve) => setTimeout(resolve, leaving))
@@ -103,7 +103,7 @@ function givenOf(options: HealthOptions): HealthOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
-/** What is no number of milliseconds, and what is no option. */
+/** Invalid milliseconds and unknown options. */
 function findProblems(options: HealthOptions): Problem[] {
   return Object.entries(givenOf(options)).flatMap(([name, value]: [string, unknown]) => {
     const fits =

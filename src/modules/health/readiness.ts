@@ -1,6 +1,6 @@
 /**
- * Whether requests are welcome. However often it is asked, the checks run once a second, and one that has not answered
- * is not asked again before it has.
+ * Whether requests can be served. Checks run at most once a second, however often it is called, and a check that hangs
+ * is not run again before it has answered.
  */
 import type { ApplicationState } from '../../index.js'
 import type { LoopDelay } from './loop-delay.js'

@@ -1,6 +1,7 @@
 /**
- * `idempotent()`, experimental: a write that is sent twice with one `Idempotency-Key` is done once, and answered twice.
- * Source: decisions, "Second storey: production", Idempotency; draft-ietf-httpapi-idempotency-key-header-07.
+ * `idempotent()`, experimental: a write that is sent twice with one `Idempotency-Key` is done once; both requests get
+ * its answer. Source: decisions, "Second storey: production", Idempotency;
+ * draft-ietf-httpapi-idempotency-key-header-07.
  */
 import { createHash } from 'node:crypto'
 import {

@@ -53,7 +53,7 @@ function gate(secured: NonNullable<MetricsOptions['secured']>): AnyDecorator {
   return Secured(...(Array.isArray(secured) ? (secured as readonly string[]) : []))
 }
 
-/** What is no option, or says nothing sensible. */
+/** Unknown options and invalid values. */
 function findProblems(options: MetricsOptions): Problem[] {
   return Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
     if (value === undefined) return []

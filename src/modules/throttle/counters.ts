@@ -1,6 +1,6 @@
 /**
- * Where requests are counted: a window begins with the first request of a key and ends with its time, whoever is refused
- * meanwhile. In memory for one process, in the database for all that share it.
+ * Where requests are counted: a window begins with the first request of a key and ends after its time; refused requests
+ * do not extend it. In memory for one process, in the database for all that share it.
  */
 import { Database, HttpError } from '../../index.js'
 import type { Limit } from './rule.js'
@@ -84,8 +84,9 @@ const sweepEvery = 60_000
 const outage = 1000
 
 /**
- * For every process of the database: one statement counts, so that no two take the last place. While the database cannot be
- * reached each process counts for itself: a limit is no reason to refuse what needs no database, such as a probe.
+ * For every process of the database: one statement counts, so that two requests cannot both take the last place. While
+ * the database cannot be reached, each process counts alone: a limit must not refuse requests that need no database,
+ * such as probes.
  */
 export class DatabaseCounters extends Counters {
   static readonly inject = [Database]

@@ -1,7 +1,10 @@
 /** What a limit says, read from how it is written: `100/m` by address. */
 import type { HttpRequest } from '../../index.js'
 
-/** Who is counted together: an address, a user, or whoever has the same key. `undefined` as key is not counted. */
+/**
+ * Which requests share a count: those of an address, of a user, or with the same key. `undefined` as key is not
+ * counted.
+ */
 export type ThrottleBy = 'ip' | 'user' | ((request: HttpRequest) => string | undefined)
 
 export interface ThrottleRule {
@@ -70,7 +73,7 @@ export function findFaults(limit: unknown, rule: unknown): Fault[] {
   return faults
 }
 
-/** Reads who is to be counted. Who has no name is counted by address. */
+/** Reads the key of the count. Anonymous requests are counted by address. */
 export function toKeyReader(by: ThrottleBy): (request: HttpRequest) => string | undefined {
   if (by === 'user') return (request) => nameOf(request) ?? `ip ${networkOf(request.ip)}`
   if (by === 'ip') return (request) => `ip ${networkOf(request.ip)}`

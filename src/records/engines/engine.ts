@@ -260,7 +260,7 @@ export type FaultKind =
   | 'unique'
   /** A key that no row has, or a row that others still refer to. */
   | 'reference'
-  /** Null, or out of range: the rules let pass what the column does not take. */
+  /** Null, or out of range: the value passed the field's rules, but the column does not accept it. */
   | 'value'
   /** A sum that `total` makes by another way. */
   | 'overflow'
