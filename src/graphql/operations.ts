@@ -106,7 +106,7 @@ export class Operations {
     }
     const errors = validate(schema, document, validationRules(), { maxErrors: mostErrors })
     if (errors.length > 0) {
-      return new Refusal(errors.map((error) => withCode(error, graphqlCodes.validation)))
+      return new Refusal(errors.map(toValidationError))
     }
     const parts = { schema, planner, document, fragments, costs }
     return new Map(
@@ -157,6 +157,12 @@ export function excessCost(cost: number, limits: GraphqlLimits): GraphQLError | 
     'cost',
     `The operation costs more than ${limits.cost}: 1 a field, times the limit inside lists, and what its filters, orders and offsets make the database do. Ask for less.`,
   )
+}
+
+/** Its message alone: what a scalar threw for a literal is the client's fault, and has no trace to log. */
+function toValidationError({ message, nodes, extensions }: GraphQLError): GraphQLError {
+  const { GraphQLError } = graphqlLibrary()
+  return withCode(new GraphQLError(message, { nodes, extensions }), graphqlCodes.validation)
 }
 
 function withCode(error: GraphQLError, code: string): GraphQLError {
