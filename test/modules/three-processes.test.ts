@@ -6,6 +6,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { startOwnPostgres, type OwnPostgres } from '../records/postgres-server.js'
 
@@ -154,8 +155,11 @@ it('says whom to send requests: not who is gone, leaves, or has no database', as
     return [answer.status, ((await answer.json()) as { status: string }).status]
   }
   await expect(ready(killed)).rejects.toThrow()
-  expect(await ready(leaving)).toEqual([200, 'ok'])
-  expect(await ready(staying)).toEqual([200, 'ok'])
+  // The event loop may have been late for more than a second before: on a busy machine that takes a while to be forgotten.
+  const isReady = async (shop: Shop): Promise<boolean> =>
+    isDeepStrictEqual(await ready(shop), [200, 'ok'])
+  await until(() => isReady(leaving))
+  await until(() => isReady(staying))
 
   await postgres.stop()
   await until(async () => ((await ready(staying)) as [number])[0] === 503)
@@ -164,13 +168,13 @@ it('says whom to send requests: not who is gone, leaves, or has no database', as
   // Nobody can count together now, and nobody is refused for that.
   expect((await ask(staying, '/metrics')).status).toBe(200)
   await postgres.start()
-  await until(async () => ((await ready(staying)) as [number])[0] === 200)
-  await until(async () => ((await ready(leaving)) as [number])[0] === 200)
+  await until(() => isReady(staying))
+  await until(() => isReady(leaving))
 
   leaving.child.kill('SIGTERM')
   await until(async () => ((await ready(leaving)) as [number])[0] === 503)
   expect(await ready(leaving)).toEqual([503, 'closing'])
-  expect(await ready(staying)).toEqual([200, 'ok'])
+  await until(() => isReady(staying))
   await until(() => leaving.child.exitCode !== null)
   expect(leaving.child.exitCode).toBe(0)
 })
