@@ -104,6 +104,10 @@ app.post('/prices-loop', { schema: { body: prices } }, async (request) => {
     for (const { id, price } of request.body.prices)
       await client.query({ name: 'update', text: sql.update, values: [price, id] })
     await client.query('commit')
+  } catch (error) {
+    // Else whoever gets the connection next fails too.
+    await client.query('rollback')
+    throw error
   } finally {
     client.release()
   }

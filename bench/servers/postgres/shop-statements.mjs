@@ -8,8 +8,10 @@ export const list = `select ${item} from item order by id limit $1`
 export const count = 'select count(*)::int as total from (select 1 from item limit 10001) c'
 export const create = `insert into item (name, price, category_id) values ($1, $2, $3) returning ${item}`
 export const update = `update item set price = $1 where id = $2 returning ${item}`
-export const updateMany = `update item set price = c.price from unnest($1::int[], $2::float8[]) as c(id, price)
-  where item.id = c.id`
+/** Takes the rows in the order of their keys: two requests for the same ones would else stand in each other's way, and one would fail. */
+export const updateMany = `with held as (select id from item where id = any($1::int[]) order by id for no key update)
+  update item set price = c.price from unnest($1::int[], $2::float8[]) as c(id, price), held
+  where item.id = held.id and c.id = held.id`
 
 /** A page and its total as one row: the text of the whole answer. */
 export const listJson = `select coalesce((select json_agg(i) from (${list}) i), '[]')::text as text,
