@@ -1,6 +1,6 @@
 /** An answer that is ready but not sent yet, as interceptors before the gate and before the body see it. */
 import { writeFor } from './answered-json.js'
-import { assertHeader, removeHeader, valuesOf } from './header-list.js'
+import { assertAnswerHeader, removeHeader, valuesOf } from './header-list.js'
 import { isPlainData, toJson } from './result.js'
 import type { ServerRequest } from './server-request.js'
 
@@ -22,7 +22,7 @@ export interface AnswerHeaders extends Iterable<readonly [name: string, value: s
 /** What `next()` gives before the gate and before the body, whether a value, an error or the gate made it. */
 export interface Answer {
   readonly status: number
-  /** All but the CORS headers, which are on every answer. */
+  /** All but the CORS headers, which are on every answer. `Access-Control-Expose-Headers` is here where it adds to them. */
   readonly headers: AnswerHeaders
   /** Text (of data its JSON), bytes, a stream as it is, or null where there is nothing. */
   readonly body: unknown
@@ -97,14 +97,14 @@ class ListedHeaders implements AnswerHeaders {
 
   set(name: string, value: string | number): void {
     const text = String(value)
-    assertHeader(name, text)
+    assertAnswerHeader(name, text)
     removeHeader(this.#list, name)
     this.#list.push(name, text)
   }
 
   append(name: string, value: string | number): void {
     const text = String(value)
-    assertHeader(name, text)
+    assertAnswerHeader(name, text)
     this.#list.push(name, text)
   }
 

@@ -18,6 +18,24 @@ const repeatable = /^(?:set-cookie|vary|link|www-authenticate)$/i
  * character in the value, a character beyond U+00FF, or a header that Filigree writes itself
  */
 export function assertHeader(name: string, value: string): void {
+  assertSendable(name, value)
+  if (/^access-control-/i.test(name)) {
+    throw new TypeError(
+      `Header "${name}": CORS headers are on every response. Set them in bootstrap's \`cors\`.`,
+    )
+  }
+}
+
+/**
+ * `assertHeader` for the headers of an answer that is ready, which may also name more headers that scripts of other
+ * origins read: that takes nothing from what `cors` says.
+ */
+export function assertAnswerHeader(name: string, value: string): void {
+  if (/^access-control-expose-headers$/i.test(name)) assertSendable(name, value)
+  else assertHeader(name, value)
+}
+
+function assertSendable(name: string, value: string): void {
   if (name === '' || noToken.test(name)) {
     throw new TypeError(
       `Header ${JSON.stringify(name)}: this is no header name. Use letters, digits and "-".`,
@@ -26,11 +44,6 @@ export function assertHeader(name: string, value: string): void {
   if (unsendable.test(value)) throw new TypeError(`Header "${name}": ${describeFault(value)}`)
   if (framing.test(name)) {
     throw new TypeError(`Header "${name}": it is made from the body. Leave it out.`)
-  }
-  if (/^access-control-/i.test(name)) {
-    throw new TypeError(
-      `Header "${name}": CORS headers are on every response. Set them in bootstrap's \`cors\`.`,
-    )
   }
 }
 

@@ -11,6 +11,7 @@ import {
   NoAuth,
   Post,
   Put,
+  Record,
   reply,
   type Application,
 } from '../../src/index.js'
@@ -47,12 +48,31 @@ class OrderController {
     })
     return { slow: true }
   }
+  @Post('/varied') varied() {
+    return reply({})
+      .header('Vary', 'Accept')
+      .header('Vary', 'X-Shop')
+      .header('Link', '</a>; rel="a"')
+  }
   @Get('/') list() {
     return []
   }
 }
 
-@Module({ controllers: [OrderController], imports: [idempotent()] })
+@Record({ version: true })
+class Parcel {
+  @Field('id') id!: number
+  @Field('string') to!: string
+}
+
+@Controller('/parcels', { crud: Parcel })
+class ParcelController {}
+
+@Module({
+  controllers: [OrderController, ParcelController],
+  records: [Parcel],
+  imports: [idempotent()],
+})
 class AppModule {}
 
 let app: Application
@@ -99,6 +119,25 @@ describe('idempotent', () => {
       expect.stringMatching(/^last=/),
       null,
     ])
+  })
+
+  it('answers writes of crud again, with all their headers', async () => {
+    const first = await send('p', { to: 'Ann' }, '/parcels')
+    const again = await send('p', { to: 'Ann' }, '/parcels')
+    const shown = (answer: Response) => [
+      answer.status,
+      ...['etag', 'location', 'access-control-expose-headers', 'vary'].map((name) =>
+        answer.headers.get(name),
+      ),
+    ]
+    expect(shown(first)).toEqual([201, '"1"', '/parcels/1', 'ETag, FreshToken', expect.anything()])
+    expect(shown(again)).toEqual(shown(first))
+    expect(await again.json()).toEqual({ id: 1, to: 'Ann', version: 1 })
+    const varied = await send('w', {}, '/orders/varied')
+    const variedAgain = await send('w', {}, '/orders/varied')
+    expect(variedAgain.headers.get('vary')).toBe(varied.headers.get('vary'))
+    expect(variedAgain.headers.get('vary')).toMatch(/Accept, X-Shop/)
+    expect(variedAgain.headers.get('link')).toBe('</a>; rel="a"')
   })
 
   it('knows a key by user, method and path, and refuses it for another body', async () => {

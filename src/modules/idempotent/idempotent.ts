@@ -161,7 +161,9 @@ function toKept({ status, headers, body }: Answer): KeptAnswer | undefined {
 
 function replay(answer: Answer, { status, headers, body }: KeptAnswer): Answer {
   const again = answer.withBody(body, status)
-  for (const [name, value] of headers) again.headers.set(name, value)
+  for (const [name] of headers) again.headers.delete(name)
+  // One by one: `Vary` and `Link` may stand there more than once.
+  for (const [name, value] of headers) again.headers.append(name, value)
   again.headers.set('Idempotent-Replayed', 'true')
   return again
 }
