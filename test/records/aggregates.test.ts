@@ -347,4 +347,27 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
   ])('answers ?%s with %i', async (query, status) => {
     expect((await url(`/sales/aggregate?${query}`)).status).toBe(status)
   })
+
+  it.each(['sum', 'min'])('knows no %s of a hidden field, nor its kind', async (called) => {
+    const asked = async (query: string, figure: string): Promise<string> =>
+      JSON.stringify((await url(`/sales/aggregate?${query}`)).body).replaceAll(figure, 'figure')
+    for (const query of ['orderBy=figure', 'having.figure.gte=1', 'having.figure.gte=x']) {
+      const [hidden, missing] = [`${called}Secret`, `${called}Sacret`].map((figure) =>
+        asked(query.replace('figure', figure), figure),
+      )
+      expect(await hidden).toBe(await missing)
+    }
+  })
+
+  it.each(['__proto__', 'constructor', 'toString', 'constructor.prototype'])(
+    'takes %s for an unknown figure, and writes nothing to what all objects share',
+    async (name) => {
+      const { status } = await url(`/sales/aggregate?having.${name}.polluted=1`)
+      const shared = [Object.prototype, Object, Reflect.get(Object.prototype, 'toString') as object]
+      const polluted = shared.filter((one) => Object.hasOwn(one, 'polluted'))
+      for (const one of shared) Reflect.deleteProperty(one, 'polluted')
+      expect(polluted).toEqual([])
+      expect(status).toBe(400)
+    },
+  )
 })

@@ -180,15 +180,14 @@ class AggregateReader {
   /** `count`, `sumPrice` */
   #measure(name: string, path: string): Measure {
     if (name === 'count') return countMeasure
+    const columns = this.#table.columns.filter(({ field }) => !(this.#isClient && field.hidden))
     for (const called of aggregateFunctions) {
-      for (const column of this.#table.columns) {
+      for (const column of columns) {
         if (nameOf(called, column) === name) return this.#function(called, column.property, path)
       }
     }
     const known = aggregateFunctions.flatMap((called) =>
-      this.#table.columns
-        .filter(({ field }) => !(this.#isClient && field.hidden))
-        .map((column) => nameOf(called, column)),
+      columns.map((column) => nameOf(called, column)),
     )
     throw invalid(
       path,

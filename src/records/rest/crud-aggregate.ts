@@ -93,13 +93,14 @@ function readFlag(name: string, given: string | string[] | undefined): boolean |
 
 /** `having.sumPrice.gte=100` */
 function readHaving(table: Table, query: TextValues): Record<string, unknown> | undefined {
-  const having: Record<string, Record<string, unknown>> = {}
+  // Clients choose the names: on a plain object some of them would be a prototype's, and written there.
+  const having = Object.create(null) as Record<string, Record<string, unknown>>
   for (const name of Object.keys(query)) {
     if (!name.startsWith('having.')) continue
     const [, figure = '', operator = 'eq', ...more] = name.split('.')
     const text = readOnce(name, query[name]) ?? ''
     if (more.length > 0) throw invalid(name, 'unknown', 'is no comparison')
-    const tests = (having[figure] ??= {})
+    const tests = (having[figure] ??= Object.create(null) as Record<string, unknown>)
     tests[operator] =
       operator === 'isNull' ? readFlag(name, text) : readOperand(table, figure, text, name)
   }
@@ -107,7 +108,9 @@ function readHaving(table: Table, query: TextValues): Record<string, unknown> | 
 }
 
 function readOperand(table: Table, figure: string, text: string, name: string): unknown {
-  const found = table.columns.find((column) => namesOf(column).includes(figure))
+  const found = table.columns.find(
+    (column) => !column.field.hidden && namesOf(column).includes(figure),
+  )
   const isValue = found !== undefined && /^(min|max)/.test(figure)
   if (isValue) {
     const value = found.field.entry.fromText(text)
