@@ -47,7 +47,15 @@ export {
   type DecoratorSpecification,
   type OwnDecorator,
 } from './seam/own-decorator.js'
-export type { Intercept, Interceptor, InterceptorClass, Next, Place } from './seam/interceptor.js'
+export type {
+  Enter,
+  EntryInterceptor,
+  Intercept,
+  Interceptor,
+  InterceptorClass,
+  Next,
+  Place,
+} from './seam/interceptor.js'
 export type { TakeArgument } from './seam/own-arguments.js'
 
 export type { Deprecated } from './openapi/deprecation.js'

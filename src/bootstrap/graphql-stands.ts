@@ -11,6 +11,7 @@ import { readAsked, stoodRoots } from '../graphql/root-stands.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type { Intercept, Next } from '../seam/interceptor.js'
+import type { Line } from '../serving/served-route.js'
 import { makeStands, type FindInstance, type PlannedStand } from '../serving/interceptors.js'
 import { planOwn } from './plan-seam.js'
 
@@ -72,7 +73,7 @@ export function aroundOperations(
   const made = new Map<string, readonly Intercept[]>()
   for (const [name, { info, stands }] of planned) {
     const { gate: outer, body, handler } = makeStands(stands, info, find, problems)
-    made.set(name, [...outer, ...body, ...handler])
+    made.set(name, [...outer, ...body, ...handler].map(toIntercept))
   }
   if (problems.length > 0) throw new DeclarationError(problems)
   return async (request, next) => {
@@ -94,6 +95,14 @@ export function aroundOperations(
       () => next(),
     )
     return walk().catch(refused)
+  }
+}
+
+function toIntercept(line: Line): Intercept {
+  if ('intercept' in line) return line.intercept
+  return async (request, next) => {
+    if (request instanceof ServerRequest) await line.step(request)
+    return await next()
   }
 }
 

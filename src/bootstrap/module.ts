@@ -5,7 +5,7 @@ import { GraphQL } from '../graphql/graphql.js'
 import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
 import { isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, type Class } from '../metadata/note.js'
-import type { Interceptor } from '../seam/interceptor.js'
+import type { EntryInterceptor, Interceptor } from '../seam/interceptor.js'
 import {
   collectArguments,
   type DeclaredArguments,
@@ -28,7 +28,7 @@ export interface ModuleOptions {
   /** Other modules whose controllers and providers belong to the application too. */
   imports?: readonly ClassReference[]
   /** Interceptors around every route of this module and of those that it imports, the first outermost. */
-  use?: readonly ClassReference<Interceptor>[]
+  use?: readonly ClassReference<Interceptor | EntryInterceptor>[]
   /** What is wrong with the options that a package was given: it joins the report of the start. */
   problems?: readonly Problem[]
   /** Arguments that handlers of the whole application may name: `{ tenant: (request) => … }`. */

@@ -12,7 +12,7 @@ import type { DatabaseChoice } from './storage.js'
 import { resolveDocsOptions, type DocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { ClassReference } from '../metadata/class-reference.js'
-import type { Interceptor } from '../seam/interceptor.js'
+import type { EntryInterceptor, Interceptor } from '../seam/interceptor.js'
 import type { Environment } from './environment.js'
 import type { Token } from './provider.js'
 import { checkUnknownKeys } from './unknown-keys.js'
@@ -76,7 +76,7 @@ export interface BootstrapOptions {
   /** Before every path of the application: `'/api'`. All else is 404. Default: nothing. */
   basePath?: string
   /** Interceptors around every route; those before the gate stand around 404, 405, documentation, GraphQL and files, too. */
-  use?: readonly ClassReference<Interceptor>[]
+  use?: readonly ClassReference<Interceptor | EntryInterceptor>[]
   /** Processes that share the port. Default 1: this one. */
   workers?: number
   /**
@@ -105,7 +105,7 @@ export interface Settings {
   readonly trustProxy: boolean | number
   /** `''` where there is none, else without a slash at its end. */
   readonly basePath: string
-  readonly use: readonly ClassReference<Interceptor>[]
+  readonly use: readonly ClassReference<Interceptor | EntryInterceptor>[]
   readonly versions: ResolvedVersions
   readonly unknownKeys: 'refuse' | 'drop'
   readonly workers: number

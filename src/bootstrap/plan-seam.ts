@@ -13,6 +13,7 @@ import type { Route } from '../routing/route.js'
 import {
   isPlace,
   places,
+  type EntryInterceptor,
   type Interceptor,
   type InterceptorClass,
   type Place,
@@ -25,7 +26,7 @@ import type { PlannedStand } from '../serving/interceptors.js'
 export interface UseList {
   /** `bootstrap` or `AppModule`. */
   readonly where: string
-  readonly use: readonly (ClassReference<Interceptor> | undefined)[]
+  readonly use: readonly (ClassReference<Interceptor | EntryInterceptor> | undefined)[]
 }
 
 /** What the seam knows of a route. */
@@ -75,11 +76,11 @@ export function planOwn(
   const specification = readSpecification(stand, where, problems)
   if (specification === undefined) return {}
   runCheck(specification, { where, info }, problems)
-  const { intercept: build, inject = [] } = specification
+  const { enter, intercept, inject = [] } = specification
   const place = readPlace(where, specification.before, problems)
-  return build === undefined
+  return enter === undefined && intercept === undefined
     ? { specification }
-    : { specification, planned: { place, where, build, inject } }
+    : { specification, planned: { place, where, enter, intercept, inject } }
 }
 
 /** The interceptors of a list, with their places. */
@@ -136,6 +137,7 @@ const specificationNames: Readonly<Record<keyof DecoratorSpecification, true>> =
   before: true,
   check: true,
   document: true,
+  enter: true,
   inject: true,
   intercept: true,
 }
@@ -148,7 +150,7 @@ function readSpecification(
   const refuse = (what: string, remedy: string): void => {
     problems.push({ code: 'DECORATOR_SPECIFICATION', message: `${where}: ${what}.`, remedy })
   }
-  const remedy = 'Give { before, check, document, inject, intercept }; each may be left out.'
+  const remedy = 'Give { before, check, document, enter, inject, intercept }; each may be left out.'
   let given: unknown
   try {
     given = specify()
@@ -161,7 +163,7 @@ function readSpecification(
     return undefined
   }
   refuseUnknownNames(where, given, specificationNames, problems)
-  for (const name of ['check', 'document', 'intercept'] as const) {
+  for (const name of ['check', 'document', 'enter', 'intercept'] as const) {
     const member = (given as Record<string, unknown>)[name]
     if (member !== undefined && typeof member !== 'function') {
       refuse(`${name} is no function`, remedy)

@@ -18,12 +18,8 @@ const repeatable = /^(?:set-cookie|vary|link|www-authenticate)$/i
  * character in the value, a character beyond U+00FF, or a header that Filigree writes itself
  */
 export function assertHeader(name: string, value: string): void {
-  assertSendable(name, value)
-  if (/^access-control-/i.test(name)) {
-    throw new TypeError(
-      `Header "${name}": CORS headers are on every response. Set them in bootstrap's \`cors\`.`,
-    )
-  }
+  if (!soundNames.has(name)) assertName(name)
+  assertValue(name, value)
 }
 
 /**
@@ -31,20 +27,33 @@ export function assertHeader(name: string, value: string): void {
  * origins read: that takes nothing from what `cors` says.
  */
 export function assertAnswerHeader(name: string, value: string): void {
-  if (/^access-control-expose-headers$/i.test(name)) assertSendable(name, value)
+  if (/^access-control-expose-headers$/i.test(name)) assertValue(name, value)
   else assertHeader(name, value)
 }
 
-function assertSendable(name: string, value: string): void {
+/** Names that were found sound: a program writes the same few with every answer. */
+const soundNames = new Set<string>()
+const mostNames = 200
+
+function assertName(name: string): void {
   if (name === '' || noToken.test(name)) {
     throw new TypeError(
       `Header ${JSON.stringify(name)}: this is no header name. Use letters, digits and "-".`,
     )
   }
-  if (unsendable.test(value)) throw new TypeError(`Header "${name}": ${describeFault(value)}`)
   if (framing.test(name)) {
     throw new TypeError(`Header "${name}": it is made from the body. Leave it out.`)
   }
+  if (/^access-control-/i.test(name)) {
+    throw new TypeError(
+      `Header "${name}": CORS headers are on every response. Set them in bootstrap's \`cors\`.`,
+    )
+  }
+  if (soundNames.size < mostNames) soundNames.add(name)
+}
+
+function assertValue(name: string, value: string): void {
+  if (unsendable.test(value)) throw new TypeError(`Header "${name}": ${describeFault(value)}`)
 }
 
 function describeFault(value: string): string {
@@ -64,7 +73,7 @@ export function setHeader(list: string[], name: string, value: string): void {
 export function addMissing(list: string[], more: readonly string[]): void {
   for (let index = 0; index + 1 < more.length; index += 2) {
     const name = more[index] ?? ''
-    if (repeatable.test(name) || findHeader(list, name) === -1)
+    if (findHeader(list, name) === -1 || repeatable.test(name))
       list.push(name, more[index + 1] ?? '')
   }
 }

@@ -36,3 +36,12 @@ export interface Outgoing extends Writable {
   /** Asks a client that waits (`Expect: 100-continue`) for its body. Absent where nobody can wait. */
   writeContinue?(): void
 }
+
+/** Headers by lower-case name; values that came more than once are joined. */
+export function toTextHeaders(incoming: Incoming): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return headers
+}

@@ -20,13 +20,18 @@ export function pushPrivacy(head: string[], request: ServerRequest): void {
   if (isForOne(request)) head.push('Cache-Control', noStore)
 }
 
+/** Lengths of the names that it looks for: most headers have another one. */
+const lengths = ['vary', 'set-cookie', 'cache-control'].map((name) => name.length)
+
 /** Completes a whole head, in place: `Vary`, and `Cache-Control` where the answer is for one caller alone. */
 export function setPrivacy(head: string[], request: ServerRequest): void {
   let personal = isForOne(request)
   let rule = -1
   let missing = request.dependsOn
   for (let index = 0; index + 1 < head.length; index += 2) {
-    switch (head[index]?.toLowerCase()) {
+    const name = head[index] ?? ''
+    if (!lengths.includes(name.length)) continue
+    switch (name.toLowerCase()) {
       case 'set-cookie':
       case 'freshtoken':
         personal = true

@@ -15,12 +15,33 @@ export interface RequestValue<T> {
  * @param name for debuggers: two values of one name do not meet
  */
 export function requestValue<T>(name: string): RequestValue<T> {
-  const values = new WeakMap<HttpRequest, T>()
+  const key = Object.freeze({ name })
   return Object.freeze({
     name,
     set: (request: HttpRequest, value: T): void => {
-      values.set(request, value)
+      const holder = request as ValueHolder
+      const there = find(holder, key)
+      if (there === undefined) holder.values = { key, value, other: holder.values }
+      else there.value = value
     },
-    get: (request: HttpRequest): T | undefined => values.get(request),
+    get: (request: HttpRequest): T | undefined =>
+      find(request as ValueHolder, key)?.value as T | undefined,
   })
+}
+
+/** A value with its request. There are few: a list of them is searched faster than a map is made. */
+export interface KeptValue {
+  readonly key: object
+  value: unknown
+  readonly other: KeptValue | undefined
+}
+
+interface ValueHolder {
+  values?: KeptValue | undefined
+}
+
+function find({ values }: ValueHolder, key: object): KeptValue | undefined {
+  let kept = values
+  while (kept !== undefined && kept.key !== key) kept = kept.other
+  return kept
 }

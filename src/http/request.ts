@@ -101,6 +101,11 @@ export interface HttpRequest {
    * @throws {TypeError} when the name or the value cannot be sent
    */
   addHeader(name: string, value: string): void
+  /**
+   * As `addHeader`, in place of one that was added by that name before. Call it before the answer is there: later,
+   * interceptors change the answer's own headers.
+   */
+  setHeader(name: string, value: string): void
   /** Runs `cleanup` once, after the response was sent or the connection was lost. It must not throw. */
   onFinished(cleanup: () => void): void
 }

@@ -1,16 +1,17 @@
 /** The request with its internal state, which the steps of its route use. Source: specification, Request object. */
 import { randomUUID } from 'node:crypto'
-import { isIP } from 'node:net'
 import type { RouteInfo } from '../routing/route-info.js'
+import { clientAddress } from './client-address.js'
 import { readCookies } from './cookies.js'
 import type { End, Ending } from './ending.js'
-import type { Incoming, Outgoing } from './node-messages.js'
+import { toTextHeaders, type Incoming, type Outgoing } from './node-messages.js'
 import type { Log } from '../core/log.js'
 import { RequestLog, type ChildLog } from './request-log.js'
 import { toOriginForm } from './head.js'
-import { assertHeader } from './header-list.js'
+import { assertHeader, setHeader } from './header-list.js'
 import { onCookie } from './private-answers.js'
 import { readQuery, type TextValues } from './query.js'
+import type { KeptValue } from './request-value.js'
 import { closingRefusal } from './refusals.js'
 import type {
   Claims,
@@ -92,6 +93,8 @@ export class ServerRequest implements HttpRequest {
   flows: object[] | undefined = undefined
   /** Runs once the response is finished or the client is gone, whichever comes first. */
   cleanups: (() => void)[] | undefined = undefined
+  /** What `requestValue` keeps with it. */
+  values: KeptValue | undefined = undefined
   /** By what its database reads for it. */
   reads: object | undefined = undefined
 
@@ -171,9 +174,7 @@ export class ServerRequest implements HttpRequest {
 
   /** The client's address, IPv4 in its own form; the first of `X-Forwarded-For` where the application trusts its proxy. */
   get ip(): string {
-    const forwarded = this.#forwarded('x-forwarded-for')
-    const isAddress = forwarded !== undefined && isIP(forwarded) !== 0
-    return toPlainAddress(isAddress ? forwarded : (this.incoming.socket.remoteAddress ?? ''))
+    return clientAddress(this.#forwarded('x-forwarded-for'), this.incoming.socket.remoteAddress)
   }
 
   /** True over https, also behind a trusted proxy that says so. */
@@ -247,6 +248,12 @@ export class ServerRequest implements HttpRequest {
     this.responseHeaders.push(name, value)
   }
 
+  /** The same, in place of what was added by that name; names that may repeat are added. */
+  setHeader(name: string, value: string): void {
+    assertHeader(name, value)
+    setHeader((this.responseHeaders ??= []), name, value)
+  }
+
   /** Runs `cleanup` once, after the response was sent or the connection was lost. It must not throw. */
   onFinished(cleanup: () => void): void {
     if (this.cleanups === undefined) {
@@ -284,17 +291,4 @@ export class ServerRequest implements HttpRequest {
     ending?.add(end)
     return abort
   }
-}
-
-/** An IPv4 address that comes by an IPv6 socket. */
-function toPlainAddress(address: string): string {
-  return address.replace(/^::ffff:(?=[\d.]+$)/i, '')
-}
-
-function toTextHeaders(incoming: Incoming): Record<string, string> {
-  const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
-  }
-  return headers
 }

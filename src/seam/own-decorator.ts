@@ -6,7 +6,7 @@ import type { OperationObject } from 'openapi3-ts/oas31'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
 import type { NotedDecorator, RouteInfo } from '../routing/route-info.js'
-import type { Intercept, Place } from './interceptor.js'
+import type { Enter, Intercept, Place } from './interceptor.js'
 import { addStands, type OwnStand } from './stands.js'
 
 /** What `check` finds. */
@@ -19,14 +19,19 @@ export interface DecoratorProblem {
 
 /** What a decorator of one's own does. Every part may be left out. */
 export interface DecoratorSpecification {
-  /** Where `intercept` stands. Default `'handler'`. */
+  /** Where `enter` and `intercept` stand. Default `'handler'`. */
   readonly before?: Place
   /** Called once for each route, at the start; the problems that it returns stop the start. */
   readonly check?: (route: RouteInfo) => readonly DecoratorProblem[]
   /** Makes the operation of the OpenAPI document that stands for the route. */
   readonly document?: (operation: OperationObject) => OperationObject
-  /** What `intercept` gets behind the route, by class or token. Classes need not be listed as providers. */
+  /** What `enter` and `intercept` get behind the route, by class or token. Classes need not be listed as providers. */
   readonly inject?: readonly (Class | string | symbol)[]
+  /**
+   * For what only acts on the way in and sees no answer. Called at the start, once a route; what it gives is called with
+   * each request, before `intercept`.
+   */
+  readonly enter?: (route: RouteInfo, ...injected: never[]) => Enter
   /** Called at the start, once a route; what it gives is called with each request. */
   readonly intercept?: (route: RouteInfo, ...injected: never[]) => Intercept
 }

@@ -6,11 +6,11 @@ import type { ClassReference } from '../metadata/class-reference.js'
 import { toDecorator, type AnyDecorator, type DecoratorTarget } from '../metadata/dialect.js'
 import { createClassNote, createMemberNote, lineage, type Class } from '../metadata/note.js'
 import type { NotedDecorator } from '../routing/route-info.js'
-import type { Interceptor } from './interceptor.js'
+import type { EntryInterceptor, Interceptor } from './interceptor.js'
 
 /** An interceptor by its class. */
 export interface NamedStand {
-  readonly interceptor: ClassReference<Interceptor> | undefined
+  readonly interceptor: ClassReference<Interceptor | EntryInterceptor> | undefined
 }
 
 /** A decorator of one's own, as it was written. */
@@ -30,7 +30,9 @@ const onMethods = createMemberNote<readonly Stand[]>('stands')
  * Puts interceptors around a handler, or around every handler of a class; the first is the outermost. They need not
  * be listed as providers.
  */
-export function Use(...interceptors: readonly ClassReference<Interceptor>[]): AnyDecorator {
+export function Use(
+  ...interceptors: readonly ClassReference<Interceptor | EntryInterceptor>[]
+): AnyDecorator {
   return toDecorator((target) => {
     addStands(
       target,

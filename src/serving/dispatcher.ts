@@ -108,10 +108,10 @@ export class Dispatcher {
         return
       }
       const { method, path, pathValues } = request
-      const route = this.#table.match(method, path, pathValues, incoming.headers)
+      const found = this.#table.match(method, path, pathValues, incoming.headers)
+      const route = found ?? this.#unmatchedRoute
       if (route === undefined) {
-        if (this.#unmatchedRoute === undefined) this.#fail(request, this.#unmatched(request))
-        else runInRequest(request, this.#walkSurrounded, this.#unmatchedRoute, 0)
+        this.#fail(request, this.#unmatched(request))
         return
       }
       request.pathNames = route.pathNames

@@ -2,7 +2,7 @@
  * Makes functions of the interceptors of a route, for the steps of its requests.
  *
  * In: the stands of a route as the start planned them, from outside to inside, and the instances of the container. Out:
- * three lists of functions, one for each place, which `serve-route.ts` puts between its own lines:
+ * three lists of lines, one for each place, which `serve-route.ts` puts between its own lines:
  *
  *   those before the gate → gate → those before the body → body, session, checks → those before the handler → handler
  *
@@ -16,26 +16,35 @@ import { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Class } from '../metadata/note.js'
 import type { RouteInfo } from '../routing/route-info.js'
-import type { Intercept, Interceptor, Next, Place } from '../seam/interceptor.js'
+import type {
+  Enter,
+  EntryInterceptor,
+  Intercept,
+  Interceptor,
+  Next,
+  Place,
+} from '../seam/interceptor.js'
 import type { DecoratorSpecification } from '../seam/own-decorator.js'
 import { callInRequest } from './current-request.js'
 import type { Invoker } from './invoker.js'
 import { keepFlow } from './replaced-streams.js'
+import type { Line, Step } from './served-route.js'
 
 /** An interceptor (by its class) or a custom decorator, at its place around a route. */
 export type PlannedStand =
-  | { readonly place: Place; readonly interceptor: Class<Interceptor> }
+  | { readonly place: Place; readonly interceptor: Class<Interceptor | EntryInterceptor> }
   | {
       readonly place: Place
       /** `@CacheFor on RateController.rates`, for messages. */
       readonly where: string
-      readonly build: NonNullable<DecoratorSpecification['intercept']>
-      /** What it gets behind the route. */
+      readonly enter: DecoratorSpecification['enter']
+      readonly intercept: DecoratorSpecification['intercept']
+      /** What they get behind the route. */
       readonly inject: readonly (Class | string | symbol)[]
     }
 
-/** The functions around a route by their place, from outside to inside. */
-export type Stands = Readonly<Record<Place, readonly Intercept[]>>
+/** What stands around a route by its place, from outside to inside. */
+export type Stands = Readonly<Record<Place, readonly Line[]>>
 
 /** Nobody stands anywhere. */
 export const noStands: Stands = Object.freeze({ gate: [], body: [], handler: [] })
@@ -54,14 +63,14 @@ export function makeStands(
   problems: Problem[],
 ): Stands {
   if (planned.length === 0) return noStands
-  const stands: Record<Place, Intercept[]> = { gate: [], body: [], handler: [] }
-  const asked = new Map<Interceptor, boolean>()
+  const stands: Record<Place, Line[]> = { gate: [], body: [], handler: [] }
+  const asked = new Map<Interceptor | EntryInterceptor, boolean>()
   for (const stand of planned) {
     const made =
-      'build' in stand
-        ? buildIntercept(stand, { info, find, problems })
-        : bindInterceptor(find(stand.interceptor), stand.interceptor, { info, asked, problems })
-    if (made !== undefined) stands[stand.place].push(made)
+      'interceptor' in stand
+        ? bindInterceptor(find(stand.interceptor), stand.interceptor, { info, asked, problems })
+        : buildLines(stand, { info, find, problems })
+    stands[stand.place].push(...made)
   }
   return stands
 }
@@ -69,30 +78,49 @@ export function makeStands(
 interface Asking {
   readonly info: RouteInfo | undefined
   /** What `applies` said of this route: it is asked once. */
-  readonly asked: Map<Interceptor, boolean>
+  readonly asked: Map<Interceptor | EntryInterceptor, boolean>
   readonly problems: Problem[]
 }
 
 function bindInterceptor(
-  instance: Interceptor,
+  instance: Interceptor | EntryInterceptor,
   type: Class,
   { info, asked, problems }: Asking,
-): Intercept | undefined {
-  const given = instance as Partial<Interceptor> | undefined
-  if (typeof given?.intercept !== 'function') {
+): Line[] {
+  const given = (instance as typeof instance | undefined) ?? {}
+  const enters = typeof (given as Partial<EntryInterceptor>).enter === 'function'
+  const intercepts = typeof (given as Partial<Interceptor>).intercept === 'function'
+  if (!enters && !intercepts) {
     problems.push({
       code: 'NOT_AN_INTERCEPTOR',
-      message: `${type.name} stands around routes and has no method intercept.`,
-      remedy: `Give it one: intercept(request: HttpRequest, next: Next).`,
+      message: `${type.name} stands around routes and has no method intercept or enter.`,
+      remedy: `Give it one: intercept(request: HttpRequest, next: Next), or enter(request: HttpRequest).`,
     })
-    return undefined
+    return []
   }
   if (info !== undefined && instance.applies !== undefined) {
     const applies = asked.get(instance) ?? instance.applies(info)
     asked.set(instance, applies)
-    if (!applies) return undefined
+    if (!applies) return []
   }
-  return (request, next) => instance.intercept(request, next)
+  const entry = instance as EntryInterceptor
+  const around = instance as Interceptor
+  return [
+    ...(enters ? [toLine((request) => entry.enter(request))] : []),
+    ...(intercepts
+      ? [{ intercept: ((request, next) => around.intercept(request, next)) as Intercept }]
+      : []),
+  ]
+}
+
+/** Whoever enters may answer a promise of any library. */
+function toLine(enter: Enter): Line {
+  return {
+    step: (request) => {
+      const pending: unknown = enter(request)
+      return isThenable(pending) ? (Promise.resolve(pending) as Promise<void>) : undefined
+    },
+  }
 }
 
 interface Building {
@@ -101,19 +129,28 @@ interface Building {
   readonly problems: Problem[]
 }
 
-function buildIntercept(
-  { where, build, inject }: Extract<PlannedStand, { build: unknown }>,
+function buildLines(
+  { where, inject, ...stand }: Exclude<PlannedStand, { interceptor: unknown }>,
   { info, find, problems }: Building,
-): Intercept | undefined {
-  if (info === undefined) return undefined
-  const made = attemptCall(() => build(info, ...(inject.map((token) => find(token)) as never[])))
-  if (typeof made === 'function') return made as Intercept
-  problems.push({
-    code: 'DECORATOR_SPECIFICATION',
-    message: `${where}: intercept ${made instanceof Failure ? `throws: ${made.text}` : 'gives no function'}.`,
-    remedy: 'Write intercept: (route) => (request, next) => next().',
-  })
-  return undefined
+): Line[] {
+  if (info === undefined) return []
+  const injected = inject.map((token) => find(token)) as never[]
+  const build = (name: 'enter' | 'intercept', form: string): unknown => {
+    const made = attemptCall(() => stand[name]?.(info, ...injected))
+    if (typeof made === 'function' || stand[name] === undefined) return made
+    problems.push({
+      code: 'DECORATOR_SPECIFICATION',
+      message: `${where}: ${name} ${made instanceof Failure ? `throws: ${made.text}` : 'gives no function'}.`,
+      remedy: `Write ${name}: ${form}.`,
+    })
+    return undefined
+  }
+  const enter = build('enter', '(route) => (request) => { … }') as Enter | undefined
+  const intercept = build('intercept', '(route) => (request, next) => next()')
+  return [
+    ...(enter === undefined ? [] : [toLine(enter)]),
+    ...(intercept === undefined ? [] : [{ intercept: intercept as Intercept }]),
+  ]
 }
 
 function attemptCall(call: () => unknown): unknown {
@@ -132,30 +169,47 @@ class Failure {
   }
 }
 
-/** Puts interceptors around the call of a handler. */
-export function aroundHandler(intercepts: readonly Intercept[], invoke: Invoker): Invoker {
-  return intercepts.reduceRight<Invoker>(
-    (inner, intercept) => (request) => {
-      let running: Promise<unknown> | undefined
-      const next = (): Promise<unknown> => (running ??= goOn(inner, request))
-      return intercept(request, next as Next)
-    },
+/** Puts what stands before a handler around its call. */
+export function aroundHandler(lines: readonly Line[], invoke: Invoker): Invoker {
+  return lines.reduceRight<Invoker>(
+    (inner, line) => ('step' in line ? entering(line.step, inner) : passing(line.intercept, inner)),
     invoke,
   )
 }
 
-/** The steps further inside, as a promise. If nobody awaits it, its rejection must not end the process. */
-function goOn(inner: Invoker, request: ServerRequest): Promise<unknown> {
-  const running = start(inner, request)
-  if (!isThenable(running)) {
-    keepFlow(request, running)
-    return Promise.resolve(running)
+function entering(step: Step, inner: Invoker): Invoker {
+  return (request) => {
+    const pending = step(request)
+    return pending === undefined ? inner(request) : pending.then(() => start(inner, request))
   }
-  const promised = Promise.resolve(running)
-  promised.then((value) => {
+}
+
+function passing(intercept: Intercept, inner: Invoker): Invoker {
+  return (request) => {
+    let running: Promise<unknown> | undefined
+    let given: unknown
+    const next = (): Promise<unknown> => {
+      if (running !== undefined) return running
+      given = start(inner, request)
+      return (running = promised(given, request))
+    }
+    const result = intercept(request, next as Next)
+    // What was there at once, and is only passed on, need not be waited for.
+    return running !== undefined && result === running && !isThenable(given) ? given : result
+  }
+}
+
+/** What is further inside gave, as a promise. If nobody awaits it, its rejection must not end the process. */
+function promised(given: unknown, request: ServerRequest): Promise<unknown> {
+  if (!isThenable(given)) {
+    keepFlow(request, given)
+    return Promise.resolve(given)
+  }
+  const running = Promise.resolve(given)
+  running.then((value) => {
     keepFlow(request, value)
   }, ignore)
-  return promised
+  return running
 }
 
 function start(inner: Invoker, request: ServerRequest): unknown {

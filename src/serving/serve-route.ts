@@ -49,10 +49,10 @@ export function serveRoute(
     info: plan.info,
     headers: plan.headers,
     ...toWalk([
-      ...stands.gate.map((intercept) => ({ intercept })),
+      ...stands.gate,
       // A guard may read the session; for everybody else the store is asked only behind the gate.
       ...toLines([access.guard && openSession(context.sessions), ...admission(plan, context)]),
-      ...stands.body.map((intercept) => ({ intercept })),
+      ...stands.body,
       ...toLines([
         hasBody && readWithin(bodyPlan(plan), context.times),
         hasSession && access.guard === undefined && openSession(context.sessions),

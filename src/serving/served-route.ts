@@ -40,9 +40,8 @@ export function toWalk(lines: readonly Line[]): Pick<ServedRoute, 'before' | 'su
 }
 
 /** Puts somebody around a route from outside. */
-export function surround(route: ServedRoute, outside: readonly Intercept[]): ServedRoute {
+export function surround(route: ServedRoute, outside: readonly Line[]): ServedRoute {
   if (outside.length === 0) return route
   const inside = route.surrounded ?? route.before.map((step) => ({ step }))
-  const lines = [...outside.map((intercept) => ({ intercept })), ...inside]
-  return Object.freeze({ ...route, ...toWalk(lines) })
+  return Object.freeze({ ...route, ...toWalk([...outside, ...inside]) })
 }

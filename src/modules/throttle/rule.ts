@@ -20,8 +20,10 @@ export interface Limit {
   readonly most: number
   /** Milliseconds of a window. */
   readonly window: number
-  /** As it was written. */
-  readonly text: string
+  /** As it was written, quoted: how headers name it. */
+  readonly label: string
+  /** The header `RateLimit-Policy`. */
+  readonly policy: string
 }
 
 export interface Fault {
@@ -36,9 +38,10 @@ export function readLimit(text: unknown): Limit | undefined {
   if (typeof text !== 'string') return undefined
   const [, most, count, unit] = /^(\d{1,9})\/(\d{0,6})([smhd])$/.exec(text) ?? []
   const seconds = Number(count === '' ? 1 : count) * (units[unit ?? ''] ?? 0)
-  return Number(most) > 0 && seconds > 0
-    ? { most: Number(most), window: seconds * 1000, text }
-    : undefined
+  if (!(Number(most) > 0 && seconds > 0)) return undefined
+  const label = `"${text}"`
+  const policy = `${label};q=${Number(most)};w=${seconds}`
+  return { most: Number(most), window: seconds * 1000, label, policy }
 }
 
 /** What is wrong with a limit as it is written. */

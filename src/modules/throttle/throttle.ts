@@ -8,14 +8,19 @@ import {
   createModule,
   HttpError,
   requestValue,
+  type Enter,
+  type EntryInterceptor,
   type HttpRequest,
-  type Intercept,
-  type Interceptor,
-  type Next,
   type Place,
   type RouteInfo,
 } from '../../index.js'
-import { ApplicationCounters, Counters, DatabaseCounters, MemoryCounters } from './counters.js'
+import {
+  ApplicationCounters,
+  Counters,
+  DatabaseCounters,
+  MemoryCounters,
+  type Count,
+} from './counters.js'
 import {
   findFaults,
   readLimit,
@@ -41,19 +46,15 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
   const { by = 'ip', store = 'memory' } = rule
   const read = readLimit(limit)
   const name = `application ${limit} ${typeof by === 'string' ? by : 'key'}`
-  class ApplicationThrottle implements Interceptor {
+  class ApplicationThrottle implements EntryInterceptor {
     static readonly inject = [ApplicationCounters]
     static readonly before = placeOf(by)
     static readonly everywhere = true
     static readonly document = documentRefusal
-    readonly #intercept: Intercept
+    readonly enter: Enter
 
     constructor(counters: Counters) {
-      this.#intercept = limiter({ name, limit: read ?? never, by, counters })
-    }
-
-    intercept(request: HttpRequest, next: Next): unknown {
-      return this.#intercept(request, next)
+      this.enter = limiter({ name, limit: read ?? never, by, counters })
     }
   }
   return {
@@ -91,13 +92,13 @@ export const Throttle = createDecorator('Throttle', (limit: string, rule: Thrott
     check: () => findFaults(limit, rule),
     document: documentRefusal,
     inject: [countersOf(store)],
-    intercept: (route: RouteInfo, counters: Counters) =>
+    enter: (route: RouteInfo, counters: Counters) =>
       limiter({ name: nameOf(route, limit), limit: read ?? never, by, counters }),
   }
 })
 
 /** Stands for a limit that cannot be read, which stops the start. */
-const never: Limit = { most: 1, window: 1, text: '' }
+const never: Limit = { most: 1, window: 1, label: '', policy: '' }
 
 function countersOf(store: ThrottleRule['store']) {
   if (store === undefined) return ApplicationCounters
@@ -125,64 +126,80 @@ interface Limiting {
   readonly counters: Counters
 }
 
-/** A limit that has counted a request. */
+/** A limit that has counted a request, and those before it. */
 interface Counted {
-  readonly limit: Limit
-  readonly left: number
-  readonly ends: number
-  readonly giveBack: () => void | Promise<void>
+  readonly by: Limiting
+  readonly key: string
+  readonly count: Count
+  readonly before: Counted | undefined
 }
 
-const countedFor = requestValue<Counted[]>('throttle')
+const countedFor = requestValue<Counted | undefined>('throttle')
 
-function limiter({ name, limit, by, counters }: Limiting): Intercept {
-  const keyOf = toKeyReader(by)
-  return async (request, next) => {
+/** It acts on the way in alone, and in memory at once: a limit costs its requests no promise. */
+function limiter(by: Limiting): Enter {
+  const keyOf = toKeyReader(by.by)
+  const { name, limit, counters } = by
+  return (request) => {
     const key = keyOf(request)
-    if (key === undefined) return next()
-    const before = countedFor.get(request)
-    const counted = before ?? []
-    if (before === undefined) countedFor.set(request, counted)
-    const counting = counters.take(name, key, limit)
-    const count = counting instanceof Promise ? await counting : counting
-    if (!count.taken) {
-      // One limit refuses: none has counted.
-      for (const one of counted.splice(0)) await one.giveBack()
-      throw refusal(limit, count.ends)
-    }
-    const { left, ends } = count
-    counted.push({ limit, left, ends, giveBack: () => counters.giveBack(name, key, ends) })
-    const answer = await next()
-    // The outermost speaks for all of them.
-    if (before === undefined && answer.headers.get('RateLimit') === undefined) {
-      const tightest = counted.reduce(tighter, counted[0] as Counted)
-      for (const [header, value] of headersOf(tightest)) answer.headers.set(header, value)
-    }
-    return answer
+    if (key === undefined) return undefined
+    const count = counters.take(name, key, limit)
+    return count instanceof Promise
+      ? count.then((there) => heed(request, by, key, there))
+      : heed(request, by, key, count)
   }
 }
 
-function tighter(one: Counted, other: Counted): Counted {
-  if (one.left === other.left) return one.ends >= other.ends ? one : other
-  return one.left < other.left ? one : other
+function heed(
+  request: HttpRequest,
+  by: Limiting,
+  key: string,
+  count: Count,
+): Promise<never> | undefined {
+  const before = countedFor.get(request)
+  if (!count.taken) return refuse(request, by.limit, count, before)
+  countedFor.set(request, { by, key, count, before })
+  // The tightest of them speaks for all.
+  for (let other = before; other !== undefined; other = other.before) {
+    if (!isTighter(count, other.count)) return undefined
+  }
+  request.setHeader('RateLimit-Policy', by.limit.policy)
+  request.setHeader('RateLimit', toState(by.limit, count))
+  return undefined
 }
 
-function refusal(limit: Limit, ends: number): HttpError {
-  const headers = Object.fromEntries(headersOf({ limit, left: 0, ends }))
-  return new HttpError(429, undefined, {
-    headers: { 'Retry-After': String(secondsUntil(ends)), ...headers },
+/** If one limit refuses, none counts. */
+function refuse(
+  request: HttpRequest,
+  limit: Limit,
+  count: Count,
+  before: Counted | undefined,
+): Promise<never> | undefined {
+  const waits: Promise<void>[] = []
+  for (let other = before; other !== undefined; other = other.before) {
+    const given = other.by.counters.giveBack(other.by.name, other.key, other.count.ends)
+    if (given instanceof Promise) waits.push(given)
+  }
+  countedFor.set(request, undefined)
+  const refusal = new HttpError(429, undefined, {
+    headers: {
+      'Retry-After': String(secondsUntil(count.ends)),
+      'RateLimit-Policy': limit.policy,
+      RateLimit: toState(limit, count),
+    },
+  })
+  if (waits.length === 0) throw refusal
+  return Promise.all(waits).then(() => {
+    throw refusal
   })
 }
 
-function headersOf({
-  limit,
-  left,
-  ends,
-}: Pick<Counted, 'limit' | 'left' | 'ends'>): [string, string][] {
-  return [
-    ['RateLimit-Policy', `"${limit.text}";q=${limit.most};w=${limit.window / 1000}`],
-    ['RateLimit', `"${limit.text}";r=${left};t=${secondsUntil(ends)}`],
-  ]
+function isTighter(one: Count, other: Count): boolean {
+  return one.left === other.left ? one.ends > other.ends : one.left < other.left
+}
+
+function toState({ label }: Limit, { left, ends }: Count): string {
+  return `${label};r=${left};t=${secondsUntil(ends)}`
 }
 
 function secondsUntil(ends: number): number {
