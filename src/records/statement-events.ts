@@ -44,6 +44,9 @@ interface Meaning {
 const meanings = new Map<string, Meaning>()
 const mostMeanings = 1000
 
+const named = /\b(?:from|into|update)\s+(?:only\s+)?"?([a-z_]\w*)"?/i
+const copied = /^copy\s+"?([a-z_]\w*)"?/i
+
 /** @returns what kind of statement it is, and of which table */
 export function meaningOf(sql: string): Meaning {
   const known = meanings.get(sql)
@@ -52,8 +55,9 @@ export function meaningOf(sql: string): Meaning {
   const first = /^[a-z]+/i.exec(text)?.[0].toUpperCase() ?? 'OTHER'
   // What a common table expression leads to is the statement.
   const main = first === 'WITH' ? /\)\s*(select|insert|update|delete)\b/i.exec(text)?.[1] : first
-  const named = /\b(?:from|into|update)\s+(?:only\s+)?"?([a-z_]\w*)"?/i.exec(text)?.[1]
-  const meaning = { kind: (main ?? first).toUpperCase(), table: named }
+  const places = first === 'COPY' ? copied : named
+  const table = places.exec(text)?.[1]
+  const meaning = { kind: (main ?? first).toUpperCase(), table }
   if (meanings.size >= mostMeanings) meanings.clear()
   meanings.set(sql, meaning)
   return meaning

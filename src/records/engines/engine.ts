@@ -25,8 +25,10 @@ import type { OrderedRunner } from './ordered-runner.js'
 import type { ScanSql } from './scan-sql.js'
 import type { SearchSql } from './search-sql.js'
 import type { Replay, TableChanges } from './table-changes.js'
+import type { Around, InsertCopy, InsertLists } from './insert-sql.js'
 
 export type { ClientReading } from './client-reading.js'
+export type { Around, InsertCopy, InsertLists } from './insert-sql.js'
 
 /** SQL with placeholders. Keep the object: engines remember by it what they have prepared. */
 export interface Statement {
@@ -41,6 +43,8 @@ export interface Statement {
   readonly endsWithLimit?: boolean
   /** Those who ask it with the same values may have the same answer. */
   readonly isShared?: boolean
+  /** Its one value is rows, as `copy.write` makes them. */
+  readonly takesRows?: boolean
 }
 
 export type Row = readonly unknown[]
@@ -153,21 +157,6 @@ export interface EngineChannel {
   listen(handlers: ChannelHandlers): ChannelListener
 }
 
-/** SQL before and behind a column. */
-export type Around = readonly [before: string, behind: string]
-
-/** How many rows are inserted by one statement: a list of values for each column. */
-export interface InsertLists {
-  /** A query for the names and types of a table's columns; its value is the table's quoted name. */
-  readonly types: string
-  /** SQL around the lists that makes rows of them. */
-  readonly rows: Around
-  /** SQL around the placeholder of a list. */
-  list(type: string): Around
-  /** The list of what stands at a place of each row. */
-  write(rows: readonly (readonly unknown[])[], place: number): unknown
-}
-
 /** What differs between databases in SQL and in the values that come and go. */
 export interface Dialect {
   /** What its migrations are named by: `add-price.postgres.sql`. Engines of the same SQL share it. */
@@ -181,6 +170,8 @@ export interface Dialect {
   readonly isLocal: boolean
   /** Absent where they are inserted by one list of all values. */
   readonly lists?: InsertLists
+  /** Absent where rows do not come so. */
+  readonly copy?: InsertCopy | undefined
   /** What a value of the application's own queries becomes, where the driver does not know its type. */
   readonly toDriver: (value: unknown) => unknown
   /** The placeholder of the value at this place, from 1, in SQL that is written by hand. */

@@ -2,15 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
-import { type Later, after } from '../../core/later.js'
-import { EngineFault, type Runner } from '../engines/engine.js'
-import type { Column, Table } from '../model/table.js'
-import { quote } from '../schema/ddl.js'
-import { toIds } from './delete-row.js'
+import { EngineFault } from '../engines/engine.js'
+import type { Table } from '../model/table.js'
+import { Inserting } from './insert-pieces.js'
 import { refuseUnknownOptions } from './refuse-options.js'
 import { createHooked } from './run-hooks.js'
 import type { Source } from './source.js'
-import { toClientError, toUnavailable } from './write-faults.js'
+import { toUnavailable } from './write-faults.js'
 
 export interface InsertManyOptions {
   /** Told of every 1,000 rows that were written, and at the end. */
@@ -29,10 +27,6 @@ const batchSize = 1000
 /** One journey carries as many: a piece is full with this many rows, or with this many characters. */
 const pieceSize = 10_000
 const pieceLength = 4_000_000
-/** PostgreSQL counts placeholders with 16 bits. */
-const mostValues = 65_535
-/** Fewer rows are not worth asking for the types of their columns. */
-const fewRows = 200
 
 export function insertMany(
   table: Table,
@@ -154,117 +148,6 @@ async function checkPiece(
     if (index % batchSize === batchSize - 1) await setImmediate()
   }
   return checked
-}
-
-class Inserting {
-  readonly #table: Table
-  readonly #source: Source
-  readonly #runner: Runner
-  /** Of the table as it is, by column; asked for once. */
-  #types: Promise<ReadonlyMap<unknown, string>> | undefined
-
-  constructor(table: Table, source: Source) {
-    this.#table = table
-    this.#source = source
-    this.#runner = source.runner()
-  }
-
-  async insert(rows: unknown[][]): Promise<void> {
-    const { columns, key } = this.#table
-    const place = columns.indexOf(key)
-    const given: unknown[][] = []
-    const without: unknown[][] = []
-    for (const values of rows) {
-      if (values[place] !== null) given.push(values)
-      else {
-        values.splice(place, 1)
-        without.push(values)
-      }
-    }
-    try {
-      await this.#insertAlike(given, columns)
-      await this.#insertAlike(
-        without,
-        columns.filter((column) => column !== key),
-      )
-    } catch (error) {
-      throw toClientError(error, this.#table, 'write')
-    }
-  }
-
-  /** Rows that all have a key, or all have none. */
-  async #insertAlike(rows: readonly unknown[][], columns: readonly Column[]): Promise<void> {
-    if (rows.length === 0) return
-    const { feed } = this.#source
-    const isFollowed = await feed.follows(this.#table, this.#runner)
-    if (this.#dialect.lists !== undefined && rows.length >= fewRows && columns.length > 0)
-      await this.#insertLists(rows, columns, isFollowed)
-    else await this.#insertValues(rows, columns, isFollowed)
-    // Somebody may follow when it is committed, who then learns that there is more than can be named.
-    if (!isFollowed) this.#source.changed({ event: 'lost', table: this.#table, ids: [] })
-  }
-
-  /** One statement for all, a list of values for each column. */
-  async #insertLists(
-    rows: readonly unknown[][],
-    columns: readonly Column[],
-    isFollowed: boolean,
-  ): Promise<void> {
-    const { lists } = this.#dialect
-    if (lists === undefined) return
-    this.#types ??= this.#readTypes(lists.types)
-    const types = await this.#types
-    const named = columns.map(({ name }) => types.get(name) ?? 'text')
-    const plan = this.#plans.insertLists(columns, named, isFollowed ? 'key' : 'nothing')
-    const values = columns.map((_, place) => lists.write(rows, place))
-    await this.#run(plan.statement, values, isFollowed)
-  }
-
-  async #readTypes(sql: string): Promise<ReadonlyMap<unknown, string>> {
-    const found = await this.#runner.rows({ sql, writes: false, isFresh: true }, [
-      quote(this.#table.name),
-    ])
-    return new Map(found.map(([name, type]) => [name, String(type)]))
-  }
-
-  /** One by one where a statement costs no journey. */
-  async #insertValues(
-    rows: readonly unknown[][],
-    columns: readonly Column[],
-    isFollowed: boolean,
-  ): Promise<void> {
-    const most = Math.max(1, Math.floor(mostValues / Math.max(1, columns.length)))
-    const isSingle = this.#dialect.isLocal || columns.length === 0
-    const size = isSingle ? 1 : Math.min(batchSize, most)
-    const returns = isFollowed ? 'key' : 'nothing'
-    for (let start = 0; start < rows.length; start += size) {
-      const part = isSingle ? undefined : rows.slice(start, start + size)
-      const { statement } = this.#plans.insert(columns, part?.length ?? 1, returns)
-      const values = part?.flat() ?? rows[start] ?? []
-      const written = this.#run(statement, values, isFollowed)
-      if (written instanceof Promise) await written
-    }
-  }
-
-  #run(
-    statement: Parameters<Runner['rows']>[0],
-    values: readonly unknown[],
-    isFollowed: boolean,
-  ): Later<unknown> {
-    if (!isFollowed) return this.#runner.change(statement, values)
-    return after(this.#runner.rows(statement, values), (found) => {
-      const ids = toIds(this.#table, found)
-      this.#source.changed({ event: 'created', table: this.#table, ids })
-    })
-  }
-
-  get #dialect() {
-    return this.#source.context.dialect
-  }
-
-  get #plans() {
-    return this.#source.context.plansOf(this.#table)
-  }
 }
 
 /** Says which row it was: `12.price must be a number`. */

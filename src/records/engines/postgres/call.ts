@@ -3,6 +3,7 @@
  * one piece of bytes, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
  */
 import type { Row, Statement } from '../engine.js'
+import { sendRows } from './copy.js'
 import { noColumns, type Columns } from './columns.js'
 import type { Driver, Field, Submittable, Wire } from './driver.js'
 import { writeStatement } from './messages.js'
@@ -108,7 +109,7 @@ export class Call implements Submittable {
   submit(wire: Wire): Error | null {
     const { sql } = this.statement
     const connection = this.#connection as PooledConnection
-    if (this.#wanted === 'script') {
+    if (this.#wanted === 'script' || this.statement.takesRows === true) {
       wire.query(sql)
       return null
     }
@@ -175,7 +176,12 @@ export class Call implements Submittable {
     this.#broken ??= new Error('The server has sent a part of the answer alone.')
   }
 
-  handleCopyInResponse(wire: { sendCopyFail(reason: string): void }): void {
+  handleCopyInResponse(wire: Wire): void {
+    if (this.statement.takesRows === true) {
+      sendRows(wire, this.values[0] as string)
+      this.#connection?.isReady()
+      return
+    }
     wire.sendCopyFail('Nothing is copied here.')
   }
 

@@ -2,7 +2,7 @@
 import { postgresScans } from './scans.js'
 import type { Code } from '../../../fields/kinds/kind.js'
 import { toDecimal } from '../../../fields/kinds/decimal.js'
-import type { Around, Dialect } from '../engine.js'
+import type { Around, Dialect, InsertCopy } from '../engine.js'
 import type { TableChanges } from '../table-changes.js'
 import { postgresLists } from './lists.js'
 import { readMoment } from './moments.js'
@@ -15,8 +15,13 @@ import { PostgresJson } from './json.js'
 /**
  * @param hasIcu the server knows the letters of all languages; without it lower case is made of ASCII's only
  * @param hasTrigrams the extension pg_trgm is there, or may be made
+ * @param copy how the driver copies rows; absent: it does not
  */
-export function createPostgresDialect(hasIcu: boolean, hasTrigrams = true): Dialect {
+export function createPostgresDialect(
+  hasIcu: boolean,
+  hasTrigrams = true,
+  copy?: InsertCopy,
+): Dialect {
   const collation = hasIcu ? ' collate "und-x-icu"' : ''
   const fold = ['lower(', `${collation})`] as const
   return {
@@ -26,6 +31,7 @@ export function createPostgresDialect(hasIcu: boolean, hasTrigrams = true): Dial
     kysely: 'Postgres',
     isLocal: false,
     lists: postgresLists,
+    copy,
     toDriver: (value) => value,
     placeholder: (place) => `$${place}`,
     textsOf: (place) => `select json_array_elements_text($${place})`,

@@ -41,6 +41,7 @@ export interface Wire {
     destroy(): void
   }
   query(sql: string): void
+  sendCopyFail(reason: string): void
 }
 
 export interface Notification {

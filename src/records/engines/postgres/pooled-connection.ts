@@ -47,6 +47,9 @@ export class PooledConnection {
   readonly #driver: Driver
   readonly #onLost: () => void
   #heldBack = 0
+  /** Whose rows the server waits for, or will: it would take nothing else, so that others go behind them. */
+  #copying: Call | undefined
+  readonly #behindRows: Call[] = []
   #isCancelled = false
 
   constructor({ client, driver, names, readColumns, onLost }: ConnectionParts) {
@@ -81,8 +84,16 @@ export class PooledConnection {
   /** Its answer has come, or never will. */
   ended(call: Call): void {
     this.calls.delete(call)
+    if (this.#copying === call) this.isReady()
     if (this.calls.size === 0) this.onIdle?.(this)
     else if (this.#isCancelled) cancelStatement(this.client, this.#driver.Connection)
+  }
+
+  /** The server has all rows that it waited for, or wants none. */
+  isReady(): void {
+    this.#copying = undefined
+    // One of them may be rows again, and holds the next ones back.
+    for (const call of this.#behindRows.splice(0)) this.#send(call)
   }
 
   /** Ends what is in flight on the server too. It may be told so late that nobody else uses the connection afterwards. */
@@ -100,6 +111,11 @@ export class PooledConnection {
 
   #send(call: Call): void {
     this.calls.add(call)
+    if (this.#copying !== undefined) {
+      this.#behindRows.push(call)
+      return
+    }
+    if (call.statement.takesRows === true) this.#copying = call
     call.begin(this)
     this.client.query(call)
   }

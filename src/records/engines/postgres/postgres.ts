@@ -22,6 +22,7 @@ import { Call, type CallOwner, type Wanted } from './call.js'
 import { readPostgresCatalogue } from './catalogue.js'
 import { createPostgresChannel } from './channel.js'
 import { ClientReads, type ReadParts } from './client-reads.js'
+import { postgresCopy } from './copy.js'
 import { createPostgresDialect } from './dialect.js'
 import { loadDriver, type Driver } from './driver.js'
 import { toPostgresFault } from './faults.js'
@@ -59,7 +60,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
       pool,
       names,
       traits,
-      dialect: createPostgresDialect(abilities?.[0] === true, abilities?.[1] === true),
+      dialect: createPostgresDialect(
+        abilities?.[0] === true,
+        abilities?.[1] === true,
+        traits.copies ? postgresCopy : undefined,
+      ),
       channel: await openChannel(driver, pool, settled, traits),
     })
     return new JoinedEngine(engine)

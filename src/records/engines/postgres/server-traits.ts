@@ -2,10 +2,11 @@
  * What a server that speaks PostgreSQL's protocol lacks, asked of it once. What an address says goes before what was found
  * out: `?listen=poll&locks=row`. Sources: docs/scaling.md, Distributed engines.
  */
+import { copiedTable } from './copy.js'
 import type { ConnectionPool } from './pool.js'
 
 export interface ServerTraits {
-  /** `PostgreSQL`, `CockroachDB`, `YugabyteDB`, `Citus`, `Aurora`, `Neon`. */
+  /** `PostgreSQL`, `CockroachDB`, `YugabyteDB`, `Citus`, `Aurora`, `Neon`, `PGlite`. */
   readonly product: string
   /** It takes no writes: a replica. */
   readonly isReadOnly: boolean
@@ -13,6 +14,8 @@ export interface ServerTraits {
   readonly listen: Listening
   /** Who changes the schema holds a lock of the server, or a row with a time on it. */
   readonly locks: Locking
+  /** It takes rows by `copy … from stdin`, and tells which tables do. */
+  readonly copies: boolean
 }
 
 export type Listening = 'notify' | 'poll'
@@ -35,6 +38,7 @@ export async function readServerTraits(
     isReadOnly: (await ask(pool, `select current_setting('transaction_read_only')`)) === 'on',
     listen: given.listen ?? known.listen ?? 'notify',
     locks: given.locks ?? known.locks ?? ((await ask(pool, tryLock)) === true ? 'advisory' : 'row'),
+    copies: !notCopying.has(product) && (await ask(pool, askCopied)) === true,
   }
 }
 
@@ -47,6 +51,12 @@ const lacking: Readonly<Record<string, GivenTraits>> = {
   YugabyteDB: { listen: 'poll', locks: 'row' },
 }
 
+/** Their `copy` is read about alone, or is another than PostgreSQL's: rows go as lists of values. */
+const notCopying: ReadonlySet<string> = new Set(['CockroachDB', 'YugabyteDB', 'PGlite'])
+
+/** Asked so of each table later, where a failure would end a transaction. */
+const askCopied = copiedTable.replace('$1', "'pg_catalog.pg_class'")
+
 /** Let go at once: it is a statement by itself. */
 const tryLock = 'select pg_try_advisory_xact_lock_shared(4163170432)'
 
@@ -54,6 +64,7 @@ async function readProduct(pool: ConnectionPool): Promise<string> {
   const version = String(await ask(pool, 'select version()'))
   if (version.startsWith('CockroachDB')) return 'CockroachDB'
   if (/-YB-/.test(version)) return 'YugabyteDB'
+  if (version.includes('emcc')) return 'PGlite'
   const found = await ask(
     pool,
     `select case

@@ -1,0 +1,171 @@
+/** Writes rows that are checked and encoded: by the database's own way for many, by lists of values, or some at a time. */
+import { type Later, after } from '../../core/later.js'
+import type { Runner, Statement } from '../engines/engine.js'
+import type { Column, Table } from '../model/table.js'
+import { quote } from '../schema/ddl.js'
+import { toIds } from './delete-row.js'
+import type { Source } from './source.js'
+import { toClientError } from './write-faults.js'
+
+/** One statement carries so many where each is a journey. */
+const batchSize = 1000
+/** PostgreSQL counts placeholders with 16 bits. */
+const mostValues = 65_535
+/** Where a statement is no journey, some at a time cost half of each alone; more at a time cost no less. */
+const localRows = 16
+const localValues = 256
+/** Fewer rows are not worth asking how the table takes many. */
+const fewRows = 200
+
+export class Inserting {
+  readonly #table: Table
+  readonly #source: Source
+  readonly #runner: Runner
+  /** Of the table as it is, by column; asked for once. */
+  #types: Promise<ReadonlyMap<unknown, string>> | undefined
+  /** Whether the table takes copied rows; asked for once. */
+  #isCopied: Promise<boolean> | undefined
+  #copying: Statement | undefined
+
+  constructor(table: Table, source: Source) {
+    this.#table = table
+    this.#source = source
+    this.#runner = source.runner()
+  }
+
+  async insert(rows: unknown[][]): Promise<void> {
+    const { columns, key } = this.#table
+    const place = columns.indexOf(key)
+    const given: unknown[][] = []
+    const without: unknown[][] = []
+    for (const values of rows) {
+      if (values[place] !== null) given.push(values)
+      else {
+        values.splice(place, 1)
+        without.push(values)
+      }
+    }
+    try {
+      await this.#insertAlike(given, columns)
+      await this.#insertAlike(
+        without,
+        columns.filter((column) => column !== key),
+      )
+    } catch (error) {
+      throw toClientError(error, this.#table, 'write')
+    }
+  }
+
+  /** Rows that all have a key, or all have none. */
+  async #insertAlike(rows: readonly unknown[][], columns: readonly Column[]): Promise<void> {
+    if (rows.length === 0) return
+    const { feed } = this.#source
+    const isFollowed = await feed.follows(this.#table, this.#runner)
+    const isMany = rows.length >= fewRows && columns.length > 0
+    if (isMany && !isFollowed && (await this.#copies(columns))) await this.#copy(rows, columns)
+    else if (isMany && this.#dialect.lists !== undefined)
+      await this.#insertLists(rows, columns, isFollowed)
+    else await this.#insertValues(rows, columns, isFollowed)
+    // Somebody may follow when it is committed, who then learns that there is more than can be named.
+    if (!isFollowed) this.#source.changed({ event: 'lost', table: this.#table, ids: [] })
+  }
+
+  /** Keys that the database would count up need more than a copy: it must count on behind them. */
+  async #copies(columns: readonly Column[]): Promise<boolean> {
+    const { copy, passKeys } = this.#dialect
+    const { key, name } = this.#table
+    if (copy === undefined) return false
+    if (passKeys !== undefined && key.generated === 'increment' && columns.includes(key))
+      return false
+    const statement = { sql: copy.isAllowed, writes: false, isFresh: true }
+    this.#isCopied ??= Promise.resolve(this.#runner.first(statement, [quote(name)])).then(
+      (found) => found?.[0] === true,
+    )
+    return this.#isCopied
+  }
+
+  async #copy(rows: readonly unknown[][], columns: readonly Column[]): Promise<void> {
+    const { copy } = this.#dialect
+    if (copy === undefined) return
+    const names = columns.map((column) => quote(column.name))
+    this.#copying ??= {
+      sql: copy.into(quote(this.#table.name), names),
+      writes: true,
+      takesRows: true,
+    }
+    await this.#runner.change(this.#copying, [copy.write(rows)])
+  }
+
+  /** One statement for all, a list of values for each column. */
+  async #insertLists(
+    rows: readonly unknown[][],
+    columns: readonly Column[],
+    isFollowed: boolean,
+  ): Promise<void> {
+    const { lists } = this.#dialect
+    if (lists === undefined) return
+    this.#types ??= this.#readTypes(lists.types)
+    const types = await this.#types
+    const named = columns.map(({ name }) => types.get(name) ?? 'text')
+    const plan = this.#plans.insertLists(columns, named, isFollowed ? 'key' : 'nothing')
+    const values = columns.map((_, place) => lists.write(rows, place))
+    await this.#run(plan.statement, values, isFollowed)
+  }
+
+  async #readTypes(sql: string): Promise<ReadonlyMap<unknown, string>> {
+    const found = await this.#runner.rows({ sql, writes: false, isFresh: true }, [
+      quote(this.#table.name),
+    ])
+    return new Map(found.map(([name, type]) => [name, String(type)]))
+  }
+
+  /** As many at a time as a statement holds well; what is left one by one where a statement costs no journey. */
+  async #insertValues(
+    rows: readonly unknown[][],
+    columns: readonly Column[],
+    isFollowed: boolean,
+  ): Promise<void> {
+    const { isLocal } = this.#dialect
+    const [most, mostAtOnce] = isLocal ? [localRows, localValues] : [batchSize, mostValues]
+    const fitting = Math.max(1, Math.floor(mostAtOnce / Math.max(1, columns.length)))
+    const full = columns.length === 0 ? 1 : Math.min(most, fitting)
+    const returns = isFollowed ? 'key' : 'nothing'
+    for (let start = 0; start < rows.length;) {
+      const left = rows.length - start
+      const size = left >= full ? full : isLocal ? 1 : left
+      const { statement } = this.#plans.insert(columns, size, returns)
+      const written = this.#run(statement, valuesOf(rows, start, size), isFollowed)
+      if (written instanceof Promise) await written
+      start += size
+    }
+  }
+
+  #run(
+    statement: Parameters<Runner['rows']>[0],
+    values: readonly unknown[],
+    isFollowed: boolean,
+  ): Later<unknown> {
+    if (!isFollowed) return this.#runner.change(statement, values)
+    return after(this.#runner.rows(statement, values), (found) => {
+      const ids = toIds(this.#table, found)
+      this.#source.changed({ event: 'created', table: this.#table, ids })
+    })
+  }
+
+  get #dialect() {
+    return this.#source.context.dialect
+  }
+
+  get #plans() {
+    return this.#source.context.plansOf(this.#table)
+  }
+}
+
+/** Those of some rows, one behind the other. */
+function valuesOf(rows: readonly unknown[][], start: number, size: number): readonly unknown[] {
+  if (size === 1) return rows[start] ?? []
+  const values: unknown[] = []
+  for (let place = start; place < start + size; place++)
+    for (const value of rows[place] ?? []) values.push(value)
+  return values
+}

@@ -1,0 +1,420 @@
+/** Rows that PostgreSQL takes by COPY: which tables take them so, what they hold, how they fail, and what is sent beside them. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { connect, Field, Record, type Database } from 'filigree'
+import type { Database as OpenDatabase } from '../../src/records/database.js'
+import type { Engine } from '../../src/records/engines/engine.js'
+import { pgbouncer, startPgBouncer } from './pgbouncer.js'
+import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
+
+@Record()
+class Parcel {
+  @Field('id') id!: number
+  @Field('string', { unique: true, maxLength: 5000 }) code!: string
+  @Field('integer', { min: 0 }) weight!: number
+  @Field('string', { optional: true, nullable: true }) note!: string | null
+}
+
+@Record()
+class Cell {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('string', { optional: true, nullable: true, maxLength: 5000 }) text!: string | null
+}
+
+@Record({ version: true })
+class Every {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('integer') place!: number
+  @Field('numeric') real!: number
+  @Field('bigint') wide!: string
+  @Field('decimal', { precision: 20, scale: 4 }) exact!: string
+  @Field('boolean') flag!: boolean
+  @Field('date') day!: string
+  @Field('time') hour!: string
+  @Field('datetime') at!: string
+  @Field('uuid') other!: string
+  @Field('enum', { oneOf: ['a\tb', 'c\\d'] }) one!: string
+  @Field('blob') bytes!: Uint8Array
+  @Field('json') data!: unknown
+  @Field('string', { list: true }) words!: string[]
+}
+
+const odd = [
+  '',
+  '\\N',
+  '\\.',
+  '\\',
+  '\\\\',
+  '\\n',
+  '\n',
+  '\r',
+  '\r\n',
+  '\t',
+  '\ta\t',
+  '\b\f\v\u0001\u007f',
+  '\u0085\u2028\ufeff',
+  'é😀',
+  'N',
+  'null',
+  '"',
+  "'",
+  '{}',
+  '\\x41',
+  ' ',
+]
+/** Each way of the server to read it: alone, and between others. */
+const textOf = (index: number): string => {
+  const text = odd[index % odd.length] ?? ''
+  return index < odd.length ? text : `${text}${odd[(index * 7) % odd.length] ?? ''}${text}`
+}
+
+describe('rows for PostgreSQL', () => {
+  let server: PostgresServer
+  let url: string
+  let database: Database
+  const engineOf = (of: Database): Engine => (of as OpenDatabase).context.engine
+  const script = (sql: string) => Promise.resolve(engineOf(database).script(sql))
+  const parcels = (count: number, from = 0) =>
+    Array.from({ length: count }, (_, index) => ({
+      code: `code ${from + index}`,
+      weight: index,
+      note: index % 2 === 0 ? null : 'note',
+    }))
+
+  beforeAll(async () => {
+    server = await startOwnPostgres()
+    url = await server.createDatabase()
+    database = await connect(url, { records: [Parcel, Cell, Every] })
+    await database.sync()
+  }, 60_000)
+  afterAll(async () => {
+    await database.close()
+    await server.close()
+  })
+  beforeEach(() => script('truncate parcel'))
+
+  /** The kinds of statements that write meanwhile. */
+  const written = async (work: () => Promise<unknown>): Promise<string[]> => {
+    const kinds: string[] = []
+    const hear = (told: unknown): void => {
+      const { kind, table } = told as { kind: string; table: string }
+      if (kind === 'COPY' || kind === 'INSERT') kinds.push(`${kind} ${table}`)
+    }
+    subscribe('filigree:statement', hear)
+    try {
+      await work()
+    } finally {
+      unsubscribe('filigree:statement', hear)
+    }
+    return kinds
+  }
+
+  it('are copied where they are many, and hold what they would hold one by one', async () => {
+    const rows = Array.from({ length: 400 }, (_, index) => ({
+      place: index,
+      real: [0.1, -1e300, 5e-324, 3][index % 4] ?? 0,
+      wide: ['9223372036854775807', '-9223372036854775808', '0'][index % 3] ?? '0',
+      exact: `${index - 200}.1234`,
+      flag: index % 2 === 0,
+      day: '2026-11-20',
+      hour: '10:30:00',
+      at: new Date(1_700_000_000_000 + index).toISOString(),
+      other: '0f2a6c1e-8d53-4c2e-9d39-6e9d7a1b2c3d',
+      one: ['a\tb', 'c\\d'][index % 2] ?? '',
+      bytes: Buffer.from([0, 9, 10, 13, 92, index % 256]),
+      data: { [`\\${index}\n`]: [textOf(index), null, { deep: '\u2028' }] },
+      words: [textOf(index), textOf(index + 1)],
+    }))
+    const everything = database.records(Every)
+    expect(await written(() => everything.insertMany(rows))).toStrictEqual(['COPY every'])
+    const copied = await everything.list({ orderBy: { place: 'asc' }, limit: 400 })
+    expect(copied).toHaveLength(400)
+    const created = []
+    for (const row of rows.slice(0, 60)) created.push(await everything.create(row))
+    const bare = ({ id, ...values }: Every) => ({ ...values, hasKey: /^[0-9a-f-]{36}$/.test(id) })
+    expect(copied.slice(0, 60).map(bare)).toStrictEqual(created.map(bare))
+  })
+
+  it('keep every text, and null apart from all of them', async () => {
+    const cells = database.records(Cell)
+    const texts = Array.from({ length: 441 }, (_, index) =>
+      index % 9 === 8 ? null : textOf(index),
+    )
+    await cells.insertMany(
+      texts.map((text, index) => ({
+        id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+        text,
+      })),
+    )
+    const found = await cells.list({ orderBy: { id: 'asc' }, limit: 1000 })
+    expect(found.map(({ text }) => text)).toStrictEqual(texts)
+  })
+
+  const refused = (faulty: object) => async (count: number) => {
+    const rows = [...parcels(count), faulty]
+    const error: unknown = await database
+      .records(Parcel)
+      .insertMany(rows)
+      .catch((caught: unknown) => caught)
+    const { status, message, code, errors } = error as { [name: string]: unknown }
+    return { status, message, code, errors }
+  }
+
+  it.each([
+    ['a value that is taken', { code: 'code 3', weight: 1 }, 409],
+    ['a value that the check of others refuses', { code: 'new', weight: 77_777 }, 400],
+    ['a null where others want none', { code: 'new', weight: 1, note: null }, 400],
+    ['a text that is longer than others let it be', { code: 'x'.repeat(4001), weight: 1 }, 400],
+  ])('say the same of %s, copied or inserted', async (_what, faulty, status) => {
+    await script('alter table parcel add constraint parcel_weight_odd check (weight <> 77777)')
+    await script('alter table parcel alter code type varchar(4000)')
+    const isNull = 'note' in faulty
+    if (isNull)
+      await script(
+        'alter table parcel add constraint no_null check (note is not null or weight <> 1)',
+      )
+    const refuse = refused(faulty)
+    const few = await refuse(40)
+    let many: unknown
+    expect(
+      await written(async () => {
+        many = await refuse(400)
+      }),
+    ).toStrictEqual(['COPY parcel'])
+    expect(many).toStrictEqual(few)
+    expect(many).toMatchObject({ status })
+    expect(await database.records(Parcel).count()).toBe(0)
+    await script('alter table parcel drop constraint parcel_weight_odd')
+    if (isNull) await script('alter table parcel drop constraint no_null')
+  })
+
+  it('name a column that must not be null', async () => {
+    await script('alter table parcel alter note set not null')
+    try {
+      const refuse = refused({ code: 'new', weight: 1, note: null })
+      expect(await refuse(400)).toStrictEqual(await refuse(40))
+      expect(await refuse(400)).toMatchObject({ status: 400, errors: [{ path: 'note' }] })
+    } finally {
+      await script('alter table parcel alter note drop not null')
+    }
+  })
+
+  it('are inserted where somebody follows, who hears of each by its key', async () => {
+    const heard: unknown[] = []
+    const stop = database.onChange(({ event, id }) => {
+      if (event === 'created') heard.push(id)
+    })
+    try {
+      const kinds = await written(() => database.records(Parcel).insertMany(parcels(300)))
+      expect(kinds).toStrictEqual(['INSERT parcel'])
+    } finally {
+      stop()
+    }
+    const found = await database.records(Parcel).list({ limit: 1000 })
+    expect(heard.map(Number).sort((a, b) => a - b)).toStrictEqual(found.map(({ id }) => id))
+  })
+
+  it('are inserted where they bring keys that are counted, and where they are few', async () => {
+    const repository = database.records(Parcel)
+    const given = parcels(300).map((row, index) => ({ ...row, id: 1_000_000 + index }))
+    // One statement that counts on behind them, too.
+    expect(await written(() => repository.insertMany(given))).toStrictEqual([])
+    expect((await repository.create({ code: 'next', weight: 1 })).id).toBeGreaterThan(1_000_299)
+    expect(await written(() => repository.insertMany(parcels(20, 5000)))).toStrictEqual([
+      'INSERT parcel',
+    ])
+  })
+
+  it.each([
+    [
+      'a view',
+      `alter table cell rename to cell_kept; create view cell as select * from cell_kept`,
+      'drop view cell; alter table cell_kept rename to cell',
+      '',
+    ],
+    [
+      'a table with rules',
+      'create table cell_noted (text text); create rule noted as on insert to cell do also insert into cell_noted values (new.text)',
+      'drop rule noted on cell; drop table cell_noted',
+      '',
+    ],
+    [
+      'a table with policies for rows that hold for its owner',
+      'alter table cell enable row level security; alter table cell force row level security; create policy all_cells on cell using (true)',
+      'drop policy all_cells on cell; alter table cell no force row level security; alter table cell disable row level security',
+      'cell_writer',
+    ],
+  ])('are inserted into %s', async (_what, make, undo, role) => {
+    await script('delete from cell')
+    await script(make)
+    const isOther = role !== ''
+    if (isOther)
+      await script(`create role ${role} login password 'p'; grant all on cell to ${role}`)
+    const address = new URL(url)
+    if (isOther) Object.assign(address, { username: role, password: 'p' })
+    const opened = isOther ? await connect(address.href, { records: [Cell] }) : database
+    try {
+      const rows = Array.from({ length: 300 }, (_, index) => ({ text: `text ${index}` }))
+      const kinds = await written(() => opened.records(Cell).insertMany(rows))
+      expect(kinds).toStrictEqual(['INSERT cell'])
+      expect(await opened.records(Cell).count()).toBe(300)
+    } finally {
+      if (opened !== database) await opened.close()
+      await script(undo)
+      if (isOther) await script(`drop owned by ${role}; drop role ${role}`)
+    }
+  })
+
+  it('are copied into a table that is cut into parts', async () => {
+    await script(`alter table cell rename to cell_kept;
+      create table cell (like cell_kept) partition by hash (id);
+      create table cell_0 partition of cell for values with (modulus 2, remainder 0);
+      create table cell_1 partition of cell for values with (modulus 2, remainder 1)`)
+    try {
+      const rows = Array.from({ length: 300 }, () => ({ text: 'part' }))
+      const kinds = await written(() => database.records(Cell).insertMany(rows))
+      expect(kinds).toStrictEqual(['COPY cell'])
+      expect(await database.records(Cell).count({ text: 'part' })).toBe(300)
+    } finally {
+      await script('drop table cell; alter table cell_kept rename to cell')
+    }
+  })
+
+  it('are inserted where the server is another than PostgreSQL', async () => {
+    await script(`create function public.version() returns text language sql
+      as $$ select 'CockroachDB CCL v25.2.0' $$`)
+    const path = encodeURIComponent('-c search_path=public,pg_catalog')
+    const other = await connect(`${url}?options=${path}&listen=notify&locks=advisory`, {
+      records: [Parcel],
+    })
+    try {
+      const kinds = await written(() => other.records(Parcel).insertMany(parcels(300)))
+      expect(kinds).toStrictEqual(['INSERT parcel'])
+    } finally {
+      await other.close()
+      await script('drop function public.version()')
+    }
+  })
+
+  it('let nothing pass them on their connection, and each has its own answer', async () => {
+    const repository = database.records(Parcel)
+    const found = await database.transaction(async () => {
+      const before = await repository.create({ code: 'before', weight: 1 })
+      const answers = await Promise.all([
+        repository.find(before.id),
+        repository.insertMany(parcels(2500)),
+        repository.count(),
+        repository.insertMany(parcels(2500, 10_000)),
+        repository.create({ code: 'beside', weight: 2 }),
+        repository.insertMany(parcels(300, 20_000)),
+        repository.find(before.id),
+        repository.list({ where: { code: 'beside' } }),
+      ])
+      return [...answers, await repository.count()]
+    })
+    expect(found[0]).toMatchObject({ code: 'before' })
+    expect([found[1], found[3], found[5]]).toStrictEqual([2500, 2500, 300])
+    expect(found[4]).toMatchObject({ code: 'beside' })
+    expect(found[6]).toMatchObject({ code: 'before' })
+    expect(found[8]).toBe(5302)
+    expect(await repository.count()).toBe(5302)
+  })
+
+  it('that fail end a part of a transaction, and what stood behind them is answered', async () => {
+    const repository = database.records(Parcel)
+    const engine = engineOf(database)
+    const transaction = await engine.begin({})
+    const copy = {
+      sql: 'copy parcel (code, weight, note) from stdin',
+      writes: true,
+      takesRows: true,
+    }
+    const nowhere = { ...copy, sql: 'copy no_such_table from stdin' }
+    const one = { sql: 'select 1', writes: false }
+    const outcomes = async (work: readonly unknown[]): Promise<string[]> =>
+      (await Promise.allSettled(work.map((answer) => Promise.resolve(answer)))).map(
+        ({ status }) => status,
+      )
+    const good = 'a\t1\t\\N\n'
+    expect(
+      await outcomes([
+        transaction.change(copy, [good]),
+        transaction.rows(one, []),
+        transaction.change(copy, ['b\t2\tx\nc\t3\ty\n']),
+        transaction.rows(one, []),
+      ]),
+    ).toStrictEqual(Array(4).fill('fulfilled'))
+    expect(await transaction.change(copy, ['d\t4\tx\ne\t5\ty\n'])).toBe(2)
+    // Of those that the server refuses, one before it takes rows and one while it does.
+    for (const [statement, rows] of [
+      [nowhere, good],
+      [copy, 'z\t1\t\\N\n'.repeat(50_000)],
+    ] as const) {
+      await transaction.script('savepoint part')
+      expect(
+        await outcomes([
+          transaction.rows(one, []),
+          transaction.change(statement, [rows]),
+          transaction.rows(one, []),
+          transaction.change(copy, [good]),
+          transaction.script('rollback to savepoint part'),
+          transaction.rows(one, []),
+        ]),
+      ).toStrictEqual(['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled', 'fulfilled'])
+    }
+    await transaction.commit()
+    expect(await repository.count()).toBe(5)
+    const kept = database.transaction(async (tx) => {
+      await repository.insertMany(parcels(300))
+      await tx
+        .transaction(() => repository.insertMany(parcels(300)))
+        .catch((error: unknown) => {
+          expect(error).toMatchObject({ status: 409 })
+        })
+      return repository.count()
+    })
+    expect(await kept).toBe(305)
+  })
+
+  it('whose connection ends are 503, none is stored, and the next are taken', async () => {
+    const repository = database.records(Parcel)
+    let isKilled = false
+    const killing = repository.insertMany(
+      (function* () {
+        yield* parcels(3000)
+        isKilled = true
+        void script(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`,
+        )
+        yield* parcels(60_000, 3000)
+      })(),
+    )
+    await expect(killing).rejects.toMatchObject({ status: 503 })
+    expect(isKilled).toBe(true)
+    expect(await repository.insertMany(parcels(300))).toBe(300)
+    expect(await repository.count()).toBe(300)
+  })
+
+  ;(pgbouncer === undefined ? it.skip : it)('are copied through PgBouncer', async () => {
+    const pooler = await startPgBouncer(server.url)
+    const pooled = await connect(pooler.through(url), { records: [Parcel] })
+    try {
+      const kinds = await written(() =>
+        Promise.all([
+          pooled.records(Parcel).insertMany(parcels(5000)),
+          pooled.records(Parcel).insertMany(parcels(5000, 5000)),
+          pooled.records(Parcel).count(),
+        ]),
+      )
+      expect(new Set(kinds)).toStrictEqual(new Set(['COPY parcel']))
+      await expect(pooled.records(Parcel).insertMany(parcels(300))).rejects.toMatchObject({
+        status: 409,
+      })
+      expect(await pooled.records(Parcel).count()).toBe(10_000)
+    } finally {
+      await pooled.close()
+      await pooler.close()
+    }
+  })
+})
