@@ -13,6 +13,7 @@ import {
   type TakeArgument,
 } from '../seam/own-arguments.js'
 import { useByController, type ModuleNode } from './module-order.js'
+import { readList } from './option-lists.js'
 import type { UseList } from './plan-seam.js'
 import type { ProviderDeclaration } from './provider.js'
 
@@ -126,7 +127,9 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     problems.push(...(options.problems ?? []))
     const imports = resolveList(module, 'imports', options.imports, problems)
     for (const imported of imports) visit(imported)
-    for (const provider of options.providers ?? []) providers.add(provider)
+    for (const provider of readList(`${module.name}.providers`, options.providers, problems)) {
+      providers.add(provider)
+    }
     for (const instance of readInstances(module, options, problems)) graphql.add(instance)
     for (const record of resolveList(module, 'records', options.records, problems)) {
       records.add(record)
@@ -139,7 +142,10 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
       imports,
       controllers: own,
       isPackage: packages.readOwn(module) === true,
-      use: { where: `@Module of ${module.name}`, use: options.use ?? [] },
+      use: {
+        where: `@Module of ${module.name}`,
+        use: readList(`${module.name}.use`, options.use, problems),
+      },
     })
   }
   // Programs without types, and import cycles, bring what is no class.
@@ -173,7 +179,7 @@ function readInstances(
   problems: Problem[],
 ): GraphQL[] {
   // What an application without types writes there may be anything.
-  const given: readonly unknown[] = graphql
+  const given: readonly unknown[] = readList(`${module.name}.graphql`, graphql, problems)
   return given.flatMap((instance, index) => {
     if (instance instanceof GraphQL) return [instance]
     problems.push({
@@ -188,17 +194,32 @@ function readInstances(
 function resolveList(
   module: Class,
   option: 'imports' | 'controllers' | 'records',
-  references: readonly (ClassReference | undefined)[] = [],
+  references: readonly (ClassReference | undefined)[] | undefined,
   problems: Problem[],
 ): Class[] {
-  return references.flatMap((reference, index) => {
-    const resolved = resolveClass(reference)
-    if (resolved !== undefined) return [resolved]
-    problems.push({
-      code: 'NOT_A_CLASS',
-      message: `${module.name}.${option}[${index}] is no class.`,
-      remedy: 'In an import cycle it is not defined yet: write a thunk, () => TheClass.',
-    })
-    return []
+  const list = readList(`${module.name}.${option}`, references, problems)
+  return list.flatMap((reference, index) => {
+    const where = `${module.name}.${option}[${index}]`
+    const resolved = attemptResolve(reference, where, problems)
+    return resolved === undefined ? [] : [resolved]
   })
+}
+
+/** A package that is not called looks like a thunk, and throws as soon as it reads its options. */
+function attemptResolve(
+  reference: ClassReference | undefined,
+  where: string,
+  problems: Problem[],
+): Class | undefined {
+  let remedy = 'In an import cycle it is not defined yet: write a thunk, () => TheClass.'
+  let message = `${where} is no class.`
+  try {
+    const resolved = resolveClass(reference)
+    if (resolved !== undefined) return resolved
+  } catch (error) {
+    message = `${where} is a function that throws: ${String(error)}.`
+    remedy = 'Call a package with its options, audit({ … }); a thunk only names a class.'
+  }
+  problems.push({ code: 'NOT_A_CLASS', message, remedy })
+  return undefined
 }

@@ -15,6 +15,7 @@ import type { ClassReference } from '../metadata/class-reference.js'
 import type { EntryInterceptor, Interceptor } from '../seam/interceptor.js'
 import type { Environment } from './environment.js'
 import type { Token } from './provider.js'
+import { readList } from './option-lists.js'
 import { checkUnknownKeys } from './unknown-keys.js'
 import { resolveVersions, type ResolvedVersions, type VersionsOptions } from './versions.js'
 
@@ -167,10 +168,10 @@ export function resolveOptions(
     trustProxy: options.trustProxy ?? false,
     basePath: readBasePath(options.basePath, problems),
     versions: resolveVersions(options.versions, problems),
-    use: Object.freeze([...(options.use ?? [])]),
+    use: Object.freeze([...readList('bootstrap.use', options.use, problems)]),
     unknownKeys: options.unknownKeys ?? 'refuse',
     workers: readCount('workers', options.workers ?? 1, [1, 1024], problems),
-    override: Object.freeze([...(options.override ?? [])]),
+    override: Object.freeze([...readList('bootstrap.override', options.override, problems)]),
   })
 }
 

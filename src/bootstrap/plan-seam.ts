@@ -190,13 +190,30 @@ function runCheck(
     })
     return
   }
-  for (const { message, remedy } of (found ?? []) as readonly DecoratorProblem[]) {
+  if (!isProblemList(found)) {
+    problems.push({
+      code: 'DECORATOR_SPECIFICATION',
+      message: `${where}: check gives no list of problems.`,
+      remedy: 'Return a list of { message, remedy }, empty where nothing is wrong.',
+    })
+    return
+  }
+  for (const { message, remedy } of found ?? []) {
     problems.push({
       code: 'DECORATOR_CHECK',
       message: `${where}: ${message.replace(/\.$/, '')}.`,
       remedy: remedy ?? '',
     })
   }
+}
+
+/** Nothing is a list without problems. */
+function isProblemList(found: unknown): found is readonly DecoratorProblem[] | undefined | null {
+  if (found === undefined || found === null) return true
+  if (!Array.isArray(found)) return false
+  return found.every(
+    (problem: Partial<DecoratorProblem> | null) => typeof problem?.message === 'string',
+  )
 }
 
 function textOf(error: unknown): string {

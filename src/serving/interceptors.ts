@@ -99,7 +99,7 @@ function bindInterceptor(
     return []
   }
   if (info !== undefined && instance.applies !== undefined) {
-    const applies = asked.get(instance) ?? instance.applies(info)
+    const applies = asked.get(instance) ?? askApplies(instance, type, { info, problems })
     asked.set(instance, applies)
     if (!applies) return []
   }
@@ -121,6 +121,24 @@ function toLine(enter: Enter): Line {
       return isThenable(pending) ? (Promise.resolve(pending) as Promise<void>) : undefined
     },
   }
+}
+
+/** A promise would count as true for every route. */
+function askApplies(
+  instance: Interceptor | EntryInterceptor,
+  type: Class,
+  { info, problems }: { readonly info: RouteInfo; readonly problems: Problem[] },
+): boolean {
+  const answer = attemptCall(() => instance.applies?.(info))
+  if (typeof answer === 'boolean') return answer
+  const what =
+    answer instanceof Failure ? `throws: ${answer.text}` : 'answers neither true nor false'
+  problems.push({
+    code: 'INTERCEPTOR_APPLIES',
+    message: `${type.name}: applies ${what}, for ${info.name}.`,
+    remedy: 'Write applies(route: RouteInfo) { return route.path !== … }, without a promise.',
+  })
+  return false
 }
 
 interface Building {

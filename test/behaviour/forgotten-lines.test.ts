@@ -3,11 +3,18 @@ import { describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
   Controller,
+  createDecorator,
+  createModule,
   Field,
+  Get,
   GraphQL,
   Module,
   Record,
+  Use,
   type BootstrapOptions,
+  type Interceptor,
+  type ModuleOptions,
+  type Next,
 } from '../../src/index.js'
 
 const quiet: BootstrapOptions = {
@@ -51,6 +58,79 @@ describe('the start', () => {
     class Untaken {}
     await expect(bootstrap(Untaken, quiet)).rejects.toThrow(
       /unknown type "Product".*schema\.fromOrm\(Product\)/,
+    )
+  })
+
+  it('refuses a value where a list is expected, each in the same report', async () => {
+    const forgotten: unknown = {
+      controllers: ProductController,
+      records: Product,
+      providers: Product,
+      imports: 5,
+      use: Product,
+      graphql: new GraphQL(),
+    }
+    @Module(forgotten as ModuleOptions)
+    class Listless {}
+    const options = { ...quiet, use: Product } as unknown as BootstrapOptions
+    const started = bootstrap(Listless, options)
+    await expect(started).rejects.toThrow('Filigree cannot start: 7 problems')
+    await expect(started).rejects.toThrow(
+      'Listless.controllers is no list.  Write controllers: [ProductController].',
+    )
+    await expect(started).rejects.toThrow('bootstrap.use is no list.  Write use: [Product].')
+  })
+
+  it('refuses a package that is not called', async () => {
+    const audit = createModule(({ keep }: { keep: string }) => ({
+      providers: [{ provide: 'keep', use: keep }],
+    }))
+    @Module({ imports: [audit as unknown as () => typeof Product] })
+    class Uncalled {}
+    await expect(bootstrap(Uncalled, quiet)).rejects.toThrow(
+      /Uncalled\.imports\[0\] is a function that throws: TypeError.*Call a package with its options, audit\(/,
+    )
+  })
+
+  it('refuses a check that gives no list, and an applies without a plain answer', async () => {
+    const Odd = createDecorator('Odd', () => ({ check: () => 'no' as never }))
+    const Nothing = createDecorator('Nothing', () => ({ check: () => undefined as never }))
+    class Late implements Interceptor {
+      applies = (): never => Promise.resolve(false) as never
+      intercept = (_request: unknown, next: Next): unknown => next()
+    }
+    class Throws implements Interceptor {
+      applies(): never {
+        throw new Error('no such path')
+      }
+      intercept = (_request: unknown, next: Next): unknown => next()
+    }
+    @Controller('/odd')
+    class OddController {
+      @Get('/') @Odd @Nothing list(): number {
+        return 1
+      }
+    }
+    @Controller('/late')
+    class LateController {
+      @Get('/') @Use(Late, Throws) list(): number {
+        return 1
+      }
+    }
+    @Module({ controllers: [OddController] })
+    class OddModule {}
+    @Module({ controllers: [LateController] })
+    class LateModule {}
+    await expect(bootstrap(OddModule, quiet)).rejects.toThrow(
+      '1 problem\n 1 @Odd on OddController.list: check gives no list of problems.',
+    )
+    const started = bootstrap(LateModule, quiet)
+    await expect(started).rejects.toThrow('2 problems')
+    await expect(started).rejects.toThrow(
+      'Late: applies answers neither true nor false, for LateController.list.',
+    )
+    await expect(started).rejects.toThrow(
+      'Throws: applies throws: no such path, for LateController.list.',
     )
   })
 })
