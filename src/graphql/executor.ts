@@ -9,6 +9,7 @@ import { accessOf, type BuiltSchema } from './build-schema.js'
 import { admission, type Admission } from '../records/policy/caller.js'
 import { callerOf } from './caller.js'
 import { graphqlCodes } from './error-codes.js'
+import { clipMessage, faultsToTell } from './faulty-variables.js'
 import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
 import { mapIterator } from './map-iterator.js'
@@ -189,7 +190,7 @@ export class Executor {
   }
 
   #runAdmitted(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
-    if (!operation.mayPlan && !operation.costVaries) {
+    if (!operation.mayPlan && !operation.costVaries && !operation.hasVariables) {
       return this.#runWhole(operation, variables, context)
     }
     const coerced = this.#coerce(operation, variables)
@@ -209,9 +210,13 @@ export class Executor {
     let variables = operation.readVariables(given)
     if (variables === undefined) {
       const definitions = operation.node.variableDefinitions ?? []
-      const options = { maxErrors: 50 }
       const { schema } = this.built
-      const read = graphqlLibrary().getVariableValues(schema, definitions, given, options)
+      const read = graphqlLibrary().getVariableValues(
+        schema,
+        definitions,
+        given,
+        faultsToTell(given),
+      )
       if (read.errors !== undefined) return notRun(withVariableCode(read.errors))
       variables = read.coerced
     }
@@ -262,7 +267,8 @@ function withVariableCode(errors: readonly GraphQLError[]): GraphQLError[] {
   const extensions = { code: graphqlCodes.variables }
   return errors.map((error) => {
     const { message, nodes, path } = error
-    return path === undefined ? new GraphQLError(message, { nodes, extensions }) : error
+    if (path !== undefined) return error
+    return new GraphQLError(clipMessage(message), { nodes, extensions })
   })
 }
 

@@ -21,6 +21,8 @@ export interface Measure {
   /** Fields of the outermost selection set. */
   readonly rootFields: number
   readonly cost: number
+  /** What is asked of the schema itself, in values. */
+  readonly introspection: number
   /** The cost depends on the variables: a list's limit is one, or they decide what a filter makes the database do. */
   readonly varies: boolean
   /** Something of the cost is the database's work, which depends on how large it is. */
@@ -42,6 +44,7 @@ const none: Measure = Object.freeze({
   aliases: 0,
   rootFields: 0,
   cost: 0,
+  introspection: 0,
   varies: false,
   asks: false,
 })
@@ -90,18 +93,28 @@ export function measureOperation(input: MeasureInput): Measure {
       aliases,
       rootFields: 1,
       cost: 1 + (asked?.points ?? 0),
+      introspection: 0,
       varies: asked?.isOpen ?? false,
       asks: asked !== undefined,
     }
     if (node.selectionSet === undefined) return leaf
+    if (node.name.value.startsWith('__')) {
+      const inner = ofSet(node.selectionSet, introspectionRoot(schema, node))
+      return { ...leaf, aliases: aliases + inner.aliases, introspection: inner.cost }
+    }
     const inner = ofSet(node.selectionSet, field && graphqlLibrary().getNamedType(field.type))
-    if (node.name.value.startsWith('__')) return { ...leaf, aliases: aliases + inner.aliases }
-    const factor = field === undefined ? 1 : listFactor(node, field, variables)
+    const isAboutSchema = parent?.name.startsWith('__') === true
+    const factor = isAboutSchema
+      ? ofSchema(node.name.value, schema)
+      : field === undefined
+        ? 1
+        : listFactor(node, field, variables)
     return {
       depth: 1 + inner.depth,
       aliases: aliases + inner.aliases,
       rootFields: 1,
       cost: leaf.cost + (factor ?? 1) * inner.cost,
+      introspection: inner.introspection,
       varies: leaf.varies || inner.varies || factor === undefined,
       asks: leaf.asks || inner.asks,
     }
@@ -116,6 +129,7 @@ function beside(a: Measure, b: Measure): Measure {
     aliases: a.aliases + b.aliases,
     rootFields: a.rootFields + b.rootFields,
     cost: a.cost + b.cost,
+    introspection: a.introspection + b.introspection,
     varies: a.varies || b.varies,
     asks: a.asks || b.asks,
   }
@@ -154,6 +168,27 @@ function listFactor(
   const [{ defaultValue: standard } = {}] = limiting
   return typeof standard === 'number' ? standard : defaultListLimit
 }
+
+/** What `__schema` and `__type` give. */
+function introspectionRoot(schema: GraphQLSchema, { name }: FieldNode) {
+  return schema.getType(name.value === '__schema' ? '__Schema' : '__Type')
+}
+
+/** Of lists in the schema: roughly as many as there are. */
+function ofSchema(name: string, schema: GraphQLSchema): number {
+  if (name === 'types') return Object.keys(schema.getTypeMap()).length
+  return listsOfTypes.has(name) ? 10 : 1
+}
+
+const listsOfTypes: ReadonlySet<string> = new Set([
+  'fields',
+  'inputFields',
+  'args',
+  'enumValues',
+  'interfaces',
+  'possibleTypes',
+  'directives',
+])
 
 const limitNames: ReadonlySet<string> = new Set(['limit', 'first', 'last', 'ids'])
 

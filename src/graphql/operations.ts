@@ -2,6 +2,7 @@
 import type { FragmentDefinitionNode, GraphQLError, GraphQLSchema } from 'graphql'
 import { graphqlCodes } from './error-codes.js'
 import type { FieldCosts } from './field-costs.js'
+import { excessIntrospection } from './introspection.js'
 import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
 import { measureOperation, type Measure } from './measure.js'
@@ -107,6 +108,10 @@ export class Operations {
     const errors = validate(schema, document, validationRules(), { maxErrors: mostErrors })
     if (errors.length > 0) {
       return new Refusal(errors.map(toValidationError))
+    }
+    for (const { measure } of measured.values()) {
+      const over = limits.cost === Infinity ? undefined : excessIntrospection(measure, schema)
+      if (over !== undefined) return new Refusal([over])
     }
     const parts = { schema, planner, document, fragments, costs }
     return new Map(

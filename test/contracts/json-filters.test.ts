@@ -91,6 +91,21 @@ describe.each(engines)('%s: filters within values', (_name, open) => {
     })
   })
 
+  it.each([{ a: '\0' }, { a: ['\ud800'] }, { '\0': 1 }, { a: { 'x\udc00': 1 } }, '\0'])(
+    'refuses %j, which would fail each filter of the column from then on',
+    async (meta) => {
+      const made = database.records(Part).create({ name: 'poison', meta })
+      await expect(made).rejects.toMatchObject({ status: 400, errors: [{ path: 'meta' }] })
+      const answer = await app.inject({ url: '/parts', json: { name: 'poison', meta } })
+      expect(answer.status).toBe(400)
+      const document = 'mutation ($input: PartInput!) { createPart(input: $input) { id } }'
+      const input = { name: 'poison', meta: JSON.stringify(meta) }
+      expect((await app.graphql.execute(document, { input })).errors).toHaveLength(1)
+      const listed = await app.inject({ url: '/parts?meta.path.a.b.gte=1' })
+      expect(listed.status).toBe(200)
+    },
+  )
+
   it('takes numbers of a document as they are', async () => {
     const document = '{ parts(where: { meta: { path: ["a", "b"], eq: 1.5 } }) { name } }'
     expect(await app.graphql.execute(document)).toEqual({ data: { parts: [{ name: 'half' }] } })

@@ -52,6 +52,15 @@ describe('the cost of a question', () => {
     expect(points({ offset: 4_000_000 }, products, none)).toBeGreaterThan(50_000)
   })
 
+  it('counts the place in a search that a cursor says as an offset', () => {
+    const none = (): number => 0
+    const cursor = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')
+    const after = cursor(['search', 4_000_000])
+    expect(points({ after }, products, none)).toBe(points({ offset: 4_000_000 }, products, none))
+    expect(points({ after: cursor(['', 4_000_000]) }, products, none)).toBe(0)
+    expect(points({ after: 'x' }, products, none)).toBe(0)
+  })
+
   it('looks at the rows behind a relation', () => {
     const where = { products: { price: { gt: 999.9 } } }
     const sizes = (table: string): number => (table === 'product' ? 5_000_000 : 1_000_000)

@@ -2,7 +2,7 @@
  * What a client's question makes the database do, in points: about a thousand rows looked at are one. Counted before
  * anything is run, from the question, the indexes and the tables' rough sizes. Source: decisions, "Client queries".
  */
-import { searchOf } from '../filters/search.js'
+import { passedBy, searchOf } from '../filters/search.js'
 import { holdsAll } from '../model/read-indexes.js'
 import type { Column, Relation, Table } from '../model/table.js'
 
@@ -50,6 +50,8 @@ export interface Question {
   /** `{ price: 'desc' }`, or a list of such. */
   readonly orderBy?: unknown
   readonly offset?: unknown
+  /** A cursor: that of a search, or of rows that differ, passes over rows as an offset does. */
+  readonly after?: unknown
   /** All rows are counted. */
   readonly counts?: boolean
   /** All rows are looked at, for sums and groups. */
@@ -113,7 +115,9 @@ class CostReader {
       points += weights.unindexedOrder + sorted * (weights.row + weights.sorted)
     }
     if (question.counts === true && !isFiltered) points += rows * weights.row * 0.1
-    points += this.#count(question.offset) * weights.passedOver
+    if (question.after === unknownValue) this.#isOpen = true
+    const passed = this.#count(question.offset) + passedBy(question.after)
+    points += passed * weights.passedOver
     return { points, isOpen: this.#isOpen }
   }
 

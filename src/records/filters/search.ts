@@ -72,10 +72,20 @@ export function writePlace(place: number): string {
 
 /** @throws {HttpError} 400 for what is no cursor of a search */
 export function readPlace(cursor: unknown): number {
-  const [name, place] = readList(cursor)
-  if (name === signature && Number.isSafeInteger(place) && (place as number) >= 0)
-    return place as number
+  const place = placeIn(cursor)
+  if (place !== undefined) return place
   throw invalid('after', 'type', 'is no cursor of this list in this order')
+}
+
+/** The rows that a cursor passes over; none where it leads to its place by values. */
+export function passedBy(cursor: unknown): number {
+  return typeof cursor === 'string' ? (placeIn(cursor) ?? 0) : 0
+}
+
+function placeIn(cursor: unknown): number | undefined {
+  const [name, place] = readList(cursor)
+  const isPlace = name === signature && Number.isSafeInteger(place) && (place as number) >= 0
+  return isPlace ? (place as number) : undefined
 }
 
 function readList(cursor: unknown): readonly unknown[] {
