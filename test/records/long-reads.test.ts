@@ -9,6 +9,7 @@ import { connect, Controller, Field, Get, Module, Record, bootstrap, type Databa
 class Item {
   @Field('id') id!: number
   @Field('string') name!: string
+  @Field('text', { optional: true, nullable: true }) text?: string | null
 }
 
 @Controller('/items', { crud: Item })
@@ -71,6 +72,43 @@ describe('long reads of clients', () => {
     await app.close()
     await database.close()
   })
+
+  // It is found by its key; each place of the text is held against the pattern.
+  const text = 'a'.repeat(300_000)
+  const hostile = `id=12001&text.like=%25${'a'.repeat(900)}b%25`
+
+  it('by patterns against one large text do not hold up others, and end', async () => {
+    const database = await open(100)
+    await database.records(Item).upsert({ id: 12_001, name: 'Large', text }, { by: 'id' })
+    const app = await start(database)
+    const order: string[] = []
+    const long = app
+      .inject({ url: `/items?${hostile}` })
+      .then(({ status }) => order.push(`${status}`))
+    await app.inject({ url: '/plain' }).then(() => order.push('plain'))
+    await long
+    expect(order).toEqual(['plain', '503'])
+    await app.close()
+    await database.close()
+  })
+
+  it.each(['contains', 'endsWith'])(
+    'of large texts by %s find what is there, character for character',
+    async (operator) => {
+      const database = await open()
+      await database
+        .records(Item)
+        .upsert({ id: 12_001, name: 'Large', text: `b${text}` }, { by: 'id' })
+      const found = async (part: string): Promise<number> =>
+        database.records(Item).count({ id: 12_001, text: { [operator]: part } })
+      expect(await found('a'.repeat(1000))).toBe(1)
+      expect(await found(`${'a'.repeat(999)}b`)).toBe(0)
+      expect(await found('')).toBe(1)
+      expect(await found('%')).toBe(0)
+      expect(await found('A')).toBe(0)
+      await database.close()
+    },
+  )
 
   it('are 503 once their time is over', async () => {
     const database = await open(1)

@@ -217,6 +217,11 @@ export interface Dialect {
   readonly fold: readonly [before: string, after: string]
   /** The same of a value. */
   foldValue(text: string): string
+  /**
+   * Tests of a column `{c}` for a text `{v}` that stands for itself, where a pattern may take as long as the product of
+   * both lengths; absent where patterns do as well.
+   */
+  readonly textHas?: { readonly contains: string; readonly endsWith: string }
   /** Rows by words in their texts. */
   readonly search: SearchSql
   /** Indexes may say where nulls stand; there are indexes of trigrams, or can be. */

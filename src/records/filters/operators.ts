@@ -56,6 +56,18 @@ const textual: readonly ColumnComparison[] = ['text', 'json']
 
 const like = ({ sql, column, value }: Parts): Fragment => sql`${column} like ${value} escape '\\'`
 
+/** By the engine's own test, or a pattern. */
+function textTest(called: 'contains' | 'endsWith', parts: Parts): Fragment {
+  const { sql, dialect, column, value } = parts
+  const test = dialect.textHas?.[called]
+  if (test === undefined) return like(parts)
+  const written = test.split(/(\{[cv]\})/).map((part) => {
+    if (part === '{c}') return column
+    return part === '{v}' ? value : sql.raw(part)
+  })
+  return sql.join(written, sql``)
+}
+
 export const operators = {
   eq: {
     fits: comparable,
@@ -137,16 +149,16 @@ export const operators = {
     operand: 'part',
     meaning: 'Ends with this text.',
     cost: 5,
-    pattern: (text) => `%${escapePattern(text)}`,
-    sql: like,
+    pattern: (text, dialect) => (dialect.textHas ? text : `%${escapePattern(text)}`),
+    sql: (parts) => textTest('endsWith', parts),
   },
   contains: {
     fits: textual,
     operand: 'part',
     meaning: 'Has this text somewhere.',
     cost: 5,
-    pattern: (text) => `%${escapePattern(text)}%`,
-    sql: like,
+    pattern: (text, dialect) => (dialect.textHas ? text : `%${escapePattern(text)}%`),
+    sql: (parts) => textTest('contains', parts),
   },
   has: {
     fits: ['list'],

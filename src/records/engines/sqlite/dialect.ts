@@ -66,6 +66,11 @@ export const sqliteDialect: Dialect = {
   total: sqliteTotal,
   fold: ['filigree_fold(', ')'],
   foldValue: (text) => text.toLowerCase(),
+  // LIKE goes back to where it began for each place that a pattern may begin at; and nothing can end it meanwhile.
+  textHas: {
+    contains: 'instr({c}, {v}) > 0',
+    endsWith: "({v} = '' or substr({c}, -length({v})) = {v})",
+  },
   search: sqliteSearch,
   indexes: { nulls: false, trigrams: false },
   // Numbers with fractions would have to survive two conversions, and bytes have no JSON.

@@ -11,6 +11,12 @@ import type { Connection } from './connection.js'
 /** Rows that a statement may look at where others wait for it: some milliseconds. A function for each row counts as a row. */
 const mostRows = 10_000
 
+/**
+ * Steps that the patterns of a statement may take where others wait for it: a pattern may be held against each character
+ * of the whole file. Nothing ends one, whatever few rows it is held against.
+ */
+const mostSteps = 30_000_000
+
 /** Milliseconds for which the size of a table is taken to be what it was. */
 const sizeLasts = 10_000
 
@@ -22,6 +28,8 @@ export interface ReadPlan {
   readonly tables: readonly string[]
   /** How often a row is looked at. */
   readonly looks: number
+  /** Texts are held against patterns. */
+  readonly matches: boolean
 }
 
 export class ReadPlans {
@@ -30,6 +38,7 @@ export class ReadPlans {
   readonly #byStatement = new WeakMap<Statement, ReadPlan>()
   readonly #byText = new Kept<ReadPlan>(mostPlans)
   readonly #sizes = new Map<string, { readonly rows: number; readonly until: number }>()
+  #file = { bytes: 0, until: 0 }
 
   /** @param now milliseconds of a clock that only goes forward */
   constructor(connection: Connection, now = (): number => performance.now()) {
@@ -45,7 +54,17 @@ export class ReadPlans {
       this.#byStatement.set(statement, plan)
     }
     for (const table of plan.tables) if (this.#sizeOf(table) * plan.looks > mostRows) return true
-    return false
+    return plan.matches && lengthOf(values) * this.#bytes() > mostSteps
+  }
+
+  #bytes(): number {
+    const now = this.#now()
+    if (now >= this.#file.until) {
+      const sql = 'select page_count * page_size from pragma_page_count(), pragma_page_size()'
+      const [row] = this.#connection.query({ sql, writes: false }, []).rows
+      this.#file = { bytes: Number(row?.[0] ?? 0), until: now + sizeLasts }
+    }
+    return this.#file.bytes
   }
 
   #explain(sql: string, values: readonly unknown[]): ReadPlan {
@@ -99,7 +118,15 @@ export function readPlan(sql: string, rows: readonly Row[]): ReadPlan {
         : !/\(rowid=\?\)$/.test(detail) && (calls > 0 || (sorts && !inner.has(id)))
     if (isLong) tables.add(table)
   }
-  return { tables: [...tables], looks: 1 + calls }
+  const matches = / like \?|\binstr\(|\bsubstr\(/.test(sql)
+  return { tables: [...tables], looks: 1 + calls, matches }
+}
+
+/** Characters of all texts that a statement is given. */
+function lengthOf(values: readonly unknown[]): number {
+  let length = 0
+  for (const value of values) if (typeof value === 'string') length += value.length
+  return length
 }
 
 /** A table whose rows are taken as they come, up to a number: no more of them are looked at. */
