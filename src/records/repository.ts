@@ -46,6 +46,7 @@ import { planList } from './statements/list-plan.js'
 import { selectRows } from './statements/select-rows.js'
 import { findReferrer } from './statements/find-referrer.js'
 import { isInTransaction } from './statements/guarded-runner.js'
+import { inShardOf, keyValues, withoutShard, withShard } from './statements/shard.js'
 import type { Source } from './statements/source.js'
 import type { Table } from './model/table.js'
 import { toClientError, type Doing, type Referrer } from './statements/write-faults.js'
@@ -66,17 +67,18 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /** @returns null where no (living) row has the key, or the value can be no key */
-  find(id: Id, options?: FindOneOptions): Promise<T | null> {
+  find(id: Id, options?: FindOneOptions & Partial<T>): Promise<T | null> {
     return promise(() => {
-      if (options !== undefined) checkFindOptions(options)
+      if (options !== undefined) checkFindOptions(options, this.table.shard)
       const key = toKey(this.#codec, id)
       if (key === undefined) return null
       const runner = this.source.runner()
       const isHeld = options?.lock === true
       if (isHeld && !isInTransaction(runner)) throw new TypeError(lockOutside)
       const { statement } = isHeld ? this.#plans.findToWrite : this.#plans.find
+      const values = keyValues(this.table, this.source.context, key, options)
       return settle(
-        () => runner.first(statement, [key]),
+        () => runner.first(statement, values),
         (row): Later<T | null> => {
           if (row === undefined) return null
           const record = this.#codec.readRow(row)
@@ -135,7 +137,11 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   create(values: NewValues<T>): Promise<T> {
     return promise(() =>
       namesRelations(this.table, values)
-        ? (this.#nested().create(readTree(this.table, values)) as Later<object> as Later<T>)
+        ? inShardOf(
+            this.table,
+            values,
+            () => this.#nested().create(readTree(this.table, values)) as Later<object> as Later<T>,
+          )
         : this.createNow(values as Partial<T>),
     )
   }
@@ -145,8 +151,9 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    *
    * @param user on whose behalf, for hooks; undefined: whoever's request it is
    */
-  createNow(values: Partial<T>, user?: Claims | null): Later<T> {
+  createNow(given: Partial<T>, user?: Claims | null): Later<T> {
     const { table } = this
+    const values = withShard(table, given)
     if (table.hooks !== undefined) {
       const source = this.source
       return inTransaction(source, (here) => createHooked(table, here, values, user)) as Promise<T>
@@ -165,13 +172,28 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * @returns the record as it is now; null where no row has the key, or `where` does not hold
    * @throws {HttpError} 409 `CONFLICT` where the row is at another version
    */
-  update(id: Id, values: NestedChanges<T>, options?: UpdateOptions<T>): Promise<T | null> {
+  update(
+    id: Id,
+    values: NestedChanges<T>,
+    options?: UpdateOptions<T> & Partial<T>,
+  ): Promise<T | null> {
     return promise(() => {
       const { table } = this
       const conditions = readUpdateOptions(table, options as UpdateOptions<never>)
-      if (!namesRelations(table, values)) return this.updateNow(id, values, conditions)
-      return this.#nested().update(id, readTree(table, values), conditions) as Promise<T | null>
+      return table.shard === undefined
+        ? this.#update(id, values, conditions)
+        : inShardOf(table, { ...values, ...options }, () => this.#update(id, values, conditions))
     })
+  }
+
+  #update(
+    id: Id,
+    values: NestedChanges<T>,
+    conditions: ReturnType<typeof readUpdateOptions>,
+  ): Later<T | null> {
+    const { table } = this
+    if (!namesRelations(table, values)) return this.updateNow(id, values, conditions)
+    return this.#nested().update(id, readTree(table, values), conditions) as Promise<T | null>
   }
 
   /** As `update`, without a promise where the database needs none. */
@@ -180,7 +202,8 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     const source = this.source
     const key = toKey(this.#codec, id)
     if (key === undefined) return null
-    const change: RowChange = { ...options, ...readMeant(table, this.#codec, key, values) }
+    const others = withoutShard(table, values)
+    const change: RowChange = { ...options, ...readMeant(table, this.#codec, key, others) }
     const doIt = isPlainChange(table, source, change) ? changePlainly : changeRow
     return doIt(table, source, key, change) as Later<T | null>
   }
@@ -207,8 +230,14 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * @returns false where no (living) row has the key
    * @throws {HttpError} 409 `CONFLICT` where others refer to it, or the row is at another version
    */
-  delete(id: Id, options?: DeleteOptions): Promise<boolean> {
-    return promise(() => this.deleteNow(id, undefined, readDeleteOptions(this.table, options)))
+  delete(id: Id, options?: DeleteOptions & Partial<T>): Promise<boolean> {
+    return promise(() => {
+      const { table } = this
+      const expected = readDeleteOptions(table, options)
+      return table.shard === undefined
+        ? this.deleteNow(id, undefined, expected)
+        : inShardOf(table, options, () => this.deleteNow(id, undefined, expected))
+    })
   }
 
   /**

@@ -8,6 +8,7 @@ import { EngineFault, type Row } from '../engines/engine.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 import { arrange, Slot, type Plan, type RawBuilder } from '../statements/builder.js'
+import { boundToShard } from '../statements/shard.js'
 import type { RecordsContext, Source } from '../statements/source.js'
 import { toClientError } from '../statements/write-faults.js'
 import type { AggregateOptions, AggregateRow } from './aggregate-types.js'
@@ -60,7 +61,8 @@ function readRows<T extends object>(
     readAggregate(table, options, { context, isClient, values, isLarge }),
   ]
   const [asked, aggregate] = isClient ? read() : readOwn(table, read)
-  const condition = view === undefined ? asked : view.bind(table, asked, reader)
+  const bound = view === undefined ? asked : view.bind(table, asked, reader)
+  const condition = boundToShard(table, context, reader, bound)
   const terms = aggregate.columns.map((column) => ({
     column,
     descending: false,

@@ -3,6 +3,8 @@ import type { Column, Table } from '../model/table.js'
 import type { Condition } from './condition.js'
 
 export function isByKey(condition: Condition | undefined, table: Table): boolean {
+  // Reads that go together as one statement would go to every shard.
+  if (table.shard !== undefined) return false
   switch (condition?.kind) {
     case 'all':
       return condition.parts.some((part) => isByKey(part, table))

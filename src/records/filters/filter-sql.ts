@@ -7,6 +7,7 @@ import { writePlace } from './json-place.js'
 import { operatorOf } from './operators.js'
 import type { SearchCondition } from './search.js'
 import type { Column, Relation } from '../model/table.js'
+import { sameShard } from '../statements/shard.js'
 
 type Fragment = RawBuilder<unknown>
 type Compared = Extract<Condition, { kind: 'compare' }>
@@ -167,7 +168,8 @@ export class FilterWriter {
     const inner = this.write(part, other, true)
     const { tables, theirs } = this.#reach(relation, other)
     const living = this.#living(relation, other)
-    return sql`exists (select 1 from ${tables} where ${theirs} = ${this.ref(alias, relation.local)}${living} and ${inner})`
+    const same = sameShard(relation, sql, alias, other)
+    return sql`exists (select 1 from ${tables} where ${theirs} = ${this.ref(alias, relation.local)}${same}${living} and ${inner})`
   }
 
   /**
@@ -181,7 +183,16 @@ export class FilterWriter {
     const inner = this.write(part, other)
     const { tables, theirs } = this.#reach(relation, other)
     const living = this.#living(relation, other)
-    return sql`${this.ref(alias, relation.local)} in (select ${theirs} from ${tables} where ${theirs} is not null and ${inner}${living})`
+    const { shards } = relation
+    const own = this.ref(alias, relation.local)
+    const [mine, found] =
+      shards === undefined
+        ? [own, theirs]
+        : [
+            sql`(${own}, ${this.ref(alias, shards.local)})`,
+            sql`${theirs}, ${this.ref(other, shards.foreign)}`,
+          ]
+    return sql`${mine} in (select ${found} from ${tables} where ${theirs} is not null and ${inner}${living})`
   }
 
   #newAlias(): string {

@@ -1,5 +1,6 @@
 /** What `find` and `list` of a repository may be asked. Source: public face, Records. */
 import { refuseUnknownOptions } from '../statements/refuse-options.js'
+import type { Column } from '../model/table.js'
 import { invalid } from './invalid.js'
 import type { OrderBy, Where } from './filter-types.js'
 import type { RelatedRows } from '../statements/related-json.js'
@@ -67,8 +68,12 @@ export function checkListOptions(options: object): void {
 }
 
 /** @throws {TypeError} an option that is none */
-export function checkFindOptions(options: object | undefined): void {
-  refuseUnknownOptions('find', options, findOptions)
+export function checkFindOptions(options: object | undefined, shard?: Column): void {
+  refuseUnknownOptions(
+    'find',
+    options,
+    shard === undefined ? findOptions : new Set([...findOptions, shard.property]),
+  )
 }
 
 /** @throws {TypeError} an option that is none */

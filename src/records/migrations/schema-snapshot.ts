@@ -14,6 +14,8 @@ interface SnapshotTable {
   readonly columns: readonly ActualColumn[]
   readonly indexes: readonly (ActualIndex & { readonly name: string })[]
   readonly foreignKeys: readonly ActualForeignKey[]
+  /** Of sharded tables. */
+  readonly primaryKey?: readonly string[] | undefined
   /** Names; in files of older versions there are none. */
   readonly checks?: readonly string[]
 }
@@ -21,13 +23,14 @@ interface SnapshotTable {
 /** What an engine's catalogue says once the tables are as they should be. */
 export function toCatalogue(schemas: readonly TableSchema[]): Catalogue {
   return new Map(
-    schemas.map(({ name, columns, indexes, foreignKeys }) => [
+    schemas.map(({ name, columns, indexes, foreignKeys, primaryKey, isSharded }) => [
       name,
       {
         name,
         columns: new Map(columns.map((column) => [column.name, toActual(column)])),
         indexes: new Map(indexes.map((index) => [index.name, index])),
         foreignKeys,
+        primaryKey: isSharded === true ? primaryKey : undefined,
         checks: new Set(columns.flatMap(({ check }) => check?.name ?? [])),
       },
     ]),
@@ -57,13 +60,14 @@ export async function readSnapshot(
   try {
     const tables = Object.entries(JSON.parse(text) as Snapshot)
     return new Map(
-      tables.map(([name, { columns, indexes, foreignKeys, checks }]) => [
+      tables.map(([name, { columns, indexes, foreignKeys, primaryKey, checks }]) => [
         name,
         {
           name,
           columns: new Map(columns.map((column) => [column.name, column])),
           indexes: new Map(indexes.map((index) => [index.name, index])),
           foreignKeys,
+          primaryKey,
           checks: new Set(checks),
         },
       ]),
@@ -86,7 +90,7 @@ export async function writeSnapshot(
 ): Promise<string> {
   const tables = [...catalogue.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   const snapshot: Snapshot = Object.fromEntries(
-    tables.map(({ name, columns, indexes, foreignKeys, checks }) => [
+    tables.map(({ name, columns, indexes, foreignKeys, primaryKey, checks }) => [
       name,
       {
         columns: [...columns.values()],
@@ -100,6 +104,7 @@ export async function writeSnapshot(
           table,
           name: key,
         })),
+        ...(primaryKey !== undefined && { primaryKey }),
         checks: [...(checks ?? [])],
       },
     ]),

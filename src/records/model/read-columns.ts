@@ -51,6 +51,7 @@ const optionNames: Readonly<Record<keyof RecordOptions, true>> = {
   plural: true,
   rows: true,
   search: true,
+  shardBy: true,
   softDelete: true,
   table: true,
   timestamps: true,

@@ -15,6 +15,8 @@ interface Indexed {
   readonly name: string
   readonly options: Readonly<RecordOptions>
   readonly key: Column
+  /** Values are unique within it. */
+  readonly shard: Column | undefined
   readonly columns: readonly Column[]
 }
 
@@ -48,7 +50,7 @@ export function toForeignIndex(table: string, column: Column, key: Column): Tabl
 }
 
 /** What fields ask for, alone or as a named group. */
-function readFieldIndexes({ type, name, key, columns }: Indexed, problems: Problem[]) {
+function readFieldIndexes({ type, name, key, shard, columns }: Indexed, problems: Problem[]) {
   const groups = new Map<string, { unique: boolean; columns: Column[] }>()
   const add = (column: Column, unique: boolean, asked: boolean | string | undefined): void => {
     if (asked === undefined || asked === false || column.isKey) return
@@ -72,6 +74,8 @@ function readFieldIndexes({ type, name, key, columns }: Indexed, problems: Probl
     const [first, second] = group.columns
     if (first !== undefined && second === undefined && !group.unique)
       if (foreignKeys.has(first.property)) return toForeignIndex(name, first, key)
+    if (group.unique && shard !== undefined)
+      group.columns = [shard, ...group.columns.filter((column) => column !== shard)]
     const names = group.columns.map((column) => column.name)
     return { ...group, name: toIndexName(name, names, group.unique) }
   })

@@ -5,6 +5,7 @@ import { refuseUnknownNames } from '../../errors/unknown-names.js'
 import { resolveClass } from '../../metadata/class-reference.js'
 import type { Class } from '../../metadata/note.js'
 import { isSqlName } from './column-names.js'
+import { checkShards, shardsOf } from './read-shard.js'
 import { readRelationNotes, type RelationNote } from './relations.js'
 import type { Column, JoinTable, Relation, Table } from './table.js'
 
@@ -20,7 +21,9 @@ export function readRelations(
     refuseUnknownNames(where, note.options, optionNames[note.kind], problems)
     const target = readTarget(where, note, tableOf, problems)
     const relation = target && tie({ where, name, table, target, problems }, note)
-    if (relation !== undefined) relations.push(relation)
+    if (relation === undefined) continue
+    checkShards(relation, problems)
+    relations.push(relation)
   }
   return relations
 }
@@ -76,6 +79,7 @@ function tie(ends: Ends, note: RelationNote): Relation | undefined {
     foreign,
     join,
     onDelete: 'restrict',
+    shards: undefined,
   })
 }
 
@@ -100,6 +104,7 @@ function tieToOne(
     foreign: target.key,
     join: undefined,
     onDelete,
+    shards: shardsOf(table, target),
   })
 }
 
@@ -117,6 +122,7 @@ function tieToMany(ends: Ends, by: string | undefined): Relation | undefined {
     foreign,
     join: undefined,
     onDelete: 'restrict',
+    shards: shardsOf(table, target),
   })
 }
 

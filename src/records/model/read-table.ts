@@ -5,6 +5,7 @@ import { readColumns } from './read-columns.js'
 import { readIndexes } from './read-indexes.js'
 import { readRelations } from './read-relations.js'
 import { readSearch } from './read-search.js'
+import { readShard } from './read-shard.js'
 import type { Relation, Table } from './table.js'
 import { readWriteHooks } from './write-hooks.js'
 
@@ -103,6 +104,7 @@ function createTable(
   const read = readColumns(type, problems)
   if (read === undefined) return undefined
   const { name, options, shape, key, columns } = read
+  const shard = readShard({ type, options, columns }, problems)
   const byProperty = new Map(columns.map((column) => [column.property, column]))
   return Object.freeze({
     type,
@@ -110,9 +112,10 @@ function createTable(
     options,
     shape,
     key,
+    shard,
     columns,
     byProperty,
-    indexes: readIndexes({ type, name, options, key, columns }, problems),
+    indexes: readIndexes({ type, name, options, key, shard, columns }, problems),
     search: readSearch({ type, name, options, columns }, problems),
     relations,
     deletedAt: options.softDelete === true ? byProperty.get('deletedAt') : undefined,

@@ -56,6 +56,12 @@ export interface RecordOptions<T = unknown> {
    * is refused with 409. Default false.
    */
   version?: boolean
+  /**
+   * The field by which rows are spread over the machines of a sharded database, `'tenantId'`: required, and never changed.
+   * The primary key is made of it and the key, and every statement about one row names both: `find(id, { tenantId })`.
+   * Records that refer to each other are sharded by the same field. Default: the table is on one machine.
+   */
+  shardBy?: keyof T & string extends never ? string : keyof T & string
   /** Keeps `createdAt` and `updatedAt`, both read-only. Default false. */
   timestamps?: boolean
   /**

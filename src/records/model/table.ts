@@ -78,6 +78,8 @@ export interface Relation {
   readonly join: JoinTable | undefined
   /** Of `belongsTo`. */
   readonly onDelete: 'restrict' | 'cascade' | 'setNull'
+  /** Of two records that are sharded by the same field: both sides of it, which hold the same value too. */
+  readonly shards: { readonly local: Column; readonly foreign: Column } | undefined
 }
 
 /** A table of pairs, key to key, each pair once. */
@@ -97,6 +99,8 @@ export interface Table<T extends object = object> {
   readonly options: Readonly<RecordOptions>
   readonly shape: Shape<T>
   readonly key: Column
+  /** What `@Record({ shardBy })` names: a row is found by it and its key. */
+  readonly shard: Column | undefined
   /** In the order of the fields; relations have none. */
   readonly columns: readonly Column[]
   readonly byProperty: ReadonlyMap<string, Column>

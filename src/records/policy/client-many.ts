@@ -79,7 +79,9 @@ export class ClientManyWriter {
     if (row !== undefined) return row
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#upsertOnce(tree, column)
+        return await (tree.table.shard === undefined
+          ? this.#upsertOnce(tree, column)
+          : this.#writer.inShard(tree.table, tree.values, () => this.#upsertOnce(tree, column)))
       } catch (error) {
         if (!isOvertaken(error, column)) throw error
         if (attempt >= mostAttempts) throw unseen(error)

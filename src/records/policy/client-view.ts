@@ -8,6 +8,7 @@ import type { Condition } from '../filters/condition.js'
 import { FilterReader, type FilterContext } from '../filters/filter.js'
 import type { Order } from '../filters/order.js'
 import type { Column, Relation, Table } from '../model/table.js'
+import { knownShard } from '../statements/shard.js'
 import type { RowsView, Slots } from '../statements/rows-view.js'
 import { demand, type Caller } from './caller.js'
 import { policyOf } from './record-policy.js'
@@ -46,7 +47,7 @@ export class ClientView implements RowsView {
   rows(table: Table, slots: Slots): Condition | undefined {
     if (!policyOf(table).hasRows) return undefined
     this.isPersonal = true
-    const answer = this.#ask(table)
+    const answer = table.shard === undefined ? this.#ask(table) : this.#inShard(table, table.shard)
     if (typeof answer === 'boolean') {
       slots.key += answer ? 'T' : 'F'
       return answer ? undefined : nothing
@@ -125,6 +126,23 @@ export class ClientView implements RowsView {
     demand(rule, this.caller)
   }
 
+  /** The shard that the call is about, or else the one that the caller's `rows` name; for records that are sharded. */
+  shard(table: Table, { property }: Column): unknown {
+    const known = knownShard(table)
+    if (known !== undefined) return known
+    return valueIn(this.#ask(table), property)
+  }
+
+  /** The caller's rows, of the shard that the call is about. */
+  #inShard(table: Table, column: Column): object | boolean {
+    const answer = this.#ask(table)
+    if (answer === false || this.caller.trusted) return answer
+    const known = knownShard(table)
+    if (known === undefined) return answer
+    const own = { [column.property]: known }
+    return answer === true ? own : { and: [answer, own] }
+  }
+
   #ask(table: Table): object | boolean {
     let answer = this.#answers.get(table)
     if (answer === undefined) {
@@ -133,6 +151,20 @@ export class ClientView implements RowsView {
     }
     return answer
   }
+}
+
+/** The one value that a filter lets a property have, where it says so. */
+function valueIn(filter: unknown, property: string): string | number | undefined {
+  if (typeof filter !== 'object' || filter === null) return undefined
+  const { [property]: own, and } = filter as Readonly<Record<string, unknown>>
+  const named = typeof own === 'object' && own !== null && 'eq' in own ? own.eq : own
+  if (typeof named === 'string' || typeof named === 'number') return named
+  if (!Array.isArray(and)) return undefined
+  for (const part of and) {
+    const found = valueIn(part, property)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** What must let somebody in who follows a relation. */

@@ -10,6 +10,7 @@ import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'
 import type { Repository } from '../repository.js'
 import { hasAddition } from '../statements/additions.js'
+import { inShard, inShardOf } from '../statements/shard.js'
 import type { Caller } from './caller.js'
 import { ClientView } from './client-view.js'
 import { JudgedKeys } from './judged-keys.js'
@@ -45,7 +46,11 @@ export class ClientWriter {
    * Nothing is written then
    */
   create(tree: WriteTree): Later<Instance> {
-    return after(demandFields(tree, this.#caller), () => this.#createNow(tree))
+    return after(demandFields(tree, this.#caller), () =>
+      tree.table.shard === undefined
+        ? this.#createNow(tree)
+        : this.inShard(tree.table, tree.values, () => this.#createNow(tree)),
+    )
   }
 
   /**
@@ -54,7 +59,11 @@ export class ClientWriter {
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   update(id: Id, tree: WriteTree, expected?: readonly number[]): Later<Instance | null> {
-    return after(demandFields(tree, this.#caller), () => this.#updateNow(id, tree, expected))
+    return after(demandFields(tree, this.#caller), () =>
+      tree.table.shard === undefined
+        ? this.#updateNow(id, tree, expected)
+        : this.inShard(tree.table, tree.values, () => this.#updateNow(id, tree, expected)),
+    )
   }
 
   /**
@@ -103,6 +112,12 @@ export class ClientWriter {
    * @throws {HttpError} 409 `CONFLICT` where others refer to it; not by which record, where the caller may not see those
    */
   delete(table: Table, id: Id, expected?: readonly number[]): Later<boolean> {
+    return table.shard === undefined
+      ? this.#deleteNow(table, id, expected)
+      : this.inShard(table, undefined, () => this.#deleteNow(table, id, expected))
+  }
+
+  #deleteNow(table: Table, id: Id, expected?: readonly number[]): Later<boolean> {
     const repository = this.#repository(table)
     const tell = mayTell(this.#caller)
     if (!this.view.isBound(table)) return repository.deleteNow(id, tell, expected)
@@ -118,6 +133,14 @@ export class ClientWriter {
     if (key === undefined) return null
     const where = { [table.key.property]: keyOf(table, id) }
     return after(repository.list({ where, limit: 1, view: this.view }), ([row]) => row ?? null)
+  }
+
+  /** In the shard that the caller's rows name, that of the call, or that of the values. */
+  inShard<R>(table: Table, values: object | undefined, work: () => R): R {
+    const { shard } = table
+    if (shard === undefined || this.#caller.trusted) return inShardOf(table, values, work)
+    const value = this.view.shard(table, shard)
+    return value === undefined ? inShardOf(table, values, work) : inShard(table, value, work)
   }
 
   /** Looks, writes, looks again. */

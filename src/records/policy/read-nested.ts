@@ -42,6 +42,7 @@ export function readToMany(
   path: string,
   reader: NestedReader,
 ): ToMany {
+  refuseShards(relation, path)
   const given = readOperations(value, path)
   const list = (name: string): unknown[] => readList(given[name], pathOf(path, name))
   const ids = (name: string): Id[] => list(name).map(reader.key)
@@ -58,6 +59,7 @@ export function readToMany(
 
 /** Rows to be made with their parent, as a list of them. */
 export function bareToMany(relation: Relation, path: string, create: readonly WriteTree[]): ToMany {
+  refuseShards(relation, path)
   return { relation, path, create, update: [], connect: [], disconnect: [], delete: [] }
 }
 
@@ -87,6 +89,12 @@ export function readToOne(
       if (wanted !== true) throw invalid(at, 'type', 'must be true')
       return { ...ends, does }
   }
+}
+
+/** A row that is on every machine has no shard that its rows below could be looked for in. */
+function refuseShards({ target, shards }: Relation, path: string): void {
+  if (target.shard === undefined || shards !== undefined) return
+  throw invalid(path, 'nested', `must be written by itself: ${target.type.name} is sharded`)
 }
 
 /** A row with what is nested in it, by the names of the record: of a program, or of a body that was checked. */

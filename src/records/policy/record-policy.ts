@@ -65,7 +65,7 @@ function compile(table: Table): RecordPolicy {
     read: note,
     write: toWriteRule(options.mutations) ?? note,
     isWritable: options.mutations !== false,
-    hasRows: options.rows !== undefined,
+    hasRows: options.rows !== undefined || table.shard !== undefined,
     columns: own.columns,
     relations: own.relations,
     judged: new Set(relations.filter(({ target }) => mayBeHidden(target))),
@@ -105,15 +105,15 @@ function ownRules({
 }
 
 /** A key may name a row of it that is not there for the caller. */
-function mayBeHidden({ options, deletedAt }: Table): boolean {
-  return options.rows !== undefined || deletedAt !== undefined
+function mayBeHidden({ options, deletedAt, shard }: Table): boolean {
+  return options.rows !== undefined || shard !== undefined || deletedAt !== undefined
 }
 
 function isPersonal(root: Table): boolean {
   const seen = new Set<Table>([root])
   for (const table of seen) {
     const { rows, mutations } = table.options
-    if (rows !== undefined) return true
+    if (rows !== undefined || table.shard !== undefined) return true
     if (table === root && mutations !== undefined) return true
     const { columns, relations } = ownRules(table)
     if (columns.size + relations.size > 0) return true

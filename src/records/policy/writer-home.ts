@@ -4,6 +4,7 @@ import { FilterReader } from '../filters/filter.js'
 import type { Table } from '../model/table.js'
 import type { Repository } from '../repository.js'
 import { holdRows } from '../statements/change-row.js'
+import { demandShard, shardCondition } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
 import { joined } from './client-view.js'
 import type { ClientView } from './client-view.js'
@@ -31,7 +32,8 @@ export async function holdSeen(
   const reader = new FilterReader(source.context, false, values)
   const asked: Condition = reader.read(table, where)
   const seen = view.isBound(table) ? view.rows(table, reader) : undefined
-  const condition = joined(asked, seen)
+  const condition = joined(joined(asked, seen), shardCondition(table, source.context, reader))
+  demandShard(table, condition)
   const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
   const rows = await holdRows(table, source, { selection, values }, mostAtOnce)
   const { readRow } = source.context.codecOf(table)

@@ -4,6 +4,8 @@ export interface ActualTable {
   readonly columns: ReadonlyMap<string, ActualColumn>
   readonly indexes: ReadonlyMap<string, ActualIndex>
   readonly foreignKeys: readonly ActualForeignKey[]
+  /** Columns of the primary key; in snapshots only of sharded tables. */
+  readonly primaryKey?: readonly string[] | undefined
   /** Names of its checks. */
   readonly checks?: ReadonlySet<string>
 }

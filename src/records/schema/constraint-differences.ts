@@ -8,12 +8,12 @@ import type { CheckSchema, ColumnSchema, TableSchema } from './schema.js'
 
 /** A `Difference` (see difference.ts). */
 export interface ConstraintDifference {
-  readonly kind: 'missing check' | 'other check' | 'other default'
+  readonly kind: 'missing check' | 'other check' | 'other default' | 'other key'
   readonly table: string
   readonly message: string
   readonly blocks: boolean
   readonly upgrades?: boolean
-  readonly remedy: 'safe' | 'may fail'
+  readonly remedy: 'safe' | 'may fail' | 'by hand'
   readonly sql: readonly string[]
   readonly undo?: readonly string[]
   readonly rebuilds?: boolean
@@ -38,6 +38,37 @@ export function compareConstraints(
   if (known !== undefined && hasOtherDefault(column, known))
     differences.push(otherDefault(schema, column, known, actual, dialect))
   return differences
+}
+
+/** A table that was there before its record was sharded: rows of two shards could not have the same key. */
+export function compareKey(
+  { name: table, primaryKey, isSharded, ...schema }: TableSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): ConstraintDifference[] {
+  const known = actual.primaryKey ?? []
+  const isOther = isSharded === true && known.join() !== primaryKey.join()
+  if (!isOther || primaryKey.length === 1) return []
+  const { changes } = dialect
+  const alter = `alter table ${quote(table)}`
+  const rebuilds = changes.kind === 'anew'
+  return [
+    {
+      kind: 'other key',
+      table,
+      message: `${table} has the primary key (${known.join(', ')}) and should have (${primaryKey.join(', ')}).`,
+      blocks: true,
+      remedy: 'by hand',
+      rebuilds,
+      sql: rebuilds
+        ? changes.rebuild({ name: table, primaryKey, isSharded, ...schema }, actual, dialect)
+        : [
+            // References of other tables to the old key go with it.
+            `${alter} drop constraint ${quote(`${table}_pkey`)} cascade`,
+            `${alter} add primary key (${primaryKey.map(quote).join(', ')})`,
+          ],
+    },
+  ]
 }
 
 function missingCheck(

@@ -76,7 +76,10 @@ export function quote(name: string): string {
 
 function writeColumn(column: ColumnSchema, dialect: Dialect, isKey: boolean): string {
   const name = quote(column.name)
-  if (column.increment) return `${name} ${dialect.incrementType}`
+  if (column.increment) {
+    const { incrementType } = dialect
+    return `${name} ${isKey ? incrementType : incrementType.replace(' primary key', '')}`
+  }
   const key = isKey ? ' primary key' : ''
   const preset = column.preset === undefined ? '' : ` default ${column.preset}`
   const check = column.check === undefined ? '' : ` ${writeCheck(column.check)}`
@@ -92,7 +95,13 @@ function writeForeignKey({
   column,
   table,
   foreignColumn,
+  shard,
   onDelete,
 }: ForeignKeySchema): string {
-  return `constraint ${quote(name)} foreign key (${quote(column)}) references ${quote(table)} (${quote(foreignColumn)}) on delete ${onDelete}`
+  const own = shard === undefined ? quote(column) : `${quote(shard.column)}, ${quote(column)}`
+  const other =
+    shard === undefined
+      ? quote(foreignColumn)
+      : `${quote(shard.foreignColumn)}, ${quote(foreignColumn)}`
+  return `constraint ${quote(name)} foreign key (${own}) references ${quote(table)} (${other}) on delete ${onDelete}`
 }

@@ -12,6 +12,7 @@ export interface Difference {
     | 'looser column'
     | 'stricter column'
     | 'other type'
+    | 'other key'
     /** No row can be written while it must be filled. */
     | 'unfilled column'
     | 'unknown column'

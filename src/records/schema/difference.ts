@@ -10,7 +10,7 @@ import {
 } from './ddl.js'
 import { isSearchName } from '../model/column-names.js'
 import type { Dialect } from '../engines/engine.js'
-import { compareConstraints } from './constraint-differences.js'
+import { compareConstraints, compareKey } from './constraint-differences.js'
 import type { Difference } from './difference-kinds.js'
 import { sameType, toBareType, wasMoment } from './column-types.js'
 import { findRenames } from './renames.js'
@@ -69,6 +69,7 @@ function missingKeys(schema: TableSchema, dialect: Dialect): Difference[] {
 function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {
   const differences = [
     ...schema.columns.flatMap((column) => compareColumn(schema, column, actual, dialect)),
+    ...compareKey(schema, actual, dialect),
     ...compareForeignKeys(schema, actual, dialect),
     ...unknownColumns(schema, actual, dialect),
   ]

@@ -175,5 +175,7 @@ function renameParts(
       return [name, { ...column, name }]
     }),
   )
-  return { table: { name: schema.name, columns, indexes, foreignKeys, checks }, sql, undo, again }
+  const primaryKey = known.primaryKey?.map(toNew)
+  const table = { name: schema.name, columns, indexes, foreignKeys, checks, primaryKey }
+  return { table, sql, undo, again }
 }

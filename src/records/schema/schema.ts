@@ -13,8 +13,9 @@ export interface TableSchema {
   /** Names that it may have had before. */
   readonly was?: readonly string[] | undefined
   readonly columns: readonly ColumnSchema[]
-  /** Names of the key's columns; one, or two for a table of pairs. */
+  /** Names of the key's columns; one, or two for a table of pairs and for a sharded one. */
   readonly primaryKey: readonly string[]
+  readonly isSharded?: boolean
   readonly foreignKeys: readonly ForeignKeySchema[]
   readonly indexes: readonly IndexSchema[]
 }
@@ -49,6 +50,8 @@ export interface ForeignKeySchema {
   readonly column: string
   readonly table: string
   readonly foreignColumn: string
+  /** Of tables that are sharded by the same column: it stands before the others, on both sides. */
+  readonly shard?: { readonly column: string; readonly foreignColumn: string } | undefined
   readonly onDelete: 'restrict' | 'cascade' | 'set null'
 }
 
@@ -95,6 +98,9 @@ function toTableSchema(
   now: number,
 ): TableSchema {
   const relations = [...table.relations.values()].filter(({ kind }) => kind === 'belongsTo')
+  const { shard } = table
+  // Where only a key of one column is counted up, both together are unique beside it.
+  const isCounted = dialect.changes.kind === 'anew' && table.key.generated === 'increment'
   const byColumn = new Map(relations.map((relation) => [relation.local.name, relation]))
   return {
     name: table.name,
@@ -110,21 +116,30 @@ function toTableSchema(
       check: toCheckSchema(table.name, column, dialect),
       origin: `${table.type.name}.${column.property}`,
     })),
-    primaryKey: [table.key.name],
-    foreignKeys: [...byColumn.values()].map(({ local, target, foreign, onDelete }) => ({
+    ...(shard !== undefined && { isSharded: true }),
+    primaryKey: [...(shard === undefined || isCounted ? [] : [shard.name]), table.key.name],
+    foreignKeys: [...byColumn.values()].map(({ local, target, foreign, onDelete, shards }) => ({
       name: toConstraintName(table.name, local.name),
       column: local.name,
       table: target.name,
       foreignColumn: foreign.name,
+      shard: shards && { column: shards.local.name, foreignColumn: shards.foreign.name },
       onDelete: onDelete === 'setNull' ? 'set null' : onDelete,
     })),
     indexes: [
       ...[...table.indexes, ...missingIndexes(table, listed)].flatMap((index) =>
         toIndexSchema(table, index, dialect),
       ),
+      ...(shard === undefined || !isCounted ? [] : [toShardIndex(table.name, shard, table.key)]),
       ...(table.search === undefined ? [] : [dialect.search.schema(table, table.search)]),
     ],
   }
+}
+
+/** What foreign keys refer to. */
+function toShardIndex(table: string, shard: Column, key: Column): IndexSchema {
+  const columns = [shard.name, key.name]
+  return { name: toIndexName(table, columns, true), columns, unique: true, whereNull: undefined }
 }
 
 /** For lists of records that say nothing of the other side: without `@BelongsTo` their keys are plain fields. */

@@ -94,6 +94,7 @@ const remedies: Readonly<Record<Difference['kind'], string>> = {
   'looser column': migrate,
   'stricter column': `Rows that are there may hold null. ${migrate}`,
   'other type': migrate,
+  'other key': migrate,
   'unknown column': migrate,
   'unknown search': migrate,
   'missing check': `Rows that are there may break the rule: correct them, or leave the constraint out by { check: false }. ${migrate}`,

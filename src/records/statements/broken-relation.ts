@@ -2,6 +2,7 @@
 import { type Later, after, attempt } from '../../core/later.js'
 import { EngineFault } from '../engines/engine.js'
 import { probing } from './guarded-runner.js'
+import { inShardOf, keyValues } from './shard.js'
 import type { Source } from './source.js'
 import type { Relation, Table } from '../model/table.js'
 
@@ -20,7 +21,7 @@ export function findBrokenRelation(
     const value = record[relation.local.property]
     if (value === undefined || value === null) continue
     const probe = (earlier: Relation | undefined): Later<Relation | undefined> =>
-      earlier ?? missing(relation, value, source)
+      earlier ?? inShardOf(table, record, () => missing(relation, value, source))
     found = after<Relation | undefined, Relation | undefined>(found, probe)
   }
   return attempt(
@@ -33,7 +34,8 @@ function missing(relation: Relation, value: unknown, source: Source): Later<Rela
   const { context } = source
   const key = context.codecOf(relation.target).key.encode(value)
   const { statement } = context.plansOf(relation.target).find
-  return after(probing(source.runner()).first(statement, [key]), (row) =>
-    row === undefined ? relation : undefined,
+  return after(
+    probing(source.runner()).first(statement, keyValues(relation.target, context, key)),
+    (row) => (row === undefined ? relation : undefined),
   )
 }

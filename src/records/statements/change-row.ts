@@ -15,6 +15,7 @@ import { isInTransaction } from './guarded-runner.js'
 import type { Selection } from './plans.js'
 import { staysWithin, type RowsWithin } from './rows-within.js'
 import { runAfterCommit, runBefore } from './run-hooks.js'
+import { keyValues, noShard, shardCondition } from './shard.js'
 import type { Source } from './source.js'
 import { announced, runRows, updateRow, type Instance } from './write-row.js'
 import { valuesToUpdate } from './write-values.js'
@@ -66,8 +67,9 @@ export function changePlainly(
     }
     if (where !== undefined || expected !== undefined) return changeRow(table, source, key, change)
     const plan = context.plansOf(table).find
-    return after(runRows(table, source, { plan, values: [key], doing: 'read' }), ([row]) =>
-      row === undefined ? null : (codec.readRow(row) as Instance),
+    return after(
+      runRows(table, source, { plan, values: keyValues(table, context, key), doing: 'read' }),
+      ([row]) => (row === undefined ? null : (codec.readRow(row) as Instance)),
     )
   })
 }
@@ -198,13 +200,13 @@ function cloneOf(value: unknown): unknown {
 }
 
 function changedBy(
-  { columns, key, version }: Table,
+  { columns, key, version, shard }: Table,
   { before, record, whole }: Readonly<Record<'before' | 'record' | 'whole', Instance>>,
 ): Instance {
   const changed: Instance = {}
   for (const column of columns) {
     const { property } = column
-    if (column === key || column === version) continue
+    if (column === key || column === version || column === shard) continue
     const now = whole[property]
     const then = property in record ? record[property] : before[property]
     const isOpen = typeof now === 'object' && now !== null
@@ -260,6 +262,9 @@ function selectOne(
   if (where !== undefined) parts.push(readOwnFilter(reader, table, where))
   const slot = values.push(key) - 1
   parts.push({ kind: 'compare', codec: context.codecOf(table).key, operator: 'eq', slot })
+  const shard = shardCondition(table, context, reader)
+  if (shard === undefined && table.shard !== undefined) throw noShard(table)
+  if (shard !== undefined) parts.push(shard)
   const condition: Condition = { kind: 'all', parts }
   const name = `${within?.key ?? ''}|${reader.key}|1`
   return { selection: { condition, key: name, count: values.length, withDeleted: false }, values }

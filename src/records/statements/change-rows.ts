@@ -10,6 +10,7 @@ import { arrange, type Plan } from './builder.js'
 import { changeHeld, holdRows } from './change-row.js'
 import { deleteRow } from './delete-row.js'
 import type { Selection } from './plans.js'
+import { boundToShard, inShardOf } from './shard.js'
 import type { Source } from './source.js'
 import { toClientError, type Doing } from './write-faults.js'
 import { valuesToUpdate } from './write-values.js'
@@ -73,8 +74,8 @@ export function assertFilter(method: string, where: unknown, path = ''): void {
     assertFilter(method, value, path === '' ? name : `${path}.${name}`)
 }
 
-function refuseOwn({ key, version }: Table, changes: object): void {
-  for (const column of [key, version]) {
+function refuseOwn({ key, version, shard }: Table, changes: object): void {
+  for (const column of [key, version, shard]) {
     if (column === undefined || !(column.property in changes)) continue
     throw invalid(column.property, 'readOnly', 'cannot be changed')
   }
@@ -132,7 +133,9 @@ async function eachRow(
     for (const row of rows) {
       const record = codec.readRow(row) as Record<string, unknown>
       last = codec.key.encode(record[table.key.property])
-      await work(last, row)
+      await (table.shard === undefined
+        ? work(last, row)
+        : inShardOf(table, record, () => work(last, row)))
     }
     count += rows.length
     if (rows.length < pageSize) return count
@@ -147,7 +150,8 @@ function select(
   last?: unknown,
 ): { selection: Selection; values: unknown[] } {
   const reader = new FilterReader(context, false)
-  const asked = readOwnFilter(reader, table, where)
+  const given = readOwnFilter(reader, table, where)
+  const asked = boundToShard(table, context, reader, given) ?? given
   const { values } = reader
   const isFirst = last === undefined
   const parts: Condition[] = [asked]

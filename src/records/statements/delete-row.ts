@@ -7,6 +7,7 @@ import { type Later, after } from '../../core/later.js'
 import type { Row } from '../engines/engine.js'
 import type { Id } from '../filters/list-options.js'
 import { referencesTo } from '../model/references.js'
+import { inShard, keyValues } from './shard.js'
 import type { Source } from './source.js'
 import type { Column, Relation, Table } from '../model/table.js'
 
@@ -16,7 +17,8 @@ import type { Column, Relation, Table } from '../model/table.js'
  */
 export function deleteRow(table: Table, source: Source, key: unknown): Later<boolean> {
   const isMarked = table.deletedAt !== undefined
-  const values = isMarked ? [new Date(source.context.now()).toISOString(), key] : [key]
+  const keys = keyValues(table, source.context, key)
+  const values = isMarked ? [new Date(source.context.now()).toISOString(), ...keys] : keys
   return after(source.feed.isFollowed(source.runner()), (isFollowed) => {
     if (isFollowed) return deleteFollowed(table, source, key, values)
     const { statement } = source.context.plansOf(table).remove()
@@ -66,7 +68,10 @@ async function readAlong(
     })
     if (rows.length === 0) continue
     if (isDeleted) {
-      along.push(...(await readAlong(owner, rows.map(keyOf), source, seen)))
+      const below = (): Promise<RowChanges[]> => readAlong(owner, rows.map(keyOf), source, seen)
+      along.push(
+        ...(await (relation.local === owner.shard ? inShard(owner, keys[0], below) : below())),
+      )
       along.push(toDeleted(owner, columns, rows))
     } else along.push({ event: 'updated', table: owner, ids: toIds(owner, rows) })
   }
@@ -87,7 +92,9 @@ async function readDependents(
   const { context } = source
   const { table } = relation
   const { statement } = context.plansOf(table).dependents(relation, [table.key, ...columns])
-  return source.runner().rows(statement, [context.dialect.encodeList(relation.local, keys)])
+  const packed = context.dialect.encodeList(relation.local, keys)
+  const values = relation.shards === undefined ? [packed] : keyValues(table, context, packed)
+  return source.runner().rows(statement, values)
 }
 
 function toDeleted(table: Table, columns: readonly Column[], rows: readonly Row[]): RowChanges {

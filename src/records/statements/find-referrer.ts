@@ -3,6 +3,7 @@ import { type Later, after, attempt } from '../../core/later.js'
 import { EngineFault } from '../engines/engine.js'
 import { referencesTo } from '../model/references.js'
 import { probing } from './guarded-runner.js'
+import { keyValues } from './shard.js'
 import type { Source } from './source.js'
 import type { Table } from '../model/table.js'
 import { toConstraintName, type Referrer } from './write-faults.js'
@@ -46,7 +47,9 @@ function listReferrers({ context }: Source, target?: Table): Referrer[] {
 
 function holds(referrer: Referrer, source: Source, key: unknown): Later<Referrer | undefined> {
   const { statement } = source.context.plansOf(referrer.table).refers(referrer.column)
-  return after(probing(source.runner()).first(statement, [key]), (row) =>
+  const { table, column } = referrer
+  const values = column === table.shard ? [key] : keyValues(table, source.context, key)
+  return after(probing(source.runner()).first(statement, values), (row) =>
     row === undefined ? undefined : referrer,
   )
 }

@@ -4,6 +4,7 @@ import { clip } from '../../fields/faults.js'
 import { type Later, after, attempt } from '../../core/later.js'
 import type { Row } from '../engines/engine.js'
 import { invalid } from '../filters/invalid.js'
+import { inShard, keyValues } from './shard.js'
 import type { Source } from './source.js'
 import type { Relation, Table } from '../model/table.js'
 import { toClientError } from './write-faults.js'
@@ -73,6 +74,32 @@ function loadRelation(
   records: readonly Instance[],
   source: Source,
 ): Later<Instance[]> {
+  const { shards } = relation
+  if (shards === undefined) return loadTied(table, relation, records, source)
+  // What is tied is of one shard: it is asked for its own rows alone.
+  const byShard = new Map<unknown, Instance[]>()
+  for (const record of records) {
+    const value = record[shards.local.property]
+    const others = byShard.get(value)
+    if (others === undefined) byShard.set(value, [record])
+    else others.push(record)
+  }
+  let done: Later<Instance[]> = []
+  for (const [value, some] of byShard)
+    done = after(done, (before) =>
+      inShard(table, value, () =>
+        after(loadTied(table, relation, some, source), (found) => [...before, ...found]),
+      ),
+    )
+  return done
+}
+
+function loadTied(
+  table: Table,
+  relation: Relation,
+  records: readonly Instance[],
+  source: Source,
+): Later<Instance[]> {
   const { context } = source
   const local = context.codecOf(table).columns[table.columns.indexOf(relation.local)]
   const keys = new Set<unknown>()
@@ -85,7 +112,9 @@ function loadRelation(
   const plan = context
     .plansOf(table)
     .related(relation, packed === undefined ? keys.size : undefined)
-  const values = packed === undefined ? [...keys] : [packed]
+  const values: unknown[] = packed === undefined ? [...keys] : [packed]
+  if (relation.shards !== undefined)
+    values.push(...keyValues(relation.target, context, undefined).slice(1))
   const rows = attempt(
     () => source.runner().rows(plan.statement, values),
     (error) => {

@@ -14,6 +14,7 @@ import { writeInsert, writeInsertLists, type InsertParts } from './insert-plan.j
 import { counted, living, namesOf, selectionKey } from './plan-parts.js'
 import type { ListParts } from './related-json.js'
 import { selected } from './selected.js'
+import { keyTest, shardTest } from './shard.js'
 import type { RowsWithin } from './rows-within.js'
 import type { Column, Relation, Table } from '../model/table.js'
 
@@ -157,7 +158,7 @@ export class TablePlans {
         within === undefined
           ? sql``
           : sql` and ${this.#writer().write(within.condition, this.table.name)}`
-      const fragment = sql`update ${sql.table(this.table.name)} set ${sql.join(sets)} where ${this.#isKey(first + columns.length)}${isOne} returning ${this.#columns}`
+      const fragment = sql`update ${sql.table(this.table.name)} set ${sql.join(sets)} where ${keyTest(this.table, sql, first + columns.length)}${isOne} returning ${this.#columns}`
       return this.#builder.compile(fragment, true)
     })
   }
@@ -173,8 +174,8 @@ export class TablePlans {
       const { name, deletedAt } = this.table
       const fragment =
         deletedAt === undefined
-          ? sql`delete from ${sql.table(name)} where ${this.#isKey(0)}`
-          : sql`update ${sql.table(name)} set ${sql.ref(deletedAt.name)} = ${new Slot(0)} where ${this.#isKey(1)}`
+          ? sql`delete from ${sql.table(name)} where ${keyTest(this.table, sql, 0)}`
+          : sql`update ${sql.table(name)} set ${sql.ref(deletedAt.name)} = ${new Slot(0)} where ${keyTest(this.table, sql, 1)}`
       return this.#builder.compile(sql`${fragment}${this.#returning(returned)}`, true)
     })
   }
@@ -186,7 +187,8 @@ export class TablePlans {
       const [before, behind] = this.#dialect.listTest
       const chosen = sql.join(columns.map(({ name }) => sql.ref(`t.${name}`)))
       const test = sql`${sql.ref(`t.${relation.local.name}`)} ${sql.raw(before)}${sql.val(new Slot(0))}${sql.raw(behind)}`
-      const fragment = sql`select ${chosen} from ${this.#aliased('t')} where ${test}${living(this.table, sql)}`
+      const same = relation.shards && shardTest(this.table, sql, 1, 't.')
+      const fragment = sql`select ${chosen} from ${this.#aliased('t')} where ${test}${same ?? sql``}${living(this.table, sql)}`
       return this.#builder.compile(fragment, false)
     })
   }
@@ -195,7 +197,7 @@ export class TablePlans {
   refers(column: Column): Plan {
     return this.#kept.get(`h${column.name}`, () => {
       const { sql } = this.#builder
-      const fragment = sql`select 1 from ${sql.table(this.table.name)} where ${sql.ref(column.name)} = ${new Slot(0)} limit 1`
+      const fragment = sql`select 1 from ${sql.table(this.table.name)} where ${sql.ref(column.name)} = ${new Slot(0)}${column === this.table.shard ? sql`` : shardTest(this.table, sql, 1)} limit 1`
       return this.#builder.compile(fragment, false)
     })
   }
@@ -212,13 +214,16 @@ export class TablePlans {
       const [before, after] = count === undefined ? this.#dialect.listTest : ['in (', ')']
       const test = sql`${sql.raw(before)}${sql.join(slots)}${sql.raw(after)}`
       const columns = sql.join(target.columns.map((column) => this.#read(column, 't')))
+      const same = relation.shards && shardTest(target, sql, slots.length, 't.')
       const by = join === undefined ? sql.ref(`t.${foreign.name}`) : sql.ref(`j.${join.from}`)
       const from =
         join === undefined
           ? sql`${sql.table(target.name)} as t`
           : sql`${sql.table(join.name)} as j inner join ${sql.table(target.name)} as t on ${sql.ref(`t.${foreign.name}`)} = ${sql.ref(`j.${join.to}`)}`
-      const fragment = sql`select ${by}, ${columns} from ${from} where ${by} ${test}${living(target, sql)} order by ${sql.ref(`t.${target.key.name}`)}`
-      return this.#builder.compile(fragment, false, { isBrief: relation.kind === 'belongsTo' })
+      const fragment = sql`select ${by}, ${columns} from ${from} where ${by} ${test}${same ?? sql``}${living(target, sql)} order by ${sql.ref(`t.${target.key.name}`)}`
+      return this.#builder.compile(fragment, false, {
+        isBrief: relation.kind === 'belongsTo' && same === undefined,
+      })
     })
   }
 
@@ -244,15 +249,9 @@ export class TablePlans {
 
   #planFind(lock: string): Plan {
     const { sql } = this.#builder
-    const fragment = sql`select ${this.#columns} from ${sql.table(this.table.name)} where ${this.#isKey(0)}${sql.raw(lock)}`
-    return this.#builder.compile(fragment, false, { isBrief: lock === '' })
-  }
-
-  #isKey(slot: number): Fragment {
-    const { sql } = this.#builder
-    const { key, deletedAt } = this.table
-    const alive = deletedAt === undefined ? sql`` : sql` and ${sql.ref(deletedAt.name)} is null`
-    return sql`${sql.ref(key.name)} = ${new Slot(slot)}${alive}`
+    const fragment = sql`select ${this.#columns} from ${sql.table(this.table.name)} where ${keyTest(this.table, sql, 0)}${sql.raw(lock)}`
+    const isBrief = lock === '' && this.table.shard === undefined
+    return this.#builder.compile(fragment, false, { isBrief })
   }
 
   /** @param looksAtAll the statement stops at no limit */

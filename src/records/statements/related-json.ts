@@ -8,6 +8,7 @@ import type { Relation, Table } from '../model/table.js'
 import type { Row } from '../engines/engine.js'
 import type { RawBuilder } from './builder.js'
 import type { Slots } from './rows-view.js'
+import { sameShard } from './shard.js'
 import type { RecordsContext } from './source.js'
 
 type Fragment = RawBuilder<unknown>
@@ -104,10 +105,11 @@ class RelatedWriter {
     return sql`${sql.table(join.name)} as ${sql.id(pair)} inner join ${table} on ${sql.ref(`${alias}.${foreign.name}`)} = ${sql.ref(`${pair}.${join.to}`)}`
   }
 
-  #tied({ join, local, foreign }: Relation, alias: string, outer: string): Fragment {
+  #tied(relation: Relation, alias: string, outer: string): Fragment {
     const { sql } = this.#context.builder
+    const { join, local, foreign } = relation
     const theirs = join === undefined ? `${alias}.${foreign.name}` : `${alias}j.${join.from}`
-    return sql`${sql.ref(theirs)} = ${sql.ref(`${outer}.${local.name}`)}`
+    return sql`${sql.ref(theirs)} = ${sql.ref(`${outer}.${local.name}`)}${sameShard(relation, sql, outer, alias)}`
   }
 
   /** The list of a row's values, and of what is behind it. */

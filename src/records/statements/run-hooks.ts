@@ -2,6 +2,7 @@
 import type { Claims } from '../../http/request.js'
 import type { Table } from '../model/table.js'
 import type { RowWrite, WriteHook } from '../model/write-hooks.js'
+import { outsideShards } from './shard.js'
 import type { Source } from './source.js'
 import { insertRow, type Instance } from './write-row.js'
 
@@ -74,5 +75,6 @@ async function call(
   user: Claims | null,
   event: RowWrite['event'],
 ): Promise<void> {
-  await (row as Readonly<Record<string, WriteHook>>)[member]?.call(row, user, { event })
+  const hook = (row as Readonly<Record<string, WriteHook>>)[member]
+  await outsideShards(() => hook?.call(row, user, { event }))
 }

@@ -8,6 +8,7 @@ import type { Order } from '../filters/order.js'
 import { rankedOrder, readPlace } from '../filters/search.js'
 import type { Table } from '../model/table.js'
 import type { Selection } from './plans.js'
+import { boundToShard } from './shard.js'
 import type { RecordsContext } from './source.js'
 
 export interface SelectedRows {
@@ -32,11 +33,12 @@ export function selectRows<T extends object>(
   context: RecordsContext,
   { where, search, withDeleted = false, view }: Asked<T>,
 ): SelectedRows {
-  if (where === undefined && view === undefined && search === undefined) {
+  const isAll = where === undefined && view === undefined && search === undefined
+  if (isAll && table.shard === undefined) {
     return { selection: withDeleted ? deletedToo : all, values: [] }
   }
   const reader = new FilterReader(context, view !== undefined)
-  const condition = readAsked(table, { where, search, view }, reader)
+  const condition = readAsked(table, context, { where, search, view }, reader)
   return toSelected(condition, reader, withDeleted)
 }
 
@@ -51,7 +53,7 @@ export function selectOrdered<T extends object>(
   if (after === undefined && where === undefined && search === undefined)
     return { ...selectRows(table, context, options), order: given, passed: 0 }
   const reader = new FilterReader(context, view !== undefined)
-  const shown = readAsked(table, { where, search, view }, reader)
+  const shown = readAsked(table, context, { where, search, view }, reader)
   const order = rankedOrder(given, shown, orderBy !== undefined)
   const isPlace = (order.rank ?? distinct) !== undefined && after !== undefined
   const behind =
@@ -65,6 +67,7 @@ export function selectOrdered<T extends object>(
 
 function readAsked<T extends object>(
   table: Table<T>,
+  context: RecordsContext,
   { where, search, view }: Pick<ListOptions<T>, 'where' | 'search' | 'view'>,
   reader: FilterReader,
 ): Condition | undefined {
@@ -76,7 +79,8 @@ function readAsked<T extends object>(
         ? readOwnFilter(reader, table, where)
         : reader.read(table, where)
   const asked = both(searched, found)
-  return view === undefined ? asked : view.bind(table, asked, reader)
+  const bound = view === undefined ? asked : view.bind(table, asked, reader)
+  return boundToShard(table, context, reader, bound)
 }
 
 function toSelected(

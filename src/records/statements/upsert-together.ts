@@ -19,6 +19,8 @@ export async function upsertTogether(
   const checks = context.checksOf(table)
   const names = Object.keys(given)
   const isPlain = hooks === undefined && deletedAt === undefined && checks.row === undefined
+  // Unique values are so within a shard, by which the row is looked for.
+  if (table.shard !== undefined) return undefined
   if (!isPlain || by === key || hasAddition(table, given)) return undefined
   if (namesRelations(table, given)) return undefined
   if (names.some((name) => name === key.property || name === version?.property)) return undefined

@@ -10,6 +10,7 @@ import { invalid } from '../filters/invalid.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import type { Column, Table } from '../model/table.js'
 import { refuseUnknownOptions } from './refuse-options.js'
+import { inShardOf, knownShard, noShard } from './shard.js'
 import type { Source } from './source.js'
 import { upsertTogether } from './upsert-together.js'
 
@@ -43,7 +44,9 @@ export async function upsert<T extends object>(
   if (together !== undefined) return together as T
   for (let attempt = 1; ; attempt++) {
     try {
-      return await upsertOnce(table, { values, where, by: column.property }, source, on)
+      return await inShardOf(table, values, () =>
+        upsertOnce(table, { values, where, by: column.property }, source, on),
+      )
     } catch (error) {
       if (!isOvertaken(error, column)) throw error
       if (attempt >= mostAttempts) throw unseen(error)
@@ -80,6 +83,7 @@ async function upsertOnce<T extends object>(
   on: (source: Source) => UpsertWays<T>,
 ): Promise<T> {
   const ways = on(source)
+  if (table.shard !== undefined && knownShard(table) === undefined) throw noShard(table)
   const [found] = await ways.list({ where, limit: 1 })
   if (found !== undefined) {
     const id = (found as Record<string, unknown>)[table.key.property] as Id
@@ -104,13 +108,17 @@ export function readBy(table: Table, options: unknown, isClient: boolean): Colum
 }
 
 /** Those whose value one (living) row has at most. */
-export function uniqueColumns({ columns, indexes }: Table, isClient: boolean): Column[] {
+export function uniqueColumns({ columns, indexes, shard }: Table, isClient: boolean): Column[] {
   return columns.filter(
     (column) =>
       !(isClient && column.field.hidden) &&
       (column.isKey ||
         indexes.some(
-          (index) => index.unique && index.columns.length === 1 && index.columns[0] === column,
+          ({ unique, columns: [first, second, third] }) =>
+            unique &&
+            (shard === undefined
+              ? first === column && second === undefined
+              : first === shard && second === column && third === undefined),
         )),
   )
 }

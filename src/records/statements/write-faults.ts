@@ -78,7 +78,7 @@ export function toUnavailable(error: unknown): unknown {
 
 function taken(table: Table, fault: EngineFault): HttpError {
   const fields = uniqueColumns(table, fault)
-    .filter(({ field }) => !field.hidden)
+    .filter((column) => !column.field.hidden && column !== table.shard)
     .map(({ property }) => property)
   const [first] = fields
   if (first === undefined) return conflict('There is such a record already.', fault)

@@ -12,6 +12,7 @@ import { hasAddition } from './additions.js'
 import { arrange, type Plan } from './builder.js'
 import { toIds } from './delete-row.js'
 import { isInTransaction } from './guarded-runner.js'
+import { withShard } from './shard.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './write-faults.js'
 import { notThere, numbered, type ChangedRow } from './write-each.js'
@@ -37,7 +38,7 @@ export async function createTogether(
   let alike: readonly Column[] | undefined
   if (rows.some((row) => namesRelations(table, row))) return undefined
   for (const [index, row] of rows.entries()) {
-    const record = await numbered(index, () => create(row))
+    const record = await numbered(index, () => create(withShard(table, row)))
     if (table.version !== undefined) record[table.version.property] = 1
     const { columns, values } = valuesToInsert(table, codec, record)
     alike ??= columns
@@ -92,7 +93,7 @@ export async function deleteTogether(
   source: Source,
   ids: readonly Id[],
 ): Promise<number | undefined> {
-  if (!Array.isArray(ids) || ids.length < 2) return undefined
+  if (!Array.isArray(ids) || ids.length < 2 || table.shard !== undefined) return undefined
   const { context } = source
   const codec = context.codecOf(table)
   const keys = new Set(ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined))
@@ -123,6 +124,8 @@ async function readChanges(
   if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
   const checks = context.checksOf(table)
   if (table.hooks !== undefined || checks.row !== undefined) return undefined
+  // Each row is found by its own shard.
+  if (table.shard !== undefined) return undefined
   if (context.dialect.lists === undefined) return undefined
   const codec = context.codecOf(table)
   const written: unknown[][] = []

@@ -27,7 +27,7 @@ export function readUpdateOptions(
   options: UpdateOptions<never> | undefined,
 ): Pick<RowChange, 'where' | 'expected'> {
   if (options === undefined) return nothing
-  refuseUnknownOptions('update', options, updateNames)
+  refuseUnknownOptions('update', options, namesOf(table, updateNames))
   if ('where' in options) assertFilter('update', options.where)
   return { where: options.where, expected: readVersion('update', table, options) }
 }
@@ -38,8 +38,13 @@ export function readDeleteOptions(
   options: DeleteOptions | undefined,
 ): readonly number[] | undefined {
   if (options === undefined) return undefined
-  refuseUnknownOptions('delete', options, deleteNames)
+  refuseUnknownOptions('delete', options, namesOf(table, deleteNames))
   return readVersion('delete', table, options)
+}
+
+/** The field that says the shard, beside the others. */
+function namesOf({ shard }: Table, names: ReadonlySet<string>): ReadonlySet<string> {
+  return shard === undefined ? names : new Set([...names, shard.property])
 }
 
 const nothing: Pick<RowChange, 'where' | 'expected'> = Object.freeze({})

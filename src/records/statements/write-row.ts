@@ -6,6 +6,7 @@ import type { Table } from '../model/table.js'
 import { arrange, type Plan } from './builder.js'
 import { findBrokenRelation } from './broken-relation.js'
 import type { RowsWithin } from './rows-within.js'
+import { keyValues } from './shard.js'
 import type { Source } from './source.js'
 import { toClientError, type Doing } from './write-faults.js'
 import { valuesToInsert, type WriteValues } from './write-values.js'
@@ -49,7 +50,7 @@ export function updateRow(
   { columns, values, key, within, record }: RowUpdate,
 ): Later<Instance | null> {
   const plan = source.context.plansOf(table).update(columns, within)
-  const all = [...(within?.values ?? []), ...values, key]
+  const all = [...(within?.values ?? []), ...values, ...keyValues(table, source.context, key)]
   return after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
     row === undefined ? null : stored(table, source, 'updated', row),
   )

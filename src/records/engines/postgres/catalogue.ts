@@ -20,7 +20,11 @@ export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> 
       preset: preset === true || undefined,
     })
   }
-  for (const [table, name, unique, columns] of await read(indexesSql)) {
+  for (const [table, name, unique, columns, isPrimary] of await read(indexesSql)) {
+    if (isPrimary === true) {
+      tableOf(tables, table).primaryKey = columns as string[]
+      continue
+    }
     const index = { unique: unique === true, columns: columns as string[] }
     tableOf(tables, table).indexes.set(String(name), index)
   }
@@ -37,6 +41,7 @@ interface Mutable {
   readonly columns: Map<string, ActualColumn>
   readonly indexes: Map<string, ActualIndex>
   readonly foreignKeys: ActualForeignKey[]
+  primaryKey?: readonly string[]
   readonly checks: Set<string>
 }
 
@@ -65,13 +70,14 @@ const columnsSql = `select c.relname, a.attname, format_type(a.atttypid, null), 
 
 const indexesSql = `select c.relname, i.relname, x.indisunique,
     array(select a.attname::text from unnest(x.indkey) with ordinality k(attnum, place)
-      join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum order by k.place)
+      join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum order by k.place),
+    x.indisprimary
   from pg_index x join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
-  where ${ours} and not x.indisprimary`
+  where ${ours}`
 
 const foreignKeysSql = `select c.relname, a.attname, f.relname, k.conname
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class f on f.oid = k.confrelid
-  join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[1]
+  join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[array_upper(k.conkey, 1)]
   where ${ours} and k.contype = 'f'`
 
 const checksSql = `select c.relname, k.conname from pg_constraint k join pg_class c on c.oid = k.conrelid

@@ -10,8 +10,13 @@ import type { Row, Runner } from '../engine.js'
 export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
   const read = async (sql: string): Promise<readonly Row[]> =>
     (await runner.query({ sql, writes: false }, [])).rows
-  const columns = group(await read(columnsSql), ([, name, type, notNull, preset, key]) =>
+  const rows = await read(columnsSql)
+  const columns = group(rows, ([, name, type, notNull, preset, key]) =>
     toColumn({ name, type, notNull, preset, key }),
+  )
+  const keys = group(
+    rows.filter(([, , , , , key]) => key !== 0).sort((a, b) => Number(a[5]) - Number(b[5])),
+    ([, name]) => String(name),
   )
   const indexes = group(await read(indexesSql), ([, name, unique, list]) => ({
     name: String(name),
@@ -40,6 +45,7 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
           ),
         ),
         foreignKeys: foreignKeys.get(name) ?? [],
+        primaryKey: keys.get(name),
         checks: new Set(checks.get(name)?.flat()),
       },
     ]),

@@ -27,8 +27,7 @@ export const sqliteSearch: SearchSql = {
   operand: (words) => words.map((word) => `"${word}"`).join(' '),
   test: (parts) => {
     const { sql, table, alias } = parts
-    const key = sql.ref(`${alias}.${table.key.name}`)
-    return sql`${key} in (select ${keyOf(parts)} from ${found(parts)})`
+    return sql`${sql.raw(fullKey(table, quote(alias)))} in (select ${keyOf(parts)} from ${found(parts)})`
   },
   rank: (parts) => {
     const { sql, table, search, alias } = parts
@@ -40,7 +39,7 @@ export const sqliteSearch: SearchSql = {
     return {
       from: sql`${list} cross join `,
       behind: sql` cross join ${list}`,
-      test: sql`${sql.ref(`${ranked}.filigree_key`)} = ${sql.ref(`${alias}.${table.key.name}`)}`,
+      test: sql`${sql.ref(`${ranked}.filigree_key`)} = ${sql.raw(fullKey(table, quote(alias)))}`,
       by: sql`${sql.ref(`${ranked}.filigree_rank`)}, `,
     }
   },
@@ -48,6 +47,15 @@ export const sqliteSearch: SearchSql = {
 
 function isNumbered({ key }: Table): boolean {
   return !key.isUuid
+}
+
+/** Other keys than numbers may be the same in two shards. */
+function fullKey(table: Table, row: string): string {
+  const { key, shard } = table
+  const own = `${row}.${quote(key.name)}`
+  return shard === undefined || isNumbered(table)
+    ? own
+    : `${row}.${quote(shard.name)} || '/' || ${own}`
 }
 
 function keyOf({ sql, table, search }: SearchParts): Fragment {
@@ -94,18 +102,19 @@ function writeCreate(table: Table, { name, columns }: TableSearch): string[] {
   const values = (row: string): string =>
     columns.map((column) => `${row}${quote(column.name)}`).join(', ')
   const number = (row: string): string =>
-    isPlain ? `${row}.${key}` : `(select number from ${keys} where key = ${row}.${key})`
+    isPlain ? `${row}.${key}` : `(select number from ${keys} where key = ${fullKey(table, row)})`
   const enter = [
-    ...(isPlain ? [] : [`insert into ${keys} (key) values (new.${key})`]),
+    ...(isPlain ? [] : [`insert into ${keys} (key) values (${fullKey(table, 'new')})`]),
     `insert into ${words} (rowid, ${fields}) values (${number('new')}, ${values('new.')})`,
   ]
   const leave = [
     `insert into ${words} (${words}, rowid, ${fields}) values ('delete', ${number('old')}, ${values('old.')})`,
-    ...(isPlain ? [] : [`delete from ${keys} where key = old.${key}`]),
+    ...(isPlain ? [] : [`delete from ${keys} where key = ${fullKey(table, 'old')}`]),
   ]
   const trigger = (event: string, when: string, steps: readonly string[]): string =>
     `create trigger ${quote(`${name}_${event}`)} after ${when} on ${on} begin\n${steps.map((step) => `  ${step};\n`).join('')}end`
-  const watched = [table.key, ...columns].map((column) => quote(column.name)).join(', ')
+  const shard = table.shard === undefined ? [] : [table.shard]
+  const watched = [...shard, table.key, ...columns].map((column) => quote(column.name)).join(', ')
   return [
     // Of a table that is gone they are left.
     ...writeDropSearch(name),
@@ -114,13 +123,13 @@ function writeCreate(table: Table, { name, columns }: TableSearch): string[] {
       ? []
       : [
           `create table ${keys} (number integer primary key, key text not null unique)`,
-          `insert into ${keys} (key) select ${key} from ${on}`,
+          `insert into ${keys} (key) select ${fullKey(table, on)} from ${on}`,
         ]),
     trigger('insert', 'insert', enter),
     trigger('update', `update of ${watched}`, [...leave, ...enter]),
     trigger('delete', 'delete', leave),
     isPlain
       ? `insert into ${words} (rowid, ${fields}) select ${key}, ${values('')} from ${on}`
-      : `insert into ${words} (rowid, ${fields}) select k.number, ${values('t.')} from ${on} as t inner join ${keys} as k on k.key = t.${key}`,
+      : `insert into ${words} (rowid, ${fields}) select k.number, ${values('t.')} from ${on} as t inner join ${keys} as k on k.key = ${fullKey(table, 't')}`,
   ]
 }

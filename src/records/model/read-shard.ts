@@ -1,0 +1,116 @@
+/** Reads `@Record({ shardBy })`: the field by which rows are spread over machines, and what that asks of relations. */
+import type { Problem } from '../../errors/declaration-error.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import type { Class } from '../../metadata/note.js'
+import type { RecordOptions } from './record.js'
+import type { Column, Relation, Table } from './table.js'
+
+interface Sharded {
+  readonly type: Class
+  readonly options: Readonly<RecordOptions>
+  readonly columns: readonly Column[]
+}
+
+/** @returns `undefined` where the record is not sharded, or by nothing that it can be sharded by */
+export function readShard(
+  { type, options, columns }: Sharded,
+  problems: Problem[],
+): Column | undefined {
+  const { shardBy } = options
+  if (shardBy === undefined) return undefined
+  const where = `@Record of ${type.name}: shardBy`
+  const column = columns.find(({ property }) => property === shardBy)
+  if (column === undefined) {
+    const meant = didYouMean(
+      shardBy,
+      columns.map(({ property }) => property),
+    )
+    const remedy = `${meant} Name a field of ${type.name}, as in { shardBy: 'tenantId' }.`.trim()
+    problems.push(fault(`${where} names "${shardBy}", which is no field.`, remedy))
+    return undefined
+  }
+  const { storage, isBoolean, isKey, nullable, field } = column
+  const isPlain = (storage === 'text' || storage === 'integer') && !isBoolean
+  if (isKey || !isPlain) {
+    const message = `${where} names "${shardBy}", which is ${isKey ? 'the key' : 'no text or integer'}.`
+    problems.push(fault(message, "Name a field of kind 'string' or 'integer': the tenant's key."))
+    return undefined
+  }
+  if (nullable || field.rules.default !== undefined) {
+    const message = `${where} names "${shardBy}", which may be left out.`
+    const remedy = `Make it required: remove nullable, optional and default from ${shardBy}.`
+    problems.push(fault(message, remedy))
+    return undefined
+  }
+  return column
+}
+
+/** @returns the columns that a relation of two records of one shard key also goes by */
+export function shardsOf(table: Table, target: Table): Relation['shards'] {
+  const { shard: local } = table
+  const { shard: foreign } = target
+  if (local === undefined || foreign === undefined || local.property !== foreign.property)
+    return undefined
+  return Object.freeze({ local, foreign })
+}
+
+/** Rows of one machine may refer to rows of the same one, and to tables that every machine has. */
+export function checkShards(relation: Relation, problems: Problem[]): void {
+  const { name, kind, table, target, local, foreign, shards, onDelete } = relation
+  if (table.shard === undefined && target.shard === undefined) return
+  const where = `${table.type.name}.${name}`
+  if (kind === 'manyToMany') {
+    const remedy = 'Make a record of the pairs, sharded by the same field, with two @BelongsTo.'
+    problems.push(fault(`${where}: a table of pairs is not sharded.`, remedy))
+    return
+  }
+  if (shards === undefined) {
+    const problem = findStray(relation)
+    if (problem !== undefined) problems.push(fault(`${where}: ${problem.message}`, problem.remedy))
+    return
+  }
+  if (onDelete === 'setNull') {
+    const message = `${where}: onDelete 'setNull' would empty ${shards.local.property} too.`
+    problems.push(fault(message, "Write onDelete: 'cascade', or leave it out."))
+  }
+  if (local === shards.local || foreign === shards.foreign) {
+    const message = `${where}: ${shards.local.property} says the shard and cannot be the relation's key.`
+    problems.push(fault(message, "Name another field: { by: '…' }."))
+  }
+}
+
+/** What is wrong where one of two records is sharded, or both by different fields. */
+function findStray({
+  kind,
+  table,
+  target,
+  local,
+  foreign,
+  onDelete,
+}: Relation): Omit<Problem, 'code'> | undefined {
+  const isOwned = kind === 'belongsTo'
+  const [holder, held] = isOwned ? [table, target] : [target, table]
+  if (held.shard !== undefined) {
+    const by = held.shard.property
+    return {
+      message: `${holder.type.name} refers to ${held.type.name}, which is sharded by ${by}, and is not sharded by it.`,
+      remedy: `Write @Record({ shardBy: '${by}' }) before class ${holder.type.name} too.`,
+    }
+  }
+  // A tenant's rows are in the shard that its own key names.
+  if ((isOwned ? local : foreign) === holder.shard) return undefined
+  if (!isOwned)
+    return {
+      message: `the rows of ${holder.type.name} that refer to one ${held.type.name} are in every shard.`,
+      remedy: `Remove it, and ask with list({ where: { ${holder.shard?.property ?? ''}, ${foreign.property} } }).`,
+    }
+  if (onDelete === 'restrict') return undefined
+  return {
+    message: `onDelete '${onDelete}' would go to every shard of ${holder.type.name}.`,
+    remedy: 'Leave onDelete out.',
+  }
+}
+
+function fault(message: string, remedy: string): Problem {
+  return { code: 'RECORD_SHARD', message, remedy }
+}

@@ -1,0 +1,189 @@
+/**
+ * The shard that statements are about: rows of `@Record({ shardBy })` are found by their key and by the shard's value, which
+ * is known from what a call says, or from the call around it. Source: decisions, Second storey: records.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Condition } from '../filters/condition.js'
+import { invalid } from '../filters/invalid.js'
+import type { TableCodec } from '../model/codec.js'
+import type { Column, Relation, Table } from '../model/table.js'
+import { Slot, type RawBuilder, type Sql } from './builder.js'
+
+interface Codecs {
+  codecOf(table: Table): TableCodec
+}
+
+interface Shard {
+  /** By which records are sharded, `tenantId`. */
+  readonly property: string
+  readonly value: unknown
+}
+
+const ambient = new AsyncLocalStorage<Shard | undefined>()
+
+/** Statements on records that are sharded by the same field are about this shard until the work has ended. */
+export function inShard<R>({ shard }: Table, value: unknown, work: () => R): R {
+  if (shard === undefined || value === undefined || value === null) return work()
+  return ambient.run({ property: shard.property, value }, work)
+}
+
+/** The same by what an object says, e.g. options or values; without it as before. */
+export function inShardOf<R>(table: Table, given: object | undefined, work: () => R): R {
+  const { shard } = table
+  if (shard === undefined || given === undefined) return work()
+  return inShard(table, (given as Record<string, unknown>)[shard.property], work)
+}
+
+/** Runs what the application wrote itself, e.g. a hook: its statements say themselves which shard they are about. */
+export function outsideShards<R>(work: () => R): R {
+  return ambient.getStore() === undefined ? work() : ambient.run(undefined, work)
+}
+
+/** The shard's value, where it is known. */
+export function knownShard({ shard }: Table): unknown {
+  if (shard === undefined) return undefined
+  const known = ambient.getStore()
+  return known?.property === shard.property ? known.value : undefined
+}
+
+/** As the driver takes it. @throws {HttpError} 400 `VALIDATION` where it is not known, or none */
+function shardOf(table: Table, context: Codecs, shard: Column): unknown {
+  const value = knownShard(table)
+  if (value === undefined) throw noShard(table)
+  const codec = context.codecOf(table).byProperty.get(shard.property)
+  if (codec?.accepts(value) !== true)
+    throw invalid(shard.property, 'type', `must be of kind ${shard.field.kind}`)
+  return codec.encode(value)
+}
+
+/** Nothing is looked for on every machine that is on one of them. */
+export function noShard({ type, shard }: Table): Error {
+  const name = shard?.property ?? ''
+  return invalid(name, 'required', `must be given: ${type.name} is sharded by it`)
+}
+
+/**
+ * What `keyTest` takes.
+ *
+ * @param given may name the shard; else it is that of the call
+ * @throws {HttpError} 400 `VALIDATION` where the shard is not known
+ */
+export function keyValues(table: Table, context: Codecs, key: unknown, given?: object): unknown[] {
+  const { shard } = table
+  if (shard === undefined) return [key]
+  return [key, inShardOf(table, given, () => shardOf(table, context, shard))]
+}
+
+/** The living row of a key. Values: the key, and the shard's value where there is one, in this slot and the next. */
+export function keyTest(table: Table, sql: Sql, slot: number): RawBuilder<unknown> {
+  const { key, deletedAt } = table
+  const alive = deletedAt === undefined ? sql`` : sql` and ${sql.ref(deletedAt.name)} is null`
+  return sql`${sql.ref(key.name)} = ${new Slot(slot)}${shardTest(table, sql, slot + 1)}${alive}`
+}
+
+/** Behind another condition. */
+export function shardTest(
+  { shard }: Table,
+  sql: Sql,
+  slot: number,
+  alias = '',
+): RawBuilder<unknown> {
+  return shard === undefined
+    ? sql``
+    : sql` and ${sql.ref(`${alias}${shard.name}`)} = ${new Slot(slot)}`
+}
+
+/** Rows that are tied are of one shard. Behind another condition. */
+export function sameShard(
+  { shards }: Relation,
+  sql: Sql,
+  own: string,
+  other: string,
+): RawBuilder<unknown> {
+  if (shards === undefined) return sql``
+  const { local, foreign } = shards
+  return sql` and ${sql.ref(`${other}.${foreign.name}`)} = ${sql.ref(`${own}.${local.name}`)}`
+}
+
+/** True where a condition holds for rows of one shard at most, since it compares the column with one value. */
+export function namesShard(condition: Condition | undefined, shard: Column): boolean {
+  switch (condition?.kind) {
+    case 'all':
+      return condition.parts.some((part) => namesShard(part, shard))
+    case 'any':
+      return condition.parts.length === 0
+    case 'compare':
+      return (
+        condition.operator === 'eq' &&
+        condition.at === undefined &&
+        condition.codec.column === shard
+      )
+    default:
+      return false
+  }
+}
+
+/**
+ * Refuses a statement that would go to every shard.
+ *
+ * @throws {HttpError} 400 `VALIDATION`
+ */
+export function demandShard(table: Table, condition: Condition | undefined): void {
+  if (table.shard !== undefined && !namesShard(condition, table.shard)) throw noShard(table)
+}
+
+/**
+ * Adds the shard that is known, where the condition names none itself.
+ *
+ * @throws {HttpError} 400 `VALIDATION` where none is known
+ */
+export function boundToShard(
+  table: Table,
+  context: Codecs,
+  reader: { readonly values: unknown[]; key: string },
+  condition: Condition | undefined,
+): Condition | undefined {
+  if (table.shard === undefined || namesShard(condition, table.shard)) return condition
+  const own = shardCondition(table, context, reader)
+  if (own === undefined) throw noShard(table)
+  return condition === undefined ? own : { kind: 'all', parts: [condition, own] }
+}
+
+/** The rows of the shard that is known; `undefined` where none is. Its value stands among those of the reader. */
+export function shardCondition(
+  table: Table,
+  context: Codecs,
+  reader: { readonly values: unknown[]; key: string },
+): Condition | undefined {
+  const { shard } = table
+  if (shard === undefined || knownShard(table) === undefined) return undefined
+  const codec = context.codecOf(table).byProperty.get(shard.property)
+  if (codec === undefined) return undefined
+  reader.key += '#'
+  const slot = reader.values.push(shardOf(table, context, shard)) - 1
+  return { kind: 'compare', codec, operator: 'eq', slot }
+}
+
+/** A row's shard is that of the call where its values name none. */
+export function withShard<V extends object>(table: Table, values: V): V {
+  const { shard } = table
+  if (shard === undefined || (values as Record<string, unknown>)[shard.property] !== undefined)
+    return values
+  const value = knownShard(table)
+  return value === undefined ? values : { ...values, [shard.property]: value }
+}
+
+/**
+ * Takes the shard out of what changes a row, for a row stays where it is.
+ *
+ * @throws {HttpError} 400 `VALIDATION` for another shard
+ */
+export function withoutShard<V extends object>(table: Table, values: V): V {
+  const { shard } = table
+  if (shard === undefined || !(shard.property in values)) return values
+  const { [shard.property]: given, ...others } = values as Record<string, unknown>
+  const known = knownShard(table)
+  if (given !== undefined && known !== undefined && given !== known)
+    throw invalid(shard.property, 'readOnly', 'cannot be changed')
+  return others as V
+}

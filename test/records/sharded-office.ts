@@ -1,0 +1,190 @@
+/** Records that are sharded, two tenants whose rows have the same keys, and a look at every statement about them. */
+import { expect } from '@jest/globals'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import {
+  BeforeWrite,
+  BelongsTo,
+  Controller,
+  Database,
+  Field,
+  HasMany,
+  Module,
+  Record,
+  Resolve,
+  type Rel,
+} from 'filigree'
+
+@Record
+export class Region {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@Record({ shardBy: 'tenantId', rows: (user) => (user === null ? true : { tenantId: user.tenant }) })
+export class Project {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('string') tenantId!: string
+  @Field('string', { unique: true }) name!: string
+  @Field('integer', { default: 0 }) hours!: number
+  @Field('integer', { optional: true, nullable: true }) regionId?: number | null
+  @BelongsTo(() => Region) region!: Rel<Region>
+  @HasMany(() => Task) tasks!: Rel<Task[]>
+  /** Operations that select it are run by resolvers. */
+  @Resolve('String', { needs: ['name'] })
+  label(): string {
+    return `* ${this.name}`
+  }
+}
+
+@Record({
+  shardBy: 'tenantId',
+  search: ['title'],
+  rows: (user) =>
+    user === null ? true : { and: [{ title: { ne: '' } }, { tenantId: { eq: user.tenant } }] },
+})
+export class Task {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('string') tenantId!: string
+  @Field('string') title!: string
+  @Field('string', { optional: true, nullable: true }) projectId?: string | null
+  @BelongsTo(() => Project, { onDelete: 'cascade' }) project!: Rel<Project>
+}
+
+@Record({ shardBy: 'tenantId', version: true, softDelete: true })
+export class Bill {
+  static asked: () => Promise<unknown> = () => Promise.resolve()
+  @Field('id') id!: number
+  @Field('integer') tenantId!: number
+  @Field('string') text!: string
+  version!: number
+  @BeforeWrite()
+  async look(): Promise<void> {
+    await Bill.asked()
+  }
+}
+
+/** A tenant by itself: on every machine, with what is its own in one shard. */
+@Record
+export class Firm {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @HasMany(() => Machine) machines!: Rel<Machine[]>
+}
+
+@Record({ shardBy: 'firmId' })
+export class Machine {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('integer') firmId!: number
+  @Field('string') name!: string
+  @BelongsTo(() => Firm, { onDelete: 'cascade' }) firm!: Rel<Firm>
+  @HasMany(() => Part) parts!: Rel<Part[]>
+}
+
+@Record({ shardBy: 'firmId' })
+export class Part {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('integer') firmId!: number
+  @Field('string') machineId!: string
+  @BelongsTo(() => Machine, { onDelete: 'cascade' }) machine!: Rel<Machine>
+}
+
+@Controller('/projects', { crud: Project })
+class Projects {}
+
+@Controller('/tasks', { crud: Task })
+class Tasks {}
+
+@Controller('/bills', { crud: Bill })
+class Bills {}
+
+@Controller('/firms', { crud: Firm })
+class Firms {}
+
+@Module({
+  controllers: [Projects, Tasks, Bills, Firms],
+  records: [Region, Project, Task, Bill, Firm, Machine, Part],
+})
+export class Office {}
+
+/** The key of one project and of one task of each tenant. */
+export const shared = '0f0e0d0c-0b0a-4908-8706-050403020100'
+
+export class Watch {
+  readonly #database: Database
+  readonly #statements: string[] = []
+  readonly #note = (message: unknown): void => {
+    const { sql, database } = message as { sql: string; database: unknown }
+    if (database === this.#database) this.#statements.push(sql)
+  }
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Two tenants, in which everything has the same keys. */
+  async begin(): Promise<void> {
+    const { kysely } = this.#database
+    for (const name of ['task', 'project', 'bill', 'region', 'part', 'machine', 'firm'])
+      await kysely.deleteFrom(name).execute()
+    for (const tenantId of ['a', 'b']) {
+      await this.#database.records(Project).create({ id: shared, tenantId, name: 'Roof', hours: 1 })
+      await this.#database
+        .records(Task)
+        .create({ id: shared, tenantId, title: `of ${tenantId}`, projectId: shared })
+    }
+    subscribe('filigree:statement', this.#note)
+  }
+
+  /** Every statement named the shard, and of the other tenant nothing has changed. */
+  async end(): Promise<void> {
+    unsubscribe('filigree:statement', this.#note)
+    const statements = this.#statements.splice(0)
+    expect(statements.filter((sql) => !namesShards(sql))).toStrictEqual([])
+    const where = { tenantId: 'b' }
+    expect(await this.#database.records(Project).list({ where, with: ['tasks'] })).toMatchObject([
+      { id: shared, ...where, name: 'Roof', hours: 1, tasks: [{ title: 'of b' }] },
+    ])
+    expect(await this.#database.records(Task).count(where)).toBe(1)
+  }
+
+  /** So far. */
+  get statements(): readonly string[] {
+    return this.#statements
+  }
+}
+
+const columns: Readonly<globalThis.Record<string, string>> = {
+  project: 'tenant_id',
+  task: 'tenant_id',
+  bill: 'tenant_id',
+  machine: 'firm_id',
+  part: 'firm_id',
+}
+
+const places =
+  /\b(from|join|update|into|copy) "(project|task|bill|machine|part)"(?: as ("?)(\w+)\3(?! *\())?/g
+
+/**
+ * True where each sharded table that a statement is about is held to one shard: what is written names the column, what is
+ * read or changed compares it with a value, or with the same column of a row that is held so.
+ */
+export function namesShards(sql: string): boolean {
+  for (const [, word = '', table = '', , alias] of sql.matchAll(places)) {
+    const column = `"${columns[table] ?? ''}"`
+    const isNamed = alias !== undefined && !['where', 'set', 'inner', 'on'].includes(alias)
+    const own = isNamed ? `"?${alias}"?\\.${column}` : `(?:"${table}"\\.)?${column}`
+    const compared = `${own} (?:=|in) |= ${own}|${own}\\) in \\(|\\) in \\(select [^()]*, ${own} from`
+    if (
+      word === 'into' || word === 'copy'
+        ? !sql.includes(column)
+        : !new RegExp(compared).test(conditionsOf(sql))
+    )
+      return false
+  }
+  return true
+}
+
+/** Without what a statement sets, which stands before its condition. */
+function conditionsOf(sql: string): string {
+  return sql.replace(/^update .*? where /s, 'where ')
+}

@@ -1,0 +1,357 @@
+/** Records that are sharded: every statement of the application names the shard, and rows of another one with the same key are left alone. Source: issue 16, point 5. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import {
+  BelongsTo,
+  bootstrap,
+  connect,
+  Database,
+  DeclarationError,
+  Field,
+  ManyToMany,
+  Module,
+  pglite,
+  Record,
+  type Application,
+  type Rel,
+  type Repository,
+} from 'filigree'
+import { startBothEngines } from './both-engines.js'
+import {
+  Bill,
+  Firm,
+  Machine,
+  namesShards,
+  Office,
+  Part,
+  Project,
+  shared,
+  Task,
+  Watch,
+} from './sharded-office.js'
+
+const servers = await startBothEngines()
+type Opening = [name: string, open: () => Promise<string | ReturnType<typeof pglite>>]
+const engines: Opening[] = [...servers, ['PGlite', () => Promise.resolve(pglite())]]
+
+describe.each(engines)('%s', (engine, open) => {
+  let app: Application
+  let database: Database
+  let projects: Repository<Project>
+  let tasks: Repository<Task>
+  let bills: Repository<Bill>
+  let watch: Watch
+
+  beforeAll(async () => {
+    const env = { APP_JWT_SECRET: 'a secret of thirty-two characters', APP_API_KEY: 'key' }
+    app = await bootstrap(Office, { listen: false, logger: false, database: await open(), env })
+    database = app.get(Database)
+    projects = database.records(Project)
+    tasks = database.records(Task)
+    bills = database.records(Bill)
+    watch = new Watch(database)
+  }, 60_000)
+  afterAll(() => app.close())
+
+  beforeEach(() => watch.begin())
+  afterEach(() => watch.end())
+
+  it('makes keys, unique values and references of both columns', async () => {
+    const keys =
+      engine === 'SQLite'
+        ? "select name from pragma_table_info('task') where pk > 0 order by pk"
+        : `select a.attname as name from pg_constraint k, unnest(k.conkey) with ordinality u(n, place), pg_attribute a
+           where k.conrelid = 'task'::regclass and k.contype = 'p' and a.attrelid = k.conrelid and a.attnum = u.n order by place`
+    const { rows } = await sql.raw<{ name: string }>(keys).execute(database.kysely)
+    expect(rows.map(({ name }) => name)).toStrictEqual(['tenant_id', 'id'])
+    expect(await database.sync()).toStrictEqual([])
+    const elsewhere = projects.create({ tenantId: 'a', name: 'Roof' })
+    await expect(elsewhere).rejects.toMatchObject({ status: 409, errors: [{ path: 'name' }] })
+    const { id } = await projects.create({ tenantId: 'c', name: 'Cellar' })
+    const other = tasks.create({ tenantId: 'a', title: 'x', projectId: id })
+    await expect(other).rejects.toMatchObject({ status: 409, errors: [{ path: 'projectId' }] })
+  })
+
+  it('finds, changes and deletes in the shard that is named', async () => {
+    const at = { tenantId: 'a' }
+    const found = await projects.find(shared, { ...at, with: ['tasks.project', 'region'] })
+    expect(found).toMatchObject({ tenantId: 'a', region: null, tasks: [{ title: 'of a' }] })
+    expect(found?.tasks[0]?.project.tenantId).toBe('a')
+    expect(await projects.find(shared, { tenantId: 'none' })).toBeNull()
+    await projects.update(shared, { hours: 2 }, at)
+    await projects.update(shared, { hours: { add: 3 } }, at)
+    await projects.update(shared, { tenantId: 'a', hours: { add: 1 } })
+    expect(await projects.update(shared, { hours: 9 }, { ...at, where: { hours: 7 } })).toBeNull()
+    await projects.updateWhere({ ...at, id: shared }, { name: 'Top' })
+    await projects.updateMany([{ id: shared, tenantId: 'a', hours: 8 }])
+    await projects.upsert({ tenantId: 'a', name: 'Top', hours: 10 }, { by: 'name' })
+    await projects.update(shared, { tasks: { create: [{ title: 'new' }] } }, at)
+    const [first] = await tasks.list({ where: { ...at, project: { name: 'Top' } }, limit: 1 })
+    expect(first?.tenantId).toBe('a')
+    const page = await tasks.list({ where: at, limit: 1, after: tasks.cursorOf(first as Task) })
+    expect(page).toHaveLength(1)
+    expect(await tasks.count(at)).toBe(2)
+    expect(await projects.list({ where: { ...at, tasks: { title: 'new' } } })).toMatchObject([
+      { tenantId: 'a', name: 'Top', hours: 10 },
+    ])
+    await database.transaction(async () => projects.find(shared, { ...at, lock: true }))
+    expect(await tasks.delete(shared, at)).toBe(true)
+    expect(await tasks.delete(shared, at)).toBe(false)
+    const stop = database.onChange(() => undefined)
+    expect(await projects.delete(shared, at)).toBe(true)
+    stop()
+    expect(await tasks.count(at)).toBe(0)
+  })
+
+  it('refuses a key alone, and another shard', async () => {
+    const missing = { status: 400, errors: [{ path: 'tenantId', code: 'required' }] }
+    await expect(projects.find(shared)).rejects.toMatchObject(missing)
+    await expect(projects.update(shared, { hours: 5 })).rejects.toMatchObject(missing)
+    await expect(projects.delete(shared)).rejects.toMatchObject(missing)
+    await expect(projects.deleteMany([shared, shared])).rejects.toMatchObject(missing)
+    const moved = projects.updateWhere({ tenantId: 'a' }, { tenantId: 'b' })
+    await expect(moved).rejects.toMatchObject({ status: 400, errors: [{ code: 'readOnly' }] })
+    const other = projects.update(shared, { tenantId: 'b' }, { tenantId: 'a' })
+    await expect(other).rejects.toMatchObject({ status: 400, errors: [{ code: 'readOnly' }] })
+  })
+
+  it('counts keys, versions and deletes softly', async () => {
+    const { id } = await bills.create({ tenantId: 1, text: 'one' })
+    const other = await bills.create({ tenantId: 2, text: 'two' })
+    expect(other.id).not.toBe(id)
+    expect(await bills.find(id, { tenantId: 2 })).toBeNull()
+    expect(await bills.update(id, { text: 'x', version: 1 }, { tenantId: 2 })).toBeNull()
+    const changed = await bills.update(id, { text: 'x', version: 1 }, { tenantId: 1 })
+    expect(changed).toMatchObject({ text: 'x', version: 2 })
+    const old = bills.update(id, { text: 'y', version: 1 }, { tenantId: 1 })
+    await expect(old).rejects.toMatchObject({ status: 409 })
+    expect(await bills.delete(id, { tenantId: 2 })).toBe(false)
+    expect(await bills.delete(id, { tenantId: 1, expectedVersion: 2 })).toBe(true)
+    expect(await bills.find(id, { tenantId: 1 })).toBeNull()
+  })
+
+  it('asks for one shard where a question names none, or many', async () => {
+    const missing = { status: 400, errors: [{ path: 'tenantId', code: 'required' }] }
+    const asking = [
+      projects.list(),
+      projects.list({ where: { hours: 1 } }),
+      projects.list({ where: { tenantId: { in: ['a', 'b'] } } }),
+      projects.list({ where: { or: [{ tenantId: 'a' }, { hours: 1 }] } }),
+      projects.count(),
+      projects.aggregate({ sum: ['hours'] }),
+      projects.updateWhere({ hours: 1 }, { hours: 2 }),
+      projects.updateWhere({}, { hours: 2 }),
+      projects.deleteWhere({ name: 'Roof' }),
+      projects.upsert({ name: 'Roof' }, { by: 'name' }),
+    ]
+    for (const asked of asking) await expect(asked).rejects.toMatchObject(missing)
+    const many = projects.updateMany([
+      { id: shared, hours: 7, tenantId: 'a' },
+      { id: shared, hours: 8 },
+    ])
+    const second = [{ path: '1.tenantId', code: 'required' }]
+    await expect(many).rejects.toMatchObject({ status: 400, errors: second })
+  })
+
+  it('reads together what is of one shard', async () => {
+    const where = { tenantId: 'a' }
+    await projects.createMany([
+      { ...where, name: 'Wall', hours: 2 },
+      { ...where, name: 'Door', hours: 2 },
+    ])
+    expect(await projects.aggregate({ where, groupBy: ['hours'], count: true })).toMatchObject([
+      { hours: 1, count: 1 },
+      { hours: 2, count: 2 },
+    ])
+    expect(
+      await projects.list({ where, distinct: ['hours'], orderBy: { hours: 'asc' } }),
+    ).toHaveLength(2)
+    expect(await projects.count(where, { distinct: ['hours'] })).toBe(2)
+    expect(await tasks.list({ where, search: 'of' })).toMatchObject([where])
+    const both = Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? 'a' : 'b'))
+    const found = await Promise.all(both.map((tenantId) => projects.find(shared, { tenantId })))
+    expect(found.map((one) => one?.tenantId)).toStrictEqual(both)
+    const listed = await projects.list({ where, with: ['tasks.project.tasks'] })
+    expect(
+      listed.flatMap((one) => one.tasks.flatMap(({ project }) => project.tasks)),
+    ).toMatchObject([{ title: 'of a' }])
+  })
+
+  it('writes many rows of several shards', async () => {
+    const rows = Array.from({ length: 450 }, (_, index) => ({
+      tenantId: index % 3 === 0 ? 'c' : 'd',
+      title: `t${index}`,
+    }))
+    expect(await tasks.insertMany(rows)).toBe(450)
+    expect(await tasks.count({ tenantId: 'c' })).toBe(150)
+    const made = await bills.createMany([
+      { tenantId: 1, text: 'x' },
+      { tenantId: 2, text: 'y' },
+    ])
+    expect(
+      await bills.updateMany(made.map(({ id, tenantId }) => ({ id, tenantId, text: 'z' }))),
+    ).toMatchObject([
+      { tenantId: 1, text: 'z', version: 2 },
+      { tenantId: 2, text: 'z', version: 2 },
+    ])
+    const stop = database.onChange(() => undefined)
+    expect(await tasks.updateWhere({ tenantId: 'c' }, { title: 'same' })).toBe(150)
+    expect(await tasks.deleteWhere({ tenantId: 'd', title: 't1' })).toBe(1)
+    stop()
+    expect(await tasks.deleteWhere({ tenantId: 'd' })).toBe(299)
+    expect(await tasks.count({ tenantId: 'c', title: 'same' })).toBe(150)
+  })
+
+  it('lets hooks ask for other shards', async () => {
+    const [one] = await bills.createMany([
+      { tenantId: 1, text: 'x' },
+      { tenantId: 2, text: 'y' },
+    ])
+    const seen: unknown[] = []
+    Bill.asked = async () => {
+      seen.push(await bills.list({ where: { tenantId: 2 } }))
+      seen.push(await bills.count().catch((error: unknown) => error))
+    }
+    try {
+      await bills.update(one?.id as number, { text: 'z' }, { tenantId: 1 })
+    } finally {
+      Bill.asked = () => Promise.resolve()
+    }
+    expect(seen).toMatchObject([[{ tenantId: 2, text: 'y' }], { status: 400 }])
+  })
+
+  it('finds what is a tenant’s own by the tenant', async () => {
+    const firms = database.records(Firm)
+    const { id: firmId } = await firms.create({ name: 'Mill' })
+    const machine = await database.records(Machine).create({ firmId, name: 'Saw' })
+    await database.records(Part).create({ firmId, machineId: machine.id })
+    const found = await firms.find(firmId, { with: ['machines.parts.machine'] })
+    expect(found?.machines[0]?.parts[0]?.machine.name).toBe('Saw')
+    expect(
+      await firms.list({ where: { machines: { parts: { machineId: machine.id } } } }),
+    ).toHaveLength(1)
+    const told: unknown[] = []
+    const stop = database.onChange(({ record }) => told.push(record))
+    expect(await firms.delete(firmId)).toBe(true)
+    stop()
+    expect(told).toStrictEqual([Part, Machine, Firm])
+    const nested = firms.create({ name: 'x', machines: { create: [{ name: 'y' }] } })
+    await expect(nested).rejects.toMatchObject({ status: 400, errors: [{ path: 'machines' }] })
+  })
+})
+
+it('knows statements that go to every shard', () => {
+  expect(
+    namesShards('select t."id" from "task" as t where t."tenant_id" = $1 and t."id" = $2'),
+  ).toBe(true)
+  expect(namesShards('select t."id", t."tenant_id" from "task" as t where t."id" = $1')).toBe(false)
+  expect(namesShards('update "task" set "tenant_id" = $1 where "id" = $2')).toBe(false)
+  expect(namesShards('insert into "task" ("id") values ($1)')).toBe(false)
+  const tied = 'select 1 from "task" as t join "project" as p on p."id" = t."project_id"'
+  expect(namesShards(`${tied} where t."tenant_id" = $1`)).toBe(false)
+})
+
+it.each(servers)(
+  'tells on %s of a table that was there before its record was sharded',
+  async (engine, open) => {
+    const folder = await mkdtemp(join(tmpdir(), 'filigree-shards-'))
+    const url = engine === 'SQLite' ? `sqlite:${join(folder, 'cups.db')}` : await open()
+    @Record({ table: 'cup' })
+    class Cup {
+      @Field('id', { key: 'uuid' }) id!: string
+      @Field('string') tenantId!: string
+    }
+    @Record({ table: 'cup', shardBy: 'tenantId' })
+    class ShardedCup {
+      @Field('id', { key: 'uuid' }) id!: string
+      @Field('string') tenantId!: string
+    }
+    const first = await connect(url, { records: [Cup] })
+    const second = await connect(url, { records: [ShardedCup] })
+    try {
+      await first.sync()
+      const [difference, ...more] = await second.differences()
+      expect(more).toStrictEqual([])
+      const message = 'cup has the primary key (id) and should have (tenant_id, id).'
+      expect(difference).toMatchObject({ kind: 'other key', message, blocks: true })
+      for (const statement of difference?.sql ?? []) await sql.raw(statement).execute(second.kysely)
+      expect(await second.differences()).toStrictEqual([])
+    } finally {
+      await first.close()
+      await second.close()
+      await rm(folder, { recursive: true })
+    }
+  },
+)
+
+describe('is refused by the start', () => {
+  const problemsOf = async (...records: (new () => object)[]): Promise<string[]> => {
+    @Module({ records })
+    class Faulty {}
+    const database = 'sqlite::memory:'
+    const error: unknown = await bootstrap(Faulty, { listen: false, logger: false, database }).then(
+      (app) => app.close(),
+      (thrown: unknown) => thrown,
+    )
+    if (!(error instanceof DeclarationError)) throw new Error('It started.')
+    return error.problems.map(({ code, message }) => `${code} ${message}`)
+  }
+
+  it('a field that is none, may be null, or is the key', async () => {
+    @Record({ shardBy: 'tenant' })
+    class None {
+      @Field('id') id!: number
+      @Field('string') tenantId!: string
+    }
+    @Record({ shardBy: 'tenantId' })
+    class Loose {
+      @Field('id') id!: number
+      @Field('string', { nullable: true }) tenantId!: string | null
+    }
+    @Record({ shardBy: 'id' })
+    class Own {
+      @Field('id') id!: number
+    }
+    expect(await problemsOf(None, Loose, Own)).toStrictEqual([
+      expect.stringContaining(
+        'RECORD_SHARD @Record of None: shardBy names "tenant", which is no field',
+      ),
+      expect.stringContaining('may be left out'),
+      expect.stringContaining('which is the key'),
+    ])
+  })
+
+  it('relations that leave the shard', async () => {
+    @Record({ shardBy: 'tenantId' })
+    class Home {
+      @Field('id', { key: 'uuid' }) id!: string
+      @Field('string') tenantId!: string
+      @ManyToMany(() => Tag) tags!: Rel<Tag[]>
+    }
+    @Record
+    class Tag {
+      @Field('id') id!: number
+    }
+    @Record
+    class Door {
+      @Field('id') id!: number
+      @Field('string') homeId!: string
+      @BelongsTo(() => Home) home!: Rel<Home>
+    }
+    @Record({ shardBy: 'tenantId' })
+    class Room {
+      @Field('id') id!: number
+      @Field('string') tenantId!: string
+      @Field('string', { nullable: true }) homeId!: string | null
+      @BelongsTo(() => Home, { onDelete: 'setNull' }) home!: Rel<Home>
+    }
+    expect(await problemsOf(Home, Tag, Door, Room)).toStrictEqual([
+      expect.stringContaining('a table of pairs is not sharded'),
+      expect.stringContaining('Door refers to Home, which is sharded by tenantId'),
+      expect.stringContaining("'setNull' would empty tenantId too"),
+    ])
+  })
+})
