@@ -10,6 +10,8 @@ import { generatedOf, type GeneratedField, type RecordModel } from '../records/m
 import { joined } from '../../records/policy/client-view.js'
 import { readPageQuestion } from '../records/page-question.js'
 import { keyCondition } from '../records/read-rows.js'
+import { inGivenShard } from '../records/shard-argument.js'
+import { demandShard } from '../../records/statements/shard.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import { compileArguments } from './compile-arguments.js'
 import { writePage } from './page-statement.js'
@@ -40,6 +42,8 @@ function planRoot(
   const isFixed = args.constant !== undefined
   const read = compileRead(kind, { model, compiler, field, nodes, isFixed })
   const isMutation = kind === 'create' || kind === 'update' || kind === 'delete'
+  // The shard of a row that is written is known when it is: resolvers read what is shown of it.
+  if (isMutation && model.table.shard !== undefined) return undefined
   if (read === undefined && !isMutation) return undefined
   const object =
     kind === 'create' || kind === 'update'
@@ -105,6 +109,7 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
       if (args.distinct !== undefined && args.distinct !== null)
         throw new TypeError('A list of distinct rows is not planned.')
       const question = reader.list(model, args, isFixed)
+      demandShard(model.table, question.condition)
       return { write: (writer) => writer.list(object, question) }
     }
   }
@@ -112,19 +117,28 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
 }
 
 function readOne(model: RecordModel, object: ObjectSelection): ReadRoot {
+  const read = readIt(model, object)
+  if (model.table.shard === undefined) return read
+  return (args, reader, context) => inGivenShard(model, args, () => read(args, reader, context))
+}
+
+function readIt(model: RecordModel, object: ObjectSelection): ReadRoot {
   return ({ id }, reader, context) => {
     const codec = context.codecOf(model.table)
     const key = toKey(codec, model.ids.read(id))
     if (key === undefined) return undefined
     const rows = reader.rows(model.table)
     const isKey = keyCondition(codec.key, key, reader)
-    return { write: (writer) => writer.one(object, joined(isKey, rows) ?? isKey) }
+    const condition = joined(isKey, rows) ?? isKey
+    demandShard(model.table, condition)
+    return { write: (writer) => writer.one(object, condition) }
   }
 }
 
 function readCount(model: RecordModel): ReadRoot {
   return ({ where }, reader) => {
     const condition = reader.condition(model, where)
+    demandShard(model.table, condition)
     return { write: (writer) => writer.count(model.table, condition) }
   }
 }
@@ -132,6 +146,7 @@ function readCount(model: RecordModel): ReadRoot {
 function readPage(model: RecordModel, entries: readonly PageEntry[]): ReadRoot {
   return (args, reader, context) => {
     const asked = readPageQuestion(model, args, reader, context)
+    demandShard(model.table, asked.filter)
     // Places in such an order are counted by resolvers.
     if (asked.place !== undefined) throw new TypeError('A page of a search is not planned.')
     const question = {

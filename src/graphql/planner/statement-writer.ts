@@ -10,6 +10,7 @@ import { toNullPieces, writePieces } from '../../records/filters/null-pieces.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'
 import type { Fragment, JsonSql } from '../../records/engines/json-sql.js'
 import type { Ranking } from '../../records/engines/search-sql.js'
+import { sameShard } from '../../records/statements/shard.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import type { Column, Relation, Table } from '../../records/model/table.js'
 import type { ListQuestion } from '../records/question.js'
@@ -152,7 +153,8 @@ export class StatementWriter {
     const table = this.#table(target, alias)
     const key = this.filters.ref(alias, foreign)
     const tests = this.#tests('and', target, this.#answers.rows[index], alias)
-    const isMine = sql`${key} = ${this.filters.ref(outer, local)}${tests}`
+    const same = sameShard(relation.relation, sql, outer, alias)
+    const isMine = sql`${key} = ${this.filters.ref(outer, local)}${same}${tests}`
     const { owners } = this.#context.dialect
     if (owners.join === 'left' && joins.length < owners.most) {
       joins.push(sql` left join ${table} on ${isMine}`)
@@ -189,11 +191,13 @@ export class StatementWriter {
   }
 
   /** The table behind a relation, tied to the outer row. */
-  #behind({ join, foreign, local, target }: Relation, alias: string, outer: string): Fragment {
+  #behind(relation: Relation, alias: string, outer: string): Fragment {
     const { sql } = this.filters
+    const { join, foreign, local, target } = relation
     const table = this.#table(target, alias)
     const mine = this.filters.ref(outer, local)
-    if (join === undefined) return sql`${table} where ${this.filters.ref(alias, foreign)} = ${mine}`
+    if (join === undefined)
+      return sql`${table} where ${this.filters.ref(alias, foreign)} = ${mine}${sameShard(relation, sql, outer, alias)}`
     const pair = `${alias}j`
     const on = sql`${this.filters.ref(alias, foreign)} = ${sql.ref(`${pair}.${join.to}`)}`
     return sql`${sql.table(join.name)} as ${sql.id(pair)} inner join ${table} on ${on} where ${sql.ref(`${pair}.${join.from}`)} = ${mine}`
@@ -250,8 +254,13 @@ export class StatementWriter {
 export function neededColumns({ entries }: ObjectSelection): Set<Column> {
   const columns = new Set<Column>()
   for (const entry of entries) {
+    if (entry.kind === 'typename') continue
     if (entry.kind === 'column') columns.add(entry.field.column)
-    else if (entry.kind !== 'typename') columns.add(entry.relation.relation.local)
+    else {
+      const { local, shards } = entry.relation.relation
+      columns.add(local)
+      if (shards !== undefined) columns.add(shards.local)
+    }
   }
   return columns
 }

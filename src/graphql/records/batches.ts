@@ -64,3 +64,14 @@ export function inBatch<K, V>(
   }
   return batch as Batch<K, V>
 }
+
+const parts = new WeakMap<object, Map<unknown, object>>()
+
+/** Stands for an execution where what it asks for is read in parts, e.g. by shards. */
+export function partOf(execution: object, part: unknown): object {
+  let ofExecution = parts.get(execution)
+  if (ofExecution === undefined) parts.set(execution, (ofExecution = new Map<unknown, object>()))
+  let one = ofExecution.get(part)
+  if (one === undefined) ofExecution.set(part, (one = {}))
+  return one
+}

@@ -8,6 +8,7 @@ import type { ChangeEvent, PastRow, RowChanges } from '../../records/changes/cha
 import { after, isThenable, type Later } from '../../core/later.js'
 import type { Condition } from '../../records/filters/condition.js'
 import type { Id } from '../../records/filters/list-options.js'
+import { demandShard } from '../../records/statements/shard.js'
 import type { Column } from '../../records/model/table.js'
 import type { Caller } from '../../records/policy/caller.js'
 import { callerOf } from '../caller.js'
@@ -64,7 +65,10 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
     this.#services = services
     this.#context = context
     this.#caller = callerOf(context)
-    this.columns = columnsOf(this.#ownRows(this.#reader()))
+    const own = this.#ownRows(this.#reader())
+    // Each row that changes is read by its key, in the shard that the caller's rows name.
+    demandShard(model.table, own)
+    this.columns = columnsOf(own)
   }
 
   async open(): Promise<void> {

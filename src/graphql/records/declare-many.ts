@@ -9,6 +9,7 @@ import { generatedKey, hasInput, type RecordModel } from './model.js'
 import { pluralOf } from './names.js'
 import type { RecordServices } from './resolve-records.js'
 import { keyName } from './read-input.js'
+import { withShardArgument } from './shard-argument.js'
 import { ManyWriter, uniqueFields } from './write-many.js'
 
 export function declareManyMutations(
@@ -24,14 +25,14 @@ export function declareManyMutations(
   const mutations: [string, FieldDeclaration][] = [
     [
       `delete${many}`,
-      {
+      withShardArgument(model, {
         type: 'Int',
         description: 'How many were there.',
         args: { ids: '[ID!]!' },
         access,
         extensions,
         resolve: (_root, { ids }, context) => writer(context).delete(model, ids as string[]),
-      },
+      }),
     ],
   ]
   if (!hasInput(model)) return mutations

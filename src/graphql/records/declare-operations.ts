@@ -15,6 +15,7 @@ import {
   type Edge,
   type Page,
 } from './resolve-page.js'
+import { withShardArgument } from './shard-argument.js'
 import { RecordWriter } from './write-records.js'
 
 type Declarations = [string, FieldDeclaration][]
@@ -45,13 +46,13 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
   const queries: Declarations = [
     [
       one,
-      {
+      withShardArgument(model, {
         type: name,
         args: { id: 'ID' },
         access,
         extensions: mark({ kind: 'one', model }),
         resolve: (_root, args, context) => resolveOne(model, services, args.id, context),
-      },
+      }),
     ],
     [many, list],
     [
@@ -109,25 +110,25 @@ export function declareMutations(model: RecordModel, { database }: RecordService
     ],
     [
       `update${name}`,
-      {
+      withShardArgument(model, {
         type: name,
         args: { id: 'ID!', ...input, ...version },
         access,
         extensions: mark({ kind: 'update', model }),
         resolve: (_root, { id, input: values, expectedVersion }, context) =>
           writer(context).update(model, id as string, values, expectedVersion),
-      },
+      }),
     ],
     [
       `delete${name}`,
-      {
+      withShardArgument(model, {
         type: 'Boolean',
         args: { id: 'ID!', ...version },
         access,
         extensions: mark({ kind: 'delete', model }),
         resolve: (_root, { id, expectedVersion }, context) =>
           writer(context).delete(model, id as string, expectedVersion),
-      },
+      }),
     ],
   ]
 }

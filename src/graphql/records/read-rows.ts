@@ -14,6 +14,13 @@ import { FilterWriter } from '../../records/filters/filter-sql.js'
 import { Kept } from '../../core/kept.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'
 import type { RecordsContext, Source } from '../../records/statements/source.js'
+import {
+  boundToShard,
+  demandShard,
+  noShard,
+  sameShard,
+  shardCondition,
+} from '../../records/statements/shard.js'
 import { selected } from '../../records/statements/selected.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { toClientError } from '../../records/statements/write-faults.js'
@@ -30,6 +37,7 @@ export function readList(
   source: Source,
 ): Later<Instance[]> {
   const { condition, order, limit, offset } = question
+  demandShard(table, condition)
   const selection = { condition, key: reader.key, count: limit, withDeleted: false }
   const plan = source.context
     .plansOf(table)
@@ -44,6 +52,7 @@ export function readFirst(
   { key, values }: { readonly key: string; readonly values: readonly unknown[] },
   source: Source,
 ): Later<Instance | undefined> {
+  demandShard(table, condition)
   const selection = { condition, key, count: values.length, withDeleted: false }
   const plan = source.context.plansOf(table).list(selection, byKey(table), { hasLimit: true })
   return after(
@@ -58,6 +67,7 @@ export function readCount(
   { key, values }: { readonly key: string; readonly values: readonly unknown[] },
   source: Source,
 ): Later<number> {
+  demandShard(table, condition)
   const selection = { condition, key, count: values.length, withDeleted: false }
   const plan = source.context.plansOf(table).count(selection)
   return after(run(plan, values, table, source), ([row]) => Number(row?.[0]))
@@ -85,8 +95,11 @@ export function readRelated(
   const { context } = source
   const { values } = reader
   const packed = values.push(context.dialect.encodeList(relation.local, keys)) - 1
+  const isMine =
+    relation.shards === undefined ? undefined : shardCondition(relation.table, context, reader)
+  if (relation.shards !== undefined && isMine === undefined) throw noShard(relation.table)
   const plan = relatedPlans(context, relation).get(reader.key, () =>
-    planRelated(relation, question, packed, context),
+    planRelated(relation, question, { packed, isMine }, context),
   )
   return after(run(plan, values, relation.target, source), (rows) =>
     grouped(relation, rows, source),
@@ -107,7 +120,7 @@ export function readByKey(
   const slots = [reader.values.push(packed) - 1]
   const among: Condition = { kind: 'list', codec, slots, packed: true, orNull: false }
   const { values } = reader
-  const condition = joined(among, rows)
+  const condition = boundToShard(target, context, reader, joined(among, rows))
   const selection = { condition, key: `b${reader.key}`, count: values.length, withDeleted: false }
   const plan = context.plansOf(target).list(selection, byKey(target), {})
   return after(run(plan, values, target, source), (found) => {
@@ -132,12 +145,12 @@ function relatedPlans(context: RecordsContext, relation: Relation): Kept<Plan> {
  * Each record's own list is read by itself, inside the one statement: a window over the rows of all of them would read
  * every row that any of them has, where their lists ask for three.
  *
- * @param keys the slot of the records' keys
+ * @param keys the slot of the records' keys, and what says their shard
  */
 function planRelated(
   relation: Relation,
   question: ListQuestion,
-  keys: number,
+  { packed, isMine }: { readonly packed: number; readonly isMine: Condition | undefined },
   context: RecordsContext,
 ): Plan {
   const { builder, dialect } = context
@@ -149,7 +162,7 @@ function planRelated(
   const shown = order.rank && writer.rank(order.rank, 't')
   const ranking = order.rank && writer.rank(order.rank, 'i')
   const tests = [
-    sql`${ledBy(relation, sql)} = ${writer.ref('p', local)}`,
+    sql`${ledBy(relation, sql)} = ${writer.ref('p', local)}${sameShard(relation, sql, 'p', 'i')}`,
     ...(target.deletedAt === undefined ? [] : [sql`${writer.ref('i', target.deletedAt)} is null`]),
     ...(condition === undefined ? [] : [writer.write(condition, 'i')]),
   ]
@@ -161,12 +174,13 @@ function planRelated(
   const answered = sql.join(target.columns.map((column) => selected(column, { sql, dialect }, 't')))
   const [before, behind] = dialect.listTest
   const led = writer.ref('p', local)
-  const asked = sql`${led} ${sql.raw(before)}${new Slot(keys)}${sql.raw(behind)}`
+  const own = isMine === undefined ? sql`` : sql` and ${writer.write(isMine, 'p')}`
+  const asked = sql`${led} ${sql.raw(before)}${new Slot(packed)}${sql.raw(behind)}${own}`
   const parents = sql`${sql.table(table.name)} as p`
   const chosen = sql`select ${led} as filigree_led, ${answered}`
   // Without `lateral` the rows of a list of keys are found at once.
   const rows = !dialect.hasLateral
-    ? sql`${chosen} from ${parents} cross join ${sql.table(target.name)} as t${shown?.behind ?? sql``} where ${asked}${shown === undefined ? sql`` : sql` and ${shown.test}`} and ${writer.ref('t', target.key)} in (${inner(writer.ref('i', target.key))})`
+    ? sql`${chosen} from ${parents} cross join ${sql.table(target.name)} as t${shown?.behind ?? sql``} where ${asked}${shown === undefined ? sql`` : sql` and ${shown.test}`}${sameShard(relation, sql, 'p', 't')} and ${writer.ref('t', target.key)} in (${inner(writer.ref('i', target.key))})`
     : sql`${chosen} from ${parents} cross join lateral (${inner(columnsOf('i'))}) as t where ${asked}`
   return builder.compile(
     sql`${rows} order by ${writeOrder(order.terms, writer, 't', shown)}`,

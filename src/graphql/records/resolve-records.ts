@@ -7,13 +7,14 @@ import type { Database } from '../../records/database.js'
 import { type Later, after } from '../../core/later.js'
 import { toKey } from '../../records/model/key.js'
 import type { Table } from '../../records/model/table.js'
+import { inShard } from '../../records/statements/shard.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Arguments } from '../declarations.js'
 import { admitted, type Caller } from '../../records/policy/caller.js'
 import { joined } from '../../records/policy/client-view.js'
 import { asked } from '../../records/policy/late-verdict.js'
 import { callerOf } from '../caller.js'
-import { inBatch } from './batches.js'
+import { inBatch, partOf } from './batches.js'
 import { isShared, readBelow } from './shared-readings.js'
 import type { RecordModel, RelationModel } from './model.js'
 import { QuestionReader } from './question.js'
@@ -110,31 +111,27 @@ interface Asking {
 }
 
 function resolveOwner(asking: Asking, record: Instance): Later<Instance | null> {
-  const { relation, services, caller, info } = asking
+  const { relation, services, caller } = asking
   const { local } = relation.relation
   const value = record[local.property]
   if (value === undefined || value === null) return null
-  const batch = inBatch<unknown, Instance | null>(
-    info.variableValues,
-    info.fieldNodes[0],
-    (keys) => {
-      const { target } = relation.relation
-      const { source, reader } = openBelow(record, services, caller)
-      const read = (): Later<Map<string, Instance>> => readByKey(target, keys, reader, source)
-      const owners = isShared(record)
-        ? readBelow(record, relation.relation, keys, rightsOf(target, services, caller), read)
-        : read()
-      return after(owners, (found) => (key) => found.get(String(key)) ?? null)
-    },
-  )
+  const batch = batchOf<Instance | null>(asking, record, (keys) => {
+    const { target } = relation.relation
+    const { source, reader } = openBelow(record, services, caller)
+    const read = (): Later<Map<string, Instance>> => readByKey(target, keys, reader, source)
+    const owners = isShared(record)
+      ? readBelow(record, relation.relation, keys, rightsOf(target, services, caller), read)
+      : read()
+    return after(owners, (found) => (key) => found.get(String(key)) ?? null)
+  })
   return batch.get(encode(relation, value))
 }
 
 function resolveMany(asking: Asking, record: Instance): Later<Instance[]> {
-  const { relation, services, caller, args, info } = asking
+  const { relation, services, caller, args } = asking
   const value = record[relation.relation.local.property]
   if (value === undefined || value === null) return []
-  const batch = inBatch<unknown, Instance[]>(info.variableValues, info.fieldNodes[0], (keys) =>
+  const batch = batchOf<Instance[]>(asking, record, (keys) =>
     asked(relation.target.table, caller, () => {
       const { source, reader } = openBelow(record, services, caller)
       const question = reader.list(relation.target, args)
@@ -145,6 +142,21 @@ function resolveMany(asking: Asking, record: Instance): Later<Instance[]> {
     }),
   )
   return batch.get(encode(relation, value))
+}
+
+/** The records of one place of the document that are read together: all, or those of one shard. */
+function batchOf<V>(
+  { relation, info }: Asking,
+  record: Instance,
+  load: (keys: readonly unknown[]) => Later<(key: unknown) => V>,
+): { get(key: unknown): Promise<V> } {
+  const { shards, table } = relation.relation
+  const { variableValues, fieldNodes } = info
+  if (shards === undefined) return inBatch(variableValues, fieldNodes[0], load)
+  const value = record[shards.local.property]
+  return inBatch(partOf(variableValues, value), fieldNodes[0], (keys) =>
+    inShard(table, value, () => load(keys)),
+  )
 }
 
 /** Keys of UUIDs are compared in the form in which they are kept. */

@@ -31,6 +31,7 @@ import { crudBodies } from './crud-bodies.js'
 import { shapedTag, tagged, taggedOrKnown, versionOf, whereMatching } from './conditions.js'
 import { readCrudQuery } from './crud-query.js'
 import { listRows, showRows } from './crud-list.js'
+import { runInShard, shardParameters } from './crud-shard.js'
 import { readRowShape } from './crud-shape.js'
 import { aggregateRows, readAggregateQuery } from './crud-aggregate.js'
 import { checkCost, defaultCost } from '../budget/check-cost.js'
@@ -103,9 +104,12 @@ export function extendWithCrud(
   )
   for (const route of writeRoutes(table, database, most)) {
     if (wanted.has(route.operation) && !taken.has(route.method + trim(route.path))) {
-      const member = addRoute(Extended, route)
+      const member = addRoute(Extended, table, route)
       Doc(documentOperation(table, route.operation))(Extended.prototype, member)
-      noteParameters(Extended, member, documentParameters(table, route.operation))
+      noteParameters(Extended, member, [
+        ...documentParameters(table, route.operation),
+        ...shardParameters(table, route.operation),
+      ])
       noteRights(Extended, member, table, route)
     }
   }
@@ -266,12 +270,13 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
   ]
 }
 
-function addRoute(controller: Class, route: CrudRoute): string {
+function addRoute(controller: Class, table: Table, route: CrudRoute): string {
+  const run = runInShard(table, route)
   const prototype = controller.prototype as Record<string, unknown>
   const name = route.method === 'PUT' ? 'replace' : route.operation
   const member = name in prototype ? `crud${name.charAt(0).toUpperCase()}${name.slice(1)}` : name
-  markShown(route.run)
-  Object.defineProperty(prototype, member, { value: route.run, configurable: true, writable: true })
+  markShown(run)
+  Object.defineProperty(prototype, member, { value: run, configurable: true, writable: true })
   const descriptor = Object.getOwnPropertyDescriptor(prototype, member)
   verbs[route.method](route.path, route.options)(prototype, member, descriptor)
   return member

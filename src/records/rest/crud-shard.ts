@@ -1,0 +1,54 @@
+/** Routes of a sharded record: which shard a request is about, where the caller's `rows` do not say it. */
+import type { HttpRequest } from '../../http/request.js'
+import type { GivenParameter } from '../../openapi/given-parameters.js'
+import { invalid } from '../filters/invalid.js'
+import type { Column, Table } from '../model/table.js'
+import { inShard } from '../statements/shard.js'
+import type { RouteOptions } from '../../routing/verbs.js'
+import type { DocumentedOperation } from './crud-document.js'
+
+interface ShardedRoute {
+  readonly operation: DocumentedOperation
+  readonly options: RouteOptions
+  readonly run: (...args: never[]) => unknown
+}
+
+/** It is among the filters, and named there. */
+function hasFilter(operation: DocumentedOperation): boolean {
+  return operation === 'list' || operation === 'aggregate'
+}
+
+/** @returns what runs in the shard that `?tenantId=` names. @throws {HttpError} 400 `VALIDATION` for what can be none */
+export function runInShard(
+  table: Table,
+  { operation, options, run }: ShardedRoute,
+): (...args: never[]) => unknown {
+  const { shard } = table
+  const place = options.args?.indexOf('request') ?? -1
+  if (shard === undefined || shard.field.hidden || place < 0 || hasFilter(operation)) return run
+  return (...given) => {
+    const request = given[place] as HttpRequest | undefined
+    return inShard(table, request && readShardOf(shard, request), () => run(...given))
+  }
+}
+
+function readShardOf(
+  { property, field, storage }: Column,
+  { query }: HttpRequest,
+): string | number | undefined {
+  const text = query[property]
+  if (text === undefined) return undefined
+  const value = typeof text === 'string' ? field.entry.fromText(text) : undefined
+  if (typeof value === 'string' || typeof value === 'number') return value
+  throw invalid(property, 'type', `must be one ${storage === 'integer' ? 'integer' : 'text'}`)
+}
+
+export function shardParameters(
+  { type, shard }: Table,
+  operation: DocumentedOperation,
+): readonly GivenParameter[] {
+  if (shard === undefined || shard.field.hidden || hasFilter(operation)) return []
+  const description = `Where the ${type.name} is, unless the caller's rights or the body say it.`
+  const schema = { type: shard.storage === 'integer' ? 'integer' : 'string' }
+  return [{ name: shard.property, description, schema }]
+}
