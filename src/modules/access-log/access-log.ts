@@ -6,6 +6,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
   ApplicationState,
   createModule,
+  requestValue,
   type HttpRequest,
   type Problem,
   type RequestEvent,
@@ -23,6 +24,8 @@ export interface AccessLogOptions {
   redact?: readonly string[] | { headers?: readonly string[]; query?: readonly string[] }
 }
 
+const seen = requestValue<{ readonly id: string; readonly ip: string }>('access log')
+
 /** Logs every request. */
 export const accessLog = createModule(function accessLog(options: AccessLogOptions = {}) {
   const problems = findProblems(options)
@@ -33,8 +36,6 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
 
   class AccessLog {
     static inject = [ApplicationState]
-    /** The address is gone with the connection. */
-    readonly #seen = new WeakMap<HttpRequest, { readonly id: string; readonly ip: string }>()
 
     constructor(private readonly state: ApplicationState) {}
 
@@ -51,9 +52,10 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
     readonly #begin = (message: unknown): void => {
       const { request, application } = message as RequestEvent
       if (application !== this.state) return
-      // Once the id is read it is sent back: the client can name what the line is about.
+      // Once the id is read it is sent back: the client can name what the line is about. The address is gone with the
+      // connection.
       const { id, ip } = request
-      this.#seen.set(request, { id, ip })
+      seen.set(request, { id, ip })
     }
 
     readonly #end = (message: unknown): void => {
@@ -61,7 +63,7 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
       const { request, application, status } = event
       if (application !== this.state) return
       if (status < 500 && sample < 1 && Math.random() >= sample) return
-      const line = describe(event, this.#seen.get(request)?.ip)
+      const line = describe(event, seen.get(request)?.ip)
       request.log.info(hasDetails ? { ...line, ...this.#details(request) } : line, 'request')
     }
 
