@@ -10,7 +10,7 @@ import { onAuthorization, onCookie } from '../http/private-answers.js'
 import type { Claims, RequestAuth } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { readTokenCookie, toTokenCookie } from '../http/token-cookie.js'
-import { isThenable } from '../core/later.js'
+import { isThenable, type Later } from '../core/later.js'
 import { hasRoles, noAuthAccess, tokenAccess, type AccessRule } from './access.js'
 import type { Auth } from './auth.js'
 import { isSameOrigin } from './same-origin.js'
@@ -30,6 +30,11 @@ export interface Gate {
    * @throws {HttpError} as `admit`, 401 for a token that is bad
    */
   recognise(request: ServerRequest, rule?: AccessRule): void | Promise<void>
+  /**
+   * Who calls, and nothing else: the request and its answer stay as they are, a bad token is none. Synchronous for the
+   * static key and for a token seen before.
+   */
+  identify(request: ServerRequest): Later<RequestAuth | undefined>
   /** @throws {HttpError} 403 for a write that a cookie would let in and that no page of ours sent; `admit` asks by itself */
   refuseForeignWrite(request: ServerRequest): void
   /**
@@ -115,6 +120,21 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
           ? undefined
           : admit(request, tokenAccess, token)
       }),
+    identify: (request) => {
+      if (request.auth !== undefined) return request.auth
+      const header = request.incoming.headers.authorization
+      const token = header === undefined ? tokenCookie(request) : readBearer(header)
+      if (token === undefined || token === '') return undefined
+      if (header === undefined && isWrite(request.method) && !isSameOrigin(request))
+        return undefined
+      const known = auth.remembered(token)
+      if (known !== undefined) return { by: 'token', claims: known }
+      if (header !== undefined && isKey(token)) return byKey
+      return auth.verify(token).then(
+        (claims) => (claims === null ? undefined : { by: 'token', claims }),
+        () => undefined,
+      )
+    },
     rotate: (request) => {
       const claims = request.auth?.claims
       if (claims === undefined || claims === null) return undefined

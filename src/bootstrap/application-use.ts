@@ -5,7 +5,7 @@ import type { InterceptorClass } from '../seam/interceptor.js'
 import type { PlannedStand } from '../serving/interceptors.js'
 import type { Parts } from './module.js'
 import type { Settings } from './options.js'
-import { planUse, type UseList } from './plan-seam.js'
+import { planUse, standsEverywhere, type UseList } from './plan-seam.js'
 
 export interface ApplicationUse {
   /** Around every route, outside of what modules list. */
@@ -23,7 +23,9 @@ export function planApplicationUse(
   const outside = [{ where: 'bootstrap', use }, ...everywhere]
   const framework = outside
     .flatMap((list) => planUse(list, problems))
-    .filter(({ place }) => place === 'gate')
+    .filter(
+      (stand) => stand.place === 'gate' || (stand.place === 'body' && standsEverywhere(stand)),
+    )
   return { outside, framework }
 }
 

@@ -19,6 +19,7 @@ import { Application, type RouteSummary } from './application.js'
 import type { Container } from './container.js'
 import { isCaptured } from './captured-call.js'
 import { currentRequest, followRequests } from '../serving/current-request.js'
+import { ServerRequest } from '../http/server-request.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
 import { fillTable } from './fill-table.js'
@@ -92,7 +93,8 @@ async function start(
   const auth = createAuth(plan, storage)
   container.provide(Auth, auth)
   if (storage.database !== undefined) container.provide(Database, storage.database)
-  const state = createState(plan, storage)
+  const context = createContext(plan, storage, auth, options)
+  const state = createState(plan, storage, context)
   container.provide(ApplicationState, state)
   for (const instance of plan.graphql.instances) {
     const { production } = plan.environment
@@ -113,7 +115,7 @@ async function start(
   const ending = new Ending()
   const watch = auth.watch.bind(auth)
   const dispatcher = new Dispatcher({
-    ...fillTable(plan, createContext(plan, storage, auth, options)),
+    ...fillTable(plan, context),
     responder: createResponder({
       cors,
       log,
@@ -234,6 +236,7 @@ async function tellClosing(container: Container, most: number, log: Log): Promis
 function createState(
   { log, settings, environment, graphql, container }: ApplicationPlan,
   { database }: Storage,
+  { gate }: ServeContext,
 ): ApplicationState {
   return new ApplicationState({
     log,
@@ -241,6 +244,7 @@ function createState(
     production: environment.production,
     database,
     graphql: graphql.instances,
+    callerOf: (request) => (request instanceof ServerRequest ? gate.identify(request) : undefined),
     checks: () =>
       container.instances().flatMap(([name, instance]) => {
         const check = (instance as { check?: unknown } | null | undefined)?.check

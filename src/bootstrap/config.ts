@@ -2,6 +2,7 @@
  * `@Config`: a class whose fields are read from the environment at the start. `mailHost` is `MAIL_HOST`; missing and
  * wrong variables are added to the report of the start, and hidden values are shown nowhere.
  */
+import { inspect } from 'node:util'
 import { HttpError } from '../errors/http-error.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { compileText } from '../fields/compile-text.js'
@@ -129,9 +130,13 @@ function toProblem({ name, byName }: Shape, path: string, { code, message }: Fou
   }
 }
 
-/** A hidden value is behind a getter that nobody counts: JSON, inspect, logs and copies pass it by. */
+/**
+ * A hidden value is behind a getter that nobody counts: JSON, logs and copies pass it by. `inspect` would call getters
+ * where it is asked to, so it is shown an object without them.
+ */
 function seal({ type, fields }: Shape, values: Record<string, unknown>): object {
   const config = Object.create(type.prototype as object) as object
+  const shown = Object.create(type.prototype as object) as object
   const hidden = new Set(fields.filter((field) => field.hidden).map(({ name }) => name))
   for (const [name, value] of Object.entries(values)) {
     const settled = freezeDeep(value)
@@ -141,7 +146,9 @@ function seal({ type, fields }: Shape, values: Record<string, unknown>): object 
       name,
       enumerable ? { value: settled, enumerable } : { get: () => settled, enumerable },
     )
+    if (enumerable) Object.defineProperty(shown, name, { value: settled, enumerable })
   }
+  if (hidden.size > 0) Object.defineProperty(config, inspect.custom, { value: () => shown })
   return Object.freeze(config)
 }
 

@@ -36,14 +36,15 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledT
     else table.add(route.method, route.pattern, served, route.version)
   }
   addFrameworkRoutes(table, plan, context, find, (served) => {
-    const { gate } = makeStands(plan.frameworkStands, served.info, find, problems)
-    return surround(served, gate)
+    const { gate, body } = makeStands(plan.frameworkStands, served.info, find, problems)
+    return surround(served, [...gate, ...body])
   })
-  const { gate } = makeStands(plan.frameworkStands, undefined, find, problems)
+  const stands = makeStands(plan.frameworkStands, undefined, find, problems)
+  const outside = [...stands.gate, ...stands.body]
   if (problems.length > 0) throw new DeclarationError(problems)
   const aroundUnmatched = (refuse: Invoker): ServedRoute =>
-    surround(unmatchedRoute(refuse, plan.settings.times.handler), gate)
-  return { table, aroundUnmatched: gate.length === 0 ? undefined : aroundUnmatched }
+    surround(unmatchedRoute(refuse, plan.settings.times.handler), outside)
+  return { table, aroundUnmatched: outside.length === 0 ? undefined : aroundUnmatched }
 }
 
 /** Behind the application's own routes, which win where both have a path. */

@@ -1,7 +1,8 @@
 /** The state of a running application, for modules: name it in a constructor. */
 import type { Log } from '../core/log.js'
 import type { GraphQL } from '../graphql/graphql.js'
-import type { HttpRequest } from '../http/request.js'
+import type { HttpRequest, RequestAuth } from '../http/request.js'
+import type { Later } from '../core/later.js'
 import type { Database } from '../records/database.js'
 import { readAsOf } from '../records/request-caller.js'
 
@@ -20,6 +21,7 @@ export interface ApplicationStateParts {
   readonly database: Database | undefined
   readonly graphql: readonly GraphQL[]
   readonly checks: () => readonly Check[]
+  readonly callerOf: (request: HttpRequest) => Later<RequestAuth | undefined>
 }
 
 /** A running application as modules see it. One for each application. */
@@ -52,6 +54,16 @@ export class ApplicationState {
   /** From now on the request reads from the primary and not from a replica: for answers that are cached. */
   readNow(request: HttpRequest): void {
     if (this.database !== undefined) readAsOf('now', request, this.database)
+  }
+
+  /**
+   * Who calls, also on routes that do not ask: there a token that comes is checked for this alone, and neither the
+   * handler nor the answer knows of it. A bad token is none.
+   *
+   * @returns at once for a token seen before
+   */
+  callerOf(request: HttpRequest): RequestAuth | undefined | Promise<RequestAuth | undefined> {
+    return this.#parts.callerOf(request)
   }
 
   /** Subscriptions that are open. */

@@ -79,6 +79,7 @@ describe('@Config', () => {
     const shown = [
       JSON.stringify(mail),
       inspect(mail, { showHidden: true, depth: 5 }),
+      inspect({ mail }, { showHidden: true, getters: true, depth: 5 }),
       JSON.stringify(Object.assign({}, mail)),
       JSON.stringify(structuredClone(Object.assign({}, mail))),
       (await app!.inject('/mail')).body,

@@ -1,6 +1,7 @@
 /** Source: decisions, "Second storey: production", Throttle, on root fields of GraphQL. */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
+  Auth,
   bootstrap,
   Field,
   GraphQL,
@@ -8,8 +9,10 @@ import {
   Record,
   toGlobalId,
   type Application,
+  type Claims,
+  type HttpRequest,
 } from '../../src/index.js'
-import { Throttle } from '../../src/modules/throttle/throttle.js'
+import { Throttle, throttle } from '../../src/modules/throttle/throttle.js'
 
 @Throttle('2/m')
 @Record
@@ -17,6 +20,13 @@ class Lamp {
   @Field('id') id!: number
   @Field('string') name!: string
 }
+
+const quiet = {
+  port: 0,
+  host: '127.0.0.1',
+  logger: false,
+  database: 'sqlite::memory:',
+} as const
 
 let app: Application | undefined
 afterEach(() => app?.close())
@@ -32,13 +42,7 @@ async function start(relay = false) {
   graphql.registerRoute('/rates')
   @Module({ records: [Lamp], graphql: [graphql] })
   class AppModule {}
-  app = await bootstrap(AppModule, {
-    port: 0,
-    host: '127.0.0.1',
-    logger: false,
-    database: 'sqlite::memory:',
-    graphql: { relay },
-  })
+  app = await bootstrap(AppModule, { ...quiet, graphql: { relay } })
   const { url } = app
   return (path: string, query: string) =>
     fetch(url + path, {
@@ -100,5 +104,43 @@ describe('@Throttle on root fields', () => {
     await expect(bootstrap(Faulty, { listen: false, logger: false })).rejects.toMatchObject({
       problems: [{ message: '@Throttle on Query.a: limit is "often".' }],
     })
+  })
+})
+
+describe('throttle({ by }) of an application with GraphQL', () => {
+  const operation = async (claims?: Claims, headers: object = {}) => {
+    const token = claims && (await app?.get(Auth).getToken(claims))
+    const answer = await fetch(`${app?.url}/graphql`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      body: JSON.stringify({ query: '{ __typename }' }),
+    })
+    return answer.status
+  }
+
+  it('counts the operations of a user', async () => {
+    @Module({ records: [Lamp], imports: [throttle({ limit: '2/m', by: 'user' })] })
+    class AppModule {}
+    app = await bootstrap(AppModule, quiet)
+    const ann = { sub: 'ann' }
+    expect([await operation(ann), await operation(ann), await operation(ann)]).toEqual([
+      200, 200, 429,
+    ])
+    expect(await operation({ sub: 'bob' })).toBe(200)
+    expect(await operation()).toBe(200)
+  })
+
+  it('counts the operations of a key', async () => {
+    const by = ({ headers }: HttpRequest) => headers['x-key']
+    @Module({ records: [Lamp], imports: [throttle({ limit: '1/m', by })] })
+    class AppModule {}
+    app = await bootstrap(AppModule, quiet)
+    const as = (key: string) => operation(undefined, { 'X-Key': key })
+    expect([await as('a'), await as('a'), await as('b')]).toEqual([200, 429, 200])
+    expect([await operation(), await operation()]).toEqual([200, 200])
   })
 })

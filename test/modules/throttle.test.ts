@@ -12,6 +12,7 @@ import {
   Secured,
   type Application,
   type BootstrapOptions,
+  type HttpRequest,
 } from '../../src/index.js'
 import { Throttle, throttle } from '../../src/modules/throttle/throttle.js'
 import { networkOf, readLimit } from '../../src/modules/throttle/rule.js'
@@ -156,6 +157,35 @@ describe('throttle', () => {
     expect((await ask('/items')).status).toBe(200)
     expect((await ask('/class/a')).status).toBe(429)
     expect(app?.openapi.paths?.['/items']?.get?.responses).toHaveProperty('429')
+  })
+
+  it('counts by user on open routes too, where a bad token is none and the handler learns nothing', async () => {
+    @Controller('/open')
+    class OpenController {
+      @Get('/') open(request: HttpRequest) {
+        return { user: request.user }
+      }
+    }
+    @Module({ controllers: [OpenController], imports: [throttle({ limit: '2/m', by: 'user' })] })
+    class Limited {}
+    const ask = await start(Limited)
+    const auth = app?.get(Auth)
+    const as = async (sub: string) => ({
+      headers: { Authorization: `Bearer ${await auth?.getToken({ sub })}` },
+    })
+    const [ann, bob] = [await as('ann'), await as('bob')]
+    const first = await ask('/open', ann)
+    expect(await first.json()).toEqual({ user: null })
+    expect(first.headers.get('cache-control')).toBeNull()
+    expect((await ask('/open', ann)).status).toBe(200)
+    expect((await ask('/open', ann)).status).toBe(429)
+    expect((await ask('/nowhere', ann)).status).toBe(429)
+    expect((await ask('/open', bob)).status).toBe(200)
+    expect((await ask('/open', { headers: { Authorization: 'Bearer operator' } })).status).toBe(200)
+    const bad = { headers: { Authorization: `${bob.headers.Authorization}x` } }
+    expect((await ask('/open', bad)).headers.get('ratelimit')).toMatch(/r=1/)
+    expect((await ask('/open')).headers.get('ratelimit')).toMatch(/r=0/)
+    expect((await ask('/open', bob)).status).toBe(200)
   })
 
   it('counts together in the database of several processes', async () => {

@@ -1,5 +1,5 @@
 /** What a limit says, read from how it is written: `100/m` by address. */
-import type { HttpRequest } from '../../index.js'
+import type { ApplicationState, HttpRequest, RequestAuth } from '../../index.js'
 
 /**
  * Which requests share a count: those of an address, of a user, or with the same key. `undefined` as key is not
@@ -76,9 +76,12 @@ export function findFaults(limit: unknown, rule: unknown): Fault[] {
   return faults
 }
 
-/** Reads the key of the count. Anonymous requests are counted by address. */
-export function toKeyReader(by: ThrottleBy): (request: HttpRequest) => string | undefined {
-  if (by === 'user') return (request) => nameOf(request) ?? `ip ${networkOf(request.ip)}`
+/** The key of the count; undefined is not counted. */
+export type KeyReader = (request: HttpRequest) => string | undefined | Promise<string | undefined>
+
+/** Anonymous requests are counted by address. */
+export function toKeyReader(by: ThrottleBy, state: ApplicationState): KeyReader {
+  if (by === 'user') return (request) => keyOfCaller(request, state)
   if (by === 'ip') return (request) => `ip ${networkOf(request.ip)}`
   return (request) => {
     const key = by(request)
@@ -86,9 +89,18 @@ export function toKeyReader(by: ThrottleBy): (request: HttpRequest) => string | 
   }
 }
 
-function nameOf({ auth, user }: HttpRequest): string | undefined {
+/** On open routes nobody else asks who calls. */
+function keyOfCaller(request: HttpRequest, state: ApplicationState): string | Promise<string> {
+  const caller = state.callerOf(request)
+  return caller instanceof Promise
+    ? caller.then((auth) => toUserKey(request, auth))
+    : toUserKey(request, caller)
+}
+
+function toUserKey(request: HttpRequest, auth: RequestAuth | undefined): string {
   if (auth?.by === 'key') return 'operator'
-  return user?.sub === undefined ? undefined : `user ${user.sub}`
+  const sub = auth?.claims?.sub
+  return sub === undefined ? `ip ${networkOf(request.ip)}` : `user ${sub}`
 }
 
 /** One connection has 2^64 addresses of IPv6: they are counted as one. */

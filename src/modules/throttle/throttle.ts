@@ -4,6 +4,7 @@
  * draft-ietf-httpapi-ratelimit-headers-10.
  */
 import {
+  ApplicationState,
   createDecorator,
   createModule,
   HttpError,
@@ -47,14 +48,14 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
   const read = readLimit(limit)
   const name = `application ${limit} ${typeof by === 'string' ? by : 'key'}`
   class ApplicationThrottle implements EntryInterceptor {
-    static readonly inject = [ApplicationCounters]
+    static readonly inject = [ApplicationCounters, ApplicationState]
     static readonly before = placeOf(by)
     static readonly everywhere = true
     static readonly document = documentRefusal
     readonly enter: Enter
 
-    constructor(counters: Counters) {
-      this.enter = limiter({ name, limit: read ?? never, by, counters })
+    constructor(counters: Counters, state: ApplicationState) {
+      this.enter = limiter({ name, limit: read ?? never, by, counters }, state)
     }
   }
   return {
@@ -91,9 +92,9 @@ export const Throttle = createDecorator('Throttle', (limit: string, rule: Thrott
     before: placeOf(by),
     check: () => findFaults(limit, rule),
     document: documentRefusal,
-    inject: [countersOf(store)],
-    enter: (route: RouteInfo, counters: Counters) =>
-      limiter({ name: nameOf(route, limit), limit: read ?? never, by, counters }),
+    inject: [countersOf(store), ApplicationState],
+    enter: (route: RouteInfo, counters: Counters, state: ApplicationState) =>
+      limiter({ name: nameOf(route, limit), limit: read ?? never, by, counters }, state),
   }
 })
 
@@ -137,17 +138,27 @@ interface Counted {
 const countedFor = requestValue<Counted | undefined>('throttle')
 
 /** It acts on the way in alone, and in memory at once: a limit costs its requests no promise. */
-function limiter(by: Limiting): Enter {
-  const keyOf = toKeyReader(by.by)
-  const { name, limit, counters } = by
+function limiter(limiting: Limiting, state: ApplicationState): Enter {
+  const keyOf = toKeyReader(limiting.by, state)
   return (request) => {
     const key = keyOf(request)
-    if (key === undefined) return undefined
-    const count = counters.take(name, key, limit)
-    return count instanceof Promise
-      ? count.then((there) => heed(request, by, key, there))
-      : heed(request, by, key, count)
+    return key instanceof Promise
+      ? key.then((known) => countBy(request, limiting, known))
+      : countBy(request, limiting, key)
   }
+}
+
+function countBy(
+  request: HttpRequest,
+  limiting: Limiting,
+  key: string | undefined,
+): Promise<void> | undefined {
+  if (key === undefined) return undefined
+  const { name, limit, counters } = limiting
+  const count = counters.take(name, key, limit)
+  return count instanceof Promise
+    ? count.then((there) => heed(request, limiting, key, there))
+    : heed(request, limiting, key, count)
 }
 
 function heed(
