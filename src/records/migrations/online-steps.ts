@@ -45,6 +45,8 @@ export function toOnlineSteps(
     case 'stricter column':
       return stricterSteps(difference)
     case 'other type':
+      // Without a conversion the rows stay as they are.
+      if (!sql.some((one) => one.includes(' using '))) return plain
       return {
         ...plain,
         warning: `nobody can read or write ${table} while its rows are written anew.`,

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { ActualColumn, ActualForeignKey, ActualIndex, Catalogue } from '../schema/catalogue.js'
-import { toBareType } from '../schema/column-types.js'
+import { toKnownType } from '../schema/column-types.js'
 import type { EngineName } from './migration-files.js'
 import type { TableSchema } from '../schema/schema.js'
 
@@ -40,7 +40,7 @@ export function toCatalogue(schemas: readonly TableSchema[]): Catalogue {
 function toActual(column: TableSchema['columns'][number]): ActualColumn {
   const { name, nullable, increment, preset } = column
   const optional = nullable || increment || preset !== undefined
-  return { name, type: toBareType(column), nullable, optional, preset }
+  return { name, type: toKnownType(column), nullable, optional, preset }
 }
 
 /**

@@ -17,6 +17,7 @@ export function sameType(column: ColumnSchema, known: ActualColumn): boolean {
   const wanted = toBareType(column)
   // SQLite tells the length that somebody wrote, and does not heed it.
   const type = known.type.replace(/ *\(.*\)$/, '')
+  if (lacksDigits(column, known) === 'places') return false
   return type === wanted || (alike[wanted]?.includes(type) ?? false)
 }
 
@@ -32,7 +33,31 @@ export function toBareType({ type }: ColumnSchema): string {
   return longNames[bare] ?? bare
 }
 
+/** As the catalogue writes it, with the digits of a decimal: where they change the column has to. */
+export function toKnownType(column: ColumnSchema): string {
+  return digitsOf(column.type) === undefined ? toBareType(column) : column.type
+}
+
 /** Moments were text before they were moments to the database. */
 export function wasMoment(column: ColumnSchema, known: ActualColumn): boolean {
   return toBareType(column) === longNames.timestamptz && known.type === 'text'
+}
+
+/** @returns where a decimal of the field finds no room: behind the point, where the database would round it, or before */
+export function lacksDigits(
+  { type }: ColumnSchema,
+  known: ActualColumn,
+): 'places' | 'digits' | undefined {
+  const wanted = digitsOf(type)
+  const actual = digitsOf(known.type)
+  if (wanted === undefined || actual === undefined) return undefined
+  if (actual.scale < wanted.scale) return 'places'
+  return actual.precision - actual.scale < wanted.precision - wanted.scale ? 'digits' : undefined
+}
+
+function digitsOf(type: string): { precision: number; scale: number } | undefined {
+  const [, precision, scale] = /^numeric\((\d+),(-?\d+)\)$/.exec(type) ?? []
+  return precision === undefined
+    ? undefined
+    : { precision: Number(precision), scale: Number(scale) }
 }

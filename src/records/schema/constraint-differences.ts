@@ -110,7 +110,7 @@ function otherCheck(
     blocks: true,
     remedy: 'safe',
     ...change(schema, actual, dialect, {
-      sql: [`alter table ${quote(schema.name)} drop constraint ${quote(name)}`],
+      sql: [`alter table ${quote(schema.name)} drop constraint if exists ${quote(name)}`],
     }),
   }
 }

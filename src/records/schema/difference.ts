@@ -12,9 +12,9 @@ import { isSearchName } from '../model/column-names.js'
 import type { Dialect } from '../engines/engine.js'
 import { compareConstraints, compareKey } from './constraint-differences.js'
 import type { Difference } from './difference-kinds.js'
-import { sameType, toBareType, wasMoment } from './column-types.js'
 import { findRenames } from './renames.js'
 import type { ColumnSchema, ForeignKeySchema, TableSchema } from './schema.js'
+import { compareType } from './type-differences.js'
 
 export function findDifferences(
   wanted: readonly TableSchema[],
@@ -121,33 +121,14 @@ function compareColumn(
   dialect: Dialect,
 ): Difference[] {
   const known = actual.columns.get(column.name)
-  const where = `${schema.name}.${column.name}`
-  const base = { table: schema.name, blocks: true } as const
   if (known === undefined) return [missingColumn(schema, column, actual, dialect)]
   const differences: Difference[] = []
-  if (!column.increment && !sameType(column, known)) {
-    const wanted = toBareType(column)
-    const message = `${where} is of type ${known.type} and should be ${wanted} (${column.origin}).`
-    const sql = changeType(schema, column, actual, dialect)
-    const rebuilds = dialect.changes.kind === 'anew'
-    const other = { ...base, kind: 'other type', message, sql, rebuilds } as const
-    differences.push(
-      wasMoment(column, known)
-        ? { ...other, ...momentUpgrade(schema.name, column) }
-        : { ...other, remedy: 'by hand' },
-    )
-  }
+  differences.push(...compareType(schema, column, actual, dialect))
   if (known.nullable !== column.nullable && !schema.primaryKey.includes(column.name)) {
     differences.push(compareNull(schema, column, actual, dialect))
   }
   differences.push(...compareConstraints(schema, column, actual, dialect))
   return differences
-}
-
-function momentUpgrade(table: string, { name }: ColumnSchema) {
-  const text = `to_char(${quote(name)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-  const undo = `alter table ${quote(table)} alter column ${quote(name)} type text collate "C" using ${text}`
-  return { blocks: false, upgrades: true, remedy: 'may fail', undo: [undo] } as const
 }
 
 function compareNull(
@@ -213,17 +194,6 @@ function missingColumn(
       ? undefined
       : [`alter table ${quote(schema.name)} drop column ${quote(column.name)}`],
   }
-}
-
-function changeType(
-  schema: TableSchema,
-  column: ColumnSchema,
-  actual: ActualTable,
-  dialect: Dialect,
-): string[] {
-  const { changes } = dialect
-  if (changes.kind === 'anew') return changes.rebuild(schema, actual, dialect)
-  return [changes.changeType(schema.name, column.name, column.type, toBareType(column))]
 }
 
 function compareForeignKeys(

@@ -159,7 +159,8 @@ function renameParts(
       .find((one) => one !== undefined)
     if (renamed === undefined || renamed === name || !isInPlace) checks.add(name)
     else {
-      turn((a, b) => `${alter} rename constraint ${a} to ${b}`, name, renamed)
+      sql.push(renameCheckIfThere(schema.name, name, renamed))
+      undo.unshift(renameCheckIfThere(schema.name, renamed, name))
       checks.add(renamed)
     }
   }
@@ -178,4 +179,15 @@ function renameParts(
   const primaryKey = known.primaryKey?.map(toNew)
   const table = { name: schema.name, columns, indexes, foreignKeys, checks, primaryKey }
   return { table, sql, undo, again }
+}
+
+/** A check whose rule changed is dropped by the same migration: `down` finds none to rename, nor does `up` behind it. */
+function renameCheckIfThere(table: string, from: string, to: string): string {
+  return [
+    `do $filigree$ begin`,
+    `  if exists (select from pg_constraint where conrelid = '${quote(table)}'::regclass and conname = '${from}') then`,
+    `    alter table ${quote(table)} rename constraint ${quote(from)} to ${quote(to)};`,
+    `  end if;`,
+    `end $filigree$`,
+  ].join('\n')
 }

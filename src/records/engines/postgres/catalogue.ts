@@ -63,7 +63,7 @@ function tableOf(tables: Map<string, Mutable>, name: unknown): Mutable {
 
 const ours = `c.relnamespace = (select oid from pg_namespace where nspname = current_schema())`
 
-const columnsSql = `select c.relname, a.attname, format_type(a.atttypid, null), a.attnotnull,
+const columnsSql = `select c.relname, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end), a.attnotnull,
     a.atthasdef or a.attidentity <> ''
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   where ${ours} and c.relkind in ('r', 'p') order by c.relname, a.attnum`

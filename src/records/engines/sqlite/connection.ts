@@ -1,7 +1,7 @@
 /** One connection to a SQLite file. Sources: SQLite, PRAGMA Statements; Result and Error Codes. */
 import { DeclarationError } from '../../../errors/declaration-error.js'
 import { EngineFault, type QueryResult, type Row, type Statement } from '../engine.js'
-import { showDecimal } from './decimals.js'
+import { keepDecimal, showDecimal } from './decimals.js'
 import { foldText, toBase64 } from './dialect.js'
 import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
 import { toSqliteFault } from './faults.js'
@@ -38,6 +38,7 @@ export class Connection {
       database.define('filigree_fold', foldText)
       database.define('filigree_base64', toBase64)
       database.define('filigree_decimal', showDecimal)
+      database.define('filigree_units', keepDecimal)
       database.define('filigree_sum', toSum)
       database.define('filigree_mean', toMean)
       // Nothing is read before: a file that is no database shows here.

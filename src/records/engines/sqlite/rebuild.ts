@@ -4,6 +4,7 @@ import { quote, writeCreateTable, writeIndex } from '../../schema/ddl.js'
 import type { Dialect } from '../engine.js'
 import { isSearchName } from '../../model/column-names.js'
 import type { ColumnSchema, TableSchema } from '../../schema/schema.js'
+import { convertDecimal } from './decimals.js'
 import { writeDropSearch } from './search.js'
 
 /** Statements that keep every row, column by column of the same name. Run them with foreign keys off. */
@@ -15,9 +16,11 @@ export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: 
   )
   const names = kept.map(({ name }) => quote(name)).join(', ')
   const values = kept
-    .map(({ name, fill, nullable }) => {
-      if (!actual.columns.has(name)) return fill
-      return fill === undefined || nullable ? quote(name) : `coalesce(${quote(name)}, ${fill})`
+    .map(({ name, type, fill, nullable }) => {
+      const known = actual.columns.get(name)
+      if (known === undefined) return fill
+      const value = convertDecimal(quote(name), known.type, type)
+      return fill === undefined || nullable ? value : `coalesce(${value}, ${fill})`
     })
     .join(', ')
   return [

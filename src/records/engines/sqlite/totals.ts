@@ -4,7 +4,7 @@
  */
 import type { Dialect } from '../engine.js'
 import { toWhole, type Total } from '../total.js'
-import { decimalType, toDecimalText, toSortable } from './decimals.js'
+import { isKeptAsText, toDecimalText, toSortable } from './decimals.js'
 
 /** Nine million of the largest decimals of so many digits fit into an integer. */
 const plainDigits = 12
@@ -20,15 +20,11 @@ export const sqliteTotal: Dialect['total'] = (called, column, isLarge = false) =
   } = column
   if (storage === 'decimal' && entry.digits !== undefined) {
     const { precision, scale } = entry.digits
-    const isKeptAsText = decimalType(entry.digits) === 'text'
+    const isText = isKeptAsText(entry.digits)
     const width = Math.max(precision, 20)
     return exactTotal(called, {
       scale,
-      chunks: isKeptAsText
-        ? textChunks(width)
-        : precision <= plainDigits
-          ? ['sum({c})']
-          : integerChunks,
+      chunks: isText ? textChunks(width) : precision <= plainDigits ? ['sum({c})'] : integerChunks,
     })
   }
   if (storage === 'wide' && called === 'sum')

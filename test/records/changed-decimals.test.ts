@@ -1,0 +1,136 @@
+/** Source: issue "Records grow up", 3 and 6: a migration that makes a field a decimal, or moves its point, keeps its value. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { sql } from 'kysely'
+import { connect, type Database } from '../../src/records/database.js'
+import { makeMigration } from '../../src/records/migrations/make-migration.js'
+import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
+import { startBothEngines } from './both-engines.js'
+import { thing, type Fields } from './thing.js'
+
+const engines = await startBothEngines()
+
+let folder: string
+let database: Database
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-decimals-'))
+})
+afterEach(async () => {
+  await database.close()
+  await rm(folder, { recursive: true })
+})
+
+const at = (minute: number): { folder: string; now: () => number } => ({
+  folder,
+  now: () => Date.UTC(2026, 10, 21, 10, minute),
+})
+const become = (fields: Fields): ReturnType<typeof thing> => {
+  const type = thing(fields)
+  database.tables.clear()
+  database.table(type)
+  return type
+}
+const decimal = (precision: number, scale: number): Fields[string] => [
+  'decimal',
+  { precision, scale, nullable: true },
+]
+
+const given = ['0.25', '-3.5', '12', null]
+type Step = [string, Fields[string], Fields[string], (string | number | null)[]]
+const steps: Step[] = [
+  ['a double', ['numeric', { nullable: true }], decimal(12, 2), ['0.25', '-3.50', '12.00', null]],
+  ['text', ['string', { nullable: true }], decimal(12, 2), ['0.25', '-3.50', '12.00', null]],
+  ['more places', decimal(12, 2), decimal(12, 3), ['0.250', '-3.500', '12.000', null]],
+  ['places at all', decimal(12, 0), decimal(12, 2), ['0.00', '-4.00', '12.00', null]],
+  ['many digits', decimal(12, 2), decimal(30, 4), ['0.2500', '-3.5000', '12.0000', null]],
+]
+/** PostgreSQL's column serves these as it is. */
+const narrower: Step[] = [
+  ['fewer places', decimal(12, 2), decimal(12, 1), ['0.3', '-3.5', '12.0', null]],
+  ['no places', decimal(12, 2), decimal(12, 0), ['0', '-4', '12', null]],
+  ['fewer digits', decimal(30, 4), decimal(12, 2), ['0.25', '-3.50', '12.00', null]],
+  ['back to a double', decimal(12, 2), ['numeric', { nullable: true }], [0.25, -3.5, 12, null]],
+]
+
+describe.each(engines)('a field that becomes a decimal, or another: %s', (name, address) => {
+  it.each(name === 'SQLite' ? [...steps, ...narrower] : steps)(
+    '%s',
+    async (_what, before, after, expected) => {
+      database = await connect(await address())
+      const old = become({ price: before })
+      await makeMigration(database, 'first', at(0))
+      await migrateUp(database, at(0))
+      const rounds = before[0] === 'decimal' && before[1]?.scale === 0
+      for (const text of given) {
+        const whole = text === '0.25' ? '0' : text === '-3.5' ? '-4' : text
+        const price =
+          before[0] === 'numeric' && text !== null ? Number(text) : rounds ? whole : text
+        await database.records(old).create({ price })
+      }
+      const type = become({ price: after })
+      await expect(database.verify()).rejects.toThrow('thing.price is of type')
+      await makeMigration(database, 'second', at(1))
+      await migrateUp(database, at(1))
+      await database.verify()
+      expect(await database.differences()).toEqual([])
+      const rows: { price?: unknown }[] = await database
+        .records(type)
+        .list({ orderBy: { id: 'asc' } })
+      expect(rows.map(({ price }) => price)).toEqual(expected)
+    },
+  )
+
+  it('is refused where a value is no number', async () => {
+    database = await connect(await address())
+    const old = become({ price: ['string'] })
+    await makeMigration(database, 'first', at(0))
+    await migrateUp(database, at(0))
+    await database.records(old).create({ price: 'much' })
+    become({ price: ['decimal', { precision: 12, scale: 2 }] })
+    await makeMigration(database, 'second', at(1))
+    await expect(migrateUp(database, at(1))).rejects.toThrow(/much/)
+    const rows = await sql`select price from thing`.execute(database.kysely)
+    expect(rows.rows).toEqual([{ price: 'much' }])
+  })
+
+  it('takes more digits without a look at the rows, and fewer as they are', async () => {
+    database = await connect(await address())
+    const old = become({ price: decimal(6, 2) })
+    await makeMigration(database, 'first', at(0))
+    await migrateUp(database, at(0))
+    await database.records(old).create({ price: '1234.50' })
+    const type = become({ price: decimal(12, 2) })
+    await database.verify()
+    const made = await makeMigration(database, 'second', at(1))
+    expect(made?.warnings ?? []).toEqual([])
+    await migrateUp(database, at(1))
+    expect(await database.records(type).create({ price: '1234567890.50' })).toMatchObject({
+      price: '1234567890.50',
+    })
+    become({ price: decimal(4, 2) })
+    expect(await database.differences()).toEqual([])
+  })
+})
+
+describe('down', () => {
+  const [, address] = engines[1] as (typeof engines)[number]
+
+  it('takes back a new name together with another rule', async () => {
+    database = await connect(await address())
+    const old = become({ title: ['string', { maxLength: 80 }] })
+    await makeMigration(database, 'first', at(0))
+    await migrateUp(database, at(0))
+    await database.records(old).create({ title: 'One' })
+    become({ name: ['string', { maxLength: 60, was: 'title' }] })
+    await makeMigration(database, 'second', at(1))
+    await migrateUp(database, at(1))
+    await migrateDown(database, at(1))
+    expect((await sql`select title from thing`.execute(database.kysely)).rows).toEqual([
+      { title: 'One' },
+    ])
+    await migrateUp(database, at(1))
+    await database.verify()
+  })
+})
