@@ -4,6 +4,7 @@ import { JoinedEngine } from '../../src/records/engines/postgres/joined/joined-e
 
 interface Gate {
   readonly isHeld: (sql: string) => boolean
+  readonly writes: boolean
   left: number
   readonly opened: Promise<void>
 }
@@ -35,15 +36,15 @@ export class StatementWatch {
   }
 
   /**
-   * Holds reads back from now on.
+   * Holds reads back from now on, or writes.
    *
    * @param most so many; the others go
    * @returns what lets them go
    */
-  hold(isHeld: (sql: string) => boolean = () => true, most = Infinity): () => void {
+  hold(isHeld: (sql: string) => boolean = () => true, most = Infinity, writes = false): () => void {
     let open: () => void = () => undefined
     const opened = new Promise<void>((resolve) => (open = resolve))
-    this.#gate = { isHeld, left: most, opened }
+    this.#gate = { isHeld, writes, left: most, opened }
     return () => {
       this.#gate = undefined
       open()
@@ -52,10 +53,11 @@ export class StatementWatch {
 
   /** Once nothing runs any more, what was begun by the way included. */
   async settled(): Promise<void> {
-    while (this.#running.size > 0) {
+    // What follows an answer is begun in the same turn of the loop.
+    do {
       await Promise.allSettled([...this.#running])
       await new Promise((resolve) => setImmediate(resolve))
-    }
+    } while (this.#running.size > 0)
   }
 
   #watched<R extends Runner>(runner: R, own: object): R {
@@ -78,7 +80,8 @@ export class StatementWatch {
   async #read(statement: Statement, run: () => Promise<unknown>): Promise<unknown> {
     this.#seen.push(statement.sql)
     const gate = this.#gate
-    if (gate !== undefined && gate.left > 0 && !statement.writes && gate.isHeld(statement.sql)) {
+    const isMeant = gate?.writes === statement.writes && gate.isHeld(statement.sql)
+    if (gate !== undefined && gate.left > 0 && isMeant) {
       gate.left--
       await gate.opened
     }

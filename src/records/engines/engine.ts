@@ -21,6 +21,7 @@ import type { Total } from './total.js'
 import type { Catalogue } from '../schema/catalogue.js'
 import type { Sql } from '../statements/builder.js'
 import type { JsonSql, RowJson } from './json-sql.js'
+import type { OneRowChange } from './one-row-change.js'
 import type { OrderedRunner } from './ordered-runner.js'
 import type { ScanSql } from './scan-sql.js'
 import type { SearchSql } from './search-sql.js'
@@ -45,6 +46,8 @@ export interface Statement {
   readonly isShared?: boolean
   /** Its one value is rows, as `copy.write` makes them. */
   readonly takesRows?: boolean
+  /** It changes one row by its key. */
+  readonly oneRow?: OneRowChange
 }
 
 export type Row = readonly unknown[]

@@ -25,7 +25,7 @@ export type { RawBuilder, Sql } from 'kysely'
 export type QueryBuilder = Kysely<Record<string, Record<string, unknown>>>
 
 /** What is known of a statement beside its text. */
-export type StatementMarks = Pick<Statement, 'isBrief' | 'endsWithLimit' | 'isShared'>
+export type StatementMarks = Pick<Statement, 'isBrief' | 'endsWithLimit' | 'isShared' | 'oneRow'>
 
 export interface Builder {
   /** The query builder that applications use. */

@@ -11,10 +11,11 @@ import { ManyPlans } from './many-plans.js'
 import { toNullPieces, writePieces } from '../filters/null-pieces.js'
 import { writeOrder, type Order } from '../filters/order.js'
 import { writeInsert, writeInsertLists, type InsertParts } from './insert-plan.js'
-import { counted, living, namesOf, selectionKey } from './plan-parts.js'
+import { living, namesOf, selectionKey } from './plan-parts.js'
 import type { ListParts } from './related-json.js'
 import { selected } from './selected.js'
 import { keyTest, shardTest } from './shard.js'
+import { planUpdate } from './update-plan.js'
 import type { RowsWithin } from './rows-within.js'
 import type { Column, Relation, Table } from '../model/table.js'
 
@@ -149,17 +150,15 @@ export class TablePlans {
   update(columns: readonly Column[], within?: RowsWithin): Plan {
     return this.#kept.get(`u${within?.key ?? ''}|${namesOf(columns)}`, () => {
       const { sql } = this.#builder
+      const { table } = this
       const first = within?.values.length ?? 0
-      const sets = columns.map(
-        ({ name }, index) => sql`${sql.ref(name)} = ${new Slot(first + index)}`,
-      )
-      sets.push(...counted(this.table, sql))
       const isOne =
         within === undefined
           ? sql``
-          : sql` and ${this.#writer().write(within.condition, this.table.name)}`
-      const fragment = sql`update ${sql.table(this.table.name)} set ${sql.join(sets)} where ${keyTest(this.table, sql, first + columns.length)}${isOne} returning ${this.#columns}`
-      return this.#builder.compile(fragment, true)
+          : sql` and ${this.#writer().write(within.condition, table.name)}`
+      const isMeant = sql`${keyTest(table, sql, first + columns.length)}${isOne}`
+      const [builder, dialect, answered] = [this.#builder, this.#dialect, this.#columns]
+      return planUpdate({ table, builder, dialect, columns, first, isMeant, answered })
     })
   }
 

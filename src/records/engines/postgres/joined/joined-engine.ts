@@ -1,6 +1,6 @@
 /**
  * An engine whose brief reads go together: calls of the same statement that arrive while one of them is on its way are
- * answered by one statement.
+ * answered by one statement. So do changes of one row by its key, as change-queue.ts says.
  * Statements that are shared have one answer for all who ask them with the same values meanwhile: counts. What holds of both:
  * - a call that nobody is before goes at once, by its own runner, as ever; in transactions each goes by itself;
  * - what a call sees: a statement that begins after the call came, so that it sees all that was committed before. Those that
@@ -29,6 +29,7 @@ import type {
 import type { Later } from '../../../../core/later.js'
 import type { OrderedRunner } from '../../ordered-runner.js'
 import { CallQueue, isLarge } from './call-queue.js'
+import { ChangeQueue } from './change-queue.js'
 import { WaitingCall, type Caller } from './waiting-call.js'
 
 /** Milliseconds between two looks at the calls that wait. */
@@ -40,8 +41,9 @@ class Queues {
   readonly #most: number
   readonly #byStatement = new WeakMap<Statement, CallQueue>()
   readonly #same = new WeakMap<Statement, Map<string, CallQueue>>()
+  readonly #changes = new WeakMap<Statement, ChangeQueue>()
   /** In which somebody may wait. */
-  readonly #looked = new Set<CallQueue>()
+  readonly #looked = new Set<Pick<CallQueue, 'look'>>()
   #looking: NodeJS.Timeout | undefined
 
   constructor(engine: Engine) {
@@ -74,8 +76,25 @@ class Queues {
     return queue
   }
 
+  /** A change of one row by its key. */
+  change(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
+    let queue = this.#changes.get(statement)
+    if (queue === undefined) {
+      queue = new ChangeQueue(statement, this.#engine, this.#most)
+      this.#changes.set(statement, queue)
+    }
+    if (queue.isFree) return queue.run(values)
+    const answer = queue.wait(values)
+    this.#lookAt(queue)
+    return answer
+  }
+
   wait(queue: CallQueue, call: WaitingCall): void {
     queue.wait(call)
+    this.#lookAt(queue)
+  }
+
+  #lookAt(queue: Pick<CallQueue, 'look'>): void {
     this.#looked.add(queue)
     this.#looking ??= setInterval(() => {
       this.#look()
@@ -102,6 +121,8 @@ abstract class JoiningRunner implements Runner, Caller {
   }
 
   rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
+    if (statement.oneRow !== undefined && !this.mayLeave)
+      return this.#queues.change(statement, values)
     const queue = this.#queues.of(statement, values)
     if (queue === undefined) return this.runner.rows(statement, values)
     if (queue.isFree) return queue.follow(this.runner.rows(statement, values))

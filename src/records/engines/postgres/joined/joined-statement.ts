@@ -41,28 +41,66 @@ export function writeJoined(
   types: readonly string[],
 ): JoinedStatement | undefined {
   if (types.length === 0) return undefined
-  const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
-  const names = types.map((_, index) => `p${index + 1}`)
-  const inner = sql.replace(placeholders, (found, place: string | undefined) => {
-    if (place === undefined) return found
-    const type = types[Number(place) - 1] ?? ''
-    const value = `filigree_call.p${place}`
-    return isList(type) ? `cast(${value} as ${type})` : value
-  })
   return {
     statement: Object.freeze({
-      sql: `select filigree_rows.*, filigree_call.place::integer from unnest(${lists.join(', ')}) with ordinality as filigree_call(${names.join(', ')}, place) cross join lateral (${inner}) as filigree_rows`,
+      sql: `select filigree_rows.*, ${placeOfCall} from ${callsOf(types)} cross join lateral (${ofCall(sql, types)}) as filigree_rows`,
       writes: false,
       isBrief: true,
     }),
-    toLists: (calls) =>
-      types.map((type, place) =>
-        postgresLists.write(
-          isList(type) ? calls.map((values) => asText(values, place)) : calls,
-          isList(type) ? 0 : place,
-        ),
-      ),
+    toLists: listsOf(types),
   }
+}
+
+/**
+ * The change of a row for each call whose row is free: a row that others hold is passed over, and so is one that is not
+ * there, so that nobody waits here for anybody. Source: PostgreSQL, SELECT, The Locking Clause.
+ */
+export function writeJoinedChange(
+  { sql, oneRow }: Statement,
+  types: readonly string[],
+): JoinedStatement | undefined {
+  if (oneRow === undefined) return undefined
+  const { table, key, keyPlace, head } = oneRow
+  const type = types[keyPlace - 1] ?? ''
+  const held = `select ${key} as filigree_key from ${table} where ${key} = any($${keyPlace}::${type}[]) for no key update skip locked`
+  const sets = ofCall(sql.slice(0, head), types)
+  const meant = ofCall(sql.slice(head + ' where '.length), types)
+  return {
+    statement: Object.freeze({
+      sql: `${sets} from ${callsOf(types)}, (${held}) as filigree_held where filigree_held.filigree_key = filigree_call.filigree_p${keyPlace} and ${meant}, ${placeOfCall}`,
+      writes: true,
+    }),
+    toLists: listsOf(types),
+  }
+}
+
+const placeOfCall = 'filigree_call.filigree_place::integer'
+
+/** The rows of values: one for each call. */
+function callsOf(types: readonly string[]): string {
+  const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
+  const names = types.map((_, index) => `filigree_p${index + 1}`)
+  return `unnest(${lists.join(', ')}) with ordinality as filigree_call(${names.join(', ')}, filigree_place)`
+}
+
+/** With the values of a call in the place of the placeholders. */
+function ofCall(sql: string, types: readonly string[]): string {
+  return sql.replace(placeholders, (found, place: string | undefined) => {
+    if (place === undefined) return found
+    const type = types[Number(place) - 1] ?? ''
+    const value = `filigree_call.filigree_p${place}`
+    return isList(type) ? `cast(${value} as ${type})` : value
+  })
+}
+
+function listsOf(types: readonly string[]): JoinedStatement['toLists'] {
+  return (calls) =>
+    types.map((type, place) =>
+      postgresLists.write(
+        isList(type) ? calls.map((values) => asText(values, place)) : calls,
+        isList(type) ? 0 : place,
+      ),
+    )
 }
 
 /** Lists of a list need not be alike in length: each goes as its text. */

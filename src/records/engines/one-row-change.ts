@@ -1,0 +1,11 @@
+/** A change of one row by its key, of which an engine may make one that changes a row for each of several calls. */
+export interface OneRowChange {
+  /** The table's name, quoted. */
+  readonly table: string
+  /** The name of its key, quoted. */
+  readonly key: string
+  /** Which placeholder is the key, from 1. */
+  readonly keyPlace: number
+  /** So long is the text before its ` where `. Behind that stands ` returning `, and nothing behind its columns. */
+  readonly head: number
+}

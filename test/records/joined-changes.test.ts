@@ -1,0 +1,415 @@
+/** Changes of one row by its key that go together, on PostgreSQL and in the process. Source: header of postgres/joined/change-queue.ts. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Field,
+  Module,
+  NoAuth,
+  Record,
+  type Application,
+} from 'filigree'
+import { sql } from 'kysely'
+import { silentLog } from '../../src/core/log.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { openEngine } from '../../src/records/engines/engine-for-url.js'
+import { pglite } from '../../src/records/engines/pglite/pglite.js'
+import { BelongsTo, type Rel } from '../../src/records/model/relations.js'
+import { StatementWatch } from '../contracts/statement-watch.js'
+import { startPostgres, type PostgresServer } from './postgres-server.js'
+
+@Record({ table: 'joined_shelf', plural: 'shelves' })
+class Shelf {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@Record({ table: 'joined_box', plural: 'boxes', version: true, timestamps: true })
+class Box {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('decimal', { precision: 12, scale: 2 }) worth!: string
+  @Field('string', { list: true }) marks!: string[]
+  @Field('string', { unique: true }) code!: string
+  @Field('integer', { nullable: true, optional: true }) shelfId?: number | null
+  @BelongsTo(() => Shelf) shelf!: Rel<Shelf>
+  version!: number
+}
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+}, 60_000)
+afterAll(() => server.close())
+
+const count = 200
+const engines = [
+  ['PostgreSQL', async () => openEngine(await server.createDatabase(), { log: silentLog })],
+  ['PGlite', async () => pglite().open({ log: silentLog })],
+] as const
+
+const isJoined = (sql: string): boolean => sql.includes('filigree_call')
+const isUpdate = (sql: string): boolean => sql.startsWith('update')
+
+class Ground {
+  readonly watch = new StatementWatch()
+  database!: Database
+
+  async open(openOne: (typeof engines)[number][1]): Promise<void> {
+    const engine = this.watch.around(await openOne())
+    this.database = await connect({
+      engine: { open: () => Promise.resolve(engine) },
+      records: [Shelf, Box],
+    })
+    await this.database.sync()
+    await this.database.records(Shelf).insertMany([{ name: 'top' }, { name: 'bottom' }])
+    const rows = Array.from({ length: count }, (_, n) => ({
+      name: `Box ${n + 1}`,
+      worth: '1.00',
+      marks: [],
+      code: `c${n + 1}`,
+    }))
+    await this.boxes.insertMany(rows)
+    await this.database.kysely.schema
+      .alterTable('joined_box')
+      .addCheckConstraint('not_cursed', sql`name <> 'cursed'`)
+      .execute()
+  }
+
+  get boxes() {
+    return this.database.records(Box)
+  }
+
+  /** Calls that come while the first of them is on its way. */
+  async together<T>(call: () => readonly Promise<T>[]): Promise<PromiseSettledResult<T>[]> {
+    const release = this.watch.hold(isUpdate, 1, true)
+    const calls = Promise.allSettled(call())
+    release()
+    return calls
+  }
+
+  /** From the first calls that meet the types of a statement's values are known. */
+  async warm(call: (id: number) => Promise<unknown>): Promise<void> {
+    await this.together(() => [1, 2, 3].map((id) => call(id)))
+    await this.watch.settled()
+  }
+}
+
+describe.each(engines)('changes of one row on %s', (_, open) => {
+  let ground: Ground
+  beforeAll(async () => {
+    ground = new Ground()
+    await ground.open(open)
+  }, 60_000)
+  afterAll(async () => ground.database.close())
+
+  const rename = (id: number, name = `renamed ${id}`) => ground.boxes.update(id, { name })
+
+  it('go by themselves where nothing is on its way', async () => {
+    await ground.warm(rename)
+    const seen = await ground.watch.during(() => rename(7))
+    expect(seen).toHaveLength(1)
+    expect(isJoined(seen[0] ?? '')).toBe(false)
+  })
+
+  it('go together where one is: each gets its own row, and null where there is none', async () => {
+    await ground.warm(rename)
+    const ids = Array.from({ length: 40 }, (_, n) => (n % 4 === 3 ? count + n : n + 10))
+    let answers: PromiseSettledResult<Box | null>[] = []
+    const seen = await ground.watch.during(async () => {
+      answers = await ground.together(() => ids.map((id) => rename(id, `now ${id}`)))
+    })
+    expect(answers.map((answer) => (answer as PromiseFulfilledResult<Box | null>).value)).toEqual(
+      ids.map((id) => (id > count ? null : expect.objectContaining({ id, name: `now ${id}` }))),
+    )
+    const missing = ids.filter((id) => id > count)
+    expect(missing.length).toBeGreaterThan(0)
+    expect(seen.filter(isJoined)).toHaveLength(1)
+    // The first, and those whose rows were not found by all together.
+    expect(seen.filter((sql) => !isJoined(sql))).toHaveLength(1 + missing.length)
+    const stored = await ground.boxes.list({ where: { id: { in: ids } } })
+    expect(stored.every(({ id, name }) => name === `now ${id}`)).toBe(true)
+    expect(stored).toHaveLength(ids.length - missing.length)
+  })
+
+  it('write values of all kinds, and nothing beside what is named', async () => {
+    const texts = ['plain', 'with "quotes"', "it's", 'back\\slash', '{braces,}', 'NULL', '🏺', '']
+    const change = (id: number) => ({
+      name: texts[id % texts.length] ?? '',
+      worth: `${id}.25`,
+      marks: texts.slice(0, id % 4),
+      shelfId: undefined,
+    })
+    await ground.warm((id) => ground.boxes.update(id, change(id)))
+    const ids = Array.from({ length: 30 }, (_, n) => n + 101)
+    const seen = await ground.watch.during(() =>
+      ground.together(() => ids.map((id) => ground.boxes.update(id, change(id)))),
+    )
+    expect(seen.some(isJoined)).toBe(true)
+    const stored = await ground.boxes.list({ where: { id: { in: ids } } })
+    expect(stored).toMatchObject(
+      ids.map((id) => {
+        const { name, worth, marks } = change(id)
+        const same = { id, code: `c${id}`, shelfId: null, version: 2 }
+        return { ...same, name, worth, marks }
+      }),
+    )
+  })
+
+  it('fail alone', async () => {
+    await ground.warm(rename)
+    const names = ['one', 'two', 'cursed', 'four']
+    const answers = await ground.together(() => [
+      rename(140),
+      ...names.map((name, n) => rename(141 + n, name)),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    const stored = await ground.boxes.list({ where: { id: { gte: 141, lte: 144 } } })
+    expect(stored.map(({ name }) => name)).toEqual(['one', 'two', 'Box 143', 'four'])
+    expect(stored.map(({ version }) => version)).toEqual([2, 2, 1, 2])
+  })
+
+  it('all count where they are for one row', async () => {
+    await ground.warm(rename)
+    const names = Array.from({ length: 12 }, (_, n) => `name ${n}`)
+    const answers = await ground.together(() => names.map((name) => rename(150, name)))
+    const records = answers.map((answer) => (answer as PromiseFulfilledResult<Box>).value)
+    expect(records.map(({ name }) => name)).toEqual(names)
+    expect(records.map(({ version }) => version).sort((a, b) => a - b)).toEqual(
+      names.map((_, n) => n + 2),
+    )
+    expect((await ground.boxes.find(150))?.version).toBe(13)
+  })
+
+  it('are refused alone where the version is an old one', async () => {
+    const change = (id: number, version: number) => ground.boxes.update(id, { name: 'v', version })
+    await ground.warm((id) => change(id, 1))
+    const answers = await ground.together(() =>
+      [160, 161, 162, 163].map((id) => change(id, id % 2)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    expect(answers[0]).toMatchObject({ reason: { status: 409, code: 'CONFLICT' } })
+  })
+
+  it('tell of each', async () => {
+    const seen: unknown[] = []
+    ground.database.onChange(({ event, id }) => seen.push(`${event} ${id}`))
+    await ground.warm(rename)
+    seen.length = 0
+    await ground.together(() => [171, 172, 173, 999, 174].map((id) => rename(id)))
+    await ground.watch.settled()
+    expect(seen.sort()).toEqual([171, 172, 173, 174].map((id) => `updated ${id}`))
+  })
+
+  it('go by themselves in a transaction, and where they can meet what others have written', async () => {
+    await ground.warm(rename)
+    const inside = await ground.watch.during(() =>
+      ground.database.transaction(async (tx) => {
+        const boxes = tx.records(Box)
+        await Promise.all([181, 182, 183].map((id) => boxes.update(id, { name: 'inside' })))
+      }),
+    )
+    expect(inside.filter(isJoined)).toEqual([])
+    const changes = [
+      (id: number) => ground.boxes.update(id, { code: `new ${id}` }),
+      (id: number) => ground.boxes.update(id, { shelfId: 1 }),
+    ]
+    for (const change of changes) {
+      await ground.warm(change)
+      const seen = await ground.watch.during(() =>
+        ground.together(() => [191, 192, 193, 194].map(change)),
+      )
+      expect(seen.filter(isJoined)).toEqual([])
+    }
+  })
+
+  it('are all there in the end, whoever asks', async () => {
+    const random = createRandom(4711)
+    const sums = new Map((await ground.boxes.list()).map(({ id, version }) => [id, version]))
+    const loops = Array.from({ length: 30 }, async () => {
+      for (let round = 0; round < 20; round++) {
+        const id = Math.floor(random() * (count + 10)) + 1
+        const name = `of ${id} in ${random()}`
+        const box = await ground.boxes.update(id, { name })
+        expect(box?.id ?? null).toBe(id > count ? null : id)
+        expect(box?.name).toBe(id > count ? undefined : name)
+        if (box) sums.set(id, (sums.get(id) ?? 0) + 1)
+      }
+    })
+    const seen = await ground.watch.during(() => Promise.all(loops))
+    expect(seen.some(isJoined)).toBe(true)
+    for (const { id, version } of await ground.boxes.list())
+      expect([id, version]).toEqual([id, sums.get(id)])
+  })
+})
+
+describe('changes beside rows that others hold', () => {
+  let ground: Ground
+  let url: string
+  let other: Database
+  beforeAll(async () => {
+    ground = new Ground()
+    await ground.open(async () => {
+      url = await server.createDatabase()
+      return openEngine(url, { log: silentLog })
+    })
+    other = await connect(url, { records: [Shelf, Box] })
+  }, 60_000)
+  afterAll(async () => {
+    await other.close()
+    await ground.database.close()
+  })
+
+  const rename = (id: number, name = `renamed ${id}`) => ground.boxes.update(id, { name })
+
+  it('wait for nobody else', async () => {
+    await ground.warm(rename)
+    const done: number[] = []
+    let held: Promise<unknown>[] = []
+    await other.transaction(
+      async (tx) => {
+        const theirs = tx.records(Box)
+        for (const id of [10, 12, 14]) await theirs.find(id, { lock: true })
+        const change = (id: number) => rename(id).then(() => done.push(id))
+        // The first goes at once and waits; some of the others could wait, the rest must not.
+        held = [change(10), change(12), change(14), change(10)]
+        const refused = expect(rename(17, 'cursed')).rejects.toThrow()
+        const missing = rename(9999)
+        await Promise.all([11, 13, 15, 16].map(change))
+        await refused
+        expect(await missing).toBeNull()
+        expect(done.sort()).toEqual([11, 13, 15, 16])
+        for (const id of [10, 12, 14]) await theirs.update(id, { worth: '7.00' })
+      },
+      { isolation: 'read committed' },
+    )
+    await Promise.all(held)
+    const stored = await ground.boxes.list({ where: { id: { in: [10, 12, 14] } } })
+    expect(stored.map(({ name, worth }) => [name, worth])).toEqual(
+      [10, 12, 14].map((id) => [`renamed ${id}`, '7.00']),
+    )
+  })
+
+  it('are all refused where the server is lost meanwhile, and none is done', async () => {
+    const { kysely } = ground.database
+    await sql`create function end_connection() returns trigger language plpgsql as
+      $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$`.execute(kysely)
+    await sql`create trigger ends before update on joined_box for each row
+      when (new.name = 'last words') execute function end_connection()`.execute(kysely)
+    const names = ['one', 'last words', 'three']
+    const answers = await ground.together(() => [
+      rename(20, 'first'),
+      ...names.map((name, n) => rename(21 + n, name)),
+    ])
+    expect(answers[0]?.status).toBe('fulfilled')
+    for (const answer of answers.slice(1))
+      expect(answer).toMatchObject({ reason: { status: 503, code: 'DATABASE_UNAVAILABLE' } })
+    const stored = await ground.boxes.list({ where: { id: { gte: 21, lte: 23 } } })
+    expect(stored.map(({ name }) => name)).toEqual(['Box 21', 'Box 22', 'Box 23'])
+  })
+})
+
+@Record({ table: 'joined_diary', rows: (user) => ({ owner: user?.sub ?? '' }) })
+class Diary {
+  @Field('id') id!: number
+  @Field('string', { readOnly: true }) owner!: string
+  @Field('string') text!: string
+}
+@Controller('/diaries', { crud: Diary })
+@NoAuth
+class Diaries {}
+@Module({ controllers: [Diaries], records: [Diary] })
+class Library {}
+
+describe('many clients who change at once', () => {
+  let app: Application
+  let database: Database
+  const people = ['ann', 'bob', 'cyd']
+  const tokens = new Map<string, string>()
+  const ownerOf = (id: number): string => people[id % 3] ?? ''
+
+  beforeAll(async () => {
+    const url = await server.createDatabase()
+    database = await connect(url, { records: [Diary] })
+    await database.sync()
+    const ids = Array.from({ length: 90 }, (_, n) => n + 1)
+    await database
+      .records(Diary)
+      .insertMany(ids.map((id) => ({ owner: ownerOf(id), text: `of ${id}` })))
+    app = await bootstrap(Library, { database: url, listen: false, logger: false })
+    for (const sub of people) tokens.set(sub, await app.get(Auth).getToken({ sub }))
+  }, 60_000)
+  afterAll(async () => {
+    await app.close()
+    await database.close()
+  })
+
+  const send = (sub: string, request: { method: string; url: string; json: object }) =>
+    app.inject({ ...request, headers: { authorization: `Bearer ${tokens.get(sub) ?? ''}` } })
+  const patch = (sub: string, id: number, text: string) =>
+    send(sub, { method: 'PATCH', url: `/diaries/${id}`, json: { text } })
+  const mutate = (sub: string, id: number, text: string) =>
+    send(sub, {
+      method: 'POST',
+      url: '/graphql',
+      json: {
+        query:
+          'mutation ($id: ID!, $text: String!) { updateDiary(id: $id, input: { text: $text }) { id text } }',
+        variables: { id, text },
+      },
+    })
+
+  it('each change their own rows alone, by crud and by GraphQL', async () => {
+    const asked = Array.from({ length: 180 }, (_, n) => ({
+      sub: ownerOf(n),
+      id: ((n * 7) % 95) + 1,
+    }))
+    for (const [name, change] of [
+      ['patched', patch],
+      ['mutated', mutate],
+    ] as const) {
+      const answers = await Promise.all(
+        asked.map(({ sub, id }) => change(sub, id, `${name} by ${sub}`)),
+      )
+      for (const [n, answer] of answers.entries()) {
+        const { sub, id } = asked[n] as (typeof asked)[number]
+        const isMine = id <= 90 && ownerOf(id) === sub
+        const text = `${name} by ${sub}`
+        if (name === 'patched') {
+          expect(answer.status).toBe(isMine ? 200 : 404)
+          if (isMine) expect(answer.json()).toEqual({ id, owner: sub, text })
+        } else {
+          const data = (answer.json() as { data: { updateDiary: unknown } | null }).data
+          expect(data?.updateDiary ?? null).toEqual(isMine ? { id: String(id), text } : null)
+        }
+      }
+      const touched = new Set(
+        asked.filter(({ sub, id }) => ownerOf(id) === sub).map(({ id }) => id),
+      )
+      const stored = await database.records(Diary).list({ limit: 100 })
+      for (const { id, owner, text } of stored)
+        expect(text === `${name} by ${owner}`).toBe(touched.has(id))
+    }
+  })
+})
+
+/** The same numbers in every run. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return state / 2_147_483_648
+  }
+}
