@@ -10,6 +10,7 @@ import {
 import { readTable } from '../../src/records/model/read-table.js'
 import type { Table } from '../../src/records/model/table.js'
 import { startBothEngines } from './both-engines.js'
+import { Project } from './sharded-office.js'
 import { Category, Product, Review, shop } from './shop.js'
 
 const engines = await startBothEngines()
@@ -30,6 +31,14 @@ describe('the cost of a question', () => {
     expect(points({ where: { id: 7 } })).toBeLessThan(1)
     expect(points({ where: { categoryId: { eq: 7 } } })).toBeLessThan(50)
     expect(points({ orderBy: [{ id: 'desc' }] })).toBe(0)
+  })
+
+  it('is nothing for what is unique within a shard', () => {
+    const projects = readTable(Project, []) as Table
+    expect(points({ where: { tenantId: 'a', name: 'Roof' } }, projects)).toBeLessThan(1)
+    expect(points({ where: { tenantId: 'a' } }, projects)).toBeLessThan(50)
+    expect(points({ orderBy: [{ name: 'asc' }] }, projects)).toBe(0)
+    expect(points({ where: { tenantId: 'a', hours: { gt: 5 } } }, projects)).toBeLessThan(50)
   })
 
   it('grows with the rows that are looked at', () => {

@@ -30,11 +30,20 @@ describe.each(engines)('%s', (_engine, open) => {
   beforeEach(() => watch.begin())
   afterEach(() => watch.end())
 
-  const ask = async (method: string, url: string, tenant: string | undefined, json?: Values) => {
+  const askWhole = async (
+    method: string,
+    url: string,
+    tenant: string | undefined,
+    json?: Values,
+  ) => {
     const token =
       tenant === undefined ? 'key' : await app.get(Auth).getToken({ sub: tenant, tenant })
     const headers = { authorization: `Bearer ${token}` }
-    const answer = await app.inject({ method, url, headers, ...(json && { json }) })
+    return app.inject({ method, url, headers, ...(json && { json }) })
+  }
+
+  const ask = async (...asked: Parameters<typeof askWhole>) => {
+    const answer = await askWhole(...asked)
     const body = answer.body === '' ? undefined : (JSON.parse(answer.body) as Values)
     return { status: answer.status, body }
   }
@@ -66,6 +75,21 @@ describe.each(engines)('%s', (_engine, open) => {
     expect((await ask('POST', '/projects', 'a', { ...strange, tenantId: 'a' })).status).toBe(201)
     expect((await ask('DELETE', `/tasks/${shared}?tenantId=b`, 'a')).status).toBe(404)
     expect((await ask('DELETE', `/tasks/${shared}`, 'a')).status).toBe(204)
+  })
+
+  it('replaces rows, and goes through pages of a shard', async () => {
+    const whole = { tenantId: 'a', name: 'Roof', hours: 8 }
+    expect((await ask('PUT', `/projects/${shared}`, 'a', whole)).body).toMatchObject(whole)
+    for (const title of ['u', 'v']) await database.records(Task).create({ tenantId: 'a', title })
+    const titles: unknown[] = []
+    let next: string | undefined = '/tasks?orderBy=title&limit=1&count=estimate'
+    while (next !== undefined) {
+      const answer = await askWhole('GET', next, 'a')
+      titles.push(...(JSON.parse(answer.body) as Values[]).map(({ title }) => title))
+      next = /<([^>]+)>/.exec(answer.headers.link ?? '')?.[1]
+    }
+    expect(titles).toStrictEqual(['of a', 'u', 'v'])
+    expect((await ask('GET', '/tasks?search=of', 'a')).body).toMatchObject([{ title: 'of a' }])
   })
 
   it('asks for the shard where rows name none', async () => {

@@ -4,7 +4,7 @@
  */
 import { passedBy, searchOf } from '../filters/search.js'
 import { holdsAll } from '../model/read-indexes.js'
-import type { Column, Relation, Table } from '../model/table.js'
+import type { Column, Relation, Table, TableIndex } from '../model/table.js'
 
 /** Points for what a row costs that is looked at, passed over, sorted, or held against a condition. */
 const weights = Object.freeze({
@@ -185,7 +185,9 @@ class CostReader {
   ): Work {
     if (operand === undefined) return { rows, each: 0, once: 0 }
     const isIndexed =
-      column.isKey || table.indexes.some((index) => index.columns[0] === column && holdsAll(index))
+      column.isKey ||
+      column === table.shard ||
+      table.indexes.some((index) => leadOf(index, table) === column && holdsAll(index))
     if (patternOperators.has(operator)) {
       if (operand === unknownValue) this.#isOpen = true
       const wildcards = typeof operand === 'string' ? (operand.match(/%/g)?.length ?? 0) : 0
@@ -213,7 +215,8 @@ class CostReader {
     const isUnique =
       column.isKey ||
       table.indexes.some(
-        ({ columns, unique }) => unique && columns.length === 1 && columns[0] === column,
+        (index) =>
+          index.unique && leadOf(index, table) === column && index.columns.at(-1) === column,
       )
     return isUnique ? Math.min(rows, 1) : rows / 100
   }
@@ -227,9 +230,10 @@ class CostReader {
       const column = name === undefined ? undefined : naming.column(name)
       // The first term decides: rows that are alike by it are few.
       if (column === undefined) continue
-      const { key, indexes } = naming.table
+      const { table } = naming
       const isIndexed =
-        column === key || indexes.some((index) => index.columns[0] === column && holdsAll(index))
+        column.isKey ||
+        table.indexes.some((index) => leadOf(index, table) === column && holdsAll(index))
       return isIndexed ? 'indexed' : 'sorted'
     }
     return 'indexed'
@@ -239,6 +243,11 @@ class CostReader {
     if (given === unknownValue) this.#isOpen = true
     return typeof given === 'number' && given > 0 ? given : 0
   }
+}
+
+/** The column by which an index leads to rows; the shard that stands before it is always known. */
+function leadOf({ columns: [first, second] }: TableIndex, { shard }: Table): Column | undefined {
+  return shard !== undefined && first === shard ? (second ?? first) : first
 }
 
 const patternOperators: ReadonlySet<string> = new Set([
