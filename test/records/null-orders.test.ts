@@ -103,6 +103,50 @@ describe.each(engines)('lists in the order of a nullable column on %s', (name, o
     }
   })
 
+  it('by several of them go on behind every place, whether or not its row is there', async () => {
+    const parcels = database.records(Parcel)
+    let seed = 7
+    const random = (below: number): number => {
+      seed = (seed * 48_271) % 2_147_483_647
+      return seed % below
+    }
+    const side = (first: Row, second: Row, { by, direction, nulls }: Term): number => {
+      const [x, y] = [first[by], second[by]]
+      if (x === y) return 0
+      if (x === null || y === null) return (x === null) === (nulls === 'first') ? -1 : 1
+      return x < y === (direction === 'asc') ? -1 : 1
+    }
+    for (let round = 0; round < 60; round++) {
+      const names = (['price', 'weight', 'kind'] as const).toSorted(() => random(3) - 1)
+      const terms = names.slice(0, 1 + random(3)).map((by): Term => {
+        const direction = random(2) === 0 ? 'asc' : 'desc'
+        return { by, direction, nulls: random(2) === 0 ? 'first' : 'last' }
+      })
+      const orderBy = terms.map(({ by, ...how }) => ({ [by]: how }))
+      const compare = (first: Row, second: Row): number => {
+        for (const term of terms) {
+          const found = side(first, second, term)
+          if (found !== 0) return found
+        }
+        return first.id - second.id
+      }
+      const place: Row = {
+        id: random(3100),
+        price: random(4) === 0 ? null : random(1000),
+        weight: random(3) === 0 ? null : random(50),
+        kind: random(3),
+      }
+      const expected = rows.filter((row) => compare(row, place) > 0).toSorted(compare)
+      const after = parcels.cursorOf(Object.assign(new Parcel(), place), orderBy)
+      const found = await parcels.list({ orderBy, after, limit: 25 })
+      expect({ orderBy, place, ids: found.map(({ id }) => id) }).toEqual({
+        orderBy,
+        place,
+        ids: expected.slice(0, 25).map(({ id }) => id),
+      })
+    }
+  })
+
   it('of GraphQL are the same', async () => {
     for (const [by, direction, nulls] of orders.filter(([, , nulls]) => nulls === 'last')) {
       const all = sorted(by, direction, nulls)
@@ -149,6 +193,13 @@ describe.each(engines)('lists in the order of a nullable column on %s', (name, o
     expect(plan).toMatch(new RegExp(`index.*parcel_${by}_(desc_)?index`, 'i'))
   })
 })
+
+type Row = (typeof rows)[number]
+interface Term {
+  readonly by: 'price' | 'weight' | 'kind'
+  readonly direction: Direction
+  readonly nulls: Nulls
+}
 
 interface Answer {
   parcels: { id: string }[]

@@ -54,7 +54,8 @@ const count = Number(options.rows)
 const sellers = Math.ceil(count / 20)
 /** It has a fifth of all items. */
 const hot = 3
-const rounds = 15
+/** Milliseconds that each side of a task is called for before its calls count, and while they do; and the fewest calls. */
+const [warmUp, measured, fewest] = [500, 2000, 15]
 
 function* makeItems(): Generator<object> {
   for (let index = 0; index < count; index++) {
@@ -78,11 +79,17 @@ interface Task {
 
 async function measure({ name, most, ours, byHand }: Task): Promise<string> {
   const times: [number[], number[]] = [[], []]
-  for (let round = -2; round < rounds; round++) {
+  const begin = performance.now()
+  for (let round = 0, end = begin + 2 * warmUp; round < 3 || performance.now() < end; round++) {
+    await ours()
+    await byHand()
+  }
+  const end = performance.now() + 2 * measured
+  for (let round = 0; round < fewest || performance.now() < end; round++) {
     for (const [place, run] of [ours, byHand].entries()) {
       const start = performance.now()
       await run()
-      if (round >= 0) times[place]?.push(performance.now() - start)
+      times[place]?.push(performance.now() - start)
     }
   }
   const [mine, theirs] = times.map(median) as [number, number]
@@ -97,26 +104,20 @@ function row(name: string, mine: string, theirs: string, ratio: number, asked: s
   return `| ${name} | ${mine} | ${theirs} | ${ratio.toFixed(2)} × | ${asked} × |`
 }
 
-const columns = 't.id, t.name, t.price, t.rank, t.status, t.seller_id'
+/** A statement that is prepared once, and what runs it. */
+type ByHand = (text: string, ...values: readonly unknown[]) => () => Promise<unknown>
 
-function tasksOf(database: Database, isLite: boolean): Task[] {
+const columns = 't.id, t.name, t.price, t.rank, t.status, t.seller_id as "sellerId"'
+
+function tasksOf(database: Database, sql: ByHand): Task[] {
   const items = database.records(Item)
   const owners = database.records(Seller)
-  const { engine } = database.context
-  const sql = (text: string, ...values: unknown[]) => {
-    let place = 0
-    const statement = {
-      sql: isLite ? text : text.replaceAll('?', () => `$${++place}`),
-      writes: false,
-    }
-    return () => Promise.resolve(engine.rows(statement, values))
-  }
   const behind = (price: number): Item => Object.assign(new Item(), { id: 500, price, rank: 2500 })
   const deep = items.cursorOf(behind(50_000), { price: 'desc' })
   const ranked = items.cursorOf(behind(1), { rank: 'asc' })
   const list = (text: string) => `select ${columns} from item t ${text}`
   const pieces = (text: string) =>
-    `select * from (${list(text)}) a union all select * from (${list('where t.rank is null order by t.id limit 20')}) b limit 20`
+    `select * from (${list(text)}) a union all select * from (${list('where t.rank is null order by t.id limit ?')}) b limit ?`
   return [
     {
       name: 'cursor page in the middle, `price` descending',
@@ -124,11 +125,12 @@ function tasksOf(database: Database, isLite: boolean): Task[] {
       ours: () => items.list({ orderBy: { price: 'desc' }, after: deep, limit: 20 }),
       byHand: sql(
         list(
-          'where t.price <= ? and (t.price < ? or t.id > ?) order by t.price desc, t.id limit 20',
+          'where t.price <= ? and (t.price < ? or t.id > ?) order by t.price desc, t.id limit ?',
         ),
         50_000,
         50_000,
         500,
+        20,
       ),
     },
     {
@@ -136,17 +138,25 @@ function tasksOf(database: Database, isLite: boolean): Task[] {
       most: 1.5,
       ours: () => items.list({ orderBy: { rank: 'asc' }, after: ranked, limit: 20 }),
       byHand: sql(
-        pieces('where t.rank >= ? and (t.rank > ? or t.id > ?) order by t.rank, t.id limit 20'),
+        pieces('where t.rank >= ? and (t.rank > ? or t.id > ?) order by t.rank, t.id limit ?'),
         2500,
         2500,
         500,
+        20,
+        20,
+        20,
       ),
     },
     {
       name: 'first page, nullable `rank` descending, nulls last',
       most: 1.5,
       ours: () => items.list({ orderBy: { rank: 'desc' }, limit: 20 }),
-      byHand: sql(pieces('where t.rank is not null order by t.rank desc, t.id limit 20')),
+      byHand: sql(
+        pieces('where t.rank is not null order by t.rank desc, t.id limit ?'),
+        20,
+        20,
+        20,
+      ),
     },
     {
       name: 'list with filter and order',
@@ -158,9 +168,10 @@ function tasksOf(database: Database, isLite: boolean): Task[] {
           limit: 50,
         }),
       byHand: sql(
-        list('where t.status = ? and t.price < ? order by t.price desc, t.id limit 50'),
+        list('where t.status = ? and t.price < ? order by t.price desc, t.id limit ?'),
         'open',
         50_000,
+        50,
       ),
     },
     {
@@ -177,8 +188,9 @@ function tasksOf(database: Database, isLite: boolean): Task[] {
       ours: () =>
         owners.list({ where: { not: { items: { not: { price: { lt: 99_000 } } } } }, limit: 50 }),
       byHand: sql(
-        'select s.id, s.name from seller s where not exists (select 1 from item t where t.seller_id = s.id and not t.price < ?) order by s.id limit 50',
+        'select s.id, s.name from seller s where not exists (select 1 from item t where t.seller_id = s.id and not t.price < ?) order by s.id limit ?',
         99_000,
+        50,
       ),
     },
     {
@@ -194,7 +206,7 @@ function tasksOf(database: Database, isLite: boolean): Task[] {
       name: 'first 5 children of a parent with a fifth of all',
       most: 1.3,
       ours: () => items.list({ where: { sellerId: hot }, limit: 5 }),
-      byHand: sql(list('where t.seller_id = ? order by t.id limit 5'), hot),
+      byHand: sql(list('where t.seller_id = ? order by t.id limit ?'), hot, 5),
     },
   ]
 }
@@ -207,16 +219,34 @@ const lines = Array.from({ length: inserted }, (_, index) => ({
   paid: index % 3 === 0,
 }))
 
-/** A statement that is prepared and run for each row, in one transaction. */
-async function insertInLoop({ context: { engine } }: Database): Promise<void> {
-  const sql = 'insert into line (name, amount, price, paid) values (?, ?, ?, ?)'
-  const statement = { sql, writes: true }
-  const transaction = await engine.begin({})
-  for (const { name, amount, price, paid } of lines) {
-    const done = transaction.change(statement, [name, amount, price, paid ? 1 : 0])
-    if (done instanceof Promise) await done
+/** The part of better-sqlite3 that is used; it brings no types. */
+interface LiteDatabase {
+  prepare(sql: string): {
+    all(...values: readonly unknown[]): unknown[]
+    run(...values: readonly unknown[]): unknown
   }
-  await transaction.commit()
+  exec(sql: string): void
+  close(): void
+}
+const liteDriver = 'better-sqlite3'
+
+async function openLite(url: string): Promise<LiteDatabase> {
+  const { default: Lite } = (await import(liteDriver)) as {
+    default: new (file: string) => LiteDatabase
+  }
+  const lite = new Lite(url.slice('sqlite:'.length))
+  lite.exec('pragma synchronous = normal; pragma foreign_keys = on')
+  return lite
+}
+
+/** A statement that is prepared and run for each row, in one transaction. */
+async function insertInLoop(url: string): Promise<void> {
+  const lite = await openLite(url)
+  const insert = lite.prepare('insert into line (name, amount, price, paid) values (?, ?, ?, ?)')
+  lite.exec('begin')
+  for (const { name, amount, price, paid } of lines) insert.run(name, amount, price, paid ? 1 : 0)
+  lite.exec('commit')
+  lite.close()
 }
 
 /** The part of pg that is used; it brings no types. */
@@ -228,6 +258,11 @@ interface CopyConnection {
 interface PgClient {
   connect(): Promise<void>
   query(query: CopyIn): void
+  query(query: {
+    name: string
+    text: string
+    values: readonly unknown[]
+  }): Promise<{ rows: { id?: unknown }[] }>
   end(): Promise<void>
 }
 const driver = 'pg'
@@ -266,12 +301,49 @@ class CopyIn {
   }
 }
 
-async function insertByCopy(url: string): Promise<void> {
+async function openPg(url: string): Promise<PgClient> {
   const { Client } = (await import(driver)) as {
     Client: new (options: { connectionString: string }) => PgClient
   }
   const client = new Client({ connectionString: url })
   await client.connect()
+  return client
+}
+
+/** Drivers as an expert uses them: statements prepared once, rows as objects, keys as numbers. */
+async function openByHand(
+  url: string,
+  isLite: boolean,
+): Promise<{ sql: ByHand; close: () => void }> {
+  if (isLite) {
+    const lite = await openLite(url)
+    const sql: ByHand = (text, ...values) => {
+      const prepared = lite.prepare(text)
+      return () => Promise.resolve(prepared.all(...values))
+    }
+    return {
+      sql,
+      close: () => {
+        lite.close()
+      },
+    }
+  }
+  const client = await openPg(url)
+  let count = 0
+  const sql: ByHand = (given, ...values) => {
+    let place = 0
+    const query = { name: `s${++count}`, text: given.replaceAll('?', () => `$${++place}`), values }
+    return async () => {
+      const { rows } = await client.query(query)
+      for (const found of rows) if (found.id !== undefined) found.id = Number(found.id)
+      return rows
+    }
+  }
+  return { sql, close: () => void client.end() }
+}
+
+async function insertByCopy(url: string): Promise<void> {
+  const client = await openPg(url)
   const copy = new CopyIn()
   client.query(copy)
   await copy.done
@@ -282,7 +354,7 @@ async function measureInserts(database: Database, url: string, isLite: boolean):
   const times: [number[], number[]] = [[], []]
   const ways = [
     () => database.records(Line).insertMany(lines),
-    () => (isLite ? insertInLoop(database) : insertByCopy(url)),
+    () => (isLite ? insertInLoop(url) : insertByCopy(url)),
   ]
   for (let round = -1; round < 5; round++) {
     for (const [place, run] of ways.entries()) {
@@ -344,7 +416,9 @@ async function measureOn(title: string, url: string, isLite: boolean): Promise<v
   await database.records(Item).insertMany(makeItems())
   await database.context.engine.script(isLite ? 'analyze' : 'vacuum analyze')
   const found: string[] = []
-  for (const task of tasksOf(database, isLite)) found.push(await measure(task))
+  const { sql, close } = await openByHand(url, isLite)
+  for (const task of tasksOf(database, sql)) found.push(await measure(task))
+  close()
   found.push(await measureInserts(database, url, isLite))
   const head = '| | Filigree | by hand | | asked |\n| --- | --- | --- | --- | --- |'
   console.log(`\n## ${title}, ${count.toLocaleString('en')} items\n\n${head}\n${found.join('\n')}`)

@@ -48,15 +48,22 @@ export function behindCursor(
     throw invalid(name, 'type', 'is no cursor of this list in this order')
   }
   slots.key += `a${steps.map(({ isNull }) => (isNull ? 'n' : 'v')).join('')};`
-  const parts = steps.flatMap((step, index): Condition[] => {
-    if (step.behind === undefined) return []
-    return [{ kind: 'all', parts: [...steps.slice(0, index).map(({ same }) => same), step.behind] }]
-  })
-  const behind: Condition = { kind: 'any', parts }
-  const bound = steps[0]?.bound
-  return bound === undefined || steps.length === 1
-    ? behind
-    : { kind: 'all', parts: [bound, behind] }
+  return behindSteps(steps)
+}
+
+/**
+ * Behind the first of them, or behind the others where the first is the same. Within its bound a value that is not behind is
+ * the same: nothing need say so.
+ */
+function behindSteps([first, ...others]: readonly Step[]): Condition {
+  if (first === undefined) return { kind: 'any', parts: [] }
+  const { bound, same, behind } = first
+  if (others.length === 0) return behind ?? { kind: 'any', parts: [] }
+  const next = behindSteps(others)
+  if (behind === undefined) return { kind: 'all', parts: [same, next] }
+  return bound === undefined
+    ? { kind: 'any', parts: [behind, { kind: 'all', parts: [same, next] }] }
+    : { kind: 'all', parts: [bound, { kind: 'any', parts: [behind, next] }] }
 }
 
 interface Step {

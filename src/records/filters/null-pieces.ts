@@ -17,6 +17,8 @@ type Fragment = RawBuilder<unknown>
 interface Piece {
   readonly condition: Condition
   readonly terms: readonly OrderTerm[]
+  /** Its rows need pass no test but the null one: none is looked at in vain. */
+  readonly isPlain?: boolean
 }
 
 /** @returns the pieces in order, those that are empty left out; `undefined` where an index serves the whole, or none any */
@@ -42,7 +44,10 @@ export function toNullPieces(
   const kept = codec.byProperty.get(column.property) as ColumnCodec
   const pieces = [toPiece(condition, kept, false, [valued, ...others])]
   pieces[nullsFirst ? 'unshift' : 'push'](toPiece(condition, kept, true, others))
-  return pieces.filter((piece) => piece !== undefined)
+  const found = pieces.filter((piece) => piece !== undefined)
+  return table.deletedAt === undefined
+    ? found
+    : found.map((piece) => ({ ...piece, isPlain: false }))
 }
 
 function toPiece(
@@ -54,8 +59,23 @@ function toPiece(
   const test: Condition = { kind: 'null', codec, isNull }
   const other = condition === undefined || assume(condition, codec.column, isNull)
   if (other === false) return undefined
-  return { condition: other === true ? test : { kind: 'all', parts: [test, other] }, terms }
+  if (other === true) return { condition: test, terms, isPlain: true }
+  if (!isNull && comparesWith(other, codec.column)) return { condition: other, terms }
+  return { condition: { kind: 'all', parts: [test, other] }, terms }
 }
+
+/** No row that it holds of is null there. */
+function comparesWith(condition: Condition, column: Column): boolean {
+  if (condition.kind === 'all') return condition.parts.some((part) => comparesWith(part, column))
+  return (
+    condition.kind === 'compare' &&
+    condition.codec.column === column &&
+    condition.at === undefined &&
+    bounds.has(condition.operator)
+  )
+}
+
+const bounds: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte'])
 
 /** The rows of a list, to stand behind `from`. */
 export function writePieces(
@@ -63,7 +83,8 @@ export function writePieces(
   { alias, writer, rows, limit, offset, isLocal }: PieceParts,
 ): Fragment {
   const { sql } = writer
-  const slot = (place: number): Fragment => sql`cast(${new Slot(place)} as bigint)`
+  const slot = (place: number): Fragment =>
+    isLocal ? sql`${new Slot(place)} + 0` : sql`cast(${new Slot(place)} as bigint)`
   const most = offset === undefined ? slot(limit) : sql`${slot(limit)} + ${slot(offset)}`
   const write = ({ condition, terms }: Piece, more: Fragment, few: Fragment): Fragment => {
     const by = terms.length === 0 ? sql`` : sql` order by ${writeOrder(terms, writer, alias)}`
@@ -75,13 +96,16 @@ export function writePieces(
     return sql`(${write(none, sql``, most)}) as ${sql.id(alias)}`
   }
   if (second === undefined) return sql`(${write(first, sql``, most)}) as ${sql.id(alias)}`
+  // SQLite writes a table for what it reads twice, and merges lists that it could sort together unless they have a limit.
+  if (isLocal && second.isPlain === true)
+    return sql`(select * from (${write(first, sql``, most)}) union all select * from (${write(second, sql``, most)}) limit -1) as ${sql.id(alias)}`
   const name = sql.id('filigree_first')
   const found = sql`(select count(*) from ${name})`
   // SQLite would hold a test against every row; PostgreSQL plans by a limit that it knows.
   const behind = isLocal
     ? write(second, sql``, sql`${most} - ${found}`)
     : write(second, sql` and ${found} < ${most}`, most)
-  return sql`(with ${name} as (${write(first, sql``, most)}) select * from ${name} union all select * from (${behind}) as filigree_second) as ${sql.id(alias)}`
+  return sql`(with ${name} as (${write(first, sql``, most)}) select * from ${name} union all select * from (${behind}) as filigree_second${sql.raw(isLocal ? ' limit -1' : '')}) as ${sql.id(alias)}`
 }
 
 interface PieceParts {
@@ -152,5 +176,7 @@ function assumeGroup(
     if (typeof known !== 'boolean') left.push(known)
     else if (known !== isAll) return known
   }
-  return left.length === 0 ? isAll : { kind, parts: left }
+  const [only] = left
+  if (only === undefined) return isAll
+  return left.length === 1 ? only : { kind, parts: left }
 }
