@@ -19,7 +19,7 @@ export function describeCreating(ground: Ground): void {
         description: 'für 🦊 — "x"',
         soldAt: '2026-11-20T12:00:00+02:00',
         picture: Buffer.from([0, 255, 1]),
-        extra: { b: [1, null, 'x'], a: { deep: true }, nul: '\u0000' },
+        extra: { b: [1, null, 'x'], a: { deep: true }, bell: '\u0007' },
         colors: ['red', 'ß'],
         secret: 's',
       })
@@ -27,7 +27,7 @@ export function describeCreating(ground: Ground): void {
       expect(lamp.soldAt).toBe('2026-11-20T10:00:00.000Z')
       expect(lamp.picture).toStrictEqual(Buffer.from([0, 255, 1]))
       expect(JSON.stringify(lamp.extra)).toBe(
-        '{"b":[1,null,"x"],"a":{"deep":true},"nul":"\\u0000"}',
+        '{"b":[1,null,"x"],"a":{"deep":true},"bell":"\\u0007"}',
       )
     })
 

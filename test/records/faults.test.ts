@@ -258,7 +258,7 @@ describe('a PostgreSQL', () => {
       }
     }
     const writing = [0, 1, 2, 3].map(write)
-    await entries.count()
+    while (answered.length < 20) await new Promise((resolve) => setImmediate(resolve))
     await server.stop()
     stopped = true
     await Promise.all(writing)
