@@ -5,10 +5,10 @@ import type { RequestOptions } from './options.js'
 /**
  * Joins base and path with one slash, fills `<id:int>` and `{id:int}`, and adds the query string before any `#part`.
  *
- * An absolute path (`https://…`) is used as it is; `//other.host` is a path, not a host, and so are the other spellings
- * that platforms take for it.
+ * An absolute path (`https://…`) is used unchanged; `//other.host` is a path, not a host, as are its other spellings
+ * that platforms would read as a host.
  *
- * @throws {Error} when a value of `options.path` is missing, empty, `.` or `..`: it would name another route
+ * @throws {Error} if a value of `options.path` is missing, empty, `.` or `..`: it would lead to another route
  */
 export const toAddress = (base: string, path: string, options: RequestOptions): string => {
   const { params = {}, path: values } = options
@@ -45,12 +45,12 @@ const fill = (path: string, values: NonNullable<RequestOptions['path']>): string
     return encodeURIComponent(value).replace(kind == 'path' ? /%2F/g : '/', '/')
   })
 
-/** The origin a request for the address goes to; `undefined` where `fetch` could not resolve it either. */
+/** The origin of a request for the address; `undefined` if `fetch` could not resolve it either. */
 export const originOf = (address: string): string | undefined => {
   try {
     // Request resolves like fetch does, also in a page with a base element.
     return new URL(new Request(address).url).origin
   } catch {
-    // Undefined.
+    // Returns undefined.
   }
 }

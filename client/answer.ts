@@ -4,7 +4,7 @@ import type { Answer } from './options.js'
 /**
  * JSON types are parsed, `text/*` and no type are a string, others a Blob; an empty body is null.
  *
- * Malformed JSON is given as the raw text, and `ok` is false whatever the status.
+ * For malformed JSON the data is the raw text, and `ok` is false whatever the status.
  */
 export const readAnswer = async (response: Response): Promise<Answer> => {
   // eslint-disable-next-line prefer-const -- one statement is five bytes less.

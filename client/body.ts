@@ -1,27 +1,30 @@
-/** Makes a body of the caller's value. Source: specification, Authentication 6; decisions, "Bodies" and "formToken". */
+/**
+ * Makes a request's body from the caller's value. Source: specification, Authentication 6; decisions, "Bodies" and
+ * "formToken".
+ */
 
-/** What `fetch` takes, with its headers as a mapping and a body yet to be encoded. */
+/** The options for `fetch`, with headers as a mapping and a body that is not yet encoded. */
 export interface Draft extends Omit<RequestInit, 'body' | 'headers'> {
   headers: Record<string, string>
   body?: unknown
 }
 
-/** A copy in the shape JSON has. */
+/** A copy as JSON would transport it. */
 export const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 /**
  * Whether the value is sent as JSON: an object, a list, a number or a boolean, not a form, a Blob or bytes.
  *
- * By tag, not instanceof: a form of another realm (an iframe) is a form too.
+ * Checked by tag, not instanceof: a form of another realm (an iframe) is a form too.
  */
 export const isJson = (value: unknown): boolean =>
   / (Obj|Num|Boo|Array])/.test({}.toString.call(value))
 
 /**
- * Encodes the draft's body and sets or drops its `Content-Type`, both in place; the body's own value is not changed.
+ * Encodes the draft's body and sets or removes its `Content-Type`, both in place; the caller's value is not changed.
  *
- * @param token goes into objects, forms and empty bodies as `formToken`, unless the caller has one there. Such a
- *   request is kept from redirects, which could carry the token to another origin.
+ * @param token added to objects, forms and empty bodies as `formToken`, unless the caller has set one. Such a request
+ * does not follow redirects, which could send the token to another origin.
  */
 export const encodeBody = (draft: Draft, token: string | false | undefined): void => {
   const { headers, body } = draft
@@ -29,18 +32,18 @@ export const encodeBody = (draft: Draft, token: string | false | undefined): voi
   else if (isJson(body) || (body as Date | undefined)?.toJSON || (token && body == null)) {
     headers['Content-Type'] ??= 'application/json'
     draft.body = JSON.stringify(body ?? {})
-    // Of all JSON only an object with something or nothing in it sorts after its own brace.
+    // Of all JSON texts only those of objects sort after `{`.
     if (token && (draft.body as string) > '{') {
       draft.body = JSON.stringify({ formToken: token, ...(body as object) })
       draft.redirect ??= 'error'
     }
   } else if ((body as FormData | undefined)?.append) {
-    // Only the platform knows the boundary it will write.
+    // Only the platform knows the boundary that it will use.
     if (!/boundary=/i.test(headers['Content-Type'] as string)) delete headers['Content-Type']
     if (token) {
       const form = body as FormData
       const copy = (draft.body = new (form.constructor as typeof FormData)())
-      // First, since a server may decide about a multipart body before its first file.
+      // Added first, because a server may decide about a multipart body before its first file.
       if (!form.has('formToken')) copy.append('formToken', token)
       form.forEach((value, name) => {
         copy.append(name, value as Blob)

@@ -1,4 +1,6 @@
-/** Reads event streams, with the client's token, and comes back when the connection is lost. Source: WHATWG HTML, "Server-sent events". */
+/**
+ * Reads event streams, with the client's token, and reconnects after a loss. Source: WHATWG HTML, "Server-sent events".
+ */
 import { originOf, toAddress } from './address.js'
 import { readAnswer } from './answer.js'
 import { mergeHeaders } from './headers.js'
@@ -11,36 +13,39 @@ export interface EventOptions extends ClientOptions, Pick<CommonOptions, 'signal
   params?: Params
   /** Values for the `<name>` and `{name}` parts of the path. */
   path?: Readonly<Record<string, string | number>>
-  /** Milliseconds before the first new try; each further one waits up to twice as long. The server's `retry:` stands over it. Default 1,000. */
+  /**
+   * Milliseconds before the first new attempt; each further wait is up to twice as long. The server's `retry:`
+   * overrides it. Default 1,000.
+   */
   delay?: number
-  /** Milliseconds that no wait exceeds. Default 30,000. */
+  /** The longest wait, in milliseconds. Default 30,000. */
   maxDelay?: number
-  /** The id of the last event that is known, sent as `Last-Event-ID`. Default: none, then that of the last event read. */
+  /** The id of the last known event, sent as `Last-Event-ID`. Default: none, then that of the last event read. */
   lastEventId?: string
 }
 
 export interface ServerEvent {
-  /** `message` where the server names none. */
+  /** `message` if the server sets none. */
   event: string
-  /** Parsed where it is JSON, else text. */
-  // What a stream sends is known to the page alone.
+  /** Parsed if it is JSON, else text. */
+  // Only the page knows what a stream sends.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   data: any
-  /** The last id that was sent, `''` where none was. */
+  /** The last id that was sent, `''` if there was none. */
   id: string
 }
 
 /**
- * The events of a stream, until the signal aborts, the loop is left, or the server answers 204.
+ * The events of a stream, until the signal aborts, the loop ends, or the server answers 204.
  *
  * ```ts
  * for await (const { event, data } of events('/prices', { baseUrl: '/api', auth: true, signal })) show(event, data)
  * ```
  *
- * With `auth` the stored token is sent to baseUrl's origin, and a `FreshToken` is stored. A lost connection, a stream that
- * ends, 429 and 5xx are tried again, with the last event's id; `Retry-After` is obeyed.
+ * With `auth` the stored token is sent to baseUrl's origin, and a `FreshToken` is stored. After a lost connection, the
+ * end of a stream, 429 and 5xx it tries again, with the last event's id; `Retry-After` is obeyed.
  *
- * @throws an `ApiError` for every other answer that is no event stream; the signal's reason once it aborts
+ * @throws an `ApiError` for every other answer that is not an event stream; the signal's reason if it aborts
  */
 export async function* events(
   path: string,
@@ -61,15 +66,18 @@ export async function* events(
 }
 
 interface StreamState {
-  /** Of the last event. */
+  /** The id of the last event. */
   id: string
-  /** Milliseconds before the first new try. */
+  /** Milliseconds before the first new attempt. */
   wait: number
-  /** Since the last event. */
+  /** Attempts since the last event. */
   tries: number
 }
 
-/** @returns the stream, milliseconds to wait, `undefined` after a failure that passes, `done` where the server wants no more */
+/**
+ * @returns the stream, milliseconds to wait, `undefined` after a temporary failure, `done` if the server wants no more
+ * requests
+ */
 async function connect(
   path: string,
   options: EventOptions,
@@ -92,12 +100,12 @@ async function connect(
     response = await (options.fetch ?? fetch)(url, init as RequestInit)
   } catch (error) {
     signal?.throwIfAborted()
-    // fetch reports network failures as a TypeError, everything else as something else.
+    // fetch reports network failures as a TypeError, and other failures otherwise.
     if ((error as Error).name === 'TypeError') return undefined
     throw error
   }
   const fresh = response.headers.get('FreshToken')
-  // Not where somebody signed in or out meanwhile.
+  // Not stored if the user has signed in or out meanwhile.
   if (fresh && token && vault() === token) vault(fresh)
   if (response.status === 204) return 'done'
   if (response.status === 429 || response.status >= 500) {
@@ -108,13 +116,13 @@ async function connect(
   const type = response.headers.get('Content-Type') ?? ''
   if (response.ok && /^text\/event-stream\b/i.test(type)) return response
   const answer = await readAnswer(response)
-  throw Object.assign(Error(`${response.status} ${url} is no event stream`), {
+  throw Object.assign(Error(`${response.status} ${url} is not an event stream`), {
     ...answer,
     ok: false,
   })
 }
 
-/** A connection that is lost ends the events like a stream that ends. */
+/** A lost connection ends the events, as the end of a stream does. */
 async function* readEvents(
   body: ReadableStream<Uint8Array>,
   state: StreamState,
@@ -128,7 +136,7 @@ async function* readEvents(
       const chunk = await reader.read().catch(() => undefined)
       if (chunk === undefined || chunk.done) return
       rest += decoder.decode(chunk.value, { stream: true })
-      // A line may end in CR LF, LF or CR; a CR at the end of a chunk may still be half of CR LF.
+      // A line may end with CR LF, LF or CR; a CR at the end of a chunk may be the first half of CR LF.
       const lines = rest.split(/\r\n|\n|\r(?!$)/)
       rest = lines.pop() ?? ''
       for (const line of lines) {

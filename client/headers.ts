@@ -2,7 +2,7 @@
 import type { HeaderValues } from './options.js'
 
 /**
- * One set of headers out of several layers; the last value of a name wins, whatever its case.
+ * Merges several layers of headers; the last value of a name wins, whatever its case.
  *
  * A name keeps its first spelling, but `Authorization` and `Content-Type` are always spelled so.
  */

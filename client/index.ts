@@ -1,7 +1,7 @@
 /**
  * The browser client. Source: specification, "Browser fetch client" and Authentication 6 to 8; decisions, "Browser client".
  *
- * It has to fit into 1,536 bytes, gzip -9: a test holds that. Hence arrow functions, `==` and few words in errors.
+ * It must fit into 1,536 bytes, gzip -9, which a test checks. Hence arrow functions, `==` and short error messages.
  */
 import { originOf, toAddress } from './address.js'
 import { readAnswer } from './answer.js'
@@ -21,9 +21,9 @@ export type * from './options.js'
 export type * from './routes.js'
 
 /**
- * Makes a client with settings, interceptors and rotation of its own.
+ * Makes a client with its own settings, interceptors and rotation.
  *
- * `createClient<Routes>()` knows the routes that `filigree types` wrote; without `Routes` any path goes.
+ * `createClient<Routes>()` knows the routes that `filigree types` wrote; without `Routes` every path is allowed.
  */
 export const createClient = <R extends object = Untyped>(
   settings: ClientOptions = {},
@@ -35,7 +35,7 @@ export const createClient = <R extends object = Untyped>(
   const memory = {}
   let turns = 0
   let lastTurn = 0
-  // Null, unlike undefined, equals no token that could be read.
+  // Null, unlike undefined, differs from every token that can be read.
   let ownToken: string | null = null
 
   const send = async (
@@ -44,7 +44,7 @@ export const createClient = <R extends object = Untyped>(
     body: unknown,
     options: RequestOptions = {},
   ): Promise<unknown> => {
-    // All that could change while the request runs is read before the first await.
+    // Values that could change while the request runs are read before the first await.
     const turn = ++turns
     const {
       auth,
@@ -58,7 +58,8 @@ export const createClient = <R extends object = Untyped>(
     const response = [...hooks.response]
     const vault = accessToken(memory, tokenKey, storage)
     let token = auth && vault()
-    // Used after the awaits: Node collects a timeout signal that only AbortSignal.any holds, and it never fires.
+    // Referenced after the awaits: Node collects a timeout signal that only AbortSignal.any holds, and then it never
+    // fires.
     const signals = [
       options.signal,
       options.timeout && AbortSignal.timeout(options.timeout),
@@ -99,7 +100,7 @@ export const createClient = <R extends object = Untyped>(
       }
       answer = await readAnswer(raw)
     } catch (error) {
-      // Chromium gives an AbortError for a body that timed out.
+      // Chromium throws an AbortError for a body that timed out.
       for (const signal of signals) signal.throwIfAborted()
       throw error
     }
@@ -119,7 +120,7 @@ export const createClient = <R extends object = Untyped>(
       settings = { ...settings, ...given }
     },
     intercept: (kind: 'request', interceptor: Interceptor<RequestConfig>) => {
-      // Wrapped, so that one function given twice is two.
+      // Wrapped, so that a function that is registered twice counts as two.
       const entry: typeof interceptor = (value) => interceptor(value)
       hooks[kind].add(entry)
       return () => hooks[kind].delete(entry)
@@ -132,5 +133,5 @@ export const createClient = <R extends object = Untyped>(
   } as unknown as Client<R>
 }
 
-/** The client a page shares. */
+/** The client that all scripts of a page share. */
 export const api: Client = /* @__PURE__ */ createClient()

@@ -3,17 +3,17 @@ import type { Fetch } from './options.js'
 import { wait } from './wait.js'
 
 export interface RetryOptions {
-  /** How often a request is sent at most, the first time included. Default 3. */
+  /** How often a request is sent at most, including the first time. Default 3. */
   tries?: number
-  /** Longest first wait, in milliseconds; the bound doubles with each further wait. Default 300. */
+  /** The longest first wait, in milliseconds; it doubles with each further wait. Default 300. */
   delay?: number
-  /** Longest wait, in milliseconds. If `Retry-After` asks for more, the answer is returned. Default 30,000. */
+  /** The longest wait, in milliseconds. If `Retry-After` asks for more, the answer is returned. Default 30,000. */
   maxDelay?: number
   /** Methods that may be sent again. Default GET, HEAD, OPTIONS, PUT and DELETE, which are idempotent. */
   methods?: readonly string[]
-  /** Statuses that are tried again. Default 408, 429, 500, 502, 503 and 504. */
+  /** Statuses that cause another attempt. Default 408, 429, 500, 502, 503 and 504. */
   statuses?: readonly number[]
-  /** Sends each try. Default: the platform's `fetch`, looked up at each call. */
+  /** Sends each attempt. Default: the platform's `fetch`, looked up at each call. */
   fetch?: Fetch
 }
 
@@ -21,11 +21,12 @@ const idempotent = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']
 const passing = [408, 429, 500, 502, 503, 504]
 
 /**
- * Makes a `fetch` that repeats what failed for a passing reason: `createClient({ fetch: retry() })`.
+ * Makes a `fetch` that tries again after temporary failures: `createClient({ fetch: retry() })`.
  *
- * Network failures and the statuses above count as such; an abort, a timeout and a streamed body end the tries. Waits are
- * random between nothing and a limit that doubles, so that many clients do not come back at once; `Retry-After`, in
- * seconds or as a date, is obeyed instead. The call's `timeout` and `signal` cover all tries and waits together.
+ * These are network failures and the statuses above; after an abort, a timeout or with a streamed body there is no
+ * further attempt. Waits are random between 0 and a limit that doubles, so that many clients do not come back at the
+ * same time; `Retry-After`, in seconds or as a date, is obeyed instead. The call's `timeout` and `signal` cover all
+ * attempts and waits.
  */
 export function retry(options: RetryOptions = {}): Fetch {
   const { tries = 3, delay = 300, maxDelay = 30_000 } = options
@@ -43,7 +44,7 @@ export function retry(options: RetryOptions = {}): Fetch {
 
       const asked = response && readRetryAfter(response.headers.get('Retry-After'))
       if (response && asked !== undefined && asked > maxDelay) return response
-      // Not read, so let go: the connection is free for the next try.
+      // The body is not read, so it is cancelled: that frees the connection for the next attempt.
       response?.body?.cancel().catch(() => undefined)
       const limit = Math.min(maxDelay, delay * 2 ** (count - 1))
       await wait(asked ?? Math.random() * limit, init.signal)
@@ -51,12 +52,12 @@ export function retry(options: RetryOptions = {}): Fetch {
   }
 }
 
-/** The answer, or nothing after a network failure that may be tried again. */
+/** The answer, or undefined after a network failure that may be tried again. */
 async function attempt(send: Fetch, url: string, init: RequestInit, isLast: boolean) {
   try {
     return await send(url, init)
   } catch (error) {
-    // fetch reports network failures as a TypeError, aborts and timeouts as something else.
+    // fetch reports network failures as a TypeError, aborts and timeouts otherwise.
     if (isLast || init.signal?.aborted || (error as Error).name !== 'TypeError') {
       throw error
     }
@@ -64,7 +65,7 @@ async function attempt(send: Fetch, url: string, init: RequestInit, isLast: bool
   }
 }
 
-/** Milliseconds from now, `undefined` for a missing or unreadable value. */
+/** Milliseconds from now; `undefined` for a missing or unreadable value. */
 function readRetryAfter(value: string | null): number | undefined {
   if (value === null) return undefined
   if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000

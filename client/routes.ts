@@ -43,14 +43,14 @@ export interface RouteTypes {
 
 declare const untyped: unique symbol
 
-/** Stands for `Routes` where none are given: any path goes and the answer is not known. */
+/** Stands for `Routes` if none are given: every path is allowed, and the answer is not typed. */
 export interface Untyped {
   readonly [untyped]: true
 }
 
-/** Both kinds of client share these. */
+/** The parts that both kinds of clients have. */
 export interface ClientBase {
-  /** Replaces the given settings and keeps the others; binds calls that start later. */
+  /** Changes the given settings; applies to calls that start later. */
   configure(options: ClientOptions): void
   /** Runs for calls that start later, after those registered before it, until the returned function is called. */
   intercept(kind: 'request', interceptor: Interceptor<RequestConfig>): () => void
@@ -61,8 +61,8 @@ export interface ClientBase {
 /**
  * Every method resolves to the parsed body of the answer.
  *
- * They reject with an `ApiError` for an answer without success, with `TimeoutError`, with the signal's reason, or with
- * the platform's own error (no `status`) where no answer came.
+ * They reject with an `ApiError` for an unsuccessful answer, with `TimeoutError`, with the signal's reason, or with the
+ * platform's own error (no `status`) if no answer came.
  */
 /* eslint-disable @typescript-eslint/no-explicit-any --
    plain calls are what a page without types writes: it reads the answer's members as they come, or names their type. */
@@ -71,12 +71,12 @@ export interface PlainClient extends ClientBase {
   post<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
   put<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
   patch<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
-  /** A body goes into `options.body`. */
+  /** A body is given as `options.body`. */
   delete<T = any>(path: string, options?: RequestOptions): Promise<T>
 }
 /* eslint-enable */
 
-/** Like `PlainClient`, for known routes alone: unknown paths, wrong params and wrong bodies do not compile. */
+/** Like `PlainClient`, but only for known routes: unknown paths, wrong params and wrong bodies do not compile. */
 export interface TypedClient<
   R,
   Get extends string,
@@ -123,10 +123,10 @@ export type Client<R extends object = Untyped> = [R] extends [Untyped]
 // The paths of a method are found once, as arguments of TypedClient, not by every call. A call looks up its exact key;
 // matching concrete addresses against patterns is what makes other typed clients slow.
 type PathOf<Key, Method extends string> = Key extends `${Method} ${infer Path}` ? Path : never
-// Not R[Key]: asking for `keyof R` again lists all routes again.
+// Not R[Key], which would list all routes again.
 type RouteOf<R, Key extends string> = R extends Record<Key, infer Route> ? Route : never
 
-/** The values a pattern asks for: `/items/<id:int>/<rest:path>` is `{ id: number; rest: string }`. */
+/** The values for a pattern: `/items/<id:int>/<rest:path>` needs `{ id: number; rest: string }`. */
 export type PathValues<Path extends string> =
   Path extends `${infer Head}<${infer Inner}>${infer Rest}`
     ? PathValues<Head> & PathValue<Inner> & PathValues<Rest>
@@ -137,7 +137,7 @@ type PathValue<Inner extends string> = Inner extends `${infer Name}:${infer Type
   ? Record<Name, Type extends 'int' | 'float' ? number : string>
   : Record<Inner, string>
 
-// What belongs to one route alone stands apart from what all calls share: the compiler compares the small part.
+// Options of one route are separate from those of all calls, so that the compiler only compares the small part.
 type OwnOptions<Route, Path extends string> = (Path extends `${string}${'<' | '{'}${string}`
   ? { path: PathValues<Path> }
   : unknown) &
@@ -153,25 +153,25 @@ type WithBody<Route, Path extends string> = Route extends { body: unknown }
   : object extends OwnOptions<Route, Path>
     ? [body?: null, options?: CommonOptions & OwnOptions<Route, Path>]
     : [body: null | undefined, options: CommonOptions & OwnOptions<Route, Path>]
-// A form carries any object's fields; the server checks them.
+// A form can have the fields of any object; the server checks them.
 type BodyOf<Route> = Route extends { body: infer Body }
   ? Sent<Body> | FormData | URLSearchParams
   : undefined
 type ResultOf<Route> = Route extends { result: infer Result } ? Answered<Awaited<Result>> : unknown
 
 type AnyFunction = (...values: never[]) => unknown
-// Lists first: whether one is a function takes the compiler a look at all its methods.
+// Lists first: to see whether one is a function, the compiler would examine all its methods.
 type DataKey<T, Key extends keyof T> = T[Key] extends Scalar | undefined | readonly unknown[]
   ? Key
   : T[Key] extends AnyFunction | symbol
     ? never
     : Key
 type Scalar = string | number | boolean | null
-// Bytes, Blobs and forms by one member each: comparing whole platform types takes the compiler far longer.
+// Bytes, Blobs and forms are recognized by one member each: comparing whole platform types is far slower to compile.
 type Bytes = { readonly byteLength: number } | { stream(): unknown }
 type Raw = Bytes | { append(name: string, value: string): unknown }
 
-/** What may be sent for a declared type: its data, with dates as dates or text. */
+/** The type that may be sent for a declared type: its data, with dates as dates or text. */
 export type Sent<T> = unknown extends T
   ? T
   : T extends Scalar | undefined | Raw
@@ -182,7 +182,7 @@ export type Sent<T> = unknown extends T
         ? { [Key in keyof T]: Sent<T[Key]> }
         : { [Key in keyof T as DataKey<T, Key>]: Sent<T[Key]> }
 
-// Bytes, streams and files come as their media type says: a Blob, a string or parsed JSON.
+// Bytes, streams and files arrive according to their media type: as a Blob, a string or parsed JSON.
 type Answered<T> = unknown extends T
   ? T
   : // A handler without a return is of type void, which nothing else stands for.
@@ -195,7 +195,7 @@ type Answered<T> = unknown extends T
         ? unknown
         : Received<T>
 
-/** What arrives for a type the server returns: what JSON makes of it. */
+/** The type that arrives for a type which the server returns, after JSON. */
 export type Received<T> = unknown extends T
   ? T
   : T extends Scalar | undefined

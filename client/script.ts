@@ -1,9 +1,11 @@
-/** What the script `filigree/client/script` gives a page: `window.api`. Its code is built from `index.ts`. */
+/**
+ * The global that the script `filigree/client/script` gives a page: `window.api`. Its code is built from `index.ts`.
+ */
 import type { Client } from './routes.js'
 
 declare global {
   interface Window {
-    /** The client a page shares. */
+    /** The client that all scripts of a page share. */
     api: Client
   }
 }

@@ -1,13 +1,13 @@
-/** Reads and writes the token, without a cache so that tabs agree. Source: specification, Authentication 6. */
+/** Reads and stores the token, without a cache, so that all tabs agree. Source: specification, Authentication 6. */
 import type { TokenStore } from './options.js'
 
-// Missing in Node and in workers; reading it may throw where a browser blocks storage.
+// Missing in Node and in workers; reading it may throw if a browser blocks storage.
 declare const localStorage: TokenStore
 
 /**
- * Gives the token under the key after storing a fresh one, if any; `undefined` where there is none.
+ * Returns the token under the key, after storing a fresh one, if any; `undefined` if there is none.
  *
- * @param memory takes the token where the store is missing, blocked or full
+ * @param memory receives the token if the store is missing, blocked or full
  */
 export const accessToken =
   (memory: Record<string, string | undefined>, key: string, store?: TokenStore) =>

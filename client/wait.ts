@@ -1,4 +1,4 @@
-/** Waits, and gives up when asked to. */
+/** Waits until the time is over or the signal aborts. */
 
 /** @throws the signal's reason once it is aborted */
 export async function wait(

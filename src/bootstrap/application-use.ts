@@ -8,9 +8,9 @@ import type { Settings } from './options.js'
 import { planUse, standsEverywhere, type UseList } from './plan-seam.js'
 
 export interface ApplicationUse {
-  /** Around every route, outside of what modules list. */
+  /** Around every route, outside the interceptors of modules. */
   readonly outside: readonly UseList[]
-  /** Around what has no route, and around the framework's own routes. */
+  /** Around requests without a route, and around the framework's own routes. */
   readonly framework: readonly PlannedStand[]
 }
 
@@ -29,7 +29,7 @@ export function planApplicationUse(
   return { outside, framework }
 }
 
-/** What modules list for their own routes alone. */
+/** Interceptors that modules list only for their own routes. */
 export function forOwnRoutes(lists: readonly UseList[]): UseList[] {
   return lists.map((list) => pick(list, false))
 }

@@ -1,4 +1,4 @@
-/** A running application: what `bootstrap` gives back. */
+/** A running application: the result of `bootstrap`. */
 import type { GraphQL } from '../graphql/graphql.js'
 import type { Class } from '../metadata/note.js'
 import type { OpenApiDocument } from '../openapi/document.js'
@@ -6,37 +6,40 @@ import type { Dispatcher } from '../serving/dispatcher.js'
 import { injectRequest, type InjectRequest, type InjectResponse } from '../serving/inject.js'
 import { handleWebRequest } from '../serving/web.js'
 
-/** One route, for listings. */
+/** A route, as applications may list it. */
 export interface RouteSummary {
   readonly method: string
-  /** As matched, e.g. `/items/<id:int>`. */
+  /** The pattern, e.g. `/items/<id:int>`. */
   readonly path: string
   /** `ItemController.show`. */
   readonly name: string
-  /** A token is needed. */
+  /** True if a token is required. */
   readonly secured: boolean
-  /** Roles that let in; empty where any token does. */
+  /** The roles that are admitted; empty if every token is. */
   readonly roles: readonly string[]
 }
 
 export interface ApplicationParts {
   readonly dispatcher: Dispatcher
   readonly routes: readonly RouteSummary[]
-  /** Writes the OpenAPI document, once. */
+  /** Returns the OpenAPI document; writes it at the first call. */
   readonly document: () => OpenApiDocument
-  /** The instance of the records, else the module's first. */
+  /** The instance of the records, otherwise the first of the modules. */
   readonly graphql: GraphQL | undefined
-  /** Finds a provider's instance. */
+  /** Returns a provider's instance. */
   readonly get: <T>(token: Class<T> | string | symbol) => T
   /** `undefined` for an application without a port. */
   readonly url: string | undefined
-  /** Ends everything, in order; called once. */
+  /** Stops everything, in order; called once. */
   readonly close: () => Promise<void>
 }
 
-/** What `bootstrap` gives: its address, its routes and its end, `inject` and `handle`, and the providers by `get`. */
+/**
+ * A running application, as `bootstrap` returns it: its address and routes, `inject`, `handle`, `close`, and `get` for
+ * providers.
+ */
 export class Application {
-  /** Every route in the order of declaration. */
+  /** All routes, in the order of declaration. */
   readonly routes: readonly RouteSummary[]
   readonly #parts: ApplicationParts
   #closed: Promise<void> | undefined
@@ -47,7 +50,7 @@ export class Application {
   }
 
   /**
-   * Where it listens, e.g. `http://localhost:3000`.
+   * The address on which it listens, e.g. `http://localhost:3000`.
    *
    * @throws {Error} with `{ listen: false }`
    */
@@ -59,44 +62,53 @@ export class Application {
     return url
   }
 
-  /** The OpenAPI 3.1 document; written when it is first asked for, the same object ever after. */
+  /** The OpenAPI 3.1 document; written at the first access, then always the same object. */
   get openapi(): OpenApiDocument {
     return this.#parts.document()
   }
 
   /**
-   * The GraphQL of the module's records, else the module's first instance: `app.graphql.sdl`, `app.graphql.execute(…)`.
+   * The GraphQL instance of the records, otherwise the first of the modules: `app.graphql.sdl`,
+   * `app.graphql.execute(…)`.
    *
    * @throws {Error} in an application without GraphQL
    */
   get graphql(): GraphQL {
     const { graphql } = this.#parts
     if (graphql === undefined) {
-      throw new Error('app.graphql: there is none. Give the module records or graphql instances.')
+      throw new Error(
+        'app.graphql: this application has no GraphQL. Add records or graphql instances to its module.',
+      )
     }
     return graphql
   }
 
   /**
-   * The one instance of a provider.
+   * The instance of a provider.
    *
-   * @throws {Error} when no module provides it
+   * @throws {Error} if no module provides it
    */
   get<T>(token: Class<T> | string | symbol): T {
     return this.#parts.get(token)
   }
 
-  /** Sends a request through everything but a socket. */
+  /** Sends a request through the whole application, without a socket. */
   inject(request: InjectRequest | string): Promise<InjectResponse> {
     const asked = typeof request === 'string' ? { url: request } : request
     return injectRequest(this.#parts.dispatcher, asked)
   }
 
-  /** Answers a web-standard request: for tests, serverless and other runtimes. An arrow, so that it can be handed on. */
+  /**
+   * Answers a web-standard request: for tests, serverless and other runtimes. An arrow function, so that it can be
+   * passed on.
+   */
   readonly handle = (request: Request): Promise<Response> =>
     handleWebRequest(this.#parts.dispatcher, request)
 
-  /** Stops accepting, lets requests in flight end (10 s at most), then stops the providers. Safe to call twice. */
+  /**
+   * Stops accepting requests, lets those in flight end (10 s at most), then stops the providers. Calling it again is
+   * safe.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#parts.close()
     return this.#closed

@@ -37,9 +37,9 @@ import { otherWorkers, reportToPrimary } from './workers.js'
 /**
  * Starts an application.
  *
- * @param module the class with `@Module` that everything belongs to
- * @returns once it listens, or with `{ listen: false }` once it can be asked
- * @throws {DeclarationError} when the application is faulty: all faults in one report
+ * @param module the class with `@Module` that contains everything
+ * @returns once it listens; with `{ listen: false }` once it can handle requests
+ * @throws {DeclarationError} if the application is faulty: all faults in one report
  */
 export async function bootstrap(
   module: Class,
@@ -180,7 +180,7 @@ function logFailure(log: Log, what = 'onStop'): (error: unknown) => void {
   }
 }
 
-/** Milliseconds for providers and the database to end, in a process that failed. */
+/** Milliseconds that providers and the database have to stop, in a process that failed. */
 const closingTime = 5_000
 
 interface Running {
@@ -207,7 +207,7 @@ function createApplication(
       state.closing = true
       dispatcher.draining = true
       if (container.hasClosing) await tellClosing(container, settings.times.drain, log)
-      // They would never end by themselves, and the port waits for them.
+      // Streams would never end by themselves, and the port waits for them.
       for (const { streams } of graphql.instances) streams.close()
       ending.begin(listener === undefined ? 0 : settings.times.linger)
       await listener?.close()
@@ -223,7 +223,7 @@ function createApplication(
   return application
 }
 
-/** `onClosing` may keep the port open for a while, so that load balancers notice that the application closes. */
+/** `onClosing` may delay the closing of the port, so that load balancers can notice it. */
 async function tellClosing(container: Container, most: number, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const end = new Promise<void>((resolve) => {

@@ -1,11 +1,11 @@
 /**
- * For commands that describe an application: while they load its file, `bootstrap` starts nothing, and the command gets
- * its arguments. So a program in one file can be described like one whose module is exported.
+ * For commands that describe an application: while they load its file, `bootstrap` starts nothing and passes its
+ * arguments to the command. So a program in a single file can be described like one that exports its module.
  */
 import type { Class } from '../metadata/note.js'
 import type { BootstrapOptions } from './options.js'
 
-/** What `bootstrap` was called with. */
+/** The arguments of `bootstrap`. */
 export interface BootstrapCall {
   readonly module: Class
   readonly options: BootstrapOptions
@@ -14,10 +14,9 @@ export interface BootstrapCall {
 let take: ((call: BootstrapCall) => void) | undefined
 
 /**
- * Loads a file, and catches the first call of `bootstrap` that it makes. Such a call is never answered, so that nothing
- * that the file does behind it happens.
+ * Loads a file and captures its first call of `bootstrap`. That call never returns, so the code after it does not run.
  *
- * @returns the call, or what was loaded where there is none
+ * @returns the call or, if there was none, the loaded module
  */
 export async function captureBootstrap<T>(
   load: () => Promise<T>,
@@ -34,7 +33,7 @@ export async function captureBootstrap<T>(
   }
 }
 
-/** @returns true where a command wanted the call: then nothing may be started */
+/** @returns true if a command wanted the call: then nothing must be started */
 export function isCaptured(call: BootstrapCall): boolean {
   take?.(call)
   return take !== undefined

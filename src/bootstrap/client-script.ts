@@ -15,7 +15,7 @@ import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.
 
 const scriptName = 'filigree.min.js'
 
-/** The map lies where the script's last line says. */
+/** The source map is at the address in the script's last line. */
 const files = [
   { path: '/filigree.js', name: scriptName, type: 'text/javascript; charset=utf-8' },
   {
@@ -27,15 +27,15 @@ const files = [
 
 type ClientFile = (typeof files)[number]['name']
 
-/** The module runs as it was written, under a loader, and not as it is published. */
+/** True if the module runs from its source, under a loader, and not from the published package. */
 const fromSource = import.meta.url.endsWith('.ts')
 
 /**
- * Routes for the script and its source map, both public, for GET and HEAD. Caches ask each time whether the script is
- * still the same; with a version in the address, `/filigree.js?v=2`, they keep it for a year without asking.
+ * Routes for the script and its source map, both public, for GET and HEAD. Caches ask each time whether the script has
+ * changed; with a version in the address, `/filigree.js?v=2`, they keep it for a year without asking.
  *
- * @param enabled false makes none
- * @param problems takes `CLIENT_MISSING` where the script was not built
+ * @param enabled false makes no routes
+ * @param problems receives `CLIENT_MISSING` if the script was not built
  */
 export function scriptRoutes(
   enabled: boolean,
@@ -61,7 +61,10 @@ export function scriptRoutes(
   })
 }
 
-/** Behind a prefix the script asks below it by itself. Its last line names the map, which is true of the lines before. */
+/**
+ * With a prefix, the script sends its requests below it. It is inserted before the last line, which names the source
+ * map.
+ */
 function asksBelow(basePath: string, script: string): string {
   if (basePath === '') return script
   const settings = `window.api.configure({baseUrl:${JSON.stringify(basePath)}})`
@@ -78,7 +81,7 @@ function readBuilt(problems: Problem[]): ReadFile {
   if (script === undefined) {
     problems.push({
       code: 'CLIENT_MISSING',
-      message: 'bootstrap: client is true, but dist/client/filigree.min.js is not there.',
+      message: 'bootstrap: client is true, but dist/client/filigree.min.js is missing.',
       remedy: 'Build the package: npm run build.',
     })
   }
@@ -90,12 +93,12 @@ function findScript(): string | undefined {
     const path = createRequire(import.meta.url).resolve('filigree/client/script')
     return existsSync(path) ? path : undefined
   } catch {
-    // Where a resolver looks for the file itself, a missing one is an error.
+    // Some module resolvers throw for a missing file.
     return undefined
   }
 }
 
-/** Builds when the first file is asked for, so that tests and `tsx` serve what is written now. */
+/** Builds the script at the first request, so that tests and `tsx` serve the current source. */
 function readFromSource(): ReadFile {
   let built: Promise<Record<ClientFile, string>> | undefined
   return async (name) => (await (built ??= buildFiles()))[name]
@@ -105,7 +108,7 @@ async function buildFiles(): Promise<Record<ClientFile, string>> {
   const folder = await mkdtemp(join(tmpdir(), 'filigree-client-'))
   try {
     const build = fileURLToPath(new URL('../../client/build.mjs', import.meta.url))
-    // A process of its own: bundlers do not run inside a test's realm.
+    // In a separate process, because bundlers do not run inside a test's realm.
     await promisify(execFile)(process.execPath, [build, folder])
     const texts = files.map(async ({ name }) => [name, await readFile(join(folder, name), 'utf8')])
     return Object.fromEntries(await Promise.all(texts)) as Record<ClientFile, string>

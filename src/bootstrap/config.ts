@@ -1,6 +1,6 @@
 /**
- * `@Config`: a class whose fields are read from the environment at the start. `mailHost` is `MAIL_HOST`; missing and
- * wrong variables are added to the report of the start, and hidden values are shown nowhere.
+ * `@Config`: a class whose fields are read from environment variables at the start. `mailHost` is `MAIL_HOST`; missing
+ * and invalid variables are added to the report of the start, and hidden values are never shown.
  */
 import { inspect } from 'node:util'
 import { HttpError } from '../errors/http-error.js'
@@ -14,8 +14,8 @@ import { classProvider, type ProviderDeclaration, type Token } from './provider.
 const configs = createClassNote<true>('config')
 
 /**
- * Makes a class one of settings: its `@Field`s are read from the environment. List it among the providers, or ask for it in
- * a constructor. Its instance is frozen.
+ * Marks a class of settings: its `@Field`s are read from environment variables. List it among the providers, or ask for
+ * it in a constructor. Its instance is frozen.
  */
 export function Config(): AnyDecorator
 export function Config(target: Class): void
@@ -30,16 +30,16 @@ export function Config(...args: unknown[]): AnyDecorator | undefined {
 type Variables = Readonly<Record<string, string | undefined>>
 
 export interface ConfigInput {
-  /** Undefined where the application is described and not started: then nothing is read. */
+  /** Undefined if the application is only described, not started: then nothing is read. */
   readonly variables: Variables | undefined
-  /** What takes the place of providers: these are not read. */
+  /** Replacements of providers: the classes that they replace are not read. */
   readonly override: readonly (readonly [Token, unknown])[]
 }
 
 /**
- * @param classes who may ask for settings: controllers, interceptors
- * @param problems takes variables that are missing or wrong
- * @returns the declarations, those of settings with their values
+ * @param classes the classes that may ask for settings: controllers, interceptors
+ * @param problems receives missing and invalid variables
+ * @returns the provider declarations; those of settings have their values
  */
 export async function provideConfigs(
   declared: readonly ProviderDeclaration[],
@@ -95,7 +95,7 @@ function variableOf(property: string): string {
     .toUpperCase()
 }
 
-/** A blank variable counts as unset, so that it is never read as 0 or false. */
+/** A blank variable counts as not set, so that it is never read as 0 or false. */
 function readTexts({ fields }: Shape, variables: Variables): Record<string, unknown> {
   const texts: Record<string, unknown> = {}
   for (const field of fields) {
@@ -105,7 +105,9 @@ function readTexts({ fields }: Shape, variables: Variables): Record<string, unkn
   return texts
 }
 
-/** Text is taken as it is; of all else the blanks around do not count, and commas stand between items. */
+/**
+ * Strings are taken unchanged; for other kinds surrounding blanks are removed, and commas separate the items of lists.
+ */
 function readText({ kind, list }: ShapeField, text: string): unknown {
   if (list) return text.split(',').map((item) => item.trim())
   return kind === 'string' || kind === 'text' ? text : text.trim()
@@ -116,7 +118,7 @@ interface Found {
   readonly message: string
 }
 
-/** Of what is hidden it says no more than that it is wrong. */
+/** The message about a hidden value does not contain it. */
 function toProblem({ name, byName }: Shape, path: string, { code, message }: Found): Problem {
   const [property = ''] = path.split('.', 1)
   const variable = variableOf(property)

@@ -1,6 +1,6 @@
 /**
- * Makes every provider and controller once, in the order they need each other. Takes providers and classes, finds all
- * faults before anything is made; gives instances, starts and stops them.
+ * Creates every provider and controller once, in the order of their dependencies. Finds all faults before anything is
+ * created; returns instances, starts and stops them.
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { suggestion } from '../errors/did-you-mean.js'
@@ -17,24 +17,27 @@ import {
 
 /** A provider with hooks for start and stop. Both may be asynchronous. */
 export interface Lifecycle {
-  /** Before the application listens, after everything it was given. A rejection stops bootstrap. */
+  /** Called before the application listens, after those of its dependencies. A rejection stops bootstrap. */
   onStart?(): unknown
-  /** When the application begins to close and still listens; the port waits for what it answers, `times.drain` at most. */
+  /**
+   * Called when the application begins to close but still listens; the port stays open until it is done, `times.drain`
+   * at most.
+   */
   onClosing?(): unknown
-  /** After the last request, in the reverse order. */
+  /** Called after the last request, in reverse order. */
   onStop?(): unknown
 }
 
 export interface ContainerOptions {
-  /** The module to name in remedies. */
+  /** The module that remedies mention. */
   readonly moduleName: string
   readonly providers: readonly ProviderDeclaration[]
   readonly controllers: readonly Class[]
-  /** Classes of interceptors; they need not be among the providers. */
+  /** Classes of interceptors; they need not be listed as providers. */
   readonly interceptors?: readonly Class[]
-  /** What takes the place of a provider, by its token: a class is made, anything else is the value. */
+  /** Replacements of providers, by token: a class is instantiated, anything else is the value. */
   readonly override: readonly (readonly [Token, unknown])[]
-  /** Providers of the framework itself, by `provide`; the application's own win. */
+  /** Providers of the framework itself, by token; the application's own take precedence. */
   readonly builtIn: readonly Class[]
 }
 
@@ -43,22 +46,22 @@ export class Container {
   readonly #instances = new Map<Token, unknown>()
   readonly #started: unknown[] = []
 
-  /** @param providers checked: all dependencies are among them, without a circle */
+  /** @param providers checked: all dependencies are among them, without cycles */
   constructor(providers: ReadonlyMap<Token, Provider>) {
     this.#providers = providers
   }
 
-  /** True when a provider or controller asks for it. */
+  /** True if a provider or controller depends on it. */
   needs(token: Token): boolean {
     return [...this.#providers.values()].some(({ dependencies }) => dependencies.includes(token))
   }
 
-  /** Puts in an instance that was made elsewhere, before everything else is made. */
+  /** Sets an instance that was created elsewhere, before all others are created. */
   provide(token: Token, instance: unknown): void {
     if (this.#providers.get(token)?.make === notYet) this.#instances.set(token, instance)
   }
 
-  /** Makes everything, each after what it needs. Waits for factories that answer promises. */
+  /** Creates everything, each after its dependencies. Awaits factories that return promises. */
   async makeAll(): Promise<void> {
     for (const [token, { make }] of this.#providers) {
       if (make !== notYet) await this.#make(token)
@@ -66,8 +69,8 @@ export class Container {
   }
 
   /**
-   * @returns the one instance for a token
-   * @throws {Error} when nothing provides it
+   * @returns the instance for a token
+   * @throws {Error} if nothing provides it
    */
   get<T>(token: Class<T> | string | symbol): T {
     if (!this.#instances.has(token as Token)) {
@@ -77,7 +80,10 @@ export class Container {
     return this.#instances.get(token as Token) as T
   }
 
-  /** Calls `onStart` of every instance that has it, in the order they were made. After a failure, `stop` ends those before. */
+  /**
+   * Calls `onStart` of every instance that has it, in the order of creation. After a failure, `stop` stops those that
+   * started.
+   */
   async start(): Promise<void> {
     for (const instance of new Set(this.#instances.values())) {
       await lifecycleOf(instance).onStart?.()
@@ -85,7 +91,7 @@ export class Container {
     }
   }
 
-  /** Calls `onClosing` of what was started, all at once. */
+  /** Calls `onClosing` of everything that was started, all at once. */
   async closing(onFailure: (error: unknown) => void): Promise<void> {
     const told = this.#started.map(async (instance) => {
       try {
@@ -97,17 +103,17 @@ export class Container {
     await Promise.all(told)
   }
 
-  /** True where somebody wants to know that the application begins to close. */
+  /** True if some instance has `onClosing`. */
   get hasClosing(): boolean {
     return this.#started.some((instance) => lifecycleOf(instance).onClosing !== undefined)
   }
 
-  /** Every instance with the name of its token. */
+  /** All instances, with the names of their tokens. */
   instances(): (readonly [name: string, instance: unknown])[] {
     return [...this.#instances].map(([token, instance]) => [tokenName(token), instance])
   }
 
-  /** Calls `onStop` of what was started, in the reverse order. One that fails does not keep the others from stopping. */
+  /** Calls `onStop` of everything that was started, in reverse order. If one fails, the others are still stopped. */
   async stop(onFailure: (error: unknown) => void): Promise<void> {
     for (const instance of this.#started.splice(0).toReversed()) {
       try {
@@ -119,7 +125,7 @@ export class Container {
   }
 
   #remedyFor(token: Token, name: string): string {
-    // The framework provides it only if something needs it.
+    // The framework provides it only if something depends on it.
     if (this.#providers.has(token))
       return 'Give the module records, or ask for it in a constructor.'
     const near = suggestion(name, [...this.#providers.keys()].map(tokenName))
@@ -137,12 +143,12 @@ export class Container {
   }
 }
 
-/** Stands for what `provide` brings. */
+/** The factory of a provider whose instance `provide` sets. */
 function notYet(): never {
-  throw new Error('The container was asked for something that the house has not provided yet.')
+  throw new Error('A provider of the framework was asked for before it was set.')
 }
 
-/** Puts the providers together; everything that is missing, circular or unreadable becomes a problem. */
+/** Checks and orders the providers; missing, circular and unreadable dependencies become problems. */
 export function createContainer(options: ContainerOptions, problems: Problem[]): Container {
   const providers = collectProviders(options, problems)
   for (const provider of providers.values())
@@ -205,7 +211,7 @@ function applyOverrides(
 }
 
 const emitTypes =
-  ' Or set "emitDecoratorMetadata": true in tsconfig.json (tsx and esbuild emit none) and put a decorator before the class, @Injectable where it has no other.'
+  ' Or set "emitDecoratorMetadata": true in tsconfig.json (tsx and esbuild emit none) and put a decorator on the class, @Injectable if it has no other.'
 
 function checkDependencies(
   provider: Provider,
@@ -232,7 +238,7 @@ function checkDependencies(
   }
 }
 
-/** Who asks for it, from the outside in: `OrderController → OrderStore`. */
+/** The chain of dependencies that leads to it, from the outside: `OrderController → OrderStore`. */
 function pathTo(
   token: Token,
   providers: ReadonlyMap<Token, Provider>,
@@ -254,8 +260,8 @@ function checkCircles(providers: ReadonlyMap<Token, Provider>, problems: Problem
       const names = [...path.slice(start), token].map(tokenName)
       problems.push({
         code: 'CIRCULAR_PROVIDERS',
-        message: `${names.join(' → ')}: these need each other before any of them is made.`,
-        remedy: 'Move what they share into a provider of its own.',
+        message: `${names.join(' → ')}: these depend on each other in a circle.`,
+        remedy: 'Move the shared part into a provider of its own.',
       })
       return
     }

@@ -6,7 +6,7 @@ import { writePackage, type ModuleOptions } from './module.js'
  * Makes a function that returns a module. Each call returns a new module; if one is imported in several places, it
  * counts once.
  *
- * @param make gives what `@Module` takes, from the options of the package
+ * @param make gives the options of `@Module`, from the options of the package
  */
 export function createModule<Arguments extends readonly unknown[]>(
   make: (...args: Arguments) => ModuleOptions,
@@ -15,7 +15,7 @@ export function createModule<Arguments extends readonly unknown[]>(
     const options: unknown = make(...args)
     if (typeof options !== 'object' || options === null) {
       throw new TypeError(
-        'createModule: the function gives no module. Return { providers, use, … }.',
+        'createModule: the function does not return a module. Return { providers, use, … }.',
       )
     }
     const Package = class {}

@@ -1,4 +1,7 @@
-/** The documentation's place in the application: its problems at bootstrap, its document on demand, its files as routes. */
+/**
+ * Connects the documentation to the application: its problems at the start, its document when requested, its files as
+ * routes.
+ */
 import type { Gate } from '../auth/gate.js'
 import { addProblems, type Problem } from '../errors/declaration-error.js'
 import { findDocProblems } from '../openapi/doc-problems.js'
@@ -14,7 +17,7 @@ import { promiseOf } from '../serving/serve-route.js'
 import type { Step } from '../serving/served-route.js'
 import { versionsOf } from './versions.js'
 
-/** @param docs `undefined` where the documentation is off: then names may collide */
+/** @param docs `undefined` if the documentation is off: then names may collide */
 export function findDocumentationProblems(
   routes: readonly PlannedRoute[],
   docs: ResolvedDocs | undefined,
@@ -31,11 +34,11 @@ export function findDocumentationProblems(
 }
 
 /**
- * Writes the document of a version when it is first asked for; with the documentation off under the default title. One
- * document has the routes of one version, and those that have none.
+ * Writes the document of a version when it is first requested; with the documentation off, under the default title. A
+ * document contains the routes of one version, and those without a version.
  *
- * @param cookie tokens come by cookie too
- * @param endpoints of GraphQL
+ * @param cookie whether tokens are also accepted in a cookie
+ * @param endpoints the endpoints of GraphQL
  */
 export function documentReader(
   routes: readonly PlannedRoute[],
@@ -75,7 +78,7 @@ export interface DocsContext {
   readonly basePath: string
 }
 
-/** A route for each file, for GET and HEAD. None where the documentation is off. */
+/** A route for each file, for GET and HEAD. An empty list if the documentation is off. */
 export function docsRoutes(
   docs: ResolvedDocs | undefined,
   read: ReadDocument,

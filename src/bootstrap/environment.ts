@@ -1,29 +1,31 @@
-/** The environment, read in this one place. Source: specification, neutral naming; decisions, Authentication. */
+/**
+ * Reads environment variables; only this file does. Source: specification, neutral naming; decisions, Authentication.
+ */
 import type { Problem } from '../errors/declaration-error.js'
 import { suggestion } from '../errors/did-you-mean.js'
 
 export interface Environment {
-  /** `PORT`, where set. */
+  /** `PORT`, if set. */
   readonly port: number | undefined
-  /** `HOST`, where set. */
+  /** `HOST`, if set. */
   readonly host: string | undefined
-  /** True when `NODE_ENV` is `production`. */
+  /** True if `NODE_ENV` is `production`. */
   readonly production: boolean
-  /** `DATABASE_URL`, where set. */
+  /** `DATABASE_URL`, if set. */
   readonly databaseUrl: string | undefined
-  /** `DATABASE_DIRECT_URL`, where set: the way around a pooler. */
+  /** `DATABASE_DIRECT_URL`, if set: the database's address without the pooler. */
   readonly databaseDirectUrl: string | undefined
-  /** `DATABASE_REPLICAS`, where set: addresses with commas between them. */
+  /** `DATABASE_REPLICAS`, if set: addresses, separated by commas. */
   readonly databaseReplicas: string | undefined
   /** `LOG_LEVEL`. Default `info`, and `warn` while `NODE_ENV` is `test`. */
   readonly logLevel: string
-  /** The variables themselves, for the floors that check their own: keys, database. */
+  /** All variables, for the parts that check their own: keys, database. */
   readonly variables: Readonly<Record<string, string | undefined>>
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** @param problems gets variables with an invalid value, by name */
+/** @param problems receives variables with an invalid value, by name */
 export function readEnvironment(
   variables: Readonly<Record<string, string | undefined>>,
   problems: Problem[],
@@ -47,7 +49,7 @@ function readPort(text: string | undefined, problems: Problem[]): number | undef
   if (port <= 65_535) return port
   problems.push({
     code: 'INVALID_ENVIRONMENT',
-    message: `PORT: "${given}" is no port.`,
+    message: `PORT: "${given}" is not a port.`,
     remedy: 'Set a number from 0 to 65535; 0 takes any free port.',
   })
   return undefined
@@ -62,7 +64,7 @@ function readLogLevel(
   if ((logLevels as readonly string[]).includes(given)) return given
   problems.push({
     code: 'INVALID_ENVIRONMENT',
-    message: `LOG_LEVEL: "${given}" is no level.`,
+    message: `LOG_LEVEL: "${given}" is not a level.`,
     remedy: `Set ${suggestion(given, logLevels) ?? 'info'}. Levels: ${logLevels.join(', ')}.`,
   })
   return 'info'

@@ -1,4 +1,4 @@
-/** Makes every route of a planned application ready to serve: its own ones, and those of the framework behind them. */
+/** Makes all routes of a planned application ready to serve: first its own, then those of the framework. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { RouteTable } from '../routing/route-table.js'
 import { VersionedTable, type RouteLookup } from '../routing/versioned-table.js'
@@ -18,7 +18,7 @@ export interface FilledTable {
   readonly aroundUnmatched: ((refuse: Invoker) => ServedRoute) | undefined
 }
 
-/** @throws {DeclarationError} with every interceptor and decorator that does not work */
+/** @throws {DeclarationError} with all faulty interceptors and decorators */
 export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledTable {
   const problems: Problem[] = []
   const find: FindInstance = (token) => plan.container.get(token)
@@ -47,7 +47,7 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledT
   return { table, aroundUnmatched: outside.length === 0 ? undefined : aroundUnmatched }
 }
 
-/** Behind the application's own routes, which win where both have a path. */
+/** Added after the application's own routes, which take precedence for the same path. */
 function addFrameworkRoutes(
   table: RouteTable<ServedRoute> | VersionedTable<ServedRoute>,
   { settings, document, graphql, graphqlStands, folders }: ApplicationPlan,
@@ -74,7 +74,7 @@ function addFrameworkRoutes(
   }
 }
 
-/** What stands for a route where there is none. */
+/** The route that stands in for requests without one, for interceptors. */
 function unmatchedRoute(refuse: Invoker, timeout: number): ServedRoute {
   return {
     pathNames: [],

@@ -1,4 +1,4 @@
-/** GraphQL's place in the application: which instances there are, their problems at bootstrap, its endpoint and IDE as routes. */
+/** Connects GraphQL to the application: its instances, their problems at the start, its endpoints and IDE as routes. */
 import type { Problem } from '../errors/declaration-error.js'
 import { GraphQL, type GraphQLHost } from '../graphql/graphql.js'
 import { graphqlEndpoints, type GraphqlEndpoint } from '../graphql/graphql-endpoints.js'
@@ -14,16 +14,16 @@ import type { Intercept } from '../seam/interceptor.js'
 import { toWalk, type Step } from '../serving/served-route.js'
 
 export interface PlannedGraphql {
-  /** `app.graphql`: the one of the records, else the first of the module. */
+  /** `app.graphql`: the instance of the records, otherwise the first of the modules. */
   readonly main: GraphQL | undefined
   readonly instances: readonly GraphQL[]
 }
 
 /**
- * Takes the module's instances, and makes one of its records unless an instance has that path already.
+ * Collects the modules' instances, and adds one for the records unless an instance already has that path.
  *
- * @param option false serves no GraphQL at all
- * @param cost what an operation may cost where the option says nothing
+ * @param option false turns GraphQL off
+ * @param cost the cost limit of operations if the option sets none
  */
 export function planGraphql(
   { graphql: declared, records }: Parts,
@@ -49,14 +49,14 @@ export function planGraphql(
   return { main, instances }
 }
 
-/** Where the instances are asked, for the document. */
+/** The endpoints of the instances, for the document. */
 export function documentedEndpoints({ instances }: PlannedGraphql): DocumentedEndpoint[] {
   return instances.flatMap((instance) =>
     instance.routes.map(({ path, access }) => ({ path, read: instance.accessFor(access).read })),
   )
 }
 
-/** Lets each instance find its faults. One without a route nobody could ask: a forgotten line more often than a wish. */
+/** Collects the faults of each instance. One without a route could not be reached, which is usually a mistake. */
 export function prepareGraphql(
   { instances }: PlannedGraphql,
   host: GraphQLHost,
@@ -70,7 +70,7 @@ export function prepareGraphql(
     problems.push({
       code: 'GRAPHQL_ROUTE_MISSING',
       message: `The GraphQL at position ${index + 1} of the modules' graphql has no route.`,
-      remedy: "Call registerRoute('/graphql') of it, or take it out of the module.",
+      remedy: "Call its registerRoute('/graphql'), or remove it from the module.",
     })
   }
 }
@@ -81,7 +81,7 @@ function refuseTwins(instances: readonly GraphQL[], problems: Problem[]): void {
     if (seen.has(path)) {
       problems.push({
         code: 'DUPLICATE_ROUTE',
-        message: `${path} is the path of two GraphQL instances.`,
+        message: `Two GraphQL instances have the path ${path}.`,
         remedy: 'Register one of them at another path.',
       })
     }
@@ -97,11 +97,11 @@ export interface GraphqlRoute extends FrameworkRoute {
 export interface GraphqlServing {
   readonly limits: Limits
   readonly basePath: string
-  /** Who stands around the operations of an instance; undefined where nobody does. */
+  /** The interceptors around the operations of an instance; undefined if there are none. */
   readonly around: (instance: GraphQL) => Intercept | undefined
 }
 
-/** Routes for the endpoint and the IDE of each instance. */
+/** Routes for the endpoints and the IDE of each instance. */
 export function graphqlRoutes(
   { instances }: PlannedGraphql,
   context: ServeContext,

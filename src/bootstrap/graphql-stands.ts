@@ -1,4 +1,6 @@
-/** Decorators of one's own on root fields of GraphQL: planned at the start, run around the operations that ask for them. */
+/**
+ * Custom decorators on root fields of GraphQL: planned at the start, run around the operations that contain the fields.
+ */
 import { promise } from '../core/later.js'
 import type { Gate } from '../auth/gate.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
@@ -20,10 +22,10 @@ interface PlannedRoot {
   readonly stands: readonly PlannedStand[]
 }
 
-/** By `Query.items`, for each instance that has any. */
+/** By field, e.g. `Query.items`, for each instance with such decorators. */
 export type GraphqlStands = ReadonlyMap<GraphQL, ReadonlyMap<string, PlannedRoot>>
 
-/** @param problems takes what decorators find; a faulty schema is reported elsewhere */
+/** @param problems receives faults that decorators report; a faulty schema is reported elsewhere */
 export function planGraphqlStands(
   instances: readonly GraphQL[],
   problems: Problem[],
@@ -51,15 +53,15 @@ function readRoots(instance: GraphQL): ReturnType<typeof stoodRoots> {
   }
 }
 
-/** Every stand, for the container. */
+/** All decorators and interceptors, for the container. */
 export function graphqlStands(all: GraphqlStands): PlannedStand[] {
   return [...all.values()].flatMap((roots) => [...roots.values()].flatMap(({ stands }) => stands))
 }
 
 /**
- * What stands around the operations of an instance.
+ * Makes the interceptor around the operations of an instance.
  *
- * @returns undefined where nobody does
+ * @returns undefined if there are no decorators
  */
 export function aroundOperations(
   instance: GraphQL,
@@ -85,7 +87,7 @@ export function aroundOperations(
     const roots = asked.roots.map((name) => planned.get(name)?.info)
     askedOperation.set(request, { ...asked, roots })
     try {
-      // Who asks must be known; a bad token is answered further inside.
+      // The caller must be known; an invalid token is answered further inside.
       await gate.recognise(request)
     } catch {
       return next()
@@ -106,7 +108,7 @@ function toIntercept(line: Line): Intercept {
   }
 }
 
-/** As GraphQL's clients read it. */
+/** The error in the form that GraphQL clients expect. */
 function refused(error: unknown): unknown {
   if (error instanceof HttpError) return malformedReply(error)
   throw error

@@ -1,4 +1,4 @@
-/** Opens the port: a server of this process, or workers with one each. */
+/** Opens the port: with a server in this process, or with workers. */
 import cluster from 'node:cluster'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Log } from '../core/log.js'
@@ -16,14 +16,14 @@ export interface Listener {
 export interface ListenOptions {
   readonly settings: Settings
   readonly dispatcher: Dispatcher
-  /** Headers of the answers to what is no request, names and values in turn. */
+  /** Headers of answers to malformed requests, names and values in turn. */
   readonly faultHeaders: readonly string[]
   readonly log: Log
 }
 
 /**
  * @returns `undefined` for an application that opens no port
- * @throws {DeclarationError} when the port is taken or not allowed, or the host is none of this machine
+ * @throws {DeclarationError} if the port is taken or not allowed, or the host is not an address of this machine
  */
 export async function listen(options: ListenOptions): Promise<Listener | undefined> {
   const { settings, dispatcher, faultHeaders, log } = options
@@ -50,7 +50,7 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
   }
 }
 
-/** Behind a proxy all connections come from its address. */
+/** Behind a proxy all connections come from its address, so connections per address are not limited. */
 function countable({ bounds, trustProxy }: Settings): Bounds {
   const isDirect = trustProxy === false || trustProxy === 0
   return isDirect ? bounds : { ...bounds, connectionsByAddress: Infinity }
@@ -61,8 +61,8 @@ function toProblem(code: string | undefined, { port, host }: Settings): Problem 
     case 'EADDRINUSE':
       return {
         code: 'PORT_TAKEN',
-        message: `bootstrap: port ${port} is taken by another program.`,
-        remedy: `End that one, or choose another: PORT=${port < 65535 ? port + 1 : port - 1}, or the option port.`,
+        message: `bootstrap: port ${port} is used by another program.`,
+        remedy: `Stop it, or choose another port: PORT=${port < 65535 ? port + 1 : port - 1}, or the option port.`,
       }
     case 'EACCES':
       return {
@@ -74,8 +74,8 @@ function toProblem(code: string | undefined, { port, host }: Settings): Problem 
     case 'ENOTFOUND':
       return {
         code: 'HOST_UNKNOWN',
-        message: `bootstrap: host ${host} is no address of this machine.`,
-        remedy: 'Give 127.0.0.1 for this machine alone, or leave HOST and the option host away.',
+        message: `bootstrap: host ${host} is not an address of this machine.`,
+        remedy: 'Give 127.0.0.1 for this machine alone, or leave out HOST and the option host.',
       }
     default:
       return undefined

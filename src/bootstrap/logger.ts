@@ -2,16 +2,16 @@
 import { fieldsOf, silentLog, type Log } from '../core/log.js'
 
 /**
- * @param logger true or nothing: pino; false: none
- * @returns a log that never throws, whatever the logger does: what goes wrong is logged where a request waits for its
- *   answer, or a process for its next turn
+ * @param logger true or undefined: pino; false: none
+ * @returns a log that never throws, whatever the logger does: its errors are logged, because a request waits for its
+ * answer and a process must go on
  */
 export async function createLog(logger: Log | boolean | undefined, level: string): Promise<Log> {
   if (logger !== undefined && typeof logger !== 'boolean') return unfailing(logger)
   if (logger === false || level === 'silent') return silentLog
   const { default: pino } = await import('pino')
   const log: Log = pino({ level, base: undefined })
-  // Pino reads the logged object, and a thrown object may have getters that throw again.
+  // Pino reads the logged object's properties; getters of a thrown object may throw again.
   return unfailing(log)
 }
 
@@ -31,6 +31,6 @@ function warnWithout(log: Log, level: keyof Log, message: string): void {
   try {
     log[level]({}, `${message}; the details could not be logged`)
   } catch {
-    // There is no other place to say it.
+    // There is no other place to report it.
   }
 }

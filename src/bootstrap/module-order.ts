@@ -1,6 +1,6 @@
 /**
- * Decides which module's `use` covers which routes. A module's covers its own routes and those of the modules that it
- * imports; a package's counts as if the module that imports it had written it.
+ * Decides which module's `use` applies to which routes: to the module's own routes and those of the modules that it
+ * imports. A package's `use` counts as if the importing module had listed it.
  */
 import type { Class } from '../metadata/note.js'
 import type { UseList } from './plan-seam.js'
@@ -9,14 +9,14 @@ import type { UseList } from './plan-seam.js'
 export interface ModuleNode {
   readonly imports: readonly Class[]
   readonly controllers: readonly Class[]
-  /** Made by `createModule`. */
+  /** True if it was made by `createModule`. */
   readonly isPackage: boolean
   readonly use: UseList
 }
 
 type Modules = ReadonlyMap<Class, ModuleNode>
 
-/** @returns for each controller the lists that cover it, those of importing modules first */
+/** @returns the lists for each controller, those of importing modules first */
 export function useByController(modules: Modules, root: Class): Map<Class, readonly UseList[]> {
   const order = importersFirst(modules, root)
   const covered = coveredModules(modules, order)
@@ -32,7 +32,7 @@ export function useByController(modules: Modules, root: Class): Map<Class, reado
   return lists
 }
 
-/** For each module those whose routes its `use` covers. */
+/** For each module, the modules whose routes its `use` applies to. */
 function coveredModules(
   modules: Modules,
   order: readonly Class[],
@@ -40,7 +40,7 @@ function coveredModules(
   const own = new Map(order.map((module) => [module, reachable(modules, module, () => true)]))
   const covered = new Map(order.map((module) => [module, new Set(own.get(module))]))
   for (const importer of order) {
-    // A package of a package counts for whoever imports the outer one, too.
+    // For a package within a package, the importer of the outer one counts.
     const isPackage = (module: Class): boolean => modules.get(module)?.isPackage === true
     for (const imported of reachable(modules, importer, isPackage)) {
       for (const module of own.get(importer) ?? []) covered.get(imported)?.add(module)
@@ -49,7 +49,7 @@ function coveredModules(
   return covered
 }
 
-/** The module, and what it imports directly or through others, as far as `goOn` lets. */
+/** The module and all modules that it imports, directly or through others, as far as `goOn` allows. */
 function reachable(
   modules: Modules,
   from: Class,
@@ -63,7 +63,7 @@ function reachable(
   return found
 }
 
-/** Each module before those that it imports, packages first; otherwise as they are written. */
+/** Each module before those that it imports, packages first; otherwise in the order of declaration. */
 function importersFirst(modules: Modules, root: Class): Class[] {
   const order: Class[] = []
   const seen = new Set<Class>()
@@ -72,7 +72,7 @@ function importersFirst(modules: Modules, root: Class): Class[] {
     seen.add(module)
     const imports = modules.get(module)?.imports.toReversed() ?? []
     const isPackage = (imported: Class): boolean => modules.get(imported)?.isPackage === true
-    // The list is turned around in the end.
+    // The list is reversed at the end.
     for (const imported of imports) if (!isPackage(imported)) visit(imported)
     for (const imported of imports) if (isPackage(imported)) visit(imported)
     order.push(module)

@@ -1,4 +1,4 @@
-/** `@Module`: what an application, or a part of it, is made of. */
+/** `@Module`: the parts of an application, or of a part of it. */
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { GraphQL } from '../graphql/graphql.js'
@@ -20,47 +20,47 @@ import type { ProviderDeclaration } from './provider.js'
 export interface ModuleOptions {
   /** Classes with `@Controller`, whose routes are served. */
   controllers?: readonly ClassReference[]
-  /** What constructors may ask for. Each is made once. */
+  /** Values and classes that constructors may ask for. Each is created once. */
   providers?: readonly ProviderDeclaration[]
-  /** Classes with `@Record`: their tables are made, their GraphQL types and operations served. */
+  /** Classes with `@Record`: tables, GraphQL types and operations are made for them. */
   records?: readonly ClassReference[]
-  /** Instances with schemas of their own; those with `registerRoute` are served. */
+  /** Instances with their own schemas; they need `registerRoute`. */
   graphql?: readonly GraphQL[]
   /** Other modules whose controllers and providers belong to the application too. */
   imports?: readonly ClassReference[]
-  /** Interceptors around every route of this module and of those that it imports, the first outermost. */
+  /** Interceptors around every route of this module and of the modules that it imports; the first one is outermost. */
   use?: readonly ClassReference<Interceptor | EntryInterceptor>[]
-  /** What is wrong with the options that a package was given: it joins the report of the start. */
+  /** Faults in the options of a package; they are added to the report at the start. */
   problems?: readonly Problem[]
   /** Arguments that handlers of the whole application may name: `{ tenant: (request) => … }`. */
   arguments?: Readonly<Record<string, TakeArgument>>
   /**
-   * True where code of this module asks for `currentRequest()` behind an `await`: the application then follows requests
-   * through promises, at a tenth to a quarter of a small route's throughput. `bootstrap` may say otherwise.
+   * True if code of this module calls `currentRequest()` behind an `await`: the application then follows requests
+   * through promises, at a tenth to a quarter of a small route's throughput. `bootstrap` may override it.
    */
   requestContext?: boolean
 }
 
-/** A module and all it imports, as flat lists without repetition. */
+/** The parts of a module and of all modules that it imports, without repetition. */
 export interface Parts {
-  /** The name of the outermost module, for remedies. */
+  /** The name of the root module, for remedies. */
   readonly name: string
   readonly controllers: readonly Class[]
   readonly records: readonly Class[]
   readonly providers: readonly ProviderDeclaration[]
   readonly graphql: readonly GraphQL[]
-  /** Who stands around the routes of a controller as a whole, from outside to inside. */
+  /** The interceptors around all routes of a controller, from outside to inside. */
   readonly use: ReadonlyMap<Class, readonly UseList[]>
-  /** Of all modules. */
+  /** The interceptors of all modules. */
   readonly useLists: readonly UseList[]
   readonly arguments: OwnArguments
-  /** A module says `requestContext`. */
+  /** True if a module sets `requestContext`. */
   readonly requestContext: boolean
 }
 
 const moduleNote = createClassNote<ModuleOptions>('module')
 
-/** Says what belongs to an application: `bootstrap(AppModule)` starts from such a class. */
+/** Declares the parts of an application: `bootstrap(AppModule)` starts with such a class. */
 export function Module(options: ModuleOptions = {}): AnyDecorator {
   return toDecorator(({ owner }) => {
     moduleNote.write(owner, options)
@@ -69,7 +69,7 @@ export function Module(options: ModuleOptions = {}): AnyDecorator {
 
 const packages = createClassNote<true>('package')
 
-/** Notes what `createModule` made. */
+/** Stores the options of a module that `createModule` made. */
 export function writePackage(owner: Class, options: ModuleOptions): void {
   moduleNote.write(owner, options)
   packages.write(owner, true)
@@ -79,7 +79,7 @@ export function writePackage(owner: Class, options: ModuleOptions): void {
   }
 }
 
-/** True for controllers that `createModule` brought: their classes are nobody's to import. */
+/** True for controllers of packages, which applications cannot import. */
 export function isOfPackage(controller: Class): boolean {
   return packages.read(controller) === true
 }
@@ -96,12 +96,12 @@ const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
   use: true,
 }
 
-/** True for a class that carries `@Module` itself. */
+/** True for a class with its own `@Module`. */
 export function isModule(type: Class): boolean {
   return moduleNote.readOwn(type) !== undefined
 }
 
-/** Gathers a module's parts with those of everything it imports; a module that is imported twice counts once. */
+/** Collects a module's parts with those of all modules that it imports; a module that is imported twice counts once. */
 export function collectParts(root: Class, problems: Problem[]): Parts {
   const controllers = new Set<Class>()
   const records = new Set<Class>()
@@ -118,7 +118,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     if (options === undefined) {
       problems.push({
         code: 'NOT_A_MODULE',
-        message: `${module.name} is used as a module and carries no @Module.`,
+        message: `${module.name} is used as a module but has no @Module.`,
         remedy: `Write @Module({ … }) before class ${module.name}.`,
       })
       return
@@ -148,7 +148,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
       },
     })
   }
-  // Programs without types, and import cycles, bring what is no class.
+  // Programs without types, and import cycles, may pass something else.
   const given: unknown = root
   if (isClass(given)) visit(given)
   else problems.push(noModule(given))
@@ -168,7 +168,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
 function noModule(given: unknown): Problem {
   return {
     code: 'NOT_A_CLASS',
-    message: `bootstrap was given ${given === undefined ? 'undefined' : `a value of type ${typeof given}`} for a module.`,
+    message: `bootstrap was given ${given === undefined ? 'undefined' : `a value of type ${typeof given}`} as its module.`,
     remedy: 'Give the class with @Module; in an import cycle it is not defined yet.',
   }
 }
@@ -178,7 +178,7 @@ function readInstances(
   { graphql = [] }: ModuleOptions,
   problems: Problem[],
 ): GraphQL[] {
-  // What an application without types writes there may be anything.
+  // Programs without types may write anything here.
   const given: readonly unknown[] = readList(`${module.name}.graphql`, graphql, problems)
   return given.flatMap((instance, index) => {
     if (instance instanceof GraphQL) return [instance]
@@ -212,7 +212,7 @@ function attemptResolve(
   problems: Problem[],
 ): Class | undefined {
   let remedy = 'In an import cycle it is not defined yet: write a thunk, () => TheClass.'
-  let message = `${where} is no class.`
+  let message = `${where} is not a class.`
   try {
     const resolved = resolveClass(reference)
     if (resolved !== undefined) return resolved

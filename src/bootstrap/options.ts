@@ -20,13 +20,13 @@ import { checkUnknownKeys } from './unknown-keys.js'
 import { resolveVersions, type ResolvedVersions, type VersionsOptions } from './versions.js'
 
 export interface SessionOptions {
-  /** Seconds after the last change until a session is forgotten. Default 7,200. */
+  /** Seconds without changes after which a session is forgotten. Default 7,200. */
   idle?: number
-  /** Where sessions are kept. Default: in the database where there is one, else in memory. */
+  /** Where sessions are stored. Default: in the database if there is one, else in memory. */
   store?: SessionStore
 }
 
-/** The endpoint of the module's records. */
+/** Options of the records' endpoint. */
 export interface ApplicationGraphQLOptions
   extends Omit<GraphQLOptions, 'database' | 'log'>, GraphQLRouteOptions {
   /** Default `/graphql`. */
@@ -34,58 +34,59 @@ export interface ApplicationGraphQLOptions
 }
 
 export interface BootstrapOptions {
-  /** False makes an application for `inject` and `handle` that opens no port. Default true. */
+  /** False: the application opens no port; it is used by `inject` and `handle`. Default true. */
   listen?: boolean
-  /** Default: `PORT`, else 3000. 0 takes any free port; `app.url` tells which. */
+  /** Default: `PORT`, else 3000. 0 selects any free port; `app.url` tells which. */
   port?: number
-  /** Default: `HOST`, else every address of the machine. */
+  /** Default: `HOST`, else all addresses of the machine. */
   host?: string
   /** Tokens and keys. */
   auth?: AuthOptions
-  /** Who may read answers from other origins. Default: everybody. */
+  /** Which other origins may read answers. Default: all. */
   cors?: CorsOptions
-  /** The documentation at `/swagger`; false leaves it out. Default: on, and public. */
+  /** The documentation at `/swagger`; false turns it off. Default: on, and public. */
   docs?: DocsOptions | boolean
-  /** The endpoint of the records, `/graphql`; false serves no GraphQL at all. Default: on where there are records. */
+  /** The endpoint of the records, `/graphql`; false turns GraphQL off. Default: on if there are records. */
   graphql?: ApplicationGraphQLOptions | boolean
   /** How long sessions are kept, and where. Default: two hours after the last change, in the database or in memory. */
   sessions?: SessionOptions
   /**
-   * `sqlite:./data/app.db`, `postgres://…`, an engine (`pglite()`), or a database that is open already. Default: `DATABASE_URL`, else, where
-   * records or providers ask for one, an embedded file in `./data`.
+   * `sqlite:./data/app.db`, `postgres://…`, an engine (`pglite()`), or an open database. Default: `DATABASE_URL`;
+   * otherwise, if there are records or a provider needs a database, a file in `./data`.
    */
   database?: DatabaseChoice
-  /** Sizes, in bytes or as `'10mb'`, and counts. Defaults: `Limits` and `Bounds`. */
+  /** Sizes, in bytes or as `'10mb'`, and counts. Defaults: see `Limits` and `Bounds`. */
   limits?: Partial<Record<keyof Limits, number | string> & Record<keyof Bounds, number>>
-  /** Milliseconds. Defaults: `Times`. */
+  /** Time limits in milliseconds. Defaults: see `Times`. */
   times?: Partial<Times>
-  /** Folders that are served as they are, by the path before them: `{ '/assets': './public' }`. */
+  /** Folders whose files are served, by their path prefix: `{ '/assets': './public' }`. */
   static?: Readonly<Record<string, string>>
-  /** Serves the browser client at `/filigree.js`, a script that sets `window.api`. Default false. */
+  /** Whether to serve the browser client at `/filigree.js`, a script that sets `window.api`. Default false. */
   client?: boolean
-  /** Where the log goes: a pino logger or anything with its methods; false keeps none. Default: pino on standard output. */
+  /** The log: a pino logger or anything with its methods; false turns it off. Default: pino on standard output. */
   logger?: Log | boolean
   /**
-   * Believe `X-Forwarded-For` and `X-Forwarded-Proto`: how many proxies are in front, each of which adds its client at
-   * the right. True trusts the leftmost entry, which a client can write unless the proxy replaces it. Default false.
+   * Whether to trust `X-Forwarded-For` and `X-Forwarded-Proto`: the number of proxies in front, each of which appends
+   * its client's address. True trusts the leftmost entry, which a client can forge unless the proxy replaces it.
+   * Default false.
    */
   trustProxy?: boolean | number
   /** What happens to keys of a body or query that its class does not declare. Default `'refuse'`, with 400. */
   unknownKeys?: 'refuse' | 'drop'
-  /** How a request says which version of the API it means. Default: by its path, `/v2`. */
+  /** How a request selects a version of the API. Default: by its path, `/v2`. */
   versions?: VersionsOptions
-  /** Before every path of the application: `'/api'`. All else is 404. Default: nothing. */
+  /** A prefix of all paths of the application: `'/api'`. All other paths are 404. Default: none. */
   basePath?: string
-  /** Interceptors around every route; those before the gate stand around 404, 405, documentation, GraphQL and files, too. */
+  /** Interceptors around every route; those before the gate also run for 404, 405, documentation, GraphQL and files. */
   use?: readonly ClassReference<Interceptor | EntryInterceptor>[]
-  /** Processes that share the port. Default 1: this one. */
+  /** The number of processes that share the port. Default 1: only this one. */
   workers?: number
   /**
-   * Follow requests through promises for `currentRequest()`, at a tenth to a quarter of a small route's throughput.
-   * Default: true where a module says `requestContext: true`.
+   * Whether to follow requests through promises for `currentRequest()`, at a tenth to a quarter of a small route's
+   * throughput. Default: true if a module sets `requestContext: true`.
    */
   requestContext?: boolean
-  /** Puts something else in the place of providers, for tests: `[[Mailer, fakeMailer]]`. */
+  /** Replaces providers, for tests: `[[Mailer, fakeMailer]]`. */
   override?: readonly (readonly [Token, unknown])[]
   /** The environment's variables. Default `process.env`. */
   env?: Readonly<Record<string, string | undefined>>
@@ -96,7 +97,7 @@ export interface Settings {
   readonly listen: boolean
   readonly port: number
   readonly host: string
-  /** `undefined` where it is off. */
+  /** `undefined` if it is off. */
   readonly docs: ResolvedDocs | undefined
   readonly limits: Limits
   readonly bounds: Bounds
@@ -104,7 +105,7 @@ export interface Settings {
   readonly static: Readonly<Record<string, string>>
   readonly client: boolean
   readonly trustProxy: boolean | number
-  /** `''` where there is none, else without a slash at its end. */
+  /** `''` if there is none, else without a slash at its end. */
   readonly basePath: string
   readonly use: readonly ClassReference<Interceptor | EntryInterceptor>[]
   readonly versions: ResolvedVersions
@@ -141,7 +142,7 @@ const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   workers: true,
 }
 
-/** @param problems gets unknown options and invalid values */
+/** @param problems receives unknown options and invalid values */
 export function resolveOptions(
   options: BootstrapOptions,
   environment: Environment,
@@ -182,7 +183,7 @@ function checkSessions(sessions: SessionOptions, problems: Problem[]): void {
   }
 }
 
-/** `trustProxy: process.env.TRUST_PROXY` would be true for 'false' too. */
+/** Only booleans: `trustProxy: process.env.TRUST_PROXY` would be true for 'false' too. */
 function checkFlags(options: BootstrapOptions, problems: Problem[]): void {
   for (const name of ['listen', 'client', 'requestContext'] as const) {
     const given: unknown = options[name]
@@ -191,7 +192,7 @@ function checkFlags(options: BootstrapOptions, problems: Problem[]): void {
   }
 }
 
-/** `'/'` is no prefix. */
+/** `'/'` counts as no prefix. */
 function readBasePath(given: unknown, problems: Problem[]): string {
   if (given === undefined || given === '' || given === '/') return ''
   const path = typeof given === 'string' ? given.replace(/\/$/, '') : ''
@@ -200,7 +201,7 @@ function readBasePath(given: unknown, problems: Problem[]): string {
     invalid(
       'basePath',
       JSON.stringify(given),
-      "Begin it with a slash, letters and digits: '/api'.",
+      "Start it with a slash, followed by letters and digits: '/api'.",
     ),
   )
   return ''
@@ -211,7 +212,7 @@ function checkProxies(given: unknown, problems: Problem[]): void {
   if (Number.isInteger(given) && Number(given) >= 0 && Number(given) <= mostProxies) return
   const isNumber = typeof given === 'number'
   const remedy = isNumber
-    ? `Give the proxies in front, 0 to ${mostProxies}.`
+    ? `Give the number of proxies in front, 0 to ${mostProxies}.`
     : 'Write true or false.'
   problems.push(invalid('trustProxy', JSON.stringify(given), remedy))
 }
@@ -274,7 +275,7 @@ function invalid(name: string, value: unknown, remedy: string): Problem {
   return { code: 'INVALID_OPTION', message, remedy }
 }
 
-/** `{ body: undefined }` gives nothing. */
+/** `{ body: undefined }` counts as not given. */
 function givenOf<T extends object>(options: T): { [K in keyof T]: NonNullable<T[K]> } {
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given) as { [K in keyof T]: NonNullable<T[K]> }

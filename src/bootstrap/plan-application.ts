@@ -1,6 +1,6 @@
 /**
- * Reads an application's notes and options into checked, frozen data. None of the application's code runs; all faults
- * are gathered and reported at once.
+ * Reads an application's notes and options into checked, frozen data. No code of the application runs; all faults are
+ * collected and reported at once.
  */
 import { Auth } from '../auth/auth.js'
 import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
@@ -44,24 +44,24 @@ export interface ApplicationPlan {
   readonly authOptions: ResolvedAuthOptions
   readonly log: Log
   readonly routes: readonly PlannedRoute[]
-  /** Who stands around what has no route and around the framework's own routes. */
+  /** Interceptors around requests without a route and around the framework's own routes. */
   readonly frameworkStands: readonly PlannedStand[]
   readonly folders: readonly FrameworkRoute[]
-  /** Written when it is first asked for. */
+  /** Writes the document when it is first requested. */
   readonly document: ReadDocument
   readonly records: readonly Class[]
-  /** Somebody asks for the database: a provider, a controller made of a record, a route in a transaction. */
+  /** True if something needs the database: a provider, a controller of a record, or a route with a transaction. */
   readonly needsDatabase: boolean
   readonly graphql: PlannedGraphql
-  /** Decorators around its root fields. */
+  /** Custom decorators on its root fields. */
   readonly graphqlStands: GraphqlStands
   readonly container: Container
-  /** `currentRequest()` answers behind an `await` too. */
+  /** True if `currentRequest()` also works behind an `await`. */
   readonly requestContext: boolean
 }
 
 /**
- * @param starts the application is to run: settings of its own are read
+ * @param starts whether the application will be started: only then its settings are read
  * @throws {DeclarationError} with every fault
  */
 export async function planApplication(
@@ -76,7 +76,7 @@ export async function planApplication(
   const log = await createLog(options.logger, environment.logLevel)
   const parts = collectParts(module, problems)
   readTables(parts.records, problems)
-  // The routes of records ask the container for the database when a request comes.
+  // Routes of records ask the container for the database at each request.
   const { cost } = settings.limits
   const controllers = withCrudRoutes(parts, () => container.get(Database), cost, problems)
   const around = planApplicationUse(settings, parts, problems)
@@ -146,7 +146,7 @@ export async function planApplication(
 }
 
 /**
- * The OpenAPI document of an application that is not started: no provider is made, nothing listens.
+ * The OpenAPI document of an application that is not started: no provider is created, no port opened.
  *
  * @throws {DeclarationError} as `bootstrap`
  */
@@ -162,13 +162,13 @@ function asksForDatabase(stand: PlannedStand): boolean {
   return 'inject' in stand && stand.inject.includes(Database)
 }
 
-/** Records that only a schema names live in the application's database like all others. */
+/** Adds records that only a schema uses: their tables are in the application's database, too. */
 function withGraphqlRecords(records: readonly Class[], { instances }: PlannedGraphql): Class[] {
   const needed = instances.filter(({ needsDatabase }) => needsDatabase)
   return [...new Set([...records, ...needed.flatMap(({ schema }) => schema.records)])]
 }
 
-/** `@Controller('/items', { crud: Item })` gets the routes of its record, by a class of its own. */
+/** Gives `@Controller('/items', { crud: Item })` the routes of its record, in a class that extends it. */
 function withCrudRoutes(
   parts: Parts,
   database: () => Database,

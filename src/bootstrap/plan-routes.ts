@@ -1,6 +1,6 @@
 /**
- * Reads every controller into planned routes: pattern, access rule, limits, declared classes. Nothing is made yet; what
- * is wrong with any of it becomes a problem.
+ * Reads all controllers into planned routes: pattern, access rule, limits, declared classes. Nothing is created yet;
+ * faults become problems.
  */
 import { accessRule, type AccessRule } from '../auth/access.js'
 import { accessNotes } from '../auth/decorators.js'
@@ -20,14 +20,14 @@ import { checkUnknownKeys } from './unknown-keys.js'
 import { documentVersion, variesBy, versionReader, type ResolvedVersions } from './versions.js'
 import { compileChecks } from '../serving/route-checks.js'
 
-/** What a controller's routes are planned from. */
+/** The data that a controller's routes are planned from. */
 export interface PlannedController {
   readonly controller: Class
-  /** Who stands around its routes as a whole, from outside to inside. */
+  /** The interceptors around all its routes, from outside to inside. */
   readonly use: readonly UseList[]
 }
 
-/** Every route of the controllers, in the order of declaration. */
+/** All routes of the controllers, in the order of declaration. */
 export function planRoutes(
   controllers: readonly PlannedController[],
   settings: Settings & { readonly closed: boolean },
@@ -83,7 +83,7 @@ function handlerOf({ controller, member }: Route): unknown {
 }
 
 /**
- * An empty list is ambiguous, so it is refused: it could mean no group, and class-validator takes it for all of them.
+ * Refuses an empty list, which is ambiguous: it could mean no group, but class-validator reads it as all groups.
  */
 function readGroups(route: Route, problems: Problem[]): readonly string[] | undefined {
   const { groups } = route.options
@@ -94,13 +94,13 @@ function readGroups(route: Route, problems: Problem[]): readonly string[] | unde
   }
   problems.push({
     code: 'INVALID_OPTION',
-    message: `${whereIs(route)}: groups is no list of names.`,
+    message: `${whereIs(route)}: groups is not a list of names.`,
     remedy: `Name groups of class-validator, groups: ['create'], or leave it out.`,
   })
   return undefined
 }
 
-/** What every answer of a route has. */
+/** The headers of all answers of a route. */
 function headersOf(
   { controller, member, version }: Route,
   versions: ResolvedVersions,
@@ -139,7 +139,7 @@ function readAccess(
 ): AccessRule {
   const notes = accessNotes(route.controller, route.member)
   for (const problem of notes.problems) {
-    // A class's own problems come with each of its handlers.
+    // A class's own problems are reported with its first handler only.
     if (reported.has(problem.message)) continue
     reported.add(problem.message)
     problems.push(problem)

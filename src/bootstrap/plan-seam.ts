@@ -1,6 +1,6 @@
 /**
  * Plans the interceptors of a route: reads `use` of the application and its modules, `@Use` and custom decorators into
- * one list, from outside to inside. Nothing is made yet; what is wrong becomes a problem.
+ * one list, from outside to inside. Nothing is created yet; faults become problems.
  */
 import type { AccessRule } from '../auth/access.js'
 import type { Problem } from '../errors/declaration-error.js'
@@ -22,21 +22,21 @@ import type { DecoratorProblem, DecoratorSpecification } from '../seam/own-decor
 import { readStands, type OwnStand, type Stand } from '../seam/stands.js'
 import type { PlannedStand } from '../serving/interceptors.js'
 
-/** Interceptors as `use` lists them, with who lists them. */
+/** Interceptors in a `use` list, and whose list it is. */
 export interface UseList {
   /** `bootstrap` or `AppModule`. */
   readonly where: string
   readonly use: readonly (ClassReference<Interceptor | EntryInterceptor> | undefined)[]
 }
 
-/** What the seam knows of a route. */
+/** The interceptors and decorators of a route. */
 export interface PlannedSeam {
   readonly info: RouteInfo
   readonly stands: readonly PlannedStand[]
   readonly documents: readonly DocumentOperation[]
 }
 
-/** @param lists who stands around the route's controller as a whole, from outside to inside */
+/** @param lists the interceptors around the route's controller, from outside to inside */
 export function planSeam(
   route: Route,
   access: AccessRule,
@@ -66,7 +66,7 @@ export function planSeam(
   return { info, stands, documents }
 }
 
-/** A decorator of one's own at a route, or at what stands for one. */
+/** Plans a custom decorator on a route or on a root field. */
 export function planOwn(
   stand: OwnStand,
   info: RouteInfo,
@@ -90,7 +90,7 @@ export function planUse({ where, use }: UseList, problems: Problem[]): PlannedSt
     if (interceptor === undefined) {
       problems.push({
         code: 'NOT_AN_INTERCEPTOR',
-        message: `${where}: use[${index}] is no class.`,
+        message: `${where}: use[${index}] is not a class.`,
         remedy:
           'Name the class of an interceptor; in an import cycle write a thunk, () => TheClass.',
       })
@@ -101,7 +101,7 @@ export function planUse({ where, use }: UseList, problems: Problem[]): PlannedSt
   })
 }
 
-/** The classes among the stands and what they are given, each once: the container makes them. */
+/** The classes of interceptors and their dependencies, each once: the container creates them. */
 export function interceptorClasses(stands: Iterable<PlannedStand>): Class[] {
   const classes = new Set<Class>()
   for (const stand of stands) {
@@ -111,7 +111,7 @@ export function interceptorClasses(stands: Iterable<PlannedStand>): Class[] {
   return [...classes]
 }
 
-/** True for interceptors that stand around everything, wherever they are listed. */
+/** True for interceptors that run around everything, wherever they are listed. */
 export function standsEverywhere(stand: PlannedStand): boolean {
   return 'interceptor' in stand && (stand.interceptor as InterceptorClass).everywhere === true
 }
@@ -166,7 +166,7 @@ function readSpecification(
   for (const name of ['check', 'document', 'enter', 'intercept'] as const) {
     const member = (given as Record<string, unknown>)[name]
     if (member !== undefined && typeof member !== 'function') {
-      refuse(`${name} is no function`, remedy)
+      refuse(`${name} is not a function`, remedy)
       return undefined
     }
   }
@@ -220,7 +220,7 @@ function textOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
 }
 
-/** @param nearest the method's stands before its class's: what the nearest says of a decorator counts */
+/** @param nearest the method's decorators before its class's: the first of each kind counts */
 function toInfo(route: Route, access: AccessRule, nearest: readonly Stand[]): RouteInfo {
   return Object.freeze({
     method: route.method,

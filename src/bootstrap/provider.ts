@@ -1,4 +1,4 @@
-/** Providers: what constructors may ask for, by class, text or symbol. */
+/** Providers: values and instances that constructors may ask for, by class, text or symbol. */
 import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
 import {
   emittedConstructorTypes,
@@ -9,19 +9,22 @@ import {
 } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
 
-/** What a provider is asked for by. */
+/** The key of a provider. */
 export type Token = Class | string | symbol
 
 /** An entry of `static inject`: a token, or a thunk of a class that is defined later. */
 export type Dependency = Token | (() => Class)
 
-/** `{ provide: 'clock', use: () => 0 }`: a value that is there already. */
+/** `{ provide: 'clock', use: () => 0 }`: an existing value. */
 export interface ValueProvider {
   readonly provide: Token
   readonly use: unknown
 }
 
-/** `{ provide: Mailer, make: (log) => new Mailer(log), inject: [Log] }`: a value that is made once, maybe by a promise. */
+/**
+ * `{ provide: Mailer, make: (log) => new Mailer(log), inject: [Log] }`: a value that a function creates once, also
+ * asynchronously.
+ */
 export interface FactoryProvider {
   readonly provide: Token
   readonly make: (...dependencies: never[]) => unknown
@@ -32,8 +35,8 @@ export interface FactoryProvider {
 export type ProviderDeclaration = ClassReference | ValueProvider | FactoryProvider
 
 /**
- * What `static inject` of a class must hold: a token for each argument of its constructor, in order. A class that makes
- * something else than the argument asks for does not compile.
+ * The type of a class's `static inject`: a token for each argument of its constructor, in order. A class of another
+ * type than the argument's does not compile.
  *
  * ```ts
  * class OrderController {
@@ -49,29 +52,29 @@ type TokensOf<Values extends readonly unknown[]> = {
   readonly [Index in keyof Values]: ClassReference<Values[Index]> | string | symbol
 }
 
-/** A provider in the one form the container works with. */
+/** A provider, in the form that the container uses. */
 export interface Provider {
   readonly token: Token
   readonly dependencies: readonly Token[]
   readonly make: (dependencies: readonly unknown[]) => unknown
-  /** Why its dependencies cannot be told, as the end of a sentence; `undefined` when they can. */
+  /** Why its dependencies are not known, as the end of a sentence; `undefined` if they are. */
   readonly fault: string | undefined
 }
 
 /**
- * Lets the compiler emit the types of a provider's constructor. Needed only where the constructor takes something and
- * there is no `static inject`; a controller has it by its own decorator.
+ * Lets the compiler emit the types of a provider's constructor. Only needed if the constructor has arguments and the
+ * class has no `static inject` and no other decorator.
  */
 export function Injectable(): AnyDecorator
 export function Injectable(target: Class): void
 export function Injectable(value: unknown, context: DecoratorContext): void
 export function Injectable(...args: unknown[]): AnyDecorator | undefined {
-  // The decorator's presence is all that matters: it makes the compiler emit the types.
+  // The decorator does nothing: its presence makes the compiler emit the types.
   const nothing = (): void => undefined
   return decorate(args, nothing) ? undefined : toDecorator(nothing)
 }
 
-/** @returns `undefined` for something that is no provider at all */
+/** @returns `undefined` for anything that is not a provider */
 export function toProvider(declaration: ProviderDeclaration | undefined): Provider | undefined {
   if (typeof declaration === 'function') {
     const owner = resolveClass(declaration)
@@ -91,7 +94,7 @@ export function toProvider(declaration: ProviderDeclaration | undefined): Provid
   }
 }
 
-/** A provider that makes `owner` and is asked for by `token`. */
+/** A provider that creates `owner` under the key `token`. */
 export function classProvider(token: Token, owner: Class): Provider {
   const construct = owner as unknown as new (...dependencies: unknown[]) => object
   return {
@@ -101,7 +104,7 @@ export function classProvider(token: Token, owner: Class): Provider {
   }
 }
 
-/** @returns the token as a reader knows it: a class's name, or the text */
+/** @returns the token's name for messages: a class's name, or the text */
 export function tokenName(token: Token): string {
   if (typeof token === 'symbol') return token.description ?? String(token)
   return typeof token === 'function' ? token.name : token
@@ -131,7 +134,9 @@ function readDependencies(declared: readonly (Dependency | undefined)[]): Depend
   return { dependencies, fault: undefined }
 }
 
-/** Holds `static inject` against the types that the compiler emitted, where it did: a swapped pair is found at the start. */
+/**
+ * Compares `static inject` with the types that the compiler emitted, if it did, to find swapped entries at the start.
+ */
 function judgeInject(
   declared: Dependencies,
   emitted: readonly unknown[] | undefined,
@@ -140,7 +145,7 @@ function judgeInject(
   for (const [index, type] of emitted.entries()) {
     const token = declared.dependencies[index]
     if (!isClass(type) || valueTypes.includes(type) || !isClass(token)) continue
-    // Any class of the right form may stand there; one that belongs to another argument is a slip.
+    // Any compatible class may be used; but a class that another argument takes is a mistake.
     const isSwapped = token !== type && declared.dependencies.includes(type)
     if (!isSwapped) continue
     const fault = `has ${token.name} at position ${index + 1} of inject, where its constructor takes ${type.name}`
@@ -166,8 +171,8 @@ function readEmitted(types: readonly unknown[]): Dependencies {
     if (isClass(type) && !valueTypes.includes(type)) continue
     const fault =
       type === undefined
-        ? `has argument ${index + 1} of a class that is not defined yet (an import cycle, or further down the file)`
-        : `has argument ${index + 1} of a type that leaves no class behind (an interface, a type or a plain value)`
+        ? `has argument ${index + 1} whose class is not defined yet (an import cycle, or further down the file)`
+        : `has argument ${index + 1} whose type is not a class (an interface, a type or a plain value)`
     return { dependencies: [], fault }
   }
   return { dependencies: types as readonly Class[], fault: undefined }

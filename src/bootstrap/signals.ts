@@ -1,4 +1,4 @@
-/** Closes every open application when the process is asked to end, and when nobody caught an error. */
+/** Closes all open applications when the process is asked to end, or after an uncaught error. */
 import type { Log } from '../core/log.js'
 
 const signals = ['SIGTERM', 'SIGINT'] as const
@@ -10,23 +10,23 @@ interface Closable {
 
 export interface ClosableOptions {
   readonly log: Log
-  /** Milliseconds after which a process that failed ends, whatever is still in the way. */
+  /** Milliseconds after which a failed process ends, even if it is not done. */
   readonly patience: number
 }
 
 const optionsOf = new WeakMap<Closable, ClosableOptions>()
 
 /**
- * On SIGTERM or SIGINT the applications that are open close, then the process ends; a second signal ends it at once.
- * An error that nobody caught is logged, and ends the process in the same way with code 1, unless the program listens
- * for such errors itself.
+ * On SIGTERM or SIGINT all open applications are closed, then the process ends; a second signal ends it at once. An
+ * uncaught error is logged, and ends the process in the same way with code 1, unless the program itself listens for
+ * uncaught errors.
  *
- * @returns takes the application out again
+ * @returns a function that removes the application
  */
 export function closeWithProcess(application: Closable, options: ClosableOptions): () => void {
   if (open.size === 0) {
     for (const signal of signals) process.on(signal, closeOnSignal)
-    // Node brings rejections that nobody handles here too, unless the program listens for those.
+    // Node also reports unhandled rejections here, unless the program listens for those.
     process.on('uncaughtException', closeOnFailure)
   }
   open.add(application)
@@ -52,8 +52,8 @@ function closeOnFailure(error: unknown, origin: NodeJS.UncaughtExceptionOrigin):
   const options = [...open].map((application) => optionsOf.get(application))
   const message =
     origin === 'unhandledRejection'
-      ? 'a promise was rejected and nobody handled it; the process ends'
-      : 'nobody caught an error; the process ends'
+      ? 'a promise rejection was not handled; the process ends'
+      : 'an error was not caught; the process ends'
   options[0]?.log.error({ err: error, origin }, message)
   if (failed) return
   failed = true

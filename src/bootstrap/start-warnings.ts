@@ -1,4 +1,4 @@
-/** Logs warnings about an application; it starts nevertheless. */
+/** Logs warnings about an application at its start. */
 import type { Problem } from '../errors/declaration-error.js'
 import { findSlowPatterns } from '../fields/slow-patterns.js'
 import { readShape } from '../fields/shape.js'
@@ -7,7 +7,7 @@ import { findRouteWarnings } from '../routing/route-warnings.js'
 import type { Settings } from './options.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 
-/** Warns of routes that no request reaches, bodies that nothing checks and patterns that a client could make slow. */
+/** Warns of routes that no request reaches, bodies without checks, and patterns that clients could make slow. */
 export function logStartWarnings(
   planned: readonly PlannedRoute[],
   settings: Pick<Settings, 'trustProxy'>,
@@ -29,14 +29,13 @@ function findProxyWarnings({ trustProxy }: Pick<Settings, 'trustProxy'>): Proble
     {
       code: 'PROXY_TRUSTED_LEFT',
       message:
-        'bootstrap: trustProxy is true, so that request.ip is what stands left in X-Forwarded-For.',
-      remedy:
-        'A client can write it there itself. Give the number of proxies in front: trustProxy: 1.',
+        'bootstrap: trustProxy is true, so request.ip is the leftmost entry of X-Forwarded-For.',
+      remedy: 'A client can forge it. Give the number of proxies in front: trustProxy: 1.',
     },
   ]
 }
 
-/** Of bodies and queries alone: nothing else is matched against what a client sends. */
+/** Patterns of bodies and queries only: nothing else that clients send is matched. */
 function findSlowInputPatterns(planned: readonly PlannedRoute[]): Problem[] {
   const inputs = planned.flatMap(({ classes }) => [classes.body?.type, classes.query?.type])
   const types = new Set(inputs.filter((type) => type !== undefined))

@@ -1,4 +1,4 @@
-/** Serves folders as they are: `static: { '/assets': './public' }`. */
+/** Serves the files of folders: `static: { '/assets': './public' }`. */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Problem } from '../errors/declaration-error.js'
@@ -9,7 +9,7 @@ import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Settings } from './options.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 
-/** Two routes a folder: its files, and its `index.html` at the path itself. Both public, for GET and HEAD. */
+/** Two routes for each folder: its files, and its `index.html` at the path itself. Both public, for GET and HEAD. */
 export function staticRoutes(
   { static: folders, basePath, times }: Pick<Settings, 'static' | 'basePath' | 'times'>,
   problems: Problem[],
@@ -21,7 +21,7 @@ export function staticRoutes(
       problems.push({
         code: 'STATIC_FOLDER',
         message: `${where}: there is no folder ${root}.`,
-        remedy: `Make it, or name one relative to ${process.cwd()}.`,
+        remedy: `Create it, or give a path relative to ${process.cwd()}.`,
       })
     }
     const index = parsePattern(path, where, problems)
@@ -36,7 +36,7 @@ export function staticRoutes(
   })
 }
 
-/** A folder's page is at its path with a slash, by which the page's own links are meant; a file has none. */
+/** A folder's page is served at its path with a slash, so that its relative links work; a file's path has none. */
 function serveBelow({ pathValues, path, url }: ServerRequest, root: string): unknown {
   const below = String(pathValues[0])
   if (path.endsWith('/')) return file(`${below}/index.html`, { root })

@@ -1,5 +1,5 @@
 /**
- * The database in the application: opened before any provider is made, its schema is updated to the records or, in
+ * The application's database: it is opened before any provider is created; its schema is updated to the records or, in
  * production, compared with them; sessions and revocations are stored in it.
  */
 import { createMemoryStore } from '../sessions/memory-store.js'
@@ -18,23 +18,23 @@ import { readScans } from '../records/scans/kept-scans.js'
 import { ScanLog } from '../records/scans/scan-log.js'
 
 export interface Storage {
-  /** `undefined` in an application that has no use for one. */
+  /** `undefined` if the application does not need one. */
   readonly database: Database | undefined
   readonly sessions: SessionStore
   /** `undefined`: in memory. */
   readonly revocations: Revocations | undefined
-  /** Closes the database that was opened here; one that the application brought stays open. */
+  /** Closes the database if it was opened here; one that the application opened stays open. */
   close(): Promise<void>
 }
 
-/** What an application may say of its database. */
+/** The values of the option `database`. */
 export type DatabaseChoice =
   string | DatabaseFace | EngineSource | { readonly engine: EngineSource }
 
-/** What is not open yet. */
+/** A database that is not open yet. */
 export type ClosedChoice = Exclude<DatabaseChoice, DatabaseFace>
 
-/** Of a database that is not open yet. */
+/** The options for opening a database. */
 export function toDatabaseOptions(
   choice: ClosedChoice | undefined,
 ): Pick<DatabaseOptions, 'url' | 'engine'> {
@@ -44,28 +44,30 @@ export function toDatabaseOptions(
 }
 
 export interface StorageOptions {
-  /** A URL, an engine, a database that is open already, or nothing: then `DATABASE_URL`, else the embedded file. */
+  /** A URL, an engine, an open database, or undefined: then `DATABASE_URL`, else a file. */
   readonly database: DatabaseChoice | undefined
-  /** `DATABASE_DIRECT_URL`, where set. */
+  /** `DATABASE_DIRECT_URL`, if set. */
   readonly direct: string | undefined
-  /** `DATABASE_REPLICAS`, where set. */
+  /** `DATABASE_REPLICAS`, if set. */
   readonly replicas: string | undefined
   readonly records: readonly Class[]
-  /** A provider or handler needs the database though there are no records. */
+  /** True if a provider or handler needs the database, even without records. */
   readonly needed: boolean
-  /** The schema is only looked at. */
+  /** If true, the schema is only compared. */
   readonly production: boolean
-  /** Sessions kept elsewhere. */
+  /** The application's own session store. */
   readonly sessions: SessionStore | undefined
-  /** Milliseconds after which a server ends a statement. */
+  /** Milliseconds after which the server cancels a statement. */
   readonly statementTimeout: number
   readonly log: Log
 }
 
 const readOnly =
-  'the database is a replica or read-only: reads are answered, writes are 503, and its schema is left as it is'
+  'the database is a replica or read-only: reads are answered, writes are 503, and its schema is not changed'
 
-/** @throws {DeclarationError} no driver, no access, faulty records, in production a schema that differs */
+/**
+ * @throws {DeclarationError} a missing driver, a refused connection, faulty records, in production a different schema
+ */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { database: given, direct, replicas, records, log, statementTimeout } = options
   const wanted = given !== undefined || records.length > 0 || options.needed
@@ -99,7 +101,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     if (isReadOnly === true) log.warn({}, readOnly)
     await (options.production || isReadOnly ? database.verify() : database.sync())
     if (isOwn && !options.production && isReadOnly !== true) {
-      for (const advice of await readScans(database)) log.warn({}, `A query scanned. ${advice}`)
+      for (const advice of await readScans(database))
+        log.warn({}, `A query reads a whole table. ${advice}`)
       scans = new ScanLog(database)
     }
     return {

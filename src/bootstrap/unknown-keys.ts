@@ -2,8 +2,8 @@
 import type { Problem } from '../errors/declaration-error.js'
 
 /**
- * @param where opens the message: `bootstrap`, or a route
- * @param problems takes a word that is neither; taken for one it would let unknown keys pass
+ * @param where the beginning of the message: `bootstrap`, or a route
+ * @param problems receives any other word, which must not let unknown keys pass
  */
 export function checkUnknownKeys(
   where: string,

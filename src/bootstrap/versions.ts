@@ -1,4 +1,4 @@
-/** `bootstrap(AppModule, { versions })`: how a request says which version of the API it means. */
+/** `bootstrap(AppModule, { versions })`: how a request selects a version of the API. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
@@ -19,7 +19,7 @@ export interface ResolvedVersions {
   readonly header: string
 }
 
-/** @param problems gets unknown options and invalid values */
+/** @param problems receives unknown options and invalid values */
 export function resolveVersions(
   options: VersionsOptions = {},
   problems: Problem[],
@@ -33,18 +33,18 @@ export function resolveVersions(
     refuse(`by is ${JSON.stringify(by)}`, "Write 'path', 'header' or 'media'.")
   }
   if (typeof header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
-    refuse('header is no name of a header', "Give one such as 'X-API-Version'.")
+    refuse('header is not the name of a header', "Give one such as 'X-API-Version'.")
   }
   return Object.freeze({ by, header })
 }
 
-/** What caches have to know: answers of one path differ by it. `undefined` where the path says all. */
+/** The header by which answers of one path differ, for caches. `undefined` if the path contains the version. */
 export function variesBy({ by, header }: ResolvedVersions): string | undefined {
   if (by === 'path') return undefined
   return by === 'header' ? header : 'Accept'
 }
 
-/** Reads the version that a request asks for. */
+/** Returns a function that reads the version from a request. */
 export function versionReader({
   by,
   header,
@@ -59,7 +59,7 @@ export function versionReader({
   return ({ accept }) => (accept === undefined ? undefined : fromMedia(accept))
 }
 
-/** `application/json; version=2`, `application/vnd.shop.v2+json`: the first that names one. */
+/** `application/json; version=2`, `application/vnd.shop.v2+json`: the first entry with a version. */
 function fromMedia(accept: string): string | undefined {
   for (const media of accept.split(',')) {
     const parameter = /;\s*(?:version|v)\s*=\s*"?([\w.-]+)"?\s*(?:;|$)/i.exec(media)?.[1]
@@ -70,7 +70,7 @@ function fromMedia(accept: string): string | undefined {
   return undefined
 }
 
-/** What the document says of a route that is asked for by a header. */
+/** Adds the version header to a route in the document. */
 export function documentVersion(
   { by, header }: ResolvedVersions,
   version: string | undefined,
@@ -88,7 +88,7 @@ export function documentVersion(
   ]
 }
 
-/** The versions that some route has, the newest last. */
+/** The versions that routes have, the newest last. */
 export function versionsOf(
   routes: readonly { readonly route: { readonly version?: string | undefined } }[],
 ): string[] {

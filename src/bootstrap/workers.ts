@@ -1,6 +1,6 @@
 /**
- * Several processes behind one port: `workers: 4`. The first process starts the others and keeps their number; each of
- * them runs the same program and listens by itself, the port being shared by node:cluster.
+ * Several processes behind one port: `workers: 4`. The first process starts the others and replaces those that end;
+ * each of them runs the same program and listens itself, and node:cluster shares the port.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -8,23 +8,23 @@ import type { Log } from '../core/log.js'
 import type { OtherProcesses } from '../records/engines/engine-caller.js'
 
 export interface Workers {
-  /** Where they listen. */
+  /** The address on which they listen. */
   readonly url: string
-  /** Asks every worker to close and waits until all are gone. */
+  /** Asks every worker to close and waits until all have ended. */
   close(): Promise<void>
 }
 
-/** A worker that ends sooner than this many milliseconds after its start is not started again at once. */
+/** A worker that ends within so many milliseconds of its start is restarted with a delay. */
 const shortLife = 1000
 
-/** What the processes tell each other. */
+/** The messages between the processes. */
 type Message =
   | { readonly filigree: 'listening'; readonly url: string }
   | { readonly filigree: 'close' }
-  /** Of a worker to all others, by way of the first process: who has written. */
+  /** From a worker to all others, through the first process: which caller has written. */
   | { readonly filigree: 'wrote'; readonly names: readonly string[] }
 
-/** True in the process that starts workers instead of listening. */
+/** True in the process that starts the workers and does not listen itself. */
 export function startsWorkers(workers: number): boolean {
   return workers > 1 && cluster.isPrimary
 }
@@ -32,7 +32,7 @@ export function startsWorkers(workers: number): boolean {
 /**
  * Starts the workers.
  *
- * @returns once all of them listen; rejects when one ends before it does
+ * @returns once all of them listen; rejects if one ends before it does
  */
 export async function startWorkers(count: number, log: Log): Promise<Workers> {
   let closing = false
@@ -66,7 +66,7 @@ export async function startWorkers(count: number, log: Log): Promise<Workers> {
   }
 }
 
-/** Those that have said where they listen: they take messages. */
+/** The workers that have reported their address: only these receive messages. */
 const listening = new WeakSet<Worker>()
 
 function fork(): Worker {
@@ -84,7 +84,7 @@ function handOn(message: Message, from: Worker): void {
   }
 }
 
-/** In a worker: the others, which serve the same callers. */
+/** In a worker: the other workers, which serve the same callers. */
 export function otherWorkers(): OtherProcesses | undefined {
   if (!cluster.isWorker) return undefined
   return {
@@ -102,7 +102,7 @@ export function otherWorkers(): OtherProcesses | undefined {
   }
 }
 
-/** In a worker: tells the first process where it listens, and closes when it is asked to. */
+/** In a worker: reports its address to the first process, and closes when it is asked to. */
 export function reportToPrimary(url: string, close: () => Promise<void>): void {
   if (!cluster.isWorker) return
   process.send?.({ filigree: 'listening', url } satisfies Message)
@@ -131,8 +131,8 @@ function whenListening(worker: Worker): Promise<string> {
 async function closeWorker(worker: Worker): Promise<void> {
   if (worker.isDead()) return
   const ended = once(worker, 'exit')
-  // A worker that is still starting cannot receive messages yet and has nothing in flight: it would listen later, and
-  // stay.
+  // A worker that is still starting has no requests in flight and cannot receive messages yet: it would start listening
+  // later and remain.
   if (worker.isConnected() && listening.has(worker)) {
     worker.send({ filigree: 'close' } satisfies Message)
   } else worker.process.kill()

@@ -1,8 +1,8 @@
-/** What every command of `filigree` is. */
+/** The interface of the commands of `filigree`. */
 import type { Terminal } from './terminal.js'
 
 export interface Command {
-  /** How it is written, and what it does. */
+  /** The help text: how it is called, and what it does. */
   readonly usage: string
   /** @returns the exit code @throws {UsageError} */
   readonly run: (args: readonly string[], terminal: Terminal) => Promise<number>

@@ -1,4 +1,4 @@
-/** `filigree doctor --database`: names queries of the last hour that read whole tables. */
+/** `filigree doctor --database`: lists queries of the last hour that read whole tables. */
 import { parseArgs } from 'node:util'
 import { planApplication } from '../bootstrap/plan-application.js'
 import { findScans } from '../records/scans/find-scans.js'
@@ -15,14 +15,16 @@ export const doctorCommand: Command = { usage, run }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const given = readArguments(args)
-  if (!given.database) throw new UsageError('Say what to look at: filigree doctor --database.')
+  if (!given.database) throw new UsageError('Say what to examine: filigree doctor --database.')
   const { module, options } = await loadApplication(given.module, terminal)
   const plan = await planApplication(module, { ...options, logger: false })
   const database = await openDatabase(plan, options.database, terminal)
   try {
     const found = await findScans(database)
     const lines =
-      found.length === 0 ? ['No query of the last hour is known to have scanned.'] : found
+      found.length === 0
+        ? ['No query of the last hour is known to have read a whole table.']
+        : found
     await terminal.out(`${lines.join('\n')}\n`)
     return exitCodes.done
   } finally {

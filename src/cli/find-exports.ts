@@ -1,4 +1,4 @@
-/** Finds the module that exports a class, among those that the application's own module imports. */
+/** Finds the module that exports a class, among the modules that the application's own module imports. */
 import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -8,21 +8,21 @@ import type { Class } from '../metadata/note.js'
 
 /** Where a class can be imported from. */
 export interface ExportPlace {
-  /** The absolute path of a file, or the name that a package is imported by. */
+  /** The absolute path of a file, or the name of a package. */
   readonly from: string
   readonly isPackage: boolean
-  /** The export's name, `default` too: not always the class's. */
+  /** The export's name, also `default`; it may differ from the class's. */
   readonly name: string
 }
 
 /**
- * Walks the static imports from a file, breadth first, and searches each module's exports for the given classes. The
- * modules are loaded already, so no code runs again. Dynamic imports are not followed: a program may have reasons not
+ * Follows the static imports of a file, breadth first, and searches each module's exports for the given classes. The
+ * modules are already loaded, so no code runs again. Dynamic imports are not followed: a program may have reasons not
  * to run them.
  *
- * @param entry absolute path of a built module, or of a source where something compiles sources on the way in
- * @param required looked for among packages too, where no file of the application exports them
- * @returns nothing for a class that no module exports
+ * @param entry absolute path of a built module, or of a source file if a loader compiles sources
+ * @param required classes that are also searched in packages, if no file of the application exports them
+ * @returns no entry for a class that no module exports
  */
 export async function findExports(
   entry: string,
@@ -33,7 +33,7 @@ export async function findExports(
   const wanted = new Set<unknown>([...required, ...optional])
   const packages = new Map<string, string>()
   const files = new Set([entry])
-  // A set takes more while it is walked.
+  // The set grows during the loop.
   for (const file of files) {
     if (wanted.size === 0) return places
     takeExports(await load(file), { from: file, isPackage: false }, wanted, places)
@@ -65,7 +65,7 @@ function takeExports(
   places: Map<Class, ExportPlace>,
 ): void {
   for (const [name, value] of Object.entries(exported)) {
-    // `export { A as 'an a' }`: compilers write no declarations that could say it.
+    // `export { A as 'an a' }`: names that the generated types could not import.
     if (!/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name)) continue
     if (wanted.delete(value)) places.set(value as Class, { ...place, name })
   }
@@ -73,7 +73,7 @@ function takeExports(
 
 /**
  * `import … from 'x'`, `import 'x'` and `export … from 'x'` at the beginning of a line or, in minified code, of a
- * statement: never those that a comment shows. A type's import is none.
+ * statement, so that comments do not match. Imports of types do not count.
  */
 const statement =
   /(?:^|[;}])[ \t]*(?:import|export)\b(?!\s+type\b)(?:[^'"`;()]*?\bfrom)?\s*(['"])([^'"\n]+)\1/gm
@@ -82,7 +82,7 @@ function staticImports(text: string): string[] {
   return [...text.matchAll(statement)].flatMap((match) => match[2] ?? [])
 }
 
-/** @returns `undefined` for a package, for what is no code, and for what is not there */
+/** @returns `undefined` for packages, files without code, and missing files */
 function resolveFile(specifier: string, importer: string): string | undefined {
   if (specifier.startsWith('#')) return resolveBare(specifier, importer)
   if (!/^\.\.?\//.test(specifier)) return undefined
@@ -92,7 +92,7 @@ function resolveFile(specifier: string, importer: string): string | undefined {
 
 const isCode = /\.[cm]?[jt]sx?$/
 
-/** Sources name each other as they will be built, or leave the ending out. */
+/** Sources import each other by the names of the built files, or without an ending. */
 function candidates(path: string): string[] {
   const source = path.replace(/\.([cm]?)js(x?)$/, '.$1ts$2')
   const bare = ['.ts', '.tsx', '.js', '/index.ts', '/index.js'].map((end) => path + end)
@@ -108,7 +108,7 @@ function resolveBare(specifier: string, importer: string): string | undefined {
     const file = createRequire(importer).resolve(specifier)
     return isCode.test(file) ? file : undefined
   } catch {
-    // A module of the platform's tooling (an alias, say) is none that can be named in the types.
+    // Modules that only the build tools know (an alias, say) cannot be imported by the types.
     return undefined
   }
 }

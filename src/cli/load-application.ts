@@ -1,4 +1,4 @@
-/** Loads the module of an application, as it was built, without starting it: the file exports it, or calls `bootstrap` with it. */
+/** Loads an application's built module without starting it: the file exports it, or calls `bootstrap` with it. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -12,15 +12,15 @@ import { UsageError, type Terminal } from './terminal.js'
 
 export interface LoadedApplication {
   readonly module: Class
-  /** What `bootstrap` is given where the file calls it, else the export `options`, where there is one. */
+  /** The options in the file's call of `bootstrap`, otherwise its export `options`, if there is one. */
   readonly options: BootstrapOptions
-  /** Of the file that was loaded; absolute. */
+  /** The absolute path of the loaded file. */
   readonly path: string
 }
 
 /**
- * @param path of a built file; without it `filigree.module` in package.json names one
- * @throws {UsageError} no file is named, it cannot be found, or it exports no module
+ * @param path of a built file; default: `filigree.module` in package.json
+ * @throws {UsageError} no file is named, it does not exist, or it exports no module
  */
 export async function loadApplication(
   path: string | undefined,
@@ -29,7 +29,7 @@ export async function loadApplication(
   const named = path ?? (await pathInPackage(cwd))
   if (named === undefined) {
     throw new UsageError(
-      'which application? Name the built file of its module, or write it into package.json: "filigree": { "module": "dist/app-module.js" }.',
+      'no application is given. Name the built file of its module, or write it into package.json: "filigree": { "module": "dist/app-module.js" }.',
     )
   }
   const file = resolve(cwd, named)
@@ -45,24 +45,25 @@ export async function loadApplication(
   return { module, options: exported.options ?? {}, path: file }
 }
 
-/** The one export with `@Module`, whatever its name; nothing where there are several. */
+/** The only export with `@Module`, whatever its name; undefined if there are several. */
 function onlyModule(exported: Record<string, unknown>): unknown {
   const modules = Object.values(exported).filter((value) => isClass(value) && isModule(value))
   return modules.length === 1 ? modules[0] : undefined
 }
 
 async function importFile(path: string, named: string): Promise<Record<string, unknown>> {
-  if (!existsSync(path)) throw new UsageError(`there is no ${named}. Build the application first.`)
+  if (!existsSync(path))
+    throw new UsageError(`the file ${named} does not exist. Build the application first.`)
   try {
     return (await import(pathToFileURL(path).href)) as Record<string, unknown>
   } catch (error) {
     if (!(error instanceof Error && isUnloadableSource(named, error))) throw error
     const problem = `${named} is TypeScript, which this Node.js cannot load: ${error.message}.`
-    throw new UsageError(`${problem} Name the file that is built from it.`)
+    throw new UsageError(`${problem} Name the built file instead.`)
   }
 }
 
-/** Node.js knows no `.ts`, or only takes its types away: decorators then are no JavaScript. */
+/** Node.js cannot load `.ts`, or only removes types: then decorators are a syntax error. */
 function isUnloadableSource(named: string, error: Error): boolean {
   const isUnknown = 'code' in error && error.code === 'ERR_UNKNOWN_FILE_EXTENSION'
   const isAtSign = error.name === 'SyntaxError' && error.message === 'Invalid or unexpected token'

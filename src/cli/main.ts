@@ -7,7 +7,7 @@ const code = await runCommand(process.argv.slice(2), {
   err: (text) => write(process.stderr, text),
   cwd: process.cwd(),
 })
-// The application's modules may have opened something that would keep the process alive.
+// Modules of the application may have opened handles that would keep the process alive.
 process.exit(code)
 
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** `filigree migrate`: writes, runs, takes back and lists the schema changes of an application's records. */
+/** `filigree migrate`: writes, runs, undoes and lists the migrations of an application's records. */
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { planApplication } from '../bootstrap/plan-application.js'
@@ -52,7 +52,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   }
 }
 
-/** Without a database. */
+/** Runs without a database. */
 async function check(
   records: readonly Class[],
   given: Arguments,
@@ -65,7 +65,7 @@ async function check(
   const engines = await readEngines(terminal.cwd)
   const found = await checkMigrations(tables, { folder, engines })
   if (found.length === 0) {
-    await terminal.out('The migrations lead to what the records want.\n')
+    await terminal.out('The migrations fit the records.\n')
     return exitCodes.done
   }
   const remedy = 'Write a migration: filigree migrate make <name>.'
@@ -84,9 +84,9 @@ async function act(
       const engines = await readEngines(terminal.cwd)
       const made = await makeMigration(database, given.name, { folder, engines })
       const lines = made?.files.map((file) => relative(terminal.cwd, file)) ?? [
-        'Nothing differs: no migration is needed.',
+        'The migrations already fit the records: no new one is needed.',
       ]
-      made?.applied.forEach((name) => lines.push(`this database has it already: ${name}`))
+      made?.applied.forEach((name) => lines.push(`already in this database: ${name}`))
       await terminal.out(`${lines.join('\n')}\n`)
       if (made !== undefined && made.warnings.length > 0)
         await terminal.err(made.warnings.map((warning) => `warning: ${warning}\n`).join(''))
@@ -122,7 +122,7 @@ function readArguments(args: readonly string[]): Arguments {
   if (!isAction(action)) throw new UsageError(`say what: ${actions.join(', ')}.`)
   if (action === 'make' && name === '') throw new UsageError('make needs a name: make add-price.')
   if (rest.length > 0 || (action !== 'make' && name !== ''))
-    throw new UsageError('it takes no more words.')
+    throw new UsageError('too many arguments.')
   const steps = Number(values.steps ?? '1')
   if (!Number.isSafeInteger(steps) || steps < 1) throw new UsageError('--steps is a number from 1.')
   return { action, name, module: values.module, folder: values.folder ?? 'migrations', steps }

@@ -1,4 +1,4 @@
-/** Opens the database of an application that is not started. */
+/** Opens the database of an application without starting the application. */
 import { toDatabaseOptions, type ClosedChoice } from '../bootstrap/storage.js'
 import type { planApplication } from '../bootstrap/plan-application.js'
 import { silentLog, type Log } from '../core/log.js'
@@ -27,7 +27,7 @@ export async function openDatabase(
   return open
 }
 
-/** Shows what is waited for. */
+/** Shows warnings, for example while it waits for a lock. */
 function warningsTo({ err }: Terminal): Log {
   const warn = (_details: object, message: string): void => {
     void err(`${message}\n`)

@@ -1,4 +1,4 @@
-/** `filigree openapi`: writes the document of an application, and tells what a change breaks. */
+/** `filigree openapi`: writes the document of an application, and reports breaking changes. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -22,7 +22,7 @@ export const openapiCommand: Command = { usage, run }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const { path, out, against } = readArguments(args)
-  // Read first: the new document may take the place of the old one.
+  // Read before the new document is written, which may replace it.
   const old = against === undefined ? undefined : await readDocument(against, terminal)
   const { module, options } = await loadApplication(path, terminal)
   const document = await describeApplication(module, { ...options, logger: false })
@@ -45,7 +45,7 @@ function readArguments(args: readonly string[]): Arguments {
       allowPositionals: true,
       options: { out: { type: 'string' }, against: { type: 'string' } },
     })
-    if (positionals.length > 1) throw new UsageError('it takes one module.')
+    if (positionals.length > 1) throw new UsageError('only one module can be given.')
     return { path: positionals[0], out: values.out, against: values.against }
   } catch (error) {
     if (error instanceof UsageError) throw error
@@ -66,7 +66,7 @@ async function readDocument(path: string, { cwd }: Terminal): Promise<OpenApiDoc
   throw new UsageError(`${path} is no OpenAPI document.`)
 }
 
-/** @returns true where something breaks */
+/** @returns true if a change breaks clients */
 async function reportChanges(
   old: OpenApiDocument,
   document: OpenApiDocument,

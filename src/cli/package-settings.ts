@@ -1,9 +1,12 @@
-/** What package.json says for the commands: `"filigree": { "module": "dist/app-module.js", "engines": ["postgres"] }`. */
+/**
+ * Reads the settings of the commands in package.json: `"filigree": { "module": "dist/app-module.js", "engines":
+ * ["postgres"] }`.
+ */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from './terminal.js'
 
-/** The built file of the application's module. */
+/** The path of the built file with the application's module. */
 export async function pathInPackage(cwd: string): Promise<string | undefined> {
   const { module } = await readSettings(cwd)
   return typeof module === 'string' ? module : undefined
@@ -12,7 +15,7 @@ export async function pathInPackage(cwd: string): Promise<string | undefined> {
 /**
  * The engines that migrations are written for; `undefined`: all.
  *
- * @throws {UsageError} it is no list of names
+ * @throws {UsageError} if it is not a list of names
  */
 export async function readEngines(cwd: string): Promise<readonly string[] | undefined> {
   const { engines } = await readSettings(cwd)
@@ -28,7 +31,7 @@ async function readSettings(cwd: string): Promise<{ module?: unknown; engines?: 
     const { filigree } = JSON.parse(text) as { filigree?: object }
     return filigree ?? {}
   } catch {
-    // Without a readable package.json there are no settings.
+    // Without a readable package.json the defaults apply.
     return {}
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Writes what `filigree types --tanstack` adds to the routes: options for TanStack Query, plain objects that every adapter
- * takes. `useQuery(queries.itemShow({ path: { id: 7 } }))`, `useMutation(queries.itemCreate())`.
+ * Writes the code that `filigree types --tanstack` adds: options for TanStack Query, plain objects that all its
+ * adapters accept. `useQuery(queries.itemShow({ path: { id: 7 } }))`, `useMutation(queries.itemCreate())`.
  */
 import { operationIds } from '../openapi/operation-ids.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
@@ -30,7 +30,7 @@ ${members.join('')}})
 `
 }
 
-/** Of a call whose options need nothing they may be left out. */
+/** The options may be left out if the call requires none. */
 function queryOptions(id: string, key: string, path: string): string {
   const call = `client.get<${quote(path)}>`
   return `  ${id}: (...[options]: Rest1<Parameters<typeof ${call}>>) => ({
@@ -61,8 +61,8 @@ function mutationOptions(id: string, { key, verb, path }: Mutation): string {
 `
 }
 
-/** What the file needs beside the options. */
-export const queryHelpers = `/** A call's arguments behind its path. */
+/** The types that the file needs besides the options. */
+export const queryHelpers = `/** The arguments of a call after its path. */
 type Rest1<Arguments extends readonly unknown[]> = Arguments extends readonly [
   unknown,
   ...infer Rest,
@@ -70,7 +70,7 @@ type Rest1<Arguments extends readonly unknown[]> = Arguments extends readonly [
   ? Rest
   : never
 
-/** A write's body, and its other options beside it. */
+/** The body of a write, with its other options. */
 type Variables<Arguments extends readonly unknown[]> = (undefined extends Arguments[1]
   ? { body?: Arguments[1] }
   : { body: Arguments[1] }) &

@@ -1,6 +1,6 @@
 /**
- * Writes the input and output of a route as types that refer to the application's own. Contract: head of
- * client/routes.ts.
+ * Writes the input and output of a route as types that refer to the application's own. The form is described at the
+ * head of client/routes.ts.
  */
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { anySuccess } from '../openapi/documented-route.js'
@@ -15,9 +15,11 @@ import { readRouteNotes } from '../routing/verbs.js'
 
 /** The classes that the types refer to. */
 export interface ReferredClasses {
-  /** Classes that must be exported: controllers, and the records of generated routes. By class, a route of each. */
+  /**
+   * Classes that must be exported: controllers, and records with generated routes. With the name of a route for each.
+   */
   readonly required: ReadonlyMap<Class, string>
-  /** Classes of bodies and queries; where they have no name, the handler's argument has their type. */
+  /** Classes of bodies and queries; if they are not exported, the type of the handler's argument is used. */
   readonly optional: ReadonlySet<Class>
 }
 
@@ -25,11 +27,11 @@ export interface ReferredClasses {
 export interface RouteLine {
   /** `GET /items/<id:int>` */
   readonly key: string
-  /** `params`, `body` and `result`, in this order, where they are known. */
+  /** `params`, `body` and `result`, in this order, if they are known. */
   readonly members: ReadonlyMap<string, string>
 }
 
-/** @returns the name to refer to a class by, `undefined` where it has none */
+/** @returns the name of an exported class, `undefined` if it is not exported */
 export type NameOf = (type: Class) => string | undefined
 
 export function referredClasses(routes: readonly PlannedRoute[]): ReferredClasses {
@@ -73,7 +75,10 @@ function sentClasses({ returns }: PlannedRoute['classes']): readonly DeclaredTyp
   )
 }
 
-/** What is sent: the declared classes without what they hide; the handler's own type where they have no names. */
+/**
+ * The type of the answer: the declared classes without hidden fields; the handler's own return type if they are not
+ * exported.
+ */
 function sentType({ classes }: PlannedRoute, member: string, nameOf: NameOf): string {
   const result = `ReturnType<${member}>`
   if (classes.returns.size === 0) return result
@@ -83,7 +88,7 @@ function sentType({ classes }: PlannedRoute, member: string, nameOf: NameOf): st
     return list ? listOf(outputType(name, type)) : outputType(name, type)
   })
   if (types.length > 0 && !types.includes(undefined)) return [...new Set(types)].join(' | ')
-  // An absent value is answered 404.
+  // A missing value is answered with 404.
   return `NonNullable<Awaited<${result}>>`
 }
 
@@ -98,14 +103,14 @@ function routeKey({ controller, member, method, pattern }: Route): string {
   return `${method} ${(spelled ?? pattern.text).replace(/(?<=.)\/$/, '')}`
 }
 
-/** The record of a route that `crud` made; `undefined` for a handler that somebody wrote. */
+/** The record of a route that `crud` made; `undefined` for handwritten handlers. */
 function generatedFor({ controller, member }: Route): Class | undefined {
   const crud = readController(controller)?.crud
   if (crud === undefined || !Object.hasOwn(controller.prototype as object, member)) return undefined
   return resolveClass(crud)
 }
 
-/** `crud` puts its routes on a class of its own that extends the written one. */
+/** The class as written: `crud` adds its routes to a class that extends it. */
 function declaringClass({ controller }: Route): Class {
   if (readController(controller)?.crud === undefined) return controller
   return Object.getPrototypeOf(controller) as Class
@@ -114,7 +119,7 @@ function declaringClass({ controller }: Route): Class {
 interface Argument {
   readonly route: Route
   readonly declared: DeclaredType | undefined
-  /** The handler's type. */
+  /** The type of the handler. */
   readonly member: string
 }
 
@@ -123,11 +128,11 @@ function bodyType(argument: Argument, nameOf: NameOf): string | undefined {
   if (method === 'GET') return undefined
   if (argumentNames.includes('files')) return 'FormData'
   const type = argumentType('body', argument, nameOf)
-  // A handler that sees the request sees its body, if there is one: `null` sends none.
+  // A handler that sees the request may read a body; `null` means that there is none.
   return type ?? (argumentNames.includes('request') ? 'unknown' : undefined)
 }
 
-/** The class that is checked, else the handler's own word. */
+/** The declared class, otherwise the type of the handler's argument. */
 function argumentType(
   name: 'query' | 'body',
   { route, declared, member }: Argument,
@@ -144,7 +149,10 @@ function argumentType(
   return declared.list ? listOf(one) : one
 }
 
-/** Without what clients may not send; what has a default may be left out, though the handler always finds it. */
+/**
+ * Without fields that clients may not send; fields with a default may be left out, although the handler always gets
+ * them.
+ */
 function inputType(name: string, type: Class): string {
   const { fields } = readShape(type, [])
   const refused = fields.filter(({ hidden, readOnly }) => hidden || readOnly)
@@ -176,7 +184,7 @@ function generatedBody(route: Route, record: Class, nameOf: NameOf): string | un
 
 function generatedResult(route: Route, record: Class, nameOf: NameOf): string {
   const { returns } = route.options
-  // Nothing is left to answer with.
+  // No successful answer has a body.
   if (returns === undefined) return 'null'
   const one = outputType(nameOf(record) ?? 'never', record)
   return Array.isArray(returns) ? listOf(one) : one
@@ -186,7 +194,7 @@ function listOf(type: string): string {
   return `${type}[]`
 }
 
-/** A literal of a key or a member, in the quotes that prettier would take. */
+/** A string literal of a key or a member, with the quotes that prettier uses. */
 export function quote(text: string): string {
   const double = JSON.stringify(text)
   if (text.includes("'") && !text.includes('"')) return double

@@ -1,10 +1,13 @@
-/** Writes the file of `filigree types`: imports, the interface of all routes, and the types that stand for what JSON leaves out. */
+/**
+ * Writes the file of `filigree types`: imports, the interface of all routes, and helper types for fields that JSON
+ * leaves out.
+ */
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { Class } from '../metadata/note.js'
 import { queryHelpers, writeQueries } from './queries-text.js'
 import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.js'
 
-/** Where a class is imported from, as the file says it. */
+/** An import in the generated file. */
 export interface NamedImport {
   /** `./dist/items.js` */
   readonly from: string
@@ -12,15 +15,15 @@ export interface NamedImport {
 }
 
 export interface RoutesFile {
-  /** How the file was made, for its first line. */
+  /** The command line, for the first line of the file. */
   readonly command: string
   readonly routes: readonly PlannedRoute[]
   readonly imports: ReadonlyMap<Class, NamedImport>
-  /** Adds options for TanStack Query, which are code: the file is a module then. */
+  /** Adds options for TanStack Query, which are code, so the file is a module. */
   readonly tanstack: boolean
 }
 
-/** The routes in the order of declaration, the imports in the order of their first use; ends with a newline. */
+/** The routes in the order of declaration, the imports in the order of first use; ends with a newline. */
 export function writeRoutesFile({ command, routes, imports, tanstack }: RoutesFile): string {
   const names = new Names(imports)
   const lines = routes.map((planned) => writeLine(toRouteLine(planned, names.nameOf)))
@@ -36,11 +39,11 @@ export function writeRoutesFile({ command, routes, imports, tanstack }: RoutesFi
     .join('\n')
 }
 
-/** `unknown` stays: a handler that takes anything is sent anything. */
+/** `unknown` is kept: a handler that accepts anything can be sent anything. */
 const helpers = [
   {
     name: 'Without',
-    text: `/** No client sends these fields, or sees them. */
+    text: `/** Clients neither send nor see these fields. */
 type Without<T, Names extends PropertyKey> = unknown extends T ? T : Omit<T, Names>
 `,
   },
@@ -54,7 +57,9 @@ type Defaulted<T, Names extends PropertyKey> = unknown extends T
   },
 ]
 
-/** Names that the file uses itself, and what a class without a name is called. A class of such a name gets another here. */
+/**
+ * Names that the file itself uses, and the name for classes without one. Imported classes with these names are renamed.
+ */
 const taken = [
   'default',
   ...[
@@ -72,7 +77,7 @@ const taken = [
   ...['Partial', 'Pick', 'Omit', 'PropertyKey', 'FormData'],
 ]
 
-/** Gives each imported class a name that no other one has, when it is first used. */
+/** Gives each imported class a unique name at its first use. */
 class Names {
   readonly #imports: ReadonlyMap<Class, NamedImport>
   readonly #names = new Map<Class, string>()
@@ -115,7 +120,7 @@ class Names {
 
 const width = 100
 
-/** One line where it fits, else a line for each member. */
+/** One line if it fits, else a line for each member. */
 function writeLine({ key, members }: RouteLine): string {
   const entries = [...members].map(([name, type]) => `${name}: ${type}`)
   const start = `  ${quote(key)}: `

@@ -1,4 +1,4 @@
-/** Finds the command that was meant, runs it and turns what it throws into a message and an exit code. */
+/** Finds the requested command, runs it, and turns errors into a message and an exit code. */
 import { readFile } from 'node:fs/promises'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
@@ -16,7 +16,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['types', typesCommand],
 ])
 
-/** @returns the exit code: 0 done, 1 failed, 2 called wrongly */
+/** @returns the exit code: 0 done, 1 failed, 2 wrong usage */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = args
   if (name === undefined || name === '--help' || name === '-h') {
@@ -54,13 +54,13 @@ function usage(): string {
   return [...usages, 'filigree --version\n'].join('\n')
 }
 
-/** As far below the package's folder as the bundle is. */
+/** The package's folder is found from the bundle's place in it. */
 async function readVersion(): Promise<string> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** A fault of the application is a report for its developer; anything else brings its trace along. */
+/** Faults of the application are reports for its developer; other errors are shown with their stack. */
 function describeFailure(name: string, error: unknown): string {
   if (error instanceof DeclarationError)
     return error.message.replace(/^Filigree cannot start:/, `filigree ${name}:`)

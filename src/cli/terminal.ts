@@ -5,11 +5,11 @@ export interface Terminal {
   readonly out: (text: string) => Promise<void>
   /** Writes to standard error. */
   readonly err: (text: string) => Promise<void>
-  /** The folder that paths are relative to, and whose `package.json` is read. */
+  /** The folder that paths are relative to, and in which `package.json` is read. */
   readonly cwd: string
 }
 
-/** The command was called wrongly: its message and the command's usage are shown, the exit code is 2. */
+/** The command was called wrongly: the message and the command's help are shown, and the exit code is 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)

@@ -27,10 +27,10 @@ export const typesCommand: Command = { usage, run }
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const given = readArguments(args)
   const { module, options, path } = await loadApplication(given.path, terminal)
-  // Clients have the prefix as their baseUrl; the one that is served has it by itself.
+  // Without the prefix, which clients have in their baseUrl; the served script sets it itself.
   const own = { ...options, basePath: '', logger: false as const }
   const { routes: all } = await planApplication(module, own)
-  // What a package brings of its own, such as /metrics, is not for the application's pages.
+  // Routes of packages, such as /metrics, are not for the application's pages.
   const routes = all.filter(({ route }) => !isOfPackage(route.controller))
   const { required, optional } = referredClasses(routes)
   const places = await findExports(path, new Set(required.keys()), optional)
@@ -63,8 +63,8 @@ interface Arguments {
 function readArguments(args: readonly string[]): Arguments {
   const { values, positionals } = parse(args)
   const { out, source, built, tanstack = false, check = false } = values
-  if (positionals.length > 1) throw new UsageError('it takes one module.')
-  if (check && out === undefined) throw new UsageError('--check needs --out, the file to look at.')
+  if (positionals.length > 1) throw new UsageError('only one module can be given.')
+  if (check && out === undefined) throw new UsageError('--check needs --out, the file to compare.')
   if ((source === undefined) !== (built === undefined)) {
     throw new UsageError('--source and --built go together: --source src --built dist.')
   }
@@ -95,7 +95,7 @@ function parse(args: readonly string[]) {
 function reportMissing(missing: readonly [Class, string][], entry: string): string {
   const lines = missing.map(
     ([type, key]) =>
-      `  ${key}: class ${type.name || '(without a name)'} is exported by no module that ${entry} imports. Write "export" before it.\n`,
+      `  ${key}: class ${type.name || '(without a name)'} is not exported by any module that ${entry} imports. Write "export" before it.\n`,
   )
   const count = missing.length === 1 ? '1 problem' : `${missing.length} problems`
   return `filigree types: ${count}\n${lines.join('')}`
@@ -120,7 +120,7 @@ function toText({ routes, places, path, given, cwd }: Text): string {
   return writeRoutesFile({ command: toCommand(path, given, cwd), routes, imports, tanstack })
 }
 
-/** The same however the paths were spelled, so that the same file is written. */
+/** The command line in a fixed spelling, so that the same file is written however the paths were spelled. */
 function toCommand(path: string, { out, source, built, tanstack }: Arguments, cwd: string): string {
   const named = [
     ['', path],
@@ -141,7 +141,7 @@ function toSource(file: string, { source, built }: Arguments, cwd: string): stri
   return isOutside ? file : join(resolve(cwd, source), inside)
 }
 
-/** Relative, with the ending of what a source is built to. */
+/** A relative path, with the ending of the built file. */
 function toSpecifier(folder: string, file: string): string {
   const path = toPosix(relative(folder, file)).replace(/\.([cm]?)tsx?$/, '.$1js')
   return path.startsWith('../') ? path : `./${path}`
@@ -153,9 +153,9 @@ function toPosix(path: string): string {
 
 async function check(text: string, out: string, terminal: Terminal): Promise<number> {
   const before = await readFile(resolve(terminal.cwd, out), 'utf8').catch(() => undefined)
-  // A checkout may have given the lines other ends.
+  // A checkout may have changed the line endings.
   if (before?.replaceAll('\r\n', '\n') === text) return exitCodes.done
-  const state = before === undefined ? 'is not there' : 'is out of date'
+  const state = before === undefined ? 'does not exist' : 'is out of date'
   await terminal.err(`filigree types: ${out} ${state}. Run the command without --check.\n`)
   return exitCodes.failed
 }

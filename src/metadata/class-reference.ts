@@ -1,4 +1,4 @@
-/** Names a class directly, or by a thunk where it is defined later (import cycles, classes further down the file). */
+/** Refers to a class directly, or by a thunk if it is defined later (import cycles, classes further down the file). */
 import { isClass } from './dialect.js'
 import type { Class } from './note.js'
 
@@ -9,8 +9,8 @@ export type ClassReference<T = object> = Class<T> | (() => Class<T>)
 export type Declared = ClassReference | readonly [ClassReference] | (() => readonly [Class])
 
 /**
- * @returns the class, or `undefined` if there is none (yet): an import cycle that is read too early, or a thunk that
- * returns something else
+ * @returns the class, or `undefined` if there is none (yet): an import cycle is read too early, or the thunk returns
+ * something else
  */
 export function resolveClass<T>(reference: ClassReference<T> | undefined): Class<T> | undefined {
   if (isClass(reference)) return reference as Class<T>

@@ -1,30 +1,30 @@
 /**
- * The decorator dialects: how the compiler calls a decorator and what it emits about types. The experimental dialect of
- * TypeScript is the usual one; the standard one is in `standard-dialect.ts`. Nothing outside this folder knows their call
- * shapes or the `design:*` keys.
+ * The decorator dialects: how a compiler calls decorators and which types it emits. TypeScript's experimental dialect
+ * is the usual one; the standard one is in `standard-dialect.ts`. Only this folder knows their call shapes and the
+ * `design:*` keys.
  */
 import 'reflect-metadata'
 import type { Class } from './note.js'
 import { applyLater, isStandardContext } from './standard-dialect.js'
 
-/** What a decorator stands on. */
+/** The thing that a decorator is applied to. */
 export interface DecoratorTarget {
   readonly owner: Class
-  /** `undefined` where the class itself is decorated. */
+  /** `undefined` if it is the class itself. */
   readonly member: string | undefined
   readonly place: 'class' | 'method' | 'field'
   readonly isStatic: boolean
 }
 
-/** Fits classes, methods and fields, in both dialects. */
+/** A decorator for classes, methods and fields, in both dialects. */
 export interface AnyDecorator {
   (target: object, member?: string | symbol, descriptor?: PropertyDescriptor): void
   (value: unknown, context: DecoratorContext): void
 }
 
 /**
- * Applies a decorator to what the compiler calls it with: at once, or, for members in the standard dialect, when the
- * class's notes are first read, because the class does not exist yet.
+ * Applies a decorator with the compiler's arguments: at once or, for members in the standard dialect, when the class's
+ * notes are first read, because the class does not exist before.
  *
  * @returns false when the arguments are not the compiler's, so that one function can serve both bare (`@Secured`) and
  * called (`@Secured('admin')`)
@@ -62,22 +62,22 @@ function readTarget(args: readonly unknown[]): DecoratorTarget | undefined {
   }
 }
 
-/** Makes a decorator that can only be called by the compiler. */
+/** Makes a decorator without options. */
 export function toDecorator(apply: (target: DecoratorTarget) => void): AnyDecorator {
   return (...args: unknown[]) => {
     if (!decorate(args, apply)) {
-      throw new TypeError('A decorator belongs before a class, a method or a field.')
+      throw new TypeError('A decorator can only be used on a class, a method or a field.')
     }
   }
 }
 
-/** True for a class, false for any other function: a class's `prototype` cannot be assigned. */
+/** True for a class, false for other functions: the `prototype` of a class cannot be assigned. */
 export function isClass(value: unknown): value is Class {
   if (typeof value !== 'function') return false
   return Object.getOwnPropertyDescriptor(value, 'prototype')?.writable === false
 }
 
-/** The type the compiler emitted for a field; `undefined` where it emits none (esbuild, tsx). */
+/** The type that the compiler emitted for a field; `undefined` if it emits none (esbuild, tsx). */
 export function emittedFieldType(owner: Class, member: string): unknown {
   return Reflect.getMetadata('design:type', owner.prototype as object, member)
 }
@@ -90,13 +90,13 @@ export function copyEmittedType(from: Class, to: Class, member: string): void {
   }
 }
 
-/** The types the compiler emitted for a method's arguments; `undefined` where it emits none. */
+/** The types that the compiler emitted for a method's arguments; `undefined` if it emits none. */
 export function emittedArgumentTypes(owner: Class, member: string): readonly unknown[] | undefined {
   return Reflect.getMetadata('design:paramtypes', owner.prototype as object, member) as
     readonly unknown[] | undefined
 }
 
-/** The types the compiler emitted for the constructor's arguments: only on decorated classes. */
+/** The types that the compiler emitted for the constructor's arguments: only for decorated classes. */
 export function emittedConstructorTypes(owner: Class): readonly unknown[] | undefined {
   return Reflect.getMetadata('design:paramtypes', owner) as readonly unknown[] | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * The schema of all class-validator rules of one property. `each` applies to each item of a list, or to the value
- * itself if it is no list; conditions of the application cancel the rules beside them.
+ * Makes the schema for all class-validator rules of one property. `each` applies to every item of a list, or to the
+ * value itself if it is not a list; rules with conditions of the application are left out.
  */
 import { isSent, type Constraint } from '../fields/class-validator.js'
 import { toRules } from '../fields/constraint-rule.js'
@@ -8,7 +8,7 @@ import type { ShapeField } from '../fields/shape.js'
 import { constraintSchema } from './constraint-schema.js'
 import { mergeSchemas, type Schema } from './merge-schemas.js'
 
-/** The rules about the value, and those about each of its items. */
+/** The rules for the value, and those for each of its items. */
 interface Said {
   readonly whole: Schema
   readonly items: Schema | undefined
@@ -34,7 +34,7 @@ export function addBorrowed(schema: Schema, { constraints, list }: ShapeField): 
   return mergeSchemas([schema, whole, list ? { items } : items])
 }
 
-/** Whether one of the rules, no condition letting go of it, refuses a property that is not there. */
+/** Whether a rule without conditions refuses a missing property. */
 export function asksForPresence({ constraints }: ShapeField): boolean {
   if (hasOwnCondition(constraints)) return false
   return plainRules(constraints).some((constraint) =>
@@ -50,7 +50,7 @@ export function asksForPresence({ constraints }: ShapeField): boolean {
   )
 }
 
-/** The field as it is where only some rules of class-validator are asked. */
+/** A copy of the field with only these rules of class-validator. */
 export function withConstraints(field: ShapeField, constraints: readonly Constraint[]): ShapeField {
   const { declared } = field
   const conditional = constraints.some(({ note }) => note.type === 'conditionalValidation')
@@ -77,7 +77,7 @@ function saidOf(constraints: readonly Constraint[]): Said {
   return { whole: mergeSchemas(whole), items: items.length === 0 ? undefined : mergeSchemas(items) }
 }
 
-/** Rules whose meaning is known and that hold whenever a value is there. */
+/** Known rules that apply whenever the value is present. */
 function plainRules(constraints: readonly Constraint[]): Constraint[] {
   return constraints.filter(
     ({ name, args, note }) =>
@@ -85,7 +85,7 @@ function plainRules(constraints: readonly Constraint[]): Constraint[] {
   )
 }
 
-/** `@ValidateIf`: nobody outside of the application knows when the rules hold. */
+/** `@ValidateIf`: only the application knows when the rules apply. */
 function hasOwnCondition(constraints: readonly Constraint[]): boolean {
   return constraints.some(
     ({ name, args, note }) =>
@@ -100,6 +100,6 @@ function nests(constraints: readonly Constraint[]): boolean {
 function oneOrMany(item: Schema): Schema {
   const many: Schema = { type: 'array', items: item }
   if ('$ref' in item || item.type !== undefined) return { anyOf: [item, many] }
-  // What says no type lets lists pass as well.
+  // A schema without a type would also accept lists.
   return { if: { type: 'array' }, then: many, else: item } as Schema
 }

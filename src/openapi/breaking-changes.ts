@@ -1,6 +1,5 @@
 /**
- * Compares two documents and finds what existing clients can no longer do. Answers
- * `filigree openapi --against old.json`.
+ * Compares two documents and finds changes that break existing clients, for `filigree openapi --against old.json`.
  */
 import type {
   OpenAPIObject,
@@ -14,8 +13,8 @@ import { inputChanges, outputChanges, type BreakingChange } from './schema-chang
 const verbs = ['get', 'post', 'put', 'patch', 'delete'] as const
 
 /**
- * Every change that breaks a client written for `before`: a route, field or answer that is gone, something new that is
- * required, a type that takes less or sends more, a token that is asked for. Additions break nobody.
+ * Finds every change that breaks a client written for `before`: a removed route, field or answer, a new required field,
+ * a type that accepts less or sends more, a new need for a token. Additions break nothing.
  */
 export function findBreakingChanges(before: OpenAPIObject, after: OpenAPIObject): BreakingChange[] {
   const now = operationsOf(after)
@@ -39,7 +38,7 @@ export function findBreakingChanges(before: OpenAPIObject, after: OpenAPIObject)
   })
 }
 
-/** One body in three media types changes once. */
+/** A body with three media types is reported once. */
 function distinct(changes: readonly BreakingChange[]): BreakingChange[] {
   return [...new Map(changes.map((change) => [change.message, change])).values()]
 }
@@ -57,7 +56,7 @@ interface Titled {
   readonly operation: OperationObject
 }
 
-/** By method and path without the parameters' names, which no client sends. */
+/** By method and path without the names of parameters, which clients do not send. */
 function operationsOf({ paths = {} }: OpenAPIObject): Map<string, Titled> {
   const found = new Map<string, Titled>()
   for (const [path, item] of Object.entries(paths)) {
@@ -71,7 +70,7 @@ function operationsOf({ paths = {} }: OpenAPIObject): Map<string, Titled> {
   return found
 }
 
-/** Every former way of access must still work, with the same roles or fewer. */
+/** Every earlier way of access must still work, with the same roles or fewer. */
 function accessChanges({ title, before, after, documents }: OperationPair): BreakingChange[] {
   const now = rolesOf(after, documents.after)
   const shut = rolesOf(before, documents.before).filter(
@@ -86,7 +85,7 @@ function accessChanges({ title, before, after, documents }: OperationPair): Brea
 
 const anyToken = ' token'
 
-/** The ways in, each as what it asks for; nothing at all where no token is needed. */
+/** The ways of access, each as a list of what it requires; an empty list if no token is needed. */
 function rolesOf({ security }: OperationObject, document: OpenAPIObject): string[][] {
   const ways = security ?? document.security ?? []
   if (ways.length === 0) return [[]]
@@ -113,7 +112,7 @@ function parameterChanges({ title, before, after, documents }: OperationPair): B
   return [...required, ...changed]
 }
 
-/** By place and name; path parameters by their position. */
+/** By place and name; path parameters by position. */
 function parametersOf({ parameters = [] }: OperationObject): Map<string, ParameterObject> {
   const found = new Map<string, ParameterObject>()
   let position = 0
@@ -142,7 +141,7 @@ function bodyChanges({ title, before, after, documents }: OperationPair): Breaki
   for (const [type, { schema }] of Object.entries(was?.content ?? {})) {
     const current = is.content[type]
     if (current === undefined) {
-      found.push({ code: 'BODY_NARROWED', message: `${where}: ${type} is not taken any more.` })
+      found.push({ code: 'BODY_NARROWED', message: `${where}: ${type} is no longer accepted.` })
     } else {
       found.push(...inputChanges({ before: schema, after: current.schema, where, documents }))
     }
@@ -156,14 +155,14 @@ function responseChanges({ title, before, after, documents }: OperationPair): Br
     const where = `${title}: response ${status}`
     const current = is.get(status)
     if (current === undefined) {
-      return [{ code: 'RESPONSE_REMOVED', message: `${where}: it is not given any more.` }]
+      return [{ code: 'RESPONSE_REMOVED', message: `${where}: it is no longer given.` }]
     }
     return Object.entries(was.content ?? {}).flatMap(([type, { schema }]) => {
       const media = current.content?.[type]
-      // The route did not say what it sends: anything was possible.
+      // The route did not declare what it sends, so anything was possible.
       if (type === '*/*') return []
       if (media === undefined) {
-        return [{ code: 'RESPONSE_REMOVED', message: `${where}: ${type} is not sent any more.` }]
+        return [{ code: 'RESPONSE_REMOVED', message: `${where}: ${type} is no longer sent.` }]
       }
       return outputChanges({ before: schema, after: media.schema, where, documents })
     })

@@ -7,8 +7,8 @@ import { portablePattern } from './portable-pattern.js'
 
 /**
  * @param name the constraint's name, `isInt`
- * @param args what its decorator was given
- * @returns `undefined` for rules of the application's own, of which nothing is known
+ * @param args the arguments of its decorator
+ * @returns `undefined` for rules of the application itself, whose meaning is unknown
  */
 export function constraintSchema(name: string, args: readonly unknown[]): SchemaObject | undefined {
   const known = Object.hasOwn(schemas, name) ? schemas[name] : undefined
@@ -32,7 +32,7 @@ function isScalar(value: unknown): boolean {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value)
 }
 
-/** Only scalars can be equal to what JSON brings: objects and lists are others each time. */
+/** Only scalars can equal a value from JSON: objects and lists are new instances each time. */
 function scalarsOf(values: unknown): unknown[] {
   return (Array.isArray(values) ? (values as unknown[]) : []).filter(isScalar)
 }
@@ -79,7 +79,7 @@ const schemas: Readonly<Record<string, SchemaObject | Maker | undefined>> = {
     allOf: scalarsOf(values).map((value) => ({ contains: { const: value } })),
   }),
   arrayNotContains: (values) => ({ type: 'array', items: { not: { enum: scalarsOf(values) } } }),
-  // Objects are told apart by identity there: two alike may stand side by side.
+  // class-validator compares objects by identity: two equal ones are allowed.
   arrayUnique: (by) =>
     typeof by === 'function'
       ? list
@@ -121,7 +121,7 @@ const schemas: Readonly<Record<string, SchemaObject | Maker | undefined>> = {
   maxDate: { type: 'string' },
 }
 
-/** Rules that take text alone, and of which JSON Schema can say no more. */
+/** Rules that only accept text, and that JSON Schema cannot express further. */
 const texts: ReadonlySet<string> = new Set(
   `isLowercase isUppercase isBase32 isBase58 isBase64 isBIC isBtcAddress isByteLength isCreditCard isCurrency
   isDataURI isDecimal isEAN isEthereumAddress IsFirebasePushId isFullWidth isHalfWidth isVariableWidth isMultibyte
@@ -132,7 +132,7 @@ const texts: ReadonlySet<string> = new Set(
   ),
 )
 
-/** ISO 8601 as that library reads it: calendar days, weeks, ordinal days, time and offset each where they may be absent. */
+/** ISO 8601 as that library reads it: dates, weeks and ordinal dates; time and offset may each be missing. */
 function isoMoment(): string {
   const day = '(0[1-9]|1[0-2])(-?(0[1-9]|[12]\\d|3[01]))?|W([0-4]\\d|5[0-3])(-?[1-7])?|[0-3]\\d{2}'
   const time = '(([01]\\d|2[0-3])(:?[0-5]\\d)?|24:?00)([.,]\\d+)?'
@@ -145,7 +145,7 @@ function decimals(options: unknown): SchemaObject {
   return maxDecimalPlaces === 0 ? { type: 'integer' } : anyNumber
 }
 
-/** There the divisor is read as an integer. */
+/** class-validator reads the divisor as an integer. */
 function divisible(by: unknown): SchemaObject {
   const divisor = typeof by === 'number' ? Math.abs(Math.trunc(by)) : 0
   return divisor > 0 && divisor <= 2 ** 31 ? { type: 'number', multipleOf: divisor } : anyNumber
@@ -170,7 +170,7 @@ function uuidPattern(version: unknown): string {
 }
 
 const ipv4 = '((25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)\\.){3}(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
-// Addresses of version 6 may name a zone, which the format `ipv6` has no place for.
+// IPv6 addresses may contain a zone, which the format `ipv6` does not allow.
 const ipv6 = '(?=.*:.*:)[0-9A-Fa-f:.]+(%[0-9A-Za-z.:-]+)?'
 
 function ipPattern(version: unknown): string {

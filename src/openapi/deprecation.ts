@@ -1,6 +1,9 @@
-/** `@Doc({ deprecated: { since, until } })`: until when a route works. Source: RFC 9745 (Deprecation) and RFC 8594 (Sunset). */
+/**
+ * `@Doc({ deprecated: { since, until } })`: how long a route works. Source: RFC 9745 (Deprecation) and RFC 8594
+ * (Sunset).
+ */
 
-/** Since when a route should not be used, and until when it can be. */
+/** When a route became deprecated, and when it will stop working. */
 export interface Deprecated {
   /** A moment, as a `Date` or in ISO 8601: `'2026-01-31'`. Sent as `Deprecation`. */
   since?: string | Date
@@ -8,7 +11,7 @@ export interface Deprecated {
   until?: string | Date
 }
 
-/** @returns what is wrong with it, as the end of a sentence */
+/** @returns the fault, as the end of a sentence */
 export function deprecationFault(value: unknown): string | undefined {
   if (typeof value === 'boolean') return undefined
   if (typeof value !== 'object' || value === null) return 'is neither true nor { since, until }'
@@ -23,7 +26,7 @@ export function deprecationFault(value: unknown): string | undefined {
   return from !== undefined && to !== undefined && to < from ? 'ends before it begins' : undefined
 }
 
-/** @returns names and values in turn; undefined where there is nothing to send */
+/** @returns names and values in turn; undefined if no header is sent */
 export function deprecationHeaders(value: unknown): readonly string[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { since, until } = value as Deprecated

@@ -1,4 +1,4 @@
-/** What is wrong with the documentation of an application, found while it is put together. */
+/** Finds faults in the documentation of an application, at the start. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { resolveType } from '../fields/type-of.js'
@@ -15,7 +15,9 @@ import { deprecationFault } from './deprecation.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { toPlainJson } from './plain-json.js'
 
-/** Every fault of the `@Doc`s of these controllers: names, values, samples, `@Doc` where no route is. */
+/**
+ * Every fault in the `@Doc`s of these controllers: names, values, samples, and `@Doc` on methods that are not routes.
+ */
 export function findDocProblems(
   routes: readonly DocumentedRoute[],
   problems: Problem[] = [],
@@ -31,7 +33,7 @@ export function findDocProblems(
     for (const [member, options] of memberDocs(controller)) {
       const where = `@Doc of ${controller.name}.${member}`
       if (routed.has(member)) judge(where, options, problems)
-      else report(where, 'it stands before something that is no route.', problems)
+      else report(where, 'it is on a member that is not a route.', problems)
     }
   }
   return problems
@@ -94,13 +96,13 @@ function judge(where: string, options: DocOptions, problems: Problem[]): void {
 
 function judgeSample(where: string, name: string, sample: unknown, problems: Problem[]): void {
   if (sample === undefined || toPlainJson(sample) !== undefined) return
-  report(where, `${name} is nothing that JSON can say.`, problems)
+  report(where, `${name} cannot be expressed in JSON.`, problems)
 }
 
 function judgeResponses(where: string, responses: object, problems: Problem[]): void {
   for (const [status, said] of Object.entries(responses) as [string, unknown][]) {
     const place = `${where}, responses ${status}`
-    if (!isStatus(Number(status))) report(where, `"${status}" is no status.`, problems)
+    if (!isStatus(Number(status))) report(where, `"${status}" is not a status.`, problems)
     if (typeof said === 'string') continue
     if (!isRecord(said)) {
       report(place, 'it is neither a text nor an object.', problems)
@@ -109,7 +111,7 @@ function judgeResponses(where: string, responses: object, problems: Problem[]): 
     refuseUnknownNames(place, said, responseNames, problems)
     judgeSample(place, 'example', said.example, problems)
     if (said.type !== undefined && !namesClass(said.type)) {
-      report(place, 'type names no class.', problems)
+      report(place, 'type is not a class.', problems)
     }
     if (isRecord(said.headers)) judgeHeaders(place, said.headers, problems)
     else if (said.headers !== undefined) {
@@ -118,12 +120,12 @@ function judgeResponses(where: string, responses: object, problems: Problem[]): 
   }
 }
 
-/** Headers that OpenAPI says elsewhere: a parameter of such a name "shall be ignored" (Parameter Object). */
+/** Headers that OpenAPI describes elsewhere: a parameter with such a name "shall be ignored" (Parameter Object). */
 const elsewhere = /^(?:accept|content-type|authorization)$/i
 
 function judgeHeaders(where: string, headers: object, problems: Problem[]): void {
   for (const [name, said] of Object.entries(headers) as [string, unknown][]) {
-    if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) report(where, `"${name}" is no header.`, problems)
+    if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) report(where, `"${name}" is not a header.`, problems)
     if (isRecord(said)) refuseUnknownNames(`${where}, header ${name}`, said, headerNames, problems)
     else if (!isText(said)) report(where, `header "${name}" is not described by text.`, problems)
   }

@@ -6,17 +6,17 @@ import { createClassNote, createMemberNote, type Class } from '../metadata/note.
 
 /** One answer of a route. Text alone is its description. */
 export interface DocResponse {
-  /** When it comes. Default: the phrase of the status. */
+  /** When it is sent. Default: the phrase of the status. */
   description?: string
-  /** What is sent: a class, `[Class]` or a thunk. Errors without one carry the common error body. */
+  /** The class of the body, `[Class]` or a thunk. Errors without one have the common error body. */
   type?: Declared
   /** A sample of the body. */
   example?: unknown
-  /** Headers that come with it, by name: `{ Location: 'Where it is now.' }`. */
+  /** Headers of the answer, by name: `{ Location: 'Where it is now.' }`. */
   headers?: Readonly<Record<string, string | DocHeader>>
 }
 
-/** A header that the route reads, or that an answer has. Text alone is its description. */
+/** A header that the route reads, or that an answer has. A text alone is its description. */
 export interface DocHeader {
   description?: string
   /** Default false. */
@@ -24,54 +24,54 @@ export interface DocHeader {
   example?: string
 }
 
-/** On a class it holds for every route of it, where the route says nothing else. */
+/** On a class, the options apply to all its routes, unless the route has its own. */
 export interface DocOptions {
-  /** One line. Default: made from the method's name. On a class: names nothing but its tag. */
+  /** One line. Default: made from the method's name. On a class it only describes its tag. */
   summary?: string
   /** Any length; Markdown. On a class it describes the class's first tag. */
   description?: string
   /** Groups of routes. Default: the controller's name without `Controller`. */
   tags?: readonly string[]
-  /** A sample of the request's body. Its schema is made from it where the route declares no class. */
+  /** A sample of the request's body. If the route declares no class, the schema is made from it. */
   example?: unknown
-  /** A sample of the successful answer's body. Its schema is made from it where the route declares no class. */
+  /** A sample of the successful answer's body. If the route declares no class, the schema is made from it. */
   exampleResponse?: unknown
   /**
-   * True is also enforced: the route then needs a token, unless `@Secured` or `@NoAuth` say otherwise. False has no
+   * True is also enforced: the route then needs a token, unless `@Secured` or `@NoAuth` decide otherwise. False has no
    * effect.
    */
   secure?: boolean
   /**
-   * The route still works and should not be used any more; with `{ since, until }` every answer says so, too, by the
-   * headers `Deprecation` and `Sunset`. Default false.
+   * The route still works, but should no longer be used. With `{ since, until }` every answer also has the headers
+   * `Deprecation` and `Sunset`. Default false.
    */
   deprecated?: boolean | Deprecated
   /** Further answers by status: `{ 409: 'The name is taken.' }`. */
   responses?: Readonly<Record<number, string | DocResponse>>
   /** Headers that the handler reads, by name. */
   headers?: Readonly<Record<string, string | DocHeader>>
-  /** Names of the files that the handler takes, or their descriptions by name. */
+  /** Names of the files that the handler accepts, or their descriptions by name. */
   files?: readonly string[] | Readonly<Record<string, string>>
 }
 
-/** What `@Doc` says about one route: its method's word, then its class's. */
+/** The options of `@Doc` for one route: the method's own, otherwise its class's. */
 export interface DocNote {
   readonly summary: string | undefined
   readonly description: string | undefined
   readonly tags: readonly string[] | undefined
-  /** Absent where no sample was given; a sample may be null. */
+  /** Absent if there is no sample; a sample may be null. */
   readonly example?: unknown
   readonly exampleResponse?: unknown
-  /** True where the method or the class says so. */
+  /** True if the method or the class sets it. */
   readonly secure: boolean
   readonly deprecated: boolean
-  /** Headers that say so: names and values in turn. */
+  /** The headers of a deprecated route: names and values in turn. */
   readonly deprecation: readonly string[] | undefined
   readonly responses: ReadonlyMap<number, DocResponse>
   readonly headers: ReadonlyMap<string, DocHeader>
   /** Descriptions by the file's name. */
   readonly files: ReadonlyMap<string, string | undefined>
-  /** The class's description: of its tag. */
+  /** The class's description, for its tag. */
   readonly about: string | undefined
 }
 
@@ -87,7 +87,7 @@ const onMembers = createMemberNote<DocOptions>('doc')
  * show(id: number) { … }
  * ```
  *
- * Names that mean nothing and samples that are no JSON are reported by bootstrap.
+ * Bootstrap reports unknown options, and samples that are not JSON.
  */
 export function Doc(options: DocOptions): AnyDecorator {
   return toDecorator(({ owner, member }) => {
@@ -96,17 +96,17 @@ export function Doc(options: DocOptions): AnyDecorator {
   })
 }
 
-/** What was written, unjudged. A subclass has its base's where it says nothing itself. */
+/** The options as written, not yet checked. A subclass inherits those that it does not set. */
 export function classDoc(controller: Class): DocOptions | undefined {
   return onClasses.read(controller)
 }
 
-/** What was written before the members of a class, by name. */
+/** The options on the members of a class, by name. */
 export function memberDocs(controller: Class): ReadonlyMap<string, DocOptions> {
   return onMembers.readAll(controller)
 }
 
-/** What is said about a route; faulty parts are left out. */
+/** The options for a route, without faulty parts. */
 export function docNote(controller: Class, member: string): DocNote {
   const onClass = onClasses.read(controller) ?? {}
   const onMember = onMembers.read(controller, member) ?? {}

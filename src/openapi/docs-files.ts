@@ -1,4 +1,4 @@
-/** What is served under `/swagger`. Everything is made or read on first use. Source: decisions, Documentation. */
+/** The files under `/swagger`. Each is made or read when it is first requested. Source: decisions, Documentation. */
 import { openAccess, type AccessRule } from '../auth/access.js'
 import { pageFolder } from '../core/page-files.js'
 import { HttpError } from '../errors/http-error.js'
@@ -14,19 +14,19 @@ import { toYaml } from './yaml.js'
 export interface DocsFile {
   /** A pattern: `/swagger/<file>`. */
   readonly path: string
-  /** The documents' is the one of the options; page, script and styles say nothing and are public. */
+  /** For documents the rule of the options; page, script and styles contain no information and are public. */
   readonly access: AccessRule
   readonly answer: (request: ServerRequest) => Reply | Promise<Reply>
 }
 
-/** Gives the document of a version, by default of the newest. */
+/** Returns the document of a version, by default of the newest. */
 export interface ReadDocument {
   (version?: string): OpenApiDocument
-  /** Those that there are; none where no controller has one. */
+  /** All versions; an empty list if no controller has one. */
   readonly versions: readonly string[]
 }
 
-/** @param read called when a document is first asked for */
+/** @param read called when a document is first requested */
 export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly DocsFile[] {
   const { path, access } = docs
   const policy = pagePolicy(docs.servers)
@@ -43,7 +43,7 @@ export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly Docs
       path,
       access: openAccess,
       answer: (request) => {
-        // Relative, so that it works behind a proxy that takes a prefix away.
+        // A relative address, so that it works behind a proxy that removes a prefix.
         const base = request.path.endsWith('/') ? '' : `${path.slice(path.lastIndexOf('/') + 1)}/`
         return hardened(html(swaggerPage(base)))
           .header('Content-Security-Policy', policy)
@@ -58,7 +58,7 @@ export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly Docs
   ]
 }
 
-/** `?version=2`: a file for each version, and one for who names none. */
+/** `?version=2`: one file for each version, and one for requests without a version. */
 function fileByVersion(
   versions: readonly string[],
   create: (version: string | undefined) => DocsFile['answer'],
@@ -75,7 +75,7 @@ function fileByVersion(
   }
 }
 
-/** What the page needs of the package, and no more. */
+/** The files of the package that the page needs. */
 const assets: ReadonlySet<string> = new Set([
   'swagger-ui.css',
   'swagger-ui-bundle.js',

@@ -7,21 +7,24 @@ import type { DocumentOptions } from './document.js'
 import type { OpenApiVersion } from './graphql-paths.js'
 
 export interface DocsOptions {
-  /** Where the page is; the document is below it. Default `/swagger`. */
+  /** The address of the page; the documents are below it. Default `/swagger`. */
   path?: string
   /** The name of the application. Default `API`. */
   title?: string
   /** The application's own version. Default `1.0.0`. */
   version?: string
-  /** What the application is for; Markdown. */
+  /** What the application does; Markdown. */
   description?: string
   /** True, a role or several: the document then needs a token, which the page asks for. Default false. */
   secured?: boolean | string | readonly string[]
-  /** Addresses at which the application is reached. Default: where the page came from. */
+  /** Addresses of the application. Default: the address of the page. */
   servers?: readonly (string | { readonly url: string; readonly description?: string })[]
   /** Descriptions of tags by name; these tags come first. */
   tags?: Readonly<Record<string, string>>
-  /** The version of OpenAPI: `3.2` says what event streams hold (`itemSchema`); fewer tools read it yet. Default `3.1`. */
+  /**
+   * The version of OpenAPI: `3.2` describes the items of event streams (`itemSchema`), but fewer tools support it.
+   * Default `3.1`.
+   */
   openapi?: '3.1' | '3.2'
 }
 
@@ -44,8 +47,8 @@ const optionNames: Readonly<Record<keyof DocsOptions, true>> = {
 
 /**
  * @param options false turns the documentation off; true and undefined mean the defaults
- * @param problems gets unknown options and invalid values
- * @returns `undefined` where it is off
+ * @param problems receives unknown options and invalid values
+ * @returns `undefined` if it is off
  */
 export function resolveDocsOptions(
   options: DocsOptions | boolean | undefined,
@@ -96,7 +99,7 @@ function readTags(tags: DocsOptions['tags'], problems: Problem[]): DocsOptions['
   return tags
 }
 
-/** @param servers `DocsOptions['servers']`, or whatever a program without types wrote in its place */
+/** @param servers `DocsOptions['servers']`, or any value from a program without types */
 function readServers(servers: unknown, problems: Problem[]): ServerObject[] {
   const refuse = (value: unknown): void => {
     const remedy = "Give a list of addresses such as '/' or 'https://api.example.org'."

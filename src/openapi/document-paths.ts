@@ -1,4 +1,4 @@
-/** From route patterns to the paths of a document, in which two paths that differ in names alone are the same path. */
+/** Converts route patterns to the paths of a document, in which paths that differ only in names are the same. */
 import type { Pattern } from '../routing/pattern.js'
 import type { DocumentedRoute } from './documented-route.js'
 
@@ -11,9 +11,9 @@ export interface PlacedRoute {
 }
 
 /**
- * Gives every route its place. `GET /items/<id:int>` and `DELETE /items/<key>` share `/items/{id}`. Where one method has
- * two such patterns (`/items/<id:int>` and `/items/<slug>`), which OpenAPI cannot say, the later stands under
- * `/items/{slug}#slug`: the fragment keeps them apart, and no client sends it.
+ * Gives every route its path. `GET /items/<id:int>` and `DELETE /items/<key>` share `/items/{id}`. OpenAPI does not
+ * allow one method to have two such patterns (`/items/<id:int>` and `/items/<slug>`): the later one is written as
+ * `/items/{slug}#slug`; clients do not send the fragment.
  */
 export function placeRoutes(routes: readonly DocumentedRoute[], basePath = ''): PlacedRoute[] {
   const behind = basePath === '' ? 0 : basePath.split('/').length - 1
@@ -39,7 +39,7 @@ export function placeRoutes(routes: readonly DocumentedRoute[], basePath = ''): 
   })
 }
 
-/** Names without `$`, which other tools do not take. */
+/** Names without `$`, which other tools do not accept. */
 function plainNames({ names }: Pattern): string[] {
   return names.map((name, index) => {
     const plain = name.replaceAll('$', '_')
@@ -65,7 +65,7 @@ function toPath({ segments }: Pattern, names: readonly string[]): string {
   return `/${parts.join('/')}`
 }
 
-/** Patterns are written decoded. A lone surrogate, which cannot be sent, becomes the replacement character. */
+/** Patterns are written decoded. A lone surrogate cannot be sent and becomes the replacement character. */
 function encodeSegment(text: string): string {
   return encodeURI(text.replace(/[\ud800-\udfff]/gu, '\ufffd'))
 }

@@ -34,23 +34,26 @@ export interface DocumentOptions {
   readonly title: string
   readonly version: string
   readonly description?: string | undefined
-  /** Where the application is reached. */
+  /** The addresses of the application. */
   readonly servers: readonly ServerObject[]
-  /** Before every path of the application; the servers name it, and no path does. Default: nothing. */
+  /**
+   * The prefix before every path of the application; it is part of the servers' addresses, not of the paths. Default:
+   * none.
+   */
   readonly basePath?: string
-  /** Descriptions of tags by name; those named here come first. */
+  /** Descriptions of tags by name; these tags come first. */
   readonly tags?: Readonly<Record<string, string>> | undefined
-  /** Tokens come by cookie too. Default false. */
+  /** Whether tokens are also accepted in a cookie. Default false. */
   readonly cookie?: boolean
-  /** Endpoints of GraphQL, behind the routes. Default: none. */
+  /** Endpoints of GraphQL, listed after the routes. Default: none. */
   readonly endpoints?: readonly DocumentedEndpoint[]
   /** The version of OpenAPI that it is written in. Default `3.1`. */
   readonly openapi?: OpenApiVersion
 }
 
 /**
- * Every route, documented or not, in order. Meant to be called when somebody asks for the document, not before: the
- * routes have been checked by `findDocProblems`.
+ * All routes, documented or not, in order. Called when the document is first requested; `findDocProblems` has checked
+ * the routes before.
  */
 export function createDocument(
   routes: readonly DocumentedRoute[],
@@ -86,7 +89,7 @@ export function createDocument(
   }
 }
 
-/** A server whose address ends with the prefix has it already. */
+/** A server whose address already ends with the prefix stays as it is. */
 function behind(basePath: string, server: ServerObject): ServerObject {
   const url = server.url.replace(/\/$/, '')
   if (basePath === '' || url.endsWith(basePath)) return server
@@ -131,7 +134,7 @@ function tagsOf({ route }: DocumentedRoute, note: DocNote): readonly string[] {
   return note.tags ?? [controllerLabel(route.controller.name)]
 }
 
-/** A description that fits on one line says more than a name. */
+/** A description that fits on one line is a better summary than the method's name. */
 function shortened(description: string | undefined): string | undefined {
   if (description === undefined || !/^[^\n<>*_`[\]]{1,80}$/.test(description)) return undefined
   return description.replace(/\.$/, '')
@@ -144,7 +147,10 @@ function toSummary(member: string): string {
   return text === '' ? member : text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** What the gate asks for: one of several roles is one of several requirements, all of them are one requirement. */
+/**
+ * The gate's requirements: several roles are alternatives, one requirement each; if all are needed, they are one
+ * requirement.
+ */
 function security(documented: DocumentedRoute, cookie: boolean): SecurityRequirementObject[] {
   const { access } = documented
   const means = cookie && access !== noAuthAccess ? ['bearerAuth', 'cookieAuth'] : ['bearerAuth']
@@ -155,7 +161,7 @@ function security(documented: DocumentedRoute, cookie: boolean): SecurityRequire
   return access.roles.flatMap((role) => by([role]))
 }
 
-/** Every tag once. A class's `@Doc` describes its routes' first tag. */
+/** Every tag once. A class's `@Doc` describes the first tag of its routes. */
 function collectTags(
   notes: ReadonlyMap<DocumentedRoute, DocNote>,
   described: Readonly<Record<string, string>>,
@@ -179,7 +185,7 @@ interface Written {
   readonly endpoints: readonly DocumentedEndpoint[]
 }
 
-/** Only what the document refers to. */
+/** Only components that the document refers to. */
 function toComponents(
   routes: readonly DocumentedRoute[],
   schemas: Schemas,

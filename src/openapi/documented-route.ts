@@ -1,33 +1,33 @@
-/** What the documentation needs to know of a route; all of it is decided elsewhere. */
+/** The properties of a route that its documentation needs. */
 import type { OperationObject } from 'openapi3-ts/oas31'
 import type { AccessRule } from '../auth/access.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Route } from '../routing/route.js'
 
-/** The answer depends on who asks: a token that comes is read, though none is needed. */
+/** True if the answer depends on the caller: a token is read, although none is required. */
 export function asksWho({ access, route, isPersonal }: DocumentedRoute): boolean {
   return access.open && (isPersonal ?? route.argumentNames.includes('user'))
 }
 
-/** Stands for every status from 200 to 299 where classes are given by status. */
+/** Stands for every status from 200 to 299 in maps by status. */
 export const anySuccess = 0
 
-/** Makes another operation of an operation. */
+/** Changes an operation of the document. */
 export type DocumentOperation = (operation: OperationObject) => OperationObject
 
 export interface DocumentedRoute {
   readonly route: Route
   readonly access: AccessRule
-  /** What it answers depends on who asks. */
+  /** The answer depends on the caller. */
   readonly isPersonal?: boolean
-  /** What becomes of keys of its body that no field has. */
+  /** What happens to keys of the body without a field. */
   readonly unknownKeys: 'refuse' | 'drop'
   readonly classes: {
     readonly body?: DeclaredType | undefined
     readonly query?: DeclaredType | undefined
-    /** By status; under `anySuccess` the class of every successful answer. */
+    /** Classes by status; under `anySuccess` the class of every successful answer. */
     readonly returns: ReadonlyMap<number, DeclaredType>
   }
-  /** What decorators of one's own make of the operation, in order. */
+  /** Changes of the operation by custom decorators, in order. */
   readonly documents?: readonly DocumentOperation[]
 }

@@ -1,4 +1,6 @@
-/** The answers that Filigree gives by itself, once for all routes. Source: decisions, Responses and "Errors"; RFC 9457. */
+/**
+ * The answers that Filigree itself gives, shared by all routes. Source: decisions, Responses and "Errors"; RFC 9457.
+ */
 import { secureTokenCookie } from '../http/token-cookie.js'
 import type {
   ContentObject,
@@ -8,14 +10,14 @@ import type {
   SecuritySchemeObject,
 } from 'openapi3-ts/oas31'
 
-/** Names of schemas that no class of the application may take. */
+/** Names of schemas that classes of the application must not have. */
 export const reservedSchemas: ReadonlySet<string> = new Set([
   'ErrorBody',
   'ProblemBody',
   'FieldFault',
 ])
 
-/** What every error carries, as JSON or, for who accepts it, as problem+json. */
+/** The content of every error, as JSON or, for clients that accept it, as problem+json. */
 export const errorContent: ContentObject = {
   'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } },
   'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemBody' } },
@@ -23,10 +25,10 @@ export const errorContent: ContentObject = {
 
 export type ErrorResponse = keyof typeof errorResponses
 
-/** Answers by name, for references. */
+/** Answers by name, to be referred to. */
 export const errorResponses = {
   BadRequest: {
-    description: 'What was sent is not what the route takes; `errors` names every fault.',
+    description: 'The request is invalid; `errors` names every fault.',
     content: errorContent,
   },
   Unauthorized: {
@@ -36,22 +38,25 @@ export const errorResponses = {
     },
     content: errorContent,
   },
-  Forbidden: { description: 'The token is valid and does not let in here.', content: errorContent },
-  NotFound: { description: 'There is no such thing.', content: errorContent },
-  TooLarge: { description: 'The body is larger than the route takes.', content: errorContent },
+  Forbidden: {
+    description: 'The token is valid, but does not allow this request.',
+    content: errorContent,
+  },
+  NotFound: { description: 'The resource does not exist.', content: errorContent },
+  TooLarge: { description: 'The body is larger than the route allows.', content: errorContent },
   UnsupportedMediaType: {
-    description: 'The route does not take bodies of this media type.',
+    description: 'The route does not accept bodies of this media type.',
     content: errorContent,
   },
   Failure: {
     description: 'Any other failure.',
     headers: {
       'Retry-After': {
-        description: 'Seconds to wait before the request is sent again, of 429 and 503.',
+        description: 'With 429 and 503: seconds to wait before sending the request again.',
         schema: { type: 'integer' },
       },
       'X-Request-Id': {
-        description: 'What the failure is named by in the log, of 5xx.',
+        description: 'With 5xx: the id of the request in the log.',
         schema: { type: 'string' },
       },
     },
@@ -59,7 +64,7 @@ export const errorResponses = {
   },
 } satisfies Record<string, ResponseObject>
 
-/** A reference to one of them. */
+/** A reference to one of these answers. */
 export function errorReference(name: ErrorResponse): { $ref: string } {
   return { $ref: `#/components/responses/${name}` }
 }
@@ -72,7 +77,7 @@ export const errorSchemas: Readonly<Record<string, SchemaObject>> = {
       errors: {
         type: 'array',
         items: { $ref: '#/components/schemas/FieldFault' },
-        description: 'The single faults of an input.',
+        description: 'The faults of the input.',
       },
     },
     required: ['error'],
@@ -102,9 +107,9 @@ export const errorSchemas: Readonly<Record<string, SchemaObject>> = {
   },
 }
 
-/** On successful answers of routes with a token: the client keeps it in the place of its own. */
+/** On successful answers of routes that need a token: the client uses it from then on. */
 export const freshToken: HeaderObject = {
-  description: 'A new token, sent once the one in use is past half its life.',
+  description: 'A new token, sent when the current one is past half of its lifetime.',
   schema: { type: 'string' },
 }
 
@@ -115,11 +120,11 @@ export const bearerAuth: SecuritySchemeObject = {
   description: 'A JSON Web Token signed with RS256, or the static key of the operator.',
 }
 
-/** Where the application takes tokens from a cookie too. */
+/** For applications that also accept tokens in a cookie. */
 export const cookieAuth: SecuritySchemeObject = {
   type: 'apiKey',
   in: 'cookie',
   name: secureTokenCookie,
   description:
-    'The same token in a cookie, without the prefix __Host- over http. A write by cookie has to come from a page of the application.',
+    'The same token in a cookie, without the prefix __Host- over http. A write with the cookie must come from a page of the application.',
 }

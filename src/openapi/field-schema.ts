@@ -1,4 +1,6 @@
-/** From a described property to its JSON Schema (2020-12, as OpenAPI 3.1 takes it). Source: decisions, Documentation. */
+/**
+ * Makes the JSON Schema of a described property (2020-12, which OpenAPI 3.1 uses). Source: decisions, Documentation.
+ */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { formats } from '../fields/formats.js'
 import type { FieldRules } from '../fields/rules.js'
@@ -14,7 +16,7 @@ export type { Schema } from './merge-schemas.js'
 /**
  * `@Field('string', { maxLength: 80, nullable: true })` → `{ type: ['string', 'null'], maxLength: 80 }`.
  *
- * @param refer gives the schema of a nested class, a reference as a rule
+ * @param refer gives the schema of a nested class, usually a reference
  */
 export function fieldSchema(field: ShapeField, refer: (type: Class) => Schema): Schema {
   const whole =
@@ -25,7 +27,7 @@ export function fieldSchema(field: ShapeField, refer: (type: Class) => Schema): 
   return { ...schema, ...annotations(field) }
 }
 
-/** What is made of a text before its rules are asked may let in what they would refuse as it was sent. */
+/** If a text is converted before its rules run, values may be allowed that the rules would refuse as sent. */
 function withoutFormed(schema: Schema, { declared = {}, list }: ShapeField): Schema {
   const shortens = declared.trim === true || declared.collapse === true
   const folds = declared.lowercase === true || declared.uppercase === true
@@ -45,7 +47,7 @@ function declaredSchema(field: ShapeField, refer: (type: Class) => Schema): Sche
   return field.list ? listOf(single, field.declared) : single
 }
 
-/** The schema of one value, or of one item of a list. */
+/** The schema of a single value, or of one item of a list. */
 function valueSchema({ entry, declared: rules = {}, kind }: ShapeField): SchemaObject {
   const schema: SchemaObject = { ...entry.schema }
   if (typeof rules.min === 'number') schema.minimum = rules.min
@@ -62,17 +64,17 @@ function valueSchema({ entry, declared: rules = {}, kind }: ShapeField): SchemaO
   return schema
 }
 
-/** Beside a pattern that the kind or the format has already. */
+/** Adds a pattern to one that the kind or the format may already have. */
 function withPattern(schema: SchemaObject, pattern: string): SchemaObject {
   return schema.pattern === undefined ? { pattern } : { allOf: [{ pattern }] }
 }
 
-/** Characters of the base64 text of so many bytes, padded. */
+/** The length of the padded base64 text of so many bytes. */
 function base64Length(bytes: number): number {
   return 4 * Math.ceil(bytes / 3)
 }
 
-/** Words that say nothing about null: a list of types beside them lets null in. */
+/** Keywords that do not apply to null: a list of types beside them allows null. */
 const typedWords: ReadonlySet<string> = new Set(
   `type minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format contentEncoding
   items minItems maxItems uniqueItems properties required additionalProperties minProperties enum`.split(
@@ -80,7 +82,7 @@ const typedWords: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Lets null in: `type: ['string', 'null']`, or `anyOf` beside what would refuse it. */
+/** Allows null: by `type: ['string', 'null']`, or by `anyOf` if other keywords would refuse it. */
 export function orNull(schema: Schema): Schema {
   if (Object.keys(schema).length === 0) return schema
   const isPlain = Object.keys(schema).every((word) => typedWords.has(word))
@@ -120,7 +122,7 @@ function annotations({ rules, readOnly, kind, entry }: ShapeField): SchemaObject
   return noted
 }
 
-/** The description, and what JSON Schema has no word for. */
+/** The description, with what JSON Schema cannot express. */
 function describe(
   { description, min, max, pattern }: Readonly<FieldRules>,
   isMoment: boolean,

@@ -1,4 +1,7 @@
-/** Query parameters of routes that read their query themselves: said by whoever makes such routes, for the document alone. */
+/**
+ * Query parameters of routes that read their query themselves, only for the document. The maker of the route declares
+ * them.
+ */
 import type { ParameterObject } from 'openapi3-ts/oas31'
 import type { JsonSchema } from '../fields/kinds/kind.js'
 import { createMemberNote, type Class } from '../metadata/note.js'
@@ -7,7 +10,7 @@ export interface GivenParameter {
   readonly name: string
   readonly description: string
   readonly schema: JsonSchema
-  /** Several values stand behind each other with commas between them. */
+  /** Several values, separated by commas. */
   readonly isList?: boolean
 }
 
@@ -21,7 +24,7 @@ export function noteParameters(
   notes.write(owner, member, parameters)
 }
 
-/** None for routes that say nothing. */
+/** An empty list for routes without such parameters. */
 export function givenParameters(owner: Class, member: string): ParameterObject[] {
   const given = notes.read(owner, member) ?? []
   return given.map(({ name, description, schema, isList }) => ({

@@ -1,4 +1,4 @@
-/** A GraphQL endpoint as a path of the document. Its schema is GraphQL's own; here stands what HTTP carries. */
+/** A GraphQL endpoint as a path of the document, which only describes the HTTP part: the schema is GraphQL's. */
 import type {
   ContentObject,
   OperationObject,
@@ -15,17 +15,17 @@ import { errorContent, errorResponses, type ErrorResponse } from './error-compon
 export interface DocumentedEndpoint {
   /** `/graphql`, without the application's prefix. */
   readonly path: string
-  /** Who may ask; writes need a token beyond that. */
+  /** The rule for all requests; mutations need a token in addition. */
   readonly read: AccessRule
 }
 
-/** How the document says what a stream holds: only 3.2 has words for its items. */
+/** Only 3.2 can describe the items of a stream. */
 export type OpenApiVersion = '3.1' | '3.2'
 
 /**
- * `POST` runs an operation, `GET ?query=` one that writes nothing; without a query a browser gets the IDE.
+ * `POST` runs an operation, `GET ?query=` one without mutations; without a query a browser gets the IDE.
  *
- * @param number tells the endpoints of one application apart: `graphql`, `graphql2`
+ * @param number distinguishes the endpoints of an application: `graphql`, `graphql2`
  */
 export function graphqlPath(
   { read }: DocumentedEndpoint,
@@ -57,11 +57,11 @@ export function graphqlPath(
 const request: SchemaObject = {
   type: 'object',
   properties: {
-    query: { type: 'string', description: 'The document; it may be left out for a persisted one.' },
+    query: { type: 'string', description: 'The document; not needed for a persisted one.' },
     operationName: { type: ['string', 'null'] },
     variables: { type: ['object', 'null'] },
     extensions: { type: ['object', 'null'] },
-    documentId: { type: 'string', description: 'Of a persisted document.' },
+    documentId: { type: 'string', description: 'The id of a persisted document.' },
   },
 }
 
@@ -84,7 +84,7 @@ const result: SchemaObject = {
   },
 }
 
-/** One event of a subscription, as Server-sent events carry it. */
+/** One event of a subscription, sent as a server-sent event. */
 const event: SchemaObject = {
   type: 'object',
   properties: {
@@ -106,14 +106,14 @@ function answers(version: OpenApiVersion): ResponsesObject {
     'text/html': { schema: { type: 'string' } },
   } as ContentObject
   return {
-    200: { description: 'What the operation gives, its errors among it.', content },
+    200: { description: 'The result of the operation, including its errors.', content },
     400: refusal('BadRequest'),
     401: refusal('Unauthorized'),
     default: refusal('Failure'),
   }
 }
 
-/** What refuses an operation as a whole carries GraphQL's entries beside `error`: they are no faults of fields. */
+/** Errors that refuse a whole operation have GraphQL's entries beside `error`, and no faults of fields. */
 function refusal(name: ErrorResponse): ResponseObject {
   const schema = { ...result, properties: { error: { type: 'string' }, ...result.properties } }
   const content = {

@@ -1,9 +1,9 @@
-/** Makes a schema from a sample, for routes that declare no class. Source: decisions, Documentation. */
+/** Makes a schema from a sample, for routes without a declared class. Source: decisions, Documentation. */
 import type { SchemaObject, SchemaObjectType } from 'openapi3-ts/oas31'
 
 /**
  * `{ id: 7, tags: ['a'] }` → `{ type: 'object', properties: { id: { type: 'integer' }, tags: { type: 'array', items:
- * { type: 'string' } } } }`. No key is required: one sample does not tell.
+ * { type: 'string' } } } }`. No key is required, because one sample does not tell which keys are.
  *
  * @param sample plain JSON
  */
@@ -22,7 +22,7 @@ function scalarType(sample: unknown): SchemaObjectType {
   return typeof sample === 'boolean' ? 'boolean' : 'string'
 }
 
-/** What all items have in common: objects are laid over each other, other kinds stand side by side. */
+/** One schema for all items: objects are merged, other types become alternatives. */
 function mergeSamples(samples: readonly unknown[]): SchemaObject {
   const objects = samples.filter(isObject)
   const others = samples.filter((sample) => !isObject(sample)).map(inferSchema)

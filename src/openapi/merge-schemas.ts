@@ -1,11 +1,11 @@
-/** Two schemas that must both hold, as one schema where JSON Schema can say it in one. */
+/** Joins schemas that must all hold, into a single one if possible. */
 import type { ReferenceObject, SchemaObject } from 'openapi3-ts/oas31'
 
 export type Schema = SchemaObject | ReferenceObject
 
 /**
- * `{ type: 'string' }` and `{ minLength: 1 }` → `{ type: 'string', minLength: 1 }`. What cannot be written side by side
- * (two patterns) stands in `allOf`.
+ * `{ type: 'string' }` and `{ minLength: 1 }` → `{ type: 'string', minLength: 1 }`. Keywords that cannot be joined (two
+ * patterns) are put into `allOf`.
  */
 export function mergeSchemas(schemas: readonly Schema[]): Schema {
   const [first, ...others] = schemas.filter((schema) => Object.keys(schema).length > 0)
@@ -28,7 +28,7 @@ function mergeTwo(one: Schema, other: Schema): Schema {
   return merged
 }
 
-/** Both values of one word; `undefined` where no single value says both. */
+/** Joins both values of a keyword; `undefined` if no single value expresses both. */
 function join(word: string, known: unknown, value: unknown): unknown {
   if (JSON.stringify(known) === JSON.stringify(value)) return known
   if (lowest.has(word)) return Math.max(known as number, value as number)
@@ -44,7 +44,7 @@ function join(word: string, known: unknown, value: unknown): unknown {
 const lowest = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'])
 const highest = new Set(['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'])
 
-/** Integers are numbers. Types that exclude each other are left to `allOf`, which nothing passes. */
+/** Integers are numbers. Types that exclude each other are put into `allOf`, which nothing satisfies. */
 function narrower(known: unknown, value: unknown): unknown {
   const others = [value].flat()
   const kept = [known].flat().flatMap((one) => {

@@ -1,4 +1,4 @@
-/** Finds different classes of one name: each class is a schema, and schemas are known by name. */
+/** Finds different classes with the same name: each class is a schema, and schemas are identified by name. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { resolveType, type DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/note.js'
@@ -8,7 +8,7 @@ import type { DocumentedRoute } from './documented-route.js'
 import { reservedSchemas } from './error-components.js'
 import { classSchema, componentName, inputView, reachable, type View } from './schemas.js'
 
-/** Adds a problem for every name that two unlike classes claim. Classes that look alike may share one. */
+/** Adds a problem for every name that different classes share. Classes with equal schemas may share one. */
 export function findNameCollisions(
   routes: readonly DocumentedRoute[],
   problems: Problem[] = [],
@@ -27,7 +27,7 @@ export function findNameCollisions(
 interface Claim {
   readonly type: Class
   readonly view: View
-  /** The route that brought it. */
+  /** The route in which it was found first. */
   readonly where: string
 }
 
@@ -42,7 +42,7 @@ function claim(made: Claim, claims: Map<string, Claim>, problems: Problem[]): vo
   if (first !== undefined && describe(first) === describe(made)) return
   const message =
     first === undefined
-      ? `${made.where}: the name ${name} is taken by the documentation itself.`
+      ? `${made.where}: the documentation itself uses the name ${name}.`
       : `${made.where}: its class ${made.type.name} and that of ${first.where} are both named ${name} in the documentation.`
   if (problems.some((problem) => problem.message === message)) return
   problems.push({ code: 'SCHEMA_NAME', message, remedy: 'Rename one of the classes.' })
@@ -64,7 +64,7 @@ function classesOf({
     type === undefined ? undefined : resolveType(type),
   )
   const outputs = [...classes.returns.values(), ...documented].filter(isDeclared)
-  // The fields of a query are parameters, only its nested classes are schemas.
+  // The fields of a query are parameters; only its nested classes are schemas.
   const inputs = [classes.body].filter(isDeclared)
   return [
     ...inputs.map(({ type }) => ({ type, view: inputView(unknownKeys) })),
@@ -76,7 +76,7 @@ function isDeclared(declared: DeclaredType | undefined): declared is DeclaredTyp
   return declared !== undefined
 }
 
-/** Thunks that name no class are reported where the class is checked. */
+/** Thunks that return no class are reported when the class is checked. */
 function reach(type: Class, problems: Problem[]): ReadonlySet<Class> {
   try {
     return reachable(type)

@@ -1,8 +1,8 @@
-/** Names for operations that never collide and do not change when routes are added elsewhere. */
+/** Makes names of operations that never collide and do not change when other routes are added. */
 import type { DocumentedRoute } from './documented-route.js'
 
 /**
- * `ItemController.show` → `itemShow`. Routes that would share a name, such as two verbs of one method, all get their
+ * `ItemController.show` → `itemShow`. If routes would share a name, such as two verbs of one method, each gets its
  * verb and path behind it: `itemSave_post_items`, `itemSave_put_items_id`.
  */
 export function operationIds(
@@ -21,7 +21,7 @@ export function operationIds(
   return ids
 }
 
-/** `ItemController` → `Item`: also the tag of its routes. */
+/** `ItemController` → `Item`, which is also the tag of its routes. */
 export function controllerLabel(name: string): string {
   const label = name.replace(/Controller$/, '')
   return label === '' ? name : label

@@ -1,4 +1,4 @@
-/** Path, query and header parameters of a route, from its pattern, its query class and `@Doc`. */
+/** The path, query and header parameters of a route, from its pattern, its query class and `@Doc`. */
 import type { HeaderObject, ParameterObject } from 'openapi3-ts/oas31'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/note.js'
@@ -9,7 +9,7 @@ import { fieldSchema } from './field-schema.js'
 import type { Schema } from './merge-schemas.js'
 import { mustBeSent, visibleFields, type Schemas } from './schemas.js'
 
-/** @param names the parameters' names in the document's path, left to right: not always the handler's */
+/** @param names the parameters' names in the document's path, from left to right; the handler's may differ */
 export function pathParameters(pattern: Pattern, names: readonly string[]): ParameterObject[] {
   const parameters = pattern.segments.filter((segment) => segment.kind === 'parameter')
   return parameters.map(({ type, name }, index) => ({
@@ -21,7 +21,7 @@ export function pathParameters(pattern: Pattern, names: readonly string[]): Para
   }))
 }
 
-/** One parameter a field; a repeated key is a list, nested classes and JSON are written as JSON. */
+/** One parameter for each field; lists are repeated keys, nested classes and JSON are written as JSON. */
 export function queryParameters(
   type: Class,
   schemas: Schemas,
@@ -31,7 +31,7 @@ export function queryParameters(
 }
 
 function queryParameter(field: ShapeField, schemas: Schemas): ParameterObject {
-  // Text cannot say null.
+  // A query parameter is text, which cannot be null.
   const { description, ...schema } = fieldSchema({ ...field, nullable: false }, (nested) =>
     schemas.of({ type: nested, list: false }, 'input'),
   )
@@ -47,7 +47,7 @@ function queryParameter(field: ShapeField, schemas: Schemas): ParameterObject {
   }
 }
 
-/** What is read as a boolean: a query has no other values than texts. */
+/** The texts that are read as booleans. */
 function asText(field: ShapeField, schema: Schema): Schema {
   if (field.kind !== 'boolean' || field.nested !== undefined) return schema
   const digit: Schema = { type: 'integer', enum: [0, 1] }
@@ -66,7 +66,7 @@ export function headerParameters(headers: ReadonlyMap<string, DocHeader>): Param
   }))
 }
 
-/** A header of a request or of an answer, without its name: any text. */
+/** A header of a request or an answer, without its name; its value is any text. */
 export function describedHeader({ description, example }: DocHeader): HeaderObject {
   return {
     ...(description === undefined ? {} : { description }),

@@ -1,6 +1,8 @@
-/** Samples as JSON: what stands in a document has to survive it. */
+/** Converts samples to JSON, so that the document can contain them. */
 
-/** @returns the value as `JSON.parse` would give it; `undefined` for what is no JSON (functions, circles, bigint) */
+/**
+ * @returns the value as `JSON.parse` would return it; `undefined` if JSON cannot express it (functions, cycles, bigint)
+ */
 export function toPlainJson(value: unknown): unknown {
   try {
     const text = JSON.stringify(value) as string | undefined

@@ -1,10 +1,13 @@
-/** A JavaScript regular expression as JSON Schema's `pattern`, which has no flags. Source: JSON Schema 2020-12, §6.3.3. */
+/**
+ * Writes a JavaScript regular expression as JSON Schema's `pattern`, which has no flags. Source: JSON Schema 2020-12,
+ * §6.3.3.
+ */
 
 /**
  * `/^[a-f]+$/i` → `^[a-fA-F]+$`.
  *
- * @returns `undefined` where the pattern cannot be said without its flags (`m`, `s`, `v`, `i` with `u`), or would mean
- * another thing: the schema then leaves the pattern to the description
+ * @returns `undefined` if the pattern cannot be written without its flags (`m`, `s`, `v`, `i` with `u`), or would have
+ * another meaning: then only the description mentions the pattern
  */
 export function portablePattern(pattern: RegExp | string | undefined): string | undefined {
   if (pattern === undefined) return undefined
@@ -24,16 +27,16 @@ function compiles(source: string): boolean {
   }
 }
 
-/** One thing at a time: an escape, a class, the head of a group, a single character. */
+/** One token at a time: an escape, a class, the start of a group, or a single character. */
 const tokens =
   /\\(?:k<[^>]*>|u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|[pP]\{[^}]*\}|.)|\[(?:\\.|[^\]\\])*\]|\(\?(?:<[^=!][^>]*>|[:=!]|<[=!])?|\{\d+(?:,\d*)?\}|[^]/g
 
-/** Writes each letter in both cases. Flags `i` and `u` together fold more than letters, and are left alone. */
+/** Writes each letter in both cases. With `i` and `u` together more than letters are folded; those are not handled. */
 function withBothCases(source: string, flags: string): string | undefined {
   if (flags.includes('u')) return undefined
   let written = ''
   for (const [token] of source.matchAll(tokens)) {
-    // A back reference would have to be read without regard to case, which no pattern can say.
+    // A back reference would have to ignore case, which no pattern can express.
     if (/^\\(?:[1-9]|k<)/.test(token)) return undefined
     if (token.length > 1 && token.startsWith('[')) {
       const both = classWithBothCases(token)
@@ -49,14 +52,14 @@ function letterClass(character: string): string {
   return other === undefined ? character : `[${character}${other}]`
 }
 
-/** The members of `[a-fX]` and the same in the other case: `[a-fXA-Fx]`. */
+/** The members of `[a-fX]`, in both cases: `[a-fXA-Fx]`. */
 function classWithBothCases(token: string): string | undefined {
   const members = token.slice(1, -1)
   const added: string[] = []
   const ranges = members.matchAll(/(\\.|[^\\])(?:-(\\.|[^\\]))?/g)
   for (const [, first = '', last] of ranges) {
     if (first.startsWith('\\') || last?.startsWith('\\') === true) {
-      // Escapes that stand for many characters, or for none with a case, need nothing.
+      // Escapes for many characters, or for characters without case, stay as they are.
       if (last !== undefined || /^\\[xuc]/.test(first)) return undefined
       continue
     }
@@ -71,7 +74,7 @@ function otherRange(first: string, last: string): string {
   return [shifted(from, to, 0x61, 0x7a, -32), shifted(from, to, 0x41, 0x5a, 32)].join('')
 }
 
-/** The part of a range that lies within letters of one case, moved to the other. */
+/** The part of a range within the letters of one case, moved to the other case. */
 function shifted(from: number, to: number, low: number, high: number, by: number): string {
   const start = Math.max(from, low)
   const end = Math.min(to, high)

@@ -1,4 +1,4 @@
-/** The body of a route: its class, else what its sample shows, and the files it takes. */
+/** The request body of a route: from its class, otherwise from its sample, and the files it accepts. */
 import type {
   ContentObject,
   MediaTypeObject,
@@ -12,7 +12,7 @@ import { inferSchema } from './infer-schema.js'
 import { toPlainJson } from './plain-json.js'
 import { classSchema, inputView, type Schemas } from './schemas.js'
 
-/** @returns `undefined` where the route reads no body */
+/** @returns `undefined` if the route reads no body */
 export function requestBody(
   documented: DocumentedRoute,
   note: DocNote,
@@ -30,7 +30,7 @@ export function requestBody(
     const { groups } = documented.route.options
     const schema = schemas.of(classes.body, inputView(documented.unknownKeys), groups)
     const content: ContentObject = { 'application/json': { schema, ...sample } }
-    // Forms bring the same fields as text; none of them is a list.
+    // Forms have the same fields as text; a form cannot be a list.
     if (!classes.body.list) {
       content['application/x-www-form-urlencoded'] = { schema }
       content['multipart/form-data'] = { schema }
@@ -44,7 +44,7 @@ export function requestBody(
   return route.argumentNames.includes('body') ? anyBody : undefined
 }
 
-/** Nothing is declared and nothing refused: the handler sees whatever was parsed. */
+/** Nothing is declared and nothing refused: the handler gets the body as parsed. */
 const anyBody: RequestBodyObject = {
   content: {
     'application/json': { schema: {} },
@@ -57,7 +57,7 @@ export function takesFiles({ route }: DocumentedRoute, note: DocNote): boolean {
   return route.method !== 'GET' && (note.files.size > 0 || route.argumentNames.includes('files'))
 }
 
-/** The fields of the body's class beside the files; without names for these, any part may be one. */
+/** The fields of the body's class and the files; if no file is named, any part may be one. */
 function uploadSchema({ classes }: DocumentedRoute, note: DocNote, schemas: Schemas): SchemaObject {
   const fields = fieldsBeside(classes.body?.type, note.example, schemas)
   const files: [string, Schema][] = [...note.files].map(([name, description]) => [
@@ -69,7 +69,7 @@ function uploadSchema({ classes }: DocumentedRoute, note: DocNote, schemas: Sche
     ...fields,
     type: 'object',
     properties,
-    // A part with a file may have any name; the handler looks for those that it knows.
+    // A file may have any name; the handler takes those that it knows.
     ...(files.length === 0 || classes.body !== undefined ? { additionalProperties: file } : {}),
   }
 }

@@ -1,4 +1,4 @@
-/** The answers of a route: what it declares, what its samples show, and what the gate and the checks answer for it. */
+/** The answers of a route: those it declares, those its samples show, and those of the gate and the checks. */
 import { STATUS_CODES } from 'node:http'
 import type {
   ContentObject,
@@ -20,7 +20,7 @@ import { toPlainJson } from './plain-json.js'
 import { takesFiles } from './request-body.js'
 import { securedMembers, type Schemas } from './schemas.js'
 
-/** By status in rising order, `default` last. */
+/** By ascending status, `default` last. */
 export function responses(
   documented: DocumentedRoute,
   note: DocNote,
@@ -55,13 +55,13 @@ export function responses(
   return { ...said, ...open, default: errorReference('Failure') }
 }
 
-/** Whether nothing says what a success of the route is: then whatever its handler returns is one. */
+/** Whether no successful answer is declared: then the handler may return anything. */
 function isOpen({ route, classes }: DocumentedRoute, note: DocNote): boolean {
   const declared = [...classes.returns.keys(), ...note.responses.keys()]
   return route.options.status === undefined && !declared.some((status) => status < 400)
 }
 
-/** What the route says it sends, by status. */
+/** The declared answers, by status. */
 function declaredAnswers(
   documented: DocumentedRoute,
   note: DocNote,
@@ -80,7 +80,7 @@ function declaredAnswers(
   return answers
 }
 
-/** The sample belongs to the first success. */
+/** The sample belongs to the first successful status. */
 function sampleFor(status: number, declared: ReadonlyMap<number, unknown>, note: DocNote): unknown {
   const first = [...declared.keys()].filter(isSuccess).sort((a, b) => a - b)[0]
   return status === first ? toPlainJson(note.exampleResponse) : undefined
@@ -105,15 +105,15 @@ function toResponse({ status, type, sample }: Answer, schemas: Schemas): Respons
   return { description, content: { [media]: { schema: inferSchema(sample), ...example } } }
 }
 
-/** The route does not say what it sends. */
+/** For routes that do not declare what they send. */
 const anyContent: ContentObject = { '*/*': { schema: {} } }
 const anyAnswer: ResponseObject = { description: 'What the handler returns.', content: anyContent }
 const redirection: ResponseObject = {
-  description: 'A redirection, where the handler answers with one.',
+  description: 'A redirection, if the handler answers with one.',
   headers: { Location: { description: 'Where to go.', schema: { type: 'string' } } },
 }
 
-/** What is answered before and around the handler, exactly where it is. */
+/** The answers given before and around the handler, for exactly this route. */
 function ownAnswers(documented: DocumentedRoute, note: DocNote): [number, ReferenceObject][] {
   const { access, classes, route } = documented
   const { body, query, returns } = classes
@@ -139,7 +139,7 @@ function readsBody(documented: DocumentedRoute, note: DocNote): boolean {
   )
 }
 
-/** A parameter may be of another type than the path says, and a thing that is looked up may not be there. */
+/** True if the route may answer 404: a path parameter may be of another type, or the resource may be missing. */
 function misses(
   { method, pattern }: DocumentedRoute['route'],
   returns: DocumentedRoute['classes']['returns'],
@@ -149,13 +149,13 @@ function misses(
   const one = [...returns].some(
     ([status, { list }]) => !list && (status === anySuccess || isSuccess(status)),
   )
-  // What was just made is there.
+  // A resource that was just created exists.
   return one && (method === 'GET' || types.length > 0)
 }
 
 function asksForMore({ access, classes, route }: DocumentedRoute): boolean {
   if (!access.open && (access.roles.length > 0 || access.guard !== undefined)) return true
-  // For a record's own routes: a field that the caller may not read cannot be used in filters either.
+  // For a record's own routes: filters cannot use fields that the caller may not read.
   return (
     route.argumentNames.includes('user') &&
     [...classes.returns.values()].some(({ type }) => securedMembers(type).size > 0)
@@ -166,11 +166,11 @@ interface Documented {
   readonly status: number
   readonly said: DocResponse
   readonly before: ResponseObject | ReferenceObject | undefined
-  /** What the route itself declares for the status. */
+  /** The class that the route declares for the status. */
   readonly type: DeclaredType | undefined
 }
 
-/** `@Doc`'s word about a status over what is known of it already. */
+/** Adds what `@Doc` says about a status to what is already known. */
 function documentedAnswer(documented: Documented, schemas: Schemas): ResponseObject {
   const { status, said, before } = documented
   const known = before !== undefined && !('$ref' in before) ? before : undefined
@@ -201,7 +201,7 @@ function documentedHeaders({ headers = {} }: DocResponse): HeadersObject | undef
 interface Known {
   readonly type: DeclaredType | undefined
   readonly sample: unknown
-  /** What is known of the answer without `@Doc`. */
+  /** The answer without `@Doc`. */
   readonly known: ResponseObject | undefined
 }
 

@@ -1,4 +1,7 @@
-/** Finds changes of a schema that break existing clients: inputs no longer accepted, outputs no longer sent. */
+/**
+ * Finds changes of a schema that break existing clients: inputs that are no longer accepted, outputs that are no longer
+ * sent.
+ */
 import type { OpenAPIObject, ReferenceObject, SchemaObject } from 'openapi3-ts/oas31'
 
 export type ChangeCode =
@@ -18,14 +21,14 @@ export interface BreakingChange {
   readonly message: string
 }
 
-/** Two states of one schema, and where it stands. */
+/** Two versions of a schema, and its place. */
 export interface SchemaPair {
   readonly before: Schema
   readonly after: Schema
   /** `POST /items: body.price` */
   readonly where: string
   readonly documents: { readonly before: OpenAPIObject; readonly after: OpenAPIObject }
-  /** Pairs of references on the way here: classes lead back to themselves. */
+  /** The pairs of references on the way here: classes may refer to themselves. */
   readonly trail?: ReadonlySet<string>
 }
 
@@ -37,7 +40,7 @@ interface ResolvedPair extends SchemaPair {
   readonly after: SchemaObject
 }
 
-/** Whatever was accepted before has to be accepted still. */
+/** Everything that was accepted must still be accepted. */
 export function inputChanges(pair: SchemaPair): BreakingChange[] {
   return compare(pair, (resolved) => {
     const { before, after, where } = resolved
@@ -55,7 +58,10 @@ export function inputChanges(pair: SchemaPair): BreakingChange[] {
   })
 }
 
-/** Whatever is sent now has to be something that was sent before. Bounds do not matter: clients read, they do not check. */
+/**
+ * Everything that is sent must be something that could be sent before. Bounds do not matter, because clients do not
+ * check them.
+ */
 export function outputChanges(pair: SchemaPair): BreakingChange[] {
   return compare(pair, (resolved) => {
     const { before, after, where } = resolved
@@ -116,7 +122,7 @@ function narrowed(where: string, what: string): BreakingChange {
   return { code: 'TYPE_NARROWED', message: `${where}: ${what}.` }
 }
 
-/** The bounds that became tighter, in words. */
+/** The bounds that became stricter, in words. */
 function narrowedBounds(before: SchemaObject, after: SchemaObject): string[] {
   const found: string[] = []
   for (const name of ['minimum', 'minLength', 'minItems'] as const) {
@@ -137,9 +143,9 @@ function narrowedBounds(before: SchemaObject, after: SchemaObject): string[] {
 function lostValues(before: SchemaObject, after: SchemaObject): string[] {
   if (after.enum === undefined) return []
   const now = new Set<unknown>(after.enum)
-  if (before.enum === undefined) return ['only some values are taken now']
+  if (before.enum === undefined) return ['only some values are accepted now']
   const lost = (before.enum as unknown[]).filter((value) => !now.has(value))
-  return lost.map((value) => `${JSON.stringify(value)} is not taken any more`)
+  return lost.map((value) => `${JSON.stringify(value)} is no longer accepted`)
 }
 
 function requiredFields({ before, after, where }: ResolvedPair): BreakingChange[] {
@@ -164,7 +170,7 @@ function eachField(
   removed: ChangeCode,
 ): BreakingChange[] {
   const now = pair.after.properties ?? {}
-  // An object that says nothing of its fields takes any, but promises none.
+  // An object without declared fields accepts any field, but promises none.
   if (pair.after.properties === undefined && removed === 'FIELD_REMOVED') return []
   return Object.entries(pair.before.properties ?? {}).flatMap(([name, before]) => {
     const where = `${pair.where}.${name}`

@@ -1,4 +1,4 @@
-/** The classes of an application as components of one document, each once. Source: decisions, Documentation. */
+/** The classes of an application as components of a document, each once. Source: decisions, Documentation. */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { accessNotes } from '../auth/decorators.js'
 import { readShape, type ShapeField } from '../fields/shape.js'
@@ -9,21 +9,23 @@ import { asksForPresence, withConstraints } from './borrowed-schema.js'
 import { fieldSchema, listOf } from './field-schema.js'
 import type { Schema } from './merge-schemas.js'
 
-/** What a client sends, whether keys that no field has are refused or dropped, or what it gets. Read-only fields are in no input. */
+/**
+ * A client's input, where keys without a field are refused or dropped, or an output. Inputs have no read-only fields.
+ */
 export type View = 'input' | 'looseInput' | 'output'
 
-/** How a body is seen, by what becomes of keys that no field has. */
+/** The view of a body, by what happens to keys without a field. */
 export function inputView(unknownKeys: 'refuse' | 'drop'): View {
   return unknownKeys === 'refuse' ? 'input' : 'looseInput'
 }
 
-/** The groups of class-validator's rules that a route asks for; undefined for all rules. */
+/** The groups of class-validator's rules that a route applies; undefined for all rules. */
 export type Groups = readonly string[] | undefined
 
 export interface Schemas {
-  /** A reference to the class's component, which is made when it is first asked for; a list of it for a list. */
+  /** A reference to the class's component, which is made at the first call; for a list, a list of it. */
   of(declared: DeclaredType, view: View, groups?: Groups): Schema
-  /** By name, in the order of their first use. */
+  /** By name, in the order of first use. */
   readonly components: ReadonlyMap<string, SchemaObject>
 }
 
@@ -34,7 +36,7 @@ export function createSchemas(): Schemas {
     if (builtIn !== undefined) return builtIn
     const name = componentName(type, view, groups)
     const known = components.get(name)
-    // The place is taken first: the class may lead back to itself.
+    // Stored before it is filled, because the class may refer to itself.
     const component: SchemaObject = known ?? {}
     const closes = view === 'input' && component.additionalProperties === undefined
     if (known === undefined || closes) {
@@ -54,7 +56,7 @@ export function createSchemas(): Schemas {
   }
 }
 
-/** The schema of a class itself, its nested classes by `refer`. A class without fields is any object. */
+/** The schema of the class itself, its nested classes by `refer`. A class without fields allows any object. */
 export function classSchema(
   type: Class,
   view: View,
@@ -65,7 +67,7 @@ export function classSchema(
   const closed = view === 'input' ? { additionalProperties: false } : {}
   if (fields.length === 0) return { type: 'object', ...closed }
   const isRecord = readShape(type, []).key !== undefined
-  // Left out for those without the role.
+  // Callers without the role do not get these fields.
   const secured = securedMembers(type)
   const present = fields.filter((field) =>
     view === 'output' ? isSent(field, isRecord) && !secured.has(field.name) : mustBeSent(field),
@@ -82,19 +84,19 @@ export function classSchema(
   }
 }
 
-/** Whether a client must send a field: a default makes it optional. */
+/** Whether a client must send a field: fields with a default are optional. */
 export function mustBeSent(field: ShapeField): boolean {
   return !field.optional && (field.declared !== undefined || asksForPresence(field))
 }
 
-/** Whether an answer always has the field: what only the server sets is there, and what a record has a default for. */
+/** Whether an answer always has the field, e.g. because the server sets it or the record has a default. */
 function isSent(field: ShapeField, isRecord: boolean): boolean {
   const { optional, readOnly, rules } = field
   if (!optional) return isRecord || mustBeSent(field)
   return rules.optional !== true && (readOnly || (isRecord && rules.default !== undefined))
 }
 
-/** The fields of a record that carry `@Secured`. */
+/** The fields of a record with `@Secured`. */
 export function securedMembers(type: Class): ReadonlySet<string> {
   const { key, fields } = readShape(type, [])
   if (key === undefined) return new Set()
@@ -102,14 +104,14 @@ export function securedMembers(type: Class): ReadonlySet<string> {
   return new Set(names.filter((name) => accessNotes(type, name).onMethod?.open === false))
 }
 
-/** A field of a record, whose moments the store has brought into one form. */
+/** A field of a record; the database has brought its moments into one form. */
 function storedSchema(field: ShapeField, refer: (nested: Class) => Schema): Schema {
   if (field.kind !== 'datetime' || field.declared === undefined) return fieldSchema(field, refer)
   const schema = { type: 'string', format: 'date-time' }
   return fieldSchema({ ...field, entry: { ...field.entry, schema } }, refer)
 }
 
-/** The fields that a client may send, or gets to see. */
+/** The fields that a client may send or see. */
 export function visibleFields(type: Class, view: View, groups?: Groups): readonly ShapeField[] {
   const fields = readShape(type, []).fields.filter(
     ({ hidden, readOnly }) => !hidden && (view === 'output' || !readOnly),
@@ -120,8 +122,9 @@ export function visibleFields(type: Class, view: View, groups?: Groups): readonl
 }
 
 /**
- * `Product`, or `ProductInput` for what is sent of a class with read-only fields, its own or those of a class nested in
- * it; `Product_create` for a route with `groups: ['create']`; `ProductLooseInput` where further keys are let through. Letters that no component's name may have become `_`.
+ * `Product`, or `ProductInput` for the input of a class with read-only fields, its own or those of a nested class;
+ * `Product_create` for a route with `groups: ['create']`; `ProductLooseInput` if unknown keys are allowed. Letters that
+ * a component's name must not contain become `_`.
  */
 export function componentName(type: Class, view: View, groups?: Groups): string {
   const plain = type.name === '' ? 'Anonymous' : type.name.replace(/[^\w.-]/g, '_')
@@ -142,7 +145,7 @@ function hasReadOnly(type: Class): boolean {
   return found
 }
 
-/** A class and every class nested in it, at any depth. Classes of the language are not among them. */
+/** A class and all classes nested in it, at any depth, without those of the language. */
 export function reachable(type: Class, seen = new Set<Class>()): ReadonlySet<Class> {
   if (seen.has(type) || builtIns.has(type)) return seen
   seen.add(type)

@@ -1,9 +1,12 @@
 /**
- * The page that shows the document, and the script that starts it. Both are the same for every application: nothing of
- * the document is written into them, so that no text of it can become markup or script.
+ * The page that shows the document, and the script that starts it. Both are the same for all applications: they contain
+ * nothing of the document, so no text of it can become markup or script.
  */
 
-/** @param base what the addresses of the page's parts begin with: `swagger/`, or `` where the page's own path ends in a slash */
+/**
+ * @param base the prefix of the addresses of the page's parts: `swagger/`, or empty if the page's own path ends in a
+ * slash
+ */
 export function swaggerPage(base: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -37,7 +40,7 @@ export const pageStyle = `body { margin: 0; background: #fafafa; }
 #token-fault { color: #b00020; }
 `
 
-/** Runs in the browser. Where the document needs a token it is asked for, and then also used for trying routes out. */
+/** Runs in the browser. If the document needs a token, the page asks for it, and uses it for trying routes, too. */
 export const pageScript = `'use strict';
 const address = (name) => new URL(name, document.currentScript.src).href;
 const version = new URLSearchParams(location.search).get('version');
@@ -59,7 +62,7 @@ function show(spec, token) {
     queryConfigEnabled: false,
     validatorUrl: null,
     persistAuthorization: !hidden,
-    // Not at once: it may be called before the constructor has returned.
+    // Deferred, because it may be called before the constructor has returned.
     onComplete: () => setTimeout(() => { if (hidden) ui.preauthorizeApiKey('bearerAuth', token); }),
   });
 }
@@ -73,7 +76,7 @@ async function open(token) {
     return;
   }
   form.hidden = false;
-  fault.textContent = token === undefined ? '' : 'This token does not open it.';
+  fault.textContent = token === undefined ? '' : 'This token is not accepted.';
 }
 
 form.addEventListener('submit', (event) => {
@@ -84,9 +87,9 @@ open();
 `
 
 /**
- * Nothing but the page's own parts: no script or style in the page, no other origin.
+ * Allows only the page's own parts: no inline script or style, no other origin.
  *
- * @param servers addresses that routes are tried out at; those of other origins are let through
+ * @param servers the addresses for trying routes; those of other origins are allowed
  */
 export function pagePolicy(servers: readonly { readonly url: string }[]): string {
   const origins = servers

@@ -66,7 +66,7 @@ export function collectRoutes(
   if (note === undefined) {
     problems.push({
       code: 'NOT_A_CONTROLLER',
-      message: `${controller.name} is listed among the controllers and carries no @Controller.`,
+      message: `${controller.name} is listed among the controllers but has no @Controller.`,
       remedy: `Write @Controller() before class ${controller.name}.`,
     })
     return []

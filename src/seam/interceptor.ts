@@ -40,13 +40,13 @@ export interface Interceptor {
 }
 
 /**
- * Acts before the handlers of the routes that it is written at, and sees no answer: a check, a count, a header. Nothing
- * waits for an answer on its behalf, so it costs much less than `intercept`.
+ * Acts before the handlers of its routes and does not see the answer: a check, a count, a header. Because it does not
+ * wait for an answer, it costs much less than `intercept`.
  */
 export interface EntryInterceptor {
   /** As of `Interceptor`. */
   applies?(route: RouteInfo): boolean
-  /** Throws to refuse the request. `request.addHeader` reaches whatever answers. */
+  /** Throws to refuse the request. `request.addHeader` adds a header to every answer. */
   enter(request: HttpRequest): void | Promise<void>
 }
 

@@ -45,8 +45,8 @@ interface Fault {
 function faultOf(name: string, take: unknown, other: string | undefined): Fault | undefined {
   if ((requestArguments as readonly string[]).includes(name)) {
     return {
-      what: 'is an argument that every handler may name already',
-      remedy: 'Take another name.',
+      what: 'is already an argument of all handlers',
+      remedy: 'Choose another name.',
     }
   }
   if (other !== undefined) {
@@ -56,7 +56,7 @@ function faultOf(name: string, take: unknown, other: string | undefined): Fault 
     return { what: 'cannot be the name of an argument', remedy: 'Use letters, digits, _ and $.' }
   }
   if (typeof take === 'function') return undefined
-  return { what: 'is no function', remedy: `Write ${name}: (request) => …` }
+  return { what: 'is not a function', remedy: `Write ${name}: (request) => …` }
 }
 
 function describe(module: string, name: string, { what, remedy }: Fault): Omit<Problem, 'code'> {

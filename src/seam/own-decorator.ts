@@ -25,14 +25,17 @@ export interface DecoratorSpecification {
   readonly check?: (route: RouteInfo) => readonly DecoratorProblem[]
   /** Makes the operation of the OpenAPI document that stands for the route. */
   readonly document?: (operation: OperationObject) => OperationObject
-  /** What `enter` and `intercept` get behind the route, by class or token. Classes need not be listed as providers. */
+  /**
+   * The providers that `enter` and `intercept` get after the route, by class or token. Classes need not be listed as
+   * providers.
+   */
   readonly inject?: readonly (Class | string | symbol)[]
   /**
-   * For what only acts on the way in and sees no answer. Called at the start, once a route; what it gives is called with
-   * each request, before `intercept`.
+   * For code that only acts before the handler and does not see the answer. Called at the start, once for each route;
+   * its function is called with each request, before that of `intercept`.
    */
   readonly enter?: (route: RouteInfo, ...injected: never[]) => Enter
-  /** Called at the start, once a route; what it gives is called with each request. */
+  /** Called at the start, once for each route; its function is called with each request. */
   readonly intercept?: (route: RouteInfo, ...injected: never[]) => Intercept
 }
 

@@ -6,11 +6,11 @@ import type { Later } from '../core/later.js'
 import type { Database } from '../records/database.js'
 import { readAsOf } from '../records/request-caller.js'
 
-/** A provider that can say whether it works. */
+/** A provider that can report whether it works. */
 export interface Check {
   /** The provider's name: `Mailer`. */
   readonly name: string
-  /** Fails by throwing, or by answering false. */
+  /** Fails by throwing, or by returning false. */
   readonly check: () => unknown
 }
 
@@ -24,17 +24,17 @@ export interface ApplicationStateParts {
   readonly callerOf: (request: HttpRequest) => Later<RequestAuth | undefined>
 }
 
-/** A running application as modules see it. One for each application. */
+/** A running application, as modules see it. There is one instance for each application. */
 export class ApplicationState {
   /** The application's log. */
   readonly log: Log
-  /** It has a port. */
+  /** True if it listens on a port. */
   readonly listening: boolean
-  /** `NODE_ENV` is `production`. */
+  /** True if `NODE_ENV` is `production`. */
   readonly production: boolean
-  /** Its database, where it has one. */
+  /** Its database, if it has one. */
   readonly database: Database | undefined
-  /** True once the application has been told to close: it still answers for a while. */
+  /** True once the application was told to close; it still answers for a while. */
   closing = false
   readonly #parts: ApplicationStateParts
 
@@ -46,12 +46,12 @@ export class ApplicationState {
     this.#parts = parts
   }
 
-  /** The providers that have a method `check`; there once the application has started. */
+  /** The providers with a method `check`; available once the application has started. */
   get checks(): readonly Check[] {
     return this.#parts.checks()
   }
 
-  /** From now on the request reads from the primary and not from a replica: for answers that are cached. */
+  /** From now on the request reads from the primary and not from a replica: used for answers that are cached. */
   readNow(request: HttpRequest): void {
     if (this.database !== undefined) readAsOf('now', request, this.database)
   }
@@ -71,7 +71,7 @@ export class ApplicationState {
     return this.#parts.graphql.reduce((sum, { streams }) => sum + streams.size, 0)
   }
 
-  /** True for what belongs to this application: its database, one of its GraphQL instances. */
+  /** True for a part of this application: its database, or one of its GraphQL instances. */
   owns(part: unknown): boolean {
     if (part === undefined) return false
     return part === this.database || (this.#parts.graphql as readonly unknown[]).includes(part)

@@ -1,5 +1,5 @@
 /**
- * The request that is being served, for code far from the handler: per-request data without request scopes.
+ * The current request, for code far from the handler: data of a request without request scopes.
  *
  * Following a request through promises costs a tenth to a quarter of the throughput of a small route (on Node 20 and
  * 22 AsyncLocalStorage turns on Node's promise hooks), so it is done only for applications that ask for it.
@@ -14,12 +14,12 @@ let synchronous: HttpRequest | undefined
 let warned = false
 
 /**
- * The request that led here.
+ * The request that is being served.
  *
- * Works in all that a handler calls before it first waits. Behind an `await` it works in applications that say
- * `requestContext: true`, in `bootstrap` or in one of their modules.
+ * Works until the handler first waits. Behind an `await` it works in applications with `requestContext: true`, in
+ * `bootstrap` or in one of their modules.
  *
- * @returns `undefined` outside of a request
+ * @returns `undefined` outside a request
  */
 export function currentRequest(): HttpRequest | undefined {
   if (following) return storage.getStore()
@@ -27,7 +27,7 @@ export function currentRequest(): HttpRequest | undefined {
     warned = true
     process.emitWarning(
       'currentRequest() was called outside of a request, or behind an await in an application that does not follow ' +
-        'requests through promises. Say requestContext: true in @Module or bootstrap for the latter.',
+        'requests through promises. For the latter, set requestContext: true in @Module or bootstrap.',
     )
   }
   return synchronous
@@ -38,7 +38,10 @@ export function followRequests(): void {
   following = true
 }
 
-/** Calls `work` so that `currentRequest()` answers `request` in it. The rest is handed on, so that nobody needs a closure. */
+/**
+ * Calls `work` so that `currentRequest()` returns `request` in it. The other arguments are passed on, so that no
+ * closure is needed.
+ */
 export function runInRequest<A, B>(
   request: ServerRequest,
   work: (request: ServerRequest, a: A, b: B) => void,
@@ -49,7 +52,7 @@ export function runInRequest<A, B>(
     storage.run(request, work, request, a, b)
     return
   }
-  // One request may ask for another: `app.handle` inside of a handler.
+  // Requests may be nested: `app.handle` inside a handler.
   const outer = synchronous
   synchronous = request
   try {
@@ -60,7 +63,7 @@ export function runInRequest<A, B>(
 }
 
 /**
- * Calls a part of a request's processing, also after a wait, so that `currentRequest()` gives the request until the
+ * Runs a part of a request's processing, also after a wait, so that `currentRequest()` returns the request until the
  * next wait.
  */
 export function callInRequest<R>(request: ServerRequest, work: (request: ServerRequest) => R): R {

@@ -1,6 +1,6 @@
 /**
- * Time limits, watched by one clock: a timer for each request would cost more than the rest of its waiting. The clock
- * ticks at a quarter of the shortest time there is: nothing is ended too soon, nor more than two ticks too late.
+ * Time limits for requests, checked by one clock: a timer for each request would cost more. The clock ticks at a
+ * quarter of the shortest limit: nothing ends too early, or more than two ticks too late.
  */
 import { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -10,13 +10,13 @@ import type { ServedRoute } from './served-route.js'
 export interface Waiting {
   readonly request: ServerRequest
   readonly route: ServedRoute
-  /** On the clock of `Deadlines`, in milliseconds. */
+  /** In milliseconds, on the clock of `Deadlines`. */
   until: number
   /** Called instead of the common `expire`. Must not throw. */
   readonly expire: (() => void) | undefined
 }
 
-/** A body that does not come is the client's fault, anything else that does not end is ours. */
+/** A body that does not arrive is the client's fault; everything else that takes too long is the server's. */
 export function tooLate({ bodyTime }: ServerRequest): HttpError {
   return bodyTime === undefined
     ? new HttpError(503, 'The request took too long.')
@@ -34,15 +34,15 @@ export class Deadlines {
   #now = 0
 
   /**
-   * @param shortest milliseconds of the shortest time that will be asked for
-   * @param expire is called once for everything that waited too long. Must not throw
+   * @param shortest the shortest limit that will be used, in milliseconds
+   * @param expire called once for each request that waited too long. Must not throw
    */
   constructor(shortest: number, expire: (waiting: Waiting) => void) {
     this.#tick = Math.min(longestTick, Math.max(shortestTick, Math.floor(shortest / 4)))
     this.#expire = expire
   }
 
-  /** @returns what to hand to `done` once it is there */
+  /** @returns the object to pass to `done` when the wait is over */
   wait(
     request: ServerRequest,
     route: ServedRoute,
@@ -50,7 +50,7 @@ export class Deadlines {
     expire?: () => void,
   ): Waiting {
     if (this.#timer === undefined) this.#start()
-    // The clock may be a tick behind by now.
+    // The clock may be up to one tick behind.
     const waiting = { request, route, until: this.#now + this.#tick + milliseconds, expire }
     this.#waiting.add(waiting)
     return waiting
@@ -61,7 +61,7 @@ export class Deadlines {
     return Math.max(0, until - this.#tick - this.#now)
   }
 
-  /** Gives it another time from now on. */
+  /** Gives it a new time limit, from now. */
   extend(waiting: Waiting, milliseconds: number): void {
     waiting.until = this.#now + this.#tick + milliseconds
   }
@@ -70,7 +70,7 @@ export class Deadlines {
     this.#waiting.delete(waiting)
   }
 
-  /** The clock runs while somebody waits, and never keeps a process alive. */
+  /** The clock runs only while a request waits, and never keeps the process alive. */
   #start(): void {
     this.#now = performance.now()
     this.#timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** Finds the classes that a route declares: in its options, else in the types that the compiler emitted. */
+/** Finds the classes that a route declares: in its options, otherwise in the types that the compiler emitted. */
 import { addProblems, type Problem } from '../errors/declaration-error.js'
 import { readShape } from '../fields/shape.js'
 import { isApplicationClass, resolveType, type DeclaredType } from '../fields/type-of.js'
@@ -9,13 +9,13 @@ import type { Route } from '../routing/route.js'
 export interface DeclaredClasses {
   readonly body: DeclaredType | undefined
   readonly query: DeclaredType | undefined
-  /** By status; under `anySuccess` the class of every successful answer. Empty where nothing is declared. */
+  /** By status; under `anySuccess` the class of every successful answer. Empty if nothing is declared. */
   readonly returns: ReadonlyMap<number, DeclaredType>
 }
 
 /**
- * @param where opens the messages
- * @param problems takes options that name no class, classes without fields, and the faults of the classes themselves
+ * @param where the beginning of messages
+ * @param problems receives options that are not classes, classes without fields, and faults of the classes themselves
  */
 export function declaredClasses(route: Route, where: string, problems: Problem[]): DeclaredClasses {
   const { body, query, returns } = route.options
@@ -57,15 +57,15 @@ function namedClass(
   { where, option, declared }: Naming,
   problems: Problem[],
 ): DeclaredType | undefined {
-  // Any value goes, and the source says so.
+  // `Object` declares explicitly that any value is allowed.
   if (declared === Object) return undefined
   const type = resolveType(declared)
   if (type === undefined) {
     problems.push({
       code: 'NOT_A_CLASS',
-      message: `${where}: ${option} names no class.`,
+      message: `${where}: ${option} is not a class.`,
       remedy:
-        'Write the class, [Class] for a list, or a thunk where it is defined later: () => Item.',
+        'Write the class, [Class] for a list, Item. => or a thunk if it is defined later: () => Item. => Item.',
     })
     return undefined
   }
@@ -82,7 +82,7 @@ function namedClass(
   return type
 }
 
-/** A class without fields says nothing about its values: as an emitted type it declares nothing. */
+/** A class without fields does not describe its values: as an emitted type it declares nothing. */
 function emittedClass(
   route: Route,
   argument: string,

@@ -30,11 +30,11 @@ export interface DispatcherOptions {
   readonly responder: Responder
   readonly cors: Cors
   readonly settings: RequestSettings
-  /** Whose requests these are, for those who listen. */
+  /** The application, for subscribers of the request events. */
   readonly application: object
-  /** Bytes of the longest URL that is read. */
+  /** The longest URL that is accepted, in bytes. */
   readonly mostUrl: number
-  /** Milliseconds of the shortest time that anything may take. */
+  /** The shortest time limit of all, in milliseconds. */
   readonly shortestTime: number
   /** Puts interceptors of the whole application around requests without a route; undefined if there are none. */
   readonly aroundUnmatched?: ((refuse: Invoker) => ServedRoute) | undefined
@@ -85,7 +85,7 @@ export class Dispatcher {
     else this.#take(request)
   }
 
-  /** Answers a request with what is wrong with it, before any route. */
+  /** Answers a request with an error, before any route. */
   refuse(incoming: Incoming, outgoing: Outgoing, error: HttpError): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
     const fail = (): void => {
@@ -124,7 +124,7 @@ export class Dispatcher {
     }
   }
 
-  /** Goes on from the step `from`. */
+  /** Continues with the step `from`. */
   readonly #run = (request: ServerRequest, route: ServedRoute, from: number): void => {
     try {
       const steps = route.before
@@ -215,7 +215,7 @@ export class Dispatcher {
     })
   }
 
-  /** The steps behind the handler, once, then `done`. One that fails turns the answer into its failure. */
+  /** Runs the steps after the handler once, then `done`. If one fails, its error becomes the answer. */
   #runAfter(request: ServerRequest, route: ServedRoute, done: () => void, from = 0): void {
     request.finishing = true
     try {
@@ -260,7 +260,7 @@ export class Dispatcher {
     this.#responder.fail(request, error)
   }
 
-  /** 405 where other methods have the path, else 404. */
+  /** 405 if the path has other methods, else 404. */
   #unmatched(request: ServerRequest): HttpError {
     const allowed = this.#table.allowedMethods(request.path, request.incoming.headers)
     if (allowed.length === 0) return new HttpError(404)

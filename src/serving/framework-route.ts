@@ -12,22 +12,22 @@ export interface FrameworkRoute {
 
 export interface FrameworkRouteOptions {
   readonly pattern: Pattern
-  /** What interceptors know it by: `documentation`. */
+  /** The name for interceptors: `documentation`. */
   readonly name: string
   /** Default `GET`. */
   readonly method?: Method
   readonly invoke: Invoker
-  /** Milliseconds that the answer may take. */
+  /** The time limit of the answer, in milliseconds. */
   readonly timeout: number
   /** Default: none. */
   readonly before?: readonly Step[]
   /** Default: none. */
   readonly after?: readonly Step[]
-  /** An answer of `null` is 404. Default false. */
+  /** If true, `null` is answered as 404. Default false. */
   readonly notFoundWhenEmpty?: boolean
 }
 
-/** What it answers is sent as it is, with status 200. */
+/** A route whose result is sent unchanged, with status 200. */
 export function frameworkRoute({
   pattern,
   name,

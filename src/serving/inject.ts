@@ -4,7 +4,7 @@ import type { Dispatcher } from './dispatcher.js'
 
 /** A request. At most one of `json`, `form`, `multipart`, `text` and `body` may be given. */
 export interface InjectRequest {
-  /** In any case. Default `GET`; `POST` where there is a body. */
+  /** In upper or lower case. Default `GET`; with a body `POST`. */
   method?: string
   /** Path and query, e.g. `/items?limit=5`. */
   url: string
@@ -15,27 +15,27 @@ export interface InjectRequest {
   json?: unknown
   /** Sent as `application/x-www-form-urlencoded`; a list repeats its key. */
   form?: Readonly<Record<string, string | number | boolean | readonly string[]>>
-  /** Sent as `multipart/form-data`: a form, or its fields, where bytes and blobs become files. */
+  /** Sent as `multipart/form-data`: a form, or its fields; bytes and blobs are sent as files. */
   multipart?: FormData | Readonly<Record<string, string | Blob | Uint8Array>>
   /** Sent as `text/plain`. */
   text?: string
-  /** Sent as it is, under the `content-type` among the headers. */
+  /** Sent unchanged, with the `content-type` of the headers. */
   body?: string | Uint8Array
 }
 
 export interface InjectResponse {
   readonly status: number
-  /** By lower-case name; values that came more than once are joined with commas, `set-cookie` with line feeds. */
+  /** By lower-case name; repeated values are joined with commas, those of `set-cookie` with line feeds. */
   readonly headers: Readonly<Record<string, string>>
   /** As text. */
   readonly body: string
   /** As bytes. */
   readonly bytes: Buffer
-  /** Parses the body. @throws {SyntaxError} when it is no JSON */
+  /** Parses the body. @throws {SyntaxError} if it is not JSON */
   json(): unknown
 }
 
-/** @returns the whole answer; rejects when it was cut off */
+/** @returns the whole answer; rejects if the connection was cut off */
 export async function injectRequest(
   dispatcher: Pick<Dispatcher, 'serve'>,
   request: InjectRequest,

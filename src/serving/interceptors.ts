@@ -1,14 +1,16 @@
 /**
- * Makes functions of the interceptors of a route, for the steps of its requests.
+ * Turns the interceptors of a route into functions for its steps.
  *
- * In: the stands of a route as the start planned them, from outside to inside, and the instances of the container. Out:
- * three lists of lines, one for each place, which `serve-route.ts` puts between its own lines:
+ * Input: the route's planned interceptors and decorators ("stands"), from outside to inside, and the container's instances.
+ * Output: three lists of lines, one for each place, which `serve-route.ts` puts between its own lines:
  *
- *   those before the gate → gate → those before the body → body, session, checks → those before the handler → handler
+ * ```
+ * those before the gate → gate → those before the body → body, session, checks → those before the handler → handler
+ * ```
  *
- * Those before the handler become one function around its call (`aroundHandler`), so that such a route is served like
- * all others. Those further outside see answers; `surrounded-walk.ts` serves their routes. The start calls `makeStands`
- * once for each route; nothing is decided again per request.
+ * Functions before the handler become one function around its call (`aroundHandler`), so that such a route is served
+ * like all others. The outer ones see answers; `surrounded-walk.ts` serves their routes. `makeStands` is called once
+ * for each route, at the start; nothing is decided again per request.
  */
 import { isThenable } from '../core/later.js'
 import type { Problem } from '../errors/declaration-error.js'
@@ -39,22 +41,23 @@ export type PlannedStand =
       readonly where: string
       readonly enter: DecoratorSpecification['enter']
       readonly intercept: DecoratorSpecification['intercept']
-      /** What they get behind the route. */
+      /** The providers that they receive after the route. */
       readonly inject: readonly (Class | string | symbol)[]
     }
 
 /** What stands around a route by its place, from outside to inside. */
 export type Stands = Readonly<Record<Place, readonly Line[]>>
 
-/** Nobody stands anywhere. */
+/** For routes without interceptors. */
 export const noStands: Stands = Object.freeze({ gate: [], body: [], handler: [] })
 
-/** Gives the one instance of a provider. Throws where there is none. */
+/** Returns the instance of a provider. Throws if there is none. */
 export type FindInstance = <T>(token: Class<T> | string | symbol) => T
 
 /**
- * @param info undefined for what has no route: then `applies` is not asked
- * @param problems takes interceptors without `intercept`, and decorators whose `intercept` gives no function
+ * @param info undefined for requests without a route: then `applies` is not called
+ * @param problems receives interceptors without `intercept`, and decorators whose `intercept` does not return a
+ * function
  */
 export function makeStands(
   planned: readonly PlannedStand[],
@@ -77,7 +80,7 @@ export function makeStands(
 
 interface Asking {
   readonly info: RouteInfo | undefined
-  /** What `applies` said of this route: it is asked once. */
+  /** The results of `applies` for this route: each is called once. */
   readonly asked: Map<Interceptor | EntryInterceptor, boolean>
   readonly problems: Problem[]
 }
@@ -93,8 +96,8 @@ function bindInterceptor(
   if (!enters && !intercepts) {
     problems.push({
       code: 'NOT_AN_INTERCEPTOR',
-      message: `${type.name} stands around routes and has no method intercept or enter.`,
-      remedy: `Give it one: intercept(request: HttpRequest, next: Next), or enter(request: HttpRequest).`,
+      message: `${type.name} is used as an interceptor, but has no method intercept or enter.`,
+      remedy: `Add a method: intercept(request: HttpRequest, next: Next), or enter(request: HttpRequest).`,
     })
     return []
   }
@@ -113,7 +116,7 @@ function bindInterceptor(
   ]
 }
 
-/** Whoever enters may answer a promise of any library. */
+/** `enter` may return a promise of any library. */
 function toLine(enter: Enter): Line {
   return {
     step: (request) => {
@@ -158,7 +161,7 @@ function buildLines(
     if (typeof made === 'function' || stand[name] === undefined) return made
     problems.push({
       code: 'DECORATOR_SPECIFICATION',
-      message: `${where}: ${name} ${made instanceof Failure ? `throws: ${made.text}` : 'gives no function'}.`,
+      message: `${where}: ${name} ${made instanceof Failure ? `throws: ${made.text}` : 'does not return a function'}.`,
       remedy: `Write ${name}: ${form}.`,
     })
     return undefined
@@ -187,7 +190,7 @@ class Failure {
   }
 }
 
-/** Puts what stands before a handler around its call. */
+/** Puts the interceptors before a handler around its call. */
 export function aroundHandler(lines: readonly Line[], invoke: Invoker): Invoker {
   return lines.reduceRight<Invoker>(
     (inner, line) => ('step' in line ? entering(line.step, inner) : passing(line.intercept, inner)),
@@ -212,12 +215,12 @@ function passing(intercept: Intercept, inner: Invoker): Invoker {
       return (running = promised(given, request))
     }
     const result = intercept(request, next as Next)
-    // What was there at once, and is only passed on, need not be waited for.
+    // A result that was available at once and is passed on unchanged need not be awaited.
     return running !== undefined && result === running && !isThenable(given) ? given : result
   }
 }
 
-/** What is further inside gave, as a promise. If nobody awaits it, its rejection must not end the process. */
+/** The result of the inner steps, as a promise. If nothing awaits it, its rejection must not end the process. */
 function promised(given: unknown, request: ServerRequest): Promise<unknown> {
   if (!isThenable(given)) {
     keepFlow(request, given)
@@ -231,16 +234,16 @@ function promised(given: unknown, request: ServerRequest): Promise<unknown> {
 }
 
 function start(inner: Invoker, request: ServerRequest): unknown {
-  // The client got a 503 meanwhile: new work would be useless.
+  // The client already got a 503: new work would be useless.
   if (request.answered || request.late) return Promise.reject(new HttpError(503))
   try {
     return callInRequest(request, inner)
   } catch (error) {
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown goes on as it is
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- errors are passed on unchanged
     return Promise.reject(error)
   }
 }
 
 function ignore(): void {
-  // Whoever waits for it is told.
+  // Whoever awaits the promise gets the error.
 }

@@ -1,4 +1,7 @@
-/** Compiles the call of a handler: `controller.show(request.pathValues[0], request.body)`, nothing looked up per request. */
+/**
+ * Compiles the call of a handler, `controller.show(request.pathValues[0], request.body)`, so that requests look nothing
+ * up.
+ */
 import { isThenable, type Later } from '../core/later.js'
 import { handlerEvents } from '../http/request-events.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -6,13 +9,13 @@ import type { requestArguments, Route } from '../routing/route.js'
 import type { OwnArguments, TakeArgument } from '../seam/own-arguments.js'
 import { callInRequest } from './current-request.js'
 
-/** Calls the handler with its arguments taken from the request. Gives what the handler gives, promises too. */
+/** Calls the handler with its arguments from the request. Returns the handler's result, which may be a promise. */
 export type Invoker = (request: ServerRequest) => unknown
 
-/** The same, with the values of the arguments that are the application's own. */
+/** The same, with the values of the application's own arguments. */
 export type InvokeWith = (request: ServerRequest, own: readonly unknown[]) => unknown
 
-/** Where each argument is read from. */
+/** The expression for each argument. */
 const argumentCode: Readonly<Record<(typeof requestArguments)[number], string>> = {
   body: 'request.body',
   query: 'request.query',
@@ -25,14 +28,14 @@ const argumentCode: Readonly<Record<(typeof requestArguments)[number], string>> 
   request: 'request',
 }
 
-/** What a call is compiled from. */
+/** The parts that a call is compiled from. */
 export interface Call {
-  /** Its argument names are known: path parameters, names of `argumentCode`, or of `own`. */
+  /** All its argument names are known: path parameters, names of `argumentCode`, or of `own`. */
   readonly route: Route
   /** The instance whose method is called. */
   readonly controller: object
   readonly own: OwnArguments
-  /** What happens around the very call, such as a transaction. */
+  /** Wraps the call itself, e.g. in a transaction. */
   readonly inside: (invoke: InvokeWith) => InvokeWith
 }
 
@@ -45,7 +48,7 @@ export function compileInvoker({ route, controller, own: declared, inside }: Cal
     if (own === undefined) return argumentCode[name as keyof typeof argumentCode]
     return `own[${takes.push(own) - 1}]`
   })
-  // Names come from the route's own source text; the member is quoted, so no text of it can become code.
+  // Names come from the route's source text; the member's name is quoted, so that it cannot become code.
   const call = `controller[${JSON.stringify(route.member)}](${values.join(', ')})`
   const parameters = takes.length === 0 ? 'request' : 'request, own'
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- compiled once at bootstrap, from checked names
@@ -53,11 +56,11 @@ export function compileInvoker({ route, controller, own: declared, inside }: Cal
     controller: object,
   ) => InvokeWith
   const invoke = told(inside(build(controller)), route.name)
-  // A handler without arguments is called without any.
+  // A handler without parameters is called without arguments.
   return takes.length === 0 ? (invoke as Invoker) : withOwnArguments(takes, invoke)
 }
 
-/** Tells of each call where somebody listens. */
+/** Publishes each call if somebody listens. */
 function told(invoke: InvokeWith, name: string): InvokeWith {
   return (request, own) =>
     handlerEvents.heard
@@ -74,7 +77,7 @@ function withOwnArguments(takes: readonly TakeArgument[], invoke: InvokeWith): I
   }
 }
 
-/** One after the other, so that nothing is left running where one of them refuses. */
+/** One after the other, so that if one throws, no other is still running. */
 function takeFrom(
   index: number,
   takes: readonly TakeArgument[],

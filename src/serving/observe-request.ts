@@ -25,7 +25,7 @@ export function observeRequest(
     ms: 0,
     error: undefined,
   }
-  // It comes once.
+  // This event occurs once.
   outgoing.on('close', () => {
     const status = outgoing.headersSent ? (outgoing.statusCode ?? 0) : 0
     event.aborted = !outgoing.writableFinished
@@ -40,7 +40,7 @@ export function observeRequest(
   })
 }
 
-/** An answer may be complete before Node has said that the request is. */
+/** The answer may be complete before Node reports the end of the request. */
 function receivedBytes({ incoming, bodyRead }: ServerRequest, status: number): number {
   const { complete } = incoming as { complete?: boolean }
   if (complete === false && !(bodyRead && status < 400)) return 0

@@ -1,4 +1,4 @@
-/** A route as the start reads it from its notes, before anything is made of it. */
+/** A route as it is planned at the start, from its notes, before anything is compiled. */
 import type { AccessRule } from '../auth/access.js'
 import type { Limits } from '../http/limits.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
@@ -14,19 +14,19 @@ export interface PlannedRoute {
   readonly access: AccessRule
   /** Its answer depends on the caller, even if no token is needed. */
   readonly isPersonal: boolean
-  /** The application's, or the route's own. */
+  /** The application's option, or the route's own. */
   readonly unknownKeys: 'refuse' | 'drop'
-  /** The application's, with the route's own `limit`. */
+  /** The application's limits, with the route's own `limit`. */
   readonly limits: Limits
   readonly classes: DeclaredClasses
   readonly checks: RouteChecks
-  /** What others may know of it. */
+  /** The public description of the route. */
   readonly info: RouteInfo
-  /** On every answer of it: names and values in turn; `undefined` where there are none. */
+  /** Headers on all its answers: names and values in turn; `undefined` if there are none. */
   readonly headers: readonly string[] | undefined
   /** Its interceptors and custom decorators, from outside to inside. */
   readonly stands: readonly PlannedStand[]
-  /** What decorators of one's own make of its operation in the document, from inside to outside. */
+  /** Changes of its operation in the document by custom decorators, from inside to outside. */
   readonly documents: readonly DocumentOperation[]
   /** The application's own arguments. */
   readonly ownArguments: OwnArguments

@@ -1,10 +1,10 @@
-/** Streams that an interceptor may have replaced: they are released when the answer has been sent. */
+/** Streams that an interceptor may have replaced: they are closed when the answer has been sent. */
 import { canFlow } from '../http/chunk-reader.js'
 import { bodyOf, discard } from '../http/discard.js'
 import { EventStream } from '../http/events.js'
 import type { ServerRequest } from '../http/server-request.js'
 
-/** Remembers the stream in what goes outward; nothing where there is none. */
+/** Remembers a stream in the result; does nothing if there is none. */
 export function keepFlow(request: ServerRequest, value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   const body = bodyOf(value)
@@ -19,8 +19,8 @@ export function keepFlow(request: ServerRequest, value: unknown): void {
 }
 
 /**
- * Lets go of the remembered streams but the one that is sent. Only when the answer is out, since it may be made of them:
- * a stream that was compressed is read until then.
+ * Closes the remembered streams, except the one that was sent. Only after the answer was sent, because it may be made
+ * from them: a stream that is being compressed is read until then.
  */
 export function letGo(request: ServerRequest, sent: unknown): void {
   if (request.flows === undefined) return

@@ -1,4 +1,4 @@
-/** Compiles a route's declared classes: what its body and query must be, what it may send. */
+/** Compiles the checks of a route's declared classes: for its body, its query and its answers. */
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { compileInput, type Check, type InputOptions } from '../fields/compile-input.js'
 import { compileOutput } from '../fields/compile-output.js'
@@ -22,15 +22,18 @@ import {
 import { anySuccess } from '../openapi/documented-route.js'
 import type { DeclaredClasses } from './declared-classes.js'
 
-/** Each is `undefined` where the route declares no class. */
+/** Each is `undefined` if the route declares no class for it. */
 export interface RouteChecks {
-  /** Puts the checked instance in the place of `request.body`. @throws {HttpError} 400 with every fault */
+  /** Replaces `request.body` with the checked instance. @throws {HttpError} 400 with every fault */
   readonly body: RequestCheck | undefined
-  /** The same for `request.query`, whose text is converted by kind. */
+  /** The same for `request.query`, whose texts are converted by kind. */
   readonly query: RequestCheck | undefined
-  /** Makes what is sent of what the handler returned: declared fields only. */
+  /** Converts the handler's result to what is sent: only declared fields. */
   readonly returns: ((result: unknown) => unknown) | undefined
-  /** The same where its class has secured fields, which are left out for who may not read them: in place of `returns`. */
+  /**
+   * The same for classes with secured fields, which are left out for callers who may not read them; used instead of
+   * `returns`.
+   */
   readonly shown: ((result: unknown, request: ServerRequest) => Later<unknown>) | undefined
 }
 
@@ -38,15 +41,15 @@ export type RequestCheck = (request: ServerRequest) => Promise<void> | undefined
 
 export interface CheckSettings {
   readonly unknownKeys: 'refuse' | 'drop'
-  /** Of class-validator's rules; undefined for all of them. */
+  /** The groups of class-validator's rules; undefined for all rules. */
   readonly groups: readonly string[] | undefined
-  /** Of a value that is returned without one. */
+  /** The status of results that set none. */
   readonly status: number
-  /** The handler gives what the client may see. */
+  /** The handler's result contains only what the caller may see. */
   readonly isShown: boolean
 }
 
-/** @param problems takes faults of the classes and of those nested in them */
+/** @param problems receives faults of the classes, including nested ones */
 export function compileChecks(
   classes: DeclaredClasses,
   { unknownKeys, groups, status, isShown }: CheckSettings,
@@ -64,7 +67,7 @@ export function compileChecks(
   }
 }
 
-/** Forms bring text, which is converted; JSON is taken as it is. No form is a list. */
+/** The texts of forms are converted; JSON values are not. A form cannot be a list. */
 function compileBodyCheck({ type, list }: DeclaredType, options: InputOptions): RequestCheck {
   const shape = readShape(type, options.problems)
   const check: Check<unknown> = list
@@ -133,13 +136,13 @@ function compileShown(
   }
 }
 
-/** What counts for an answer's status. */
+/** Gives the entry for an answer's status. */
 function byStatus<T>(known: ReadonlyMap<number, T>): (status: number) => T | undefined {
   return (status) =>
     known.get(status) ?? (status >= 200 && status < 300 ? known.get(anySuccess) : undefined)
 }
 
-/** @param usual the status of what is returned without one */
+/** @param usual the status of results that set none */
 function inResult(
   usual: number,
   mapFor: (status: number) => ((value: unknown) => unknown) | undefined,
@@ -152,7 +155,7 @@ function inResult(
   }
 }
 
-/** Faults of its shape are told by the mapping. */
+/** Faults of the class's shape are reported when the mapping is compiled. */
 function securedIn(type: Class): SecuredAnswers | undefined {
   try {
     return securedAnswers(type)
@@ -162,7 +165,7 @@ function securedIn(type: Class): SecuredAnswers | undefined {
   }
 }
 
-/** A faulty nested class throws while the mapping is compiled: its faults join the others. */
+/** Compiling throws for faulty nested classes: their faults are added to the others. */
 function compileMap(type: Class, problems: Problem[]): (value: unknown) => unknown {
   try {
     return compileOutput(readShape(type, problems))
@@ -173,7 +176,7 @@ function compileMap(type: Class, problems: Problem[]): (value: unknown) => unkno
   }
 }
 
-/** Lists and objects, as opposed to bytes, files and streams, which are sent as they are, and errors, which are answered. */
+/** True for lists and objects; false for bytes, files and streams, which are sent unchanged, and for errors. */
 function isData(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || value instanceof Error) return false
   if (Array.isArray(value)) return true

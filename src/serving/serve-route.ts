@@ -18,7 +18,7 @@ import { toWalk, type Line, type ServedRoute, type Step } from './served-route.j
 
 export interface ServeContext {
   readonly gate: Gate
-  /** A write without Authorization may bring its token as `formToken` in the body. */
+  /** True if a write without Authorization may send its token in the body, as `formToken`. */
   readonly formToken: boolean
   readonly sessions: SessionKeeper
   readonly times: Times
@@ -28,7 +28,7 @@ export interface ServeContext {
 
 /**
  * @param controller the instance whose method is the handler
- * @param stands who stands around it, by place
+ * @param stands the interceptors around it, by place
  * @returns the route with its steps
  */
 export function serveRoute(
@@ -50,7 +50,7 @@ export function serveRoute(
     headers: plan.headers,
     ...toWalk([
       ...stands.gate,
-      // A guard may read the session; for everybody else the store is asked only behind the gate.
+      // A guard may read the session; otherwise the store is only asked after the gate.
       ...toLines([access.guard && openSession(context.sessions), ...admission(plan, context)]),
       ...stands.body,
       ...toLines([
@@ -75,13 +75,16 @@ export function serveRoute(
   })
 }
 
-/** Of records with secured fields everybody is shown what they may read. */
+/** If records have secured fields, all callers get what they may read. */
 function showing(invoke: Invoker, shown: PlannedRoute['checks']['shown']): Invoker {
   if (shown === undefined) return invoke
   return (request) => after(invoke(request), (result) => shown(result, request))
 }
 
-/** Handlers that get it or the request, guards, and arguments of the application's own may read the session. */
+/**
+ * True if the session may be used: by the handler, directly or through the request, by guards, or by the application's
+ * own arguments.
+ */
 function usesSession(
   { route, access, ownArguments }: PlannedRoute,
   wanted: ReadonlySet<string>,
@@ -103,23 +106,23 @@ function inTransaction(
   return (request, own) =>
     database.transaction(async () => {
       const result = await invoke(request, own)
-      // The client was told 503 meanwhile: what came too late must not be there.
+      // The client already got a 503: late changes must not be stored.
       if (request.answered || request.late) throw new HttpError(503)
       return result
     }, within)
 }
 
-/** Of a handler's time, for attempts: the answer that it was in vain must still be in time. */
+/** The share of the handler's time for attempts, so that a failure can still be answered in time. */
 const shareOfTime = 0.9
 
-/** A body is read only for handlers that can see it. */
+/** The body is only read for handlers that can see it. */
 function wantsBody(wanted: ReadonlySet<string>): boolean {
   return ['body', 'files', 'rawBody', 'request'].some((name) => wanted.has(name))
 }
 
 /**
- * Who is not let in is refused before a byte of the body is read. Only where the application takes a `formToken` for a
- * credential, a request without Authorization has its body read here.
+ * Unauthorized requests are refused before a byte of the body is read. Only if the application accepts `formToken`, the
+ * body of a request without Authorization is read here.
  */
 function admission(plan: PlannedRoute, context: ServeContext): Step[] {
   const { access, route } = plan
@@ -134,7 +137,7 @@ function bodyPlan({ limits, checks, route }: PlannedRoute): BodyPlan {
   return { limits, declared: checks.body !== undefined, keepsBytes }
 }
 
-/** The answer depends on the caller: a token that comes is read, even if none is needed. */
+/** If the answer depends on the caller, a token is read even if none is required. */
 function recognise(gate: Gate, access: AccessRule): Step {
   return (request) => promiseOf(gate.recognise(request, access))
 }
@@ -157,7 +160,7 @@ function admitByEither(plan: BodyPlan, context: ServeContext, admit: Step): Step
   }
 }
 
-/** Reads the body, within the time for it. */
+/** Reads the body within its time limit. */
 export function readWithin(plan: BodyPlan, times: Times): Step {
   return (request) => {
     if (request.bodyRead) return undefined
@@ -169,12 +172,12 @@ export function readWithin(plan: BodyPlan, times: Times): Step {
   }
 }
 
-/** The visitor's session, empty where there is none. */
+/** Opens the visitor's session, which is empty if there is none yet. */
 export function openSession(sessions: SessionKeeper): Step {
   return (request) => promiseOf(sessions.open(request))
 }
 
-/** Keeps what the handler has put into the session. */
+/** Saves what the handler has put into the session. */
 export function saveSession(sessions: SessionKeeper): Step {
   return (request) => promiseOf(sessions.save(request))
 }
@@ -183,7 +186,7 @@ function rotateToken(gate: Gate): Step {
   return (request) => promiseOf(gate.rotate(request))
 }
 
-/** What has to be waited for, of what may have been done at once. */
+/** Returns the promise, if there is something to wait for. */
 export function promiseOf(pending: void | Promise<void>): Promise<void> | undefined {
   return pending instanceof Promise ? pending : undefined
 }

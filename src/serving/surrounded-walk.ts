@@ -19,15 +19,15 @@ import { tooLate, type Deadlines, type Waiting } from './deadlines.js'
 import { keepFlow } from './replaced-streams.js'
 import type { Line, ServedRoute } from './served-route.js'
 
-/** Milliseconds that interceptors have for what took too long inside of them. */
+/** Milliseconds that interceptors have to handle a time-out inside them. */
 const grace = 1000
 
 export interface WalkSurroundings {
   readonly responder: Responder
   readonly deadlines: Deadlines
-  /** Sends the answer, unless something was sent already. */
+  /** Sends the answer, unless one was sent already. */
   readonly send: (request: ServerRequest, route: ServedRoute, answer: Answer) => void
-  /** Answers what took too long outside of everything. */
+  /** Answers a time-out outside all interceptors. */
   readonly fail: (request: ServerRequest, error: unknown) => void
 }
 
@@ -40,14 +40,14 @@ export function walkSurrounded(
   new SurroundedWalk(request, route, surroundings).begin()
 }
 
-/** Somebody waits for what is further inside. */
+/** An interceptor that waits for the steps inside it. */
 interface Inside {
   readonly resolve: (answer: Answer) => void
-  /** False once he was told that it took too long. */
+  /** False once it was told about the time-out. */
   open: boolean
 }
 
-/** For whom nobody waits any more. */
+/** The answer for requests that no longer wait for one. */
 const nobodys: Answer = new PreparedAnswer({
   status: 503,
   list: [],
@@ -61,7 +61,7 @@ class SurroundedWalk {
   readonly #route: ServedRoute
   readonly #lines: readonly Line[]
   readonly #house: WalkSurroundings
-  /** Who waits, from outside to inside. */
+  /** The waiting interceptors, from outside to inside. */
   readonly #insides: Inside[] = []
   #waiting: Waiting
 
@@ -80,7 +80,7 @@ class SurroundedWalk {
     })
   }
 
-  /** From a line on, to the answer. Never rejects. */
+  /** Walks from a line to the answer. Never rejects. */
   async #walk(from: number, inside: Inside | undefined): Promise<Answer> {
     const request = this.#request
     const isOver = (): boolean => inside?.open === false || request.answered
@@ -131,7 +131,7 @@ class SurroundedWalk {
     })
   }
 
-  /** The time for the body is not the handler's. */
+  /** The body has its own time limit, apart from the handler's. */
   async #waitFor(pending: Promise<void>): Promise<void> {
     const { deadlines } = this.#house
     const request = this.#request
@@ -149,7 +149,7 @@ class SurroundedWalk {
     }
   }
 
-  /** The steps behind the handler, once. */
+  /** Runs the steps after the handler, once. */
   async #finish(): Promise<void> {
     if (this.#request.finishing) return
     this.#request.finishing = true
@@ -175,7 +175,7 @@ class SurroundedWalk {
     })
   }
 
-  /** The innermost waiting interceptor gets the time-out; the ones around it have a moment to pass it on. */
+  /** The innermost waiting interceptor gets the time-out error; the outer ones get a moment to pass it on. */
   #expire(): void {
     const request = this.#request
     const error = tooLate(request)

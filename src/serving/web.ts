@@ -6,7 +6,7 @@ import type { Dispatcher } from './dispatcher.js'
 
 const withoutBody: readonly number[] = [204, 205, 304]
 
-/** @returns the answer; its body streams. Rejects only when the answer was cut off before it began */
+/** @returns the answer; its body streams. Rejects only if the connection was cut off before the answer began */
 export async function handleWebRequest(
   dispatcher: Pick<Dispatcher, 'serve'>,
   request: Request,
@@ -43,7 +43,7 @@ function toResponse(
   const headers = new Headers()
   for (let index = 0; index + 1 < list.length; index += 2) {
     const name = list[index] ?? ''
-    // Framing belongs to whoever sends the response on.
+    // These headers concern the connection, so the server that sends the response sets them.
     if (!/^(?:connection|transfer-encoding)$/i.test(name))
       headers.append(name, list[index + 1] ?? '')
   }

@@ -186,8 +186,8 @@ describe('Providers', () => {
 
 describe('Environment and log', () => {
   it.each<[string, Record<string, string>, RegExp]>([
-    ['PORT', { PORT: 'eighty' }, /PORT: "eighty" is no port\. +Set a number from 0 to 65535/],
-    ['LOG_LEVEL', { LOG_LEVEL: 'wran' }, /LOG_LEVEL: "wran" is no level\. +Set warn\./],
+    ['PORT', { PORT: 'eighty' }, /PORT: "eighty" is not a port\. +Set a number from 0 to 65535/],
+    ['LOG_LEVEL', { LOG_LEVEL: 'wran' }, /LOG_LEVEL: "wran" is not a level\. +Set warn\./],
   ])('Environment: a faulty %s is refused by its name', async (_, env, message) => {
     await expect(bootstrap(ShopModule, { ...quiet, env })).rejects.toThrow(message)
   })

@@ -190,11 +190,11 @@ describe('interceptors with enter', () => {
       problems: [
         {
           code: 'NOT_AN_INTERCEPTOR',
-          message: 'Neither stands around routes and has no method intercept or enter.',
+          message: 'Neither is used as an interceptor, but has no method intercept or enter.',
         },
         {
           code: 'DECORATOR_SPECIFICATION',
-          message: '@Bad on Faulty.x: enter gives no function.',
+          message: '@Bad on Faulty.x: enter does not return a function.',
           remedy: 'Write enter: (route) => (request) => { … }.',
         },
       ],

@@ -47,7 +47,7 @@ describe('the start', () => {
     graphql.schema.addQuery('one', { type: 'Int', resolve: () => 1 })
     @Module({ graphql: [graphql] })
     class Unrouted {}
-    await expect(bootstrap(Unrouted, quiet)).rejects.toThrow("Call registerRoute('/graphql') of it")
+    await expect(bootstrap(Unrouted, quiet)).rejects.toThrow("Call its registerRoute('/graphql')")
   })
 
   it('names fromOrm where a type is a record that was not taken', async () => {

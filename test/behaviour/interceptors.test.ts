@@ -252,7 +252,7 @@ describe('instances', () => {
       class XModule {}
       return bootstrap(XModule, quiet)
     }
-    await expect(start([NoMethod])).rejects.toThrow('NoMethod stands around routes')
+    await expect(start([NoMethod])).rejects.toThrow('NoMethod is used as an interceptor')
     await expect(start([undefined])).rejects.toThrow(DeclarationError)
     await expect(start([Misplaced])).rejects.toThrow('Misplaced: before is "route"')
   })

@@ -154,7 +154,11 @@ describe('decorators of one’s own', () => {
     ],
     ['an unknown member', { intercepts: () => undefined }, 'intercepts'],
     ['a wrong place', { before: 'route', intercept: () => () => 1 }, 'before is "route"'],
-    ['an intercept that gives no function', { intercept: () => 7 }, 'intercept gives no function'],
+    [
+      'an intercept that does not return a function',
+      { intercept: () => 7 },
+      'intercept does not return a function',
+    ],
     ['no specification', undefined, 'it has no specification'],
   ])('%s is a fault at the start', async (_what, specification, expected) => {
     expect(await reportOf(specified(specification))).toContain(expected)

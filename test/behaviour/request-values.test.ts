@@ -139,7 +139,7 @@ describe('arguments of one’s own', () => {
       { tenant: () => 2 },
       /"tenant" is an argument of Inner, too/,
     ],
-    ['what is no function', { tenant: 'acme' as never }, {}, /"tenant" is no function/],
+    ['what is no function', { tenant: 'acme' as never }, {}, /"tenant" is not a function/],
   ])('%s is a fault', async (_what, outer, inner, expected) => {
     @Module({ arguments: inner })
     class Inner {}

@@ -95,7 +95,7 @@ describe('the published package', () => {
     expect((await run()).problems).toEqual([
       {
         code: 'CLIENT_MISSING',
-        message: 'bootstrap: client is true, but dist/client/filigree.min.js is not there.',
+        message: 'bootstrap: client is true, but dist/client/filigree.min.js is missing.',
         remedy: 'Build the package: npm run build.',
       },
     ])

@@ -194,8 +194,8 @@ describe('createContainer', () => {
     expect(problemsOf({ providers: [Hen, Egg] })).toEqual([
       [
         'CIRCULAR_PROVIDERS',
-        'Hen → Egg → Hen: these need each other before any of them is made.',
-        'Move what they share into a provider of its own.',
+        'Hen → Egg → Hen: these depend on each other in a circle.',
+        'Move the shared part into a provider of its own.',
       ],
     ])
   })
@@ -220,7 +220,7 @@ describe('createContainer', () => {
         }
         return Typed
       },
-      'Typed has argument 1 of a type that leaves no class behind (an interface, a type or a plain value).',
+      'Typed has argument 1 whose type is not a class (an interface, a type or a plain value).',
     ],
     [
       'a token that is not defined yet',

@@ -64,7 +64,7 @@ describe('the boot report', () => {
   it('says so where an import cycle left no module yet', async () => {
     const { problems } = await report(undefined as unknown as Class)
     expect(problems.map(({ code, message }) => [code, message])).toEqual([
-      ['NOT_A_CLASS', 'bootstrap was given undefined for a module.'],
+      ['NOT_A_CLASS', 'bootstrap was given undefined as its module.'],
     ])
   })
 
@@ -188,7 +188,7 @@ describe('the boot report', () => {
       'a static folder that is not there',
       { static: { '/a': './nowhere' } },
       'STATIC_FOLDER',
-      /Make it/,
+      /Create it/,
     ],
     [
       'a misspelt session option',

@@ -255,13 +255,13 @@ describe('close', () => {
     const port = Number(new URL(app.url).port)
     const second = bootstrap(TestModule, { ...options, port })
     await expect(second).rejects.toMatchObject({ problems: [{ code: 'PORT_TAKEN' }] })
-    await expect(second).rejects.toThrow(`port ${port} is taken`)
+    await expect(second).rejects.toThrow(`port ${port} is used`)
   })
 
   it('tells a host that is none of this machine', async () => {
     const elsewhere = bootstrap(TestModule, { ...options, host: '192.0.2.1' })
     await expect(elsewhere).rejects.toMatchObject({ problems: [{ code: 'HOST_UNKNOWN' }] })
-    await expect(elsewhere).rejects.toThrow('host 192.0.2.1 is no address of this machine')
+    await expect(elsewhere).rejects.toThrow('host 192.0.2.1 is not an address of this machine')
   })
 })
 

@@ -65,7 +65,7 @@ describe.each([
     warnings.length = 0
     const again = await start()
     await again.close()
-    const scanned = warnings.filter((text) => text.includes('scanned'))
+    const scanned = warnings.filter((text) => text.includes('reads a whole table'))
     expect(scanned).toEqual([
       expect.stringMatching(/Lamp.*color.*height.*fields: \['color', '-height'\]/),
     ])

@@ -66,7 +66,7 @@ describe('filigree migrate', () => {
       err: '',
     })
     expect((await run('make', 'again', '--module', shop)).out).toBe(
-      'Nothing differs: no migration is needed.\n',
+      'The migrations already fit the records: no new one is needed.\n',
     )
     expect((await run('down', '--module', shop)).out).toBe(`taken back: ${name}\n`)
     expect((await run('status', '--module', shop)).code).toBe(1)
@@ -77,7 +77,7 @@ describe('filigree migrate', () => {
     await database.sync()
     await database.close()
     const { out } = await run('make', 'lamps', '--module', shop, '--folder', 'others')
-    expect(out).toMatch(/\nthis database has it already: \d{14}_lamps\n$/)
+    expect(out).toMatch(/\nalready in this database: \d{14}_lamps\n$/)
   })
 
   it('checks classes and files without a database, for the engines of package.json', async () => {
@@ -107,7 +107,7 @@ describe('filigree migrate', () => {
     ).toEqual(['lamps.postgres.sql', 'schema.postgres.json'])
     expect(await inFolder('check')).toEqual({
       code: 0,
-      out: 'The migrations lead to what the records want.\n',
+      out: 'The migrations fit the records.\n',
       err: '',
     })
     const snapshot = join(cwd, 'migrations', 'schema.postgres.json')
@@ -133,7 +133,7 @@ describe('filigree migrate', () => {
   it.each([
     [[], 'say what: make, up, down, status, check.'],
     [['make'], 'make needs a name'],
-    [['up', 'twice'], 'it takes no more words.'],
+    [['up', 'twice'], 'too many arguments.'],
     [['down', '--steps', 'x'], '--steps is a number from 1.'],
     [['up', '--fodler', 'x'], "Unknown option '--fodler'"],
   ])('refuses %j with its usage', async (args, message) => {

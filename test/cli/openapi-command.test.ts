@@ -107,9 +107,9 @@ describe('filigree openapi', () => {
   })
 
   it.each([
-    ['no module', [], 'which application?'],
-    ['a module that is not there', ['none.js'], 'there is no none.js'],
-    ['two modules', [first, second], 'it takes one module.'],
+    ['no module', [], 'no application is given.'],
+    ['a module that is not there', ['none.js'], 'the file none.js does not exist'],
+    ['two modules', [first, second], 'only one module can be given.'],
     ['an unknown option', [first, '--outt', 'x'], "Unknown option '--outt'"],
     ['an old document that is not there', [first, '--against', 'none.json'], 'cannot be read'],
   ])('exits with 2 and its usage for %s', async (_, args, message) => {
@@ -138,7 +138,7 @@ describe('filigree openapi', () => {
       const { code, output } = await runNode(command, 'openapi', 'test/cli/shop-v1.ts')
       expect(code).toBe(2)
       expect(output).toMatch(
-        /^filigree openapi: test\/cli\/shop-v1\.ts is TypeScript, which this Node\.js cannot load: .+\. Name the file that is built from it\.\n/,
+        /^filigree openapi: test\/cli\/shop-v1\.ts is TypeScript, which this Node\.js cannot load: .+\. Name the built file instead\.\n/,
       )
     })
   })

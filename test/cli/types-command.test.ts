@@ -165,7 +165,7 @@ describe('filigree types', () => {
     expect(await runIn(folder, ...check)).toEqual({
       code: 1,
       out: '',
-      err: 'filigree types: web/routes.d.ts is not there. Run the command without --check.\n',
+      err: 'filigree types: web/routes.d.ts does not exist. Run the command without --check.\n',
     })
     await runIn(folder, 'app.js', '--out', './web/routes.d.ts')
     expect(await runIn(folder, ...check)).toEqual({ code: 0, out: '', err: '' })
@@ -237,8 +237,8 @@ describe('filigree types', () => {
       out: '',
       err: [
         'filigree types: 2 problems',
-        '  GET /a: class A is exported by no module that app.js imports. Write "export" before it.',
-        '  GET /b: class B is exported by no module that app.js imports. Write "export" before it.',
+        '  GET /a: class A is not exported by any module that app.js imports. Write "export" before it.',
+        '  GET /b: class B is not exported by any module that app.js imports. Write "export" before it.',
         '',
       ].join('\n'),
     })
@@ -246,11 +246,11 @@ describe('filigree types', () => {
   })
 
   it.each([
-    ['two modules', ['a.js', 'b.js'], 'it takes one module.'],
+    ['two modules', ['a.js', 'b.js'], 'only one module can be given.'],
     ['an unknown option', ['--outt', 'x'], "Unknown option '--outt'"],
     ['--check without a file', ['--check'], '--check needs --out'],
     ['--source alone', ['--source', 'src'], '--source and --built go together'],
-    ['no module', [], 'which application?'],
+    ['no module', [], 'no application is given.'],
   ])('exits with 2 and its usage for %s', async (_, args, message) => {
     const { code, err } = await runIn(folder, ...args)
     expect(code).toBe(2)

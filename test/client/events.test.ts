@@ -77,7 +77,7 @@ describe('events', () => {
     expect(connections).toEqual([undefined, '7', '7', '7', '7', '7'])
   })
 
-  it('rejects with the status for what is no event stream', async () => {
+  it('rejects with the status for what is not an event stream', async () => {
     script = [
       (response) =>
         response

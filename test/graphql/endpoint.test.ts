@@ -413,7 +413,7 @@ describe('the rest', () => {
       env: {},
     })
     expect((await off.inject('/graphql')).status).toBe(404)
-    expect(() => off.graphql).toThrow('app.graphql: there is none.')
+    expect(() => off.graphql).toThrow('app.graphql: this application has no GraphQL.')
   })
 
   it('faults of all schemas are reported with all others', async () => {

@@ -70,7 +70,7 @@ describe('@Config', () => {
     expect(report).toContain('MAIL_HOST is not set, for MailConfig.mailHost.')
     expect(report).toContain('MAIL_PORT must be an integer, for MailConfig.mailPort.')
     expect(report).toContain('MAIL_PASSWORD is wrong')
-    expect(report).toContain('PORT: "none" is no port.')
+    expect(report).toContain('PORT: "none" is not a port.')
     expect(report).not.toContain('short')
   })
 

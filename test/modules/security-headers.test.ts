@@ -72,6 +72,6 @@ it('leaves out what is switched off, and refuses what says nothing', async () =>
   expect(page.get('strict-transport-security')).toBeNull()
   await app?.close()
   await expect(start({ frame: 'ALLOW' as 'DENY' })).rejects.toMatchObject({
-    problems: [{ code: 'INVALID_OPTION', message: 'securityHeaders: frame says nothing.' }],
+    problems: [{ code: 'INVALID_OPTION', message: 'securityHeaders: frame is invalid.' }],
   })
 })

@@ -65,7 +65,7 @@ describe('findBreakingChanges, of what is taken', () => {
       ['TYPE_NARROWED POST /x: body: no number is taken any more.'],
     ],
     [
-      'null that is not taken any more',
+      'null that is no longer accepted',
       { type: ['string', 'null'] },
       text,
       ['TYPE_NARROWED POST /x: body: no null is taken any more.'],
@@ -100,13 +100,13 @@ describe('findBreakingChanges, of what is taken', () => {
       'fewer values',
       { ...text, enum: ['a', 'b'] },
       { ...text, enum: ['b', 'c'] },
-      ['TYPE_NARROWED POST /x: body: "a" is not taken any more.'],
+      ['TYPE_NARROWED POST /x: body: "a" is no longer accepted.'],
     ],
     [
       'values where all were taken',
       text,
       { ...text, enum: ['a'] },
-      ['TYPE_NARROWED POST /x: body: only some values are taken now.'],
+      ['TYPE_NARROWED POST /x: body: only some values are accepted now.'],
     ],
     [
       'items of a list',
@@ -192,10 +192,10 @@ describe('findBreakingChanges, of what is sent', () => {
         '/x': { get: { responses: { [status]: { description: '', content: { [media]: {} } } } } },
       })
     expect(changes(answering(200, 'text/plain'), answering(201, 'text/plain'))).toEqual([
-      'RESPONSE_REMOVED GET /x: response 200: it is not given any more.',
+      'RESPONSE_REMOVED GET /x: response 200: it is no longer given.',
     ])
     expect(changes(answering(200, 'text/plain'), answering(200, 'text/html'))).toEqual([
-      'RESPONSE_REMOVED GET /x: response 200: text/plain is not sent any more.',
+      'RESPONSE_REMOVED GET /x: response 200: text/plain is no longer sent.',
     ])
     expect(changes(answering(200, '*/*'), answering(200, 'text/html'))).toEqual([])
   })
@@ -251,7 +251,7 @@ describe('findBreakingChanges, of routes', () => {
       'FIELD_REQUIRED POST /x: body: it is required now.',
     ])
     expect(changes(posting({ content: json }), posting({ content: { 'text/plain': {} } }))).toEqual(
-      ['BODY_NARROWED POST /x: body: application/json is not taken any more.'],
+      ['BODY_NARROWED POST /x: body: application/json is no longer accepted.'],
     )
   })
 

@@ -73,7 +73,7 @@ describe('/swagger in a browser', () => {
         return { fault, written, errors: notOf401(errors), strangers }
       })
       expect(seen).toEqual({
-        fault: 'This token does not open it.',
+        fault: 'This token is not accepted.',
         written: '201',
         errors: [],
         strangers: [],

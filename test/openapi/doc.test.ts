@@ -164,17 +164,17 @@ describe('faults of the documentation', () => {
     [
       'a sample in a circle',
       { example: circle },
-      'DOC_DECLARATION @Doc of DocumentedController.show: example is nothing that JSON can say.',
+      'DOC_DECLARATION @Doc of DocumentedController.show: example cannot be expressed in JSON.',
     ],
     [
       'a sample that is a function',
       { exampleResponse: () => 1 },
-      'DOC_DECLARATION @Doc of DocumentedController.show: exampleResponse is nothing that JSON can say.',
+      'DOC_DECLARATION @Doc of DocumentedController.show: exampleResponse cannot be expressed in JSON.',
     ],
     [
       'a status that is none',
       { responses: { 42: 'x' } },
-      'DOC_DECLARATION @Doc of DocumentedController.show: "42" is no status.',
+      'DOC_DECLARATION @Doc of DocumentedController.show: "42" is not a status.',
     ],
     [
       'an answer that is none',
@@ -189,12 +189,12 @@ describe('faults of the documentation', () => {
     [
       'an answer without its class',
       { responses: { 200: { type: () => undefined } } },
-      'DOC_DECLARATION @Doc of DocumentedController.show, responses 200: type names no class.',
+      'DOC_DECLARATION @Doc of DocumentedController.show, responses 200: type is not a class.',
     ],
     [
       'a header that is none',
       { headers: { 'a b': 'x' } },
-      'DOC_DECLARATION @Doc of DocumentedController.show: "a b" is no header.',
+      'DOC_DECLARATION @Doc of DocumentedController.show: "a b" is not a header.',
     ],
     [
       'a header that the gate reads',
@@ -224,7 +224,7 @@ describe('faults of the documentation', () => {
       }
     }
     expect(await faults([HelpedController])).toEqual([
-      'DOC_DECLARATION @Doc of HelpedController.helper: it stands before something that is no route.',
+      'DOC_DECLARATION @Doc of HelpedController.helper: it is on a member that is not a route.',
     ])
   })
 
@@ -283,7 +283,7 @@ describe('faults of the documentation', () => {
       }
     }
     expect(await faults([ErrorController])).toEqual([
-      'SCHEMA_NAME GET /x (ErrorController.show): the name ErrorBody is taken by the documentation itself.',
+      'SCHEMA_NAME GET /x (ErrorController.show): the documentation itself uses the name ErrorBody.',
     ])
   })
 

@@ -232,5 +232,5 @@ it('answers with secured fields are kept by user alone', async () => {
   class KeptModule {}
   await expect(
     bootstrap(KeptModule, { database: 'sqlite::memory:', listen: false, logger: false, env: {} }),
-  ).rejects.toThrow(/may answer each caller otherwise/)
+  ).rejects.toThrow(/may depend on the caller/)
 })

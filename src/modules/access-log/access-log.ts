@@ -1,6 +1,6 @@
 /**
  * `filigree/access-log`: one line of JSON for each request, at level info in the application's log, when its answer is
- * complete or its client has gone. It has the route's pattern, not the path.
+ * complete or its client has left. It contains the route's pattern, not the path.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
@@ -14,13 +14,13 @@ import {
 import { Redaction } from './redaction.js'
 
 export interface AccessLogOptions {
-  /** The share of requests that get a line, from 0 to 1; failures, 500 and more, always do. Default 1. */
+  /** The share of requests that are logged, from 0 to 1; failures, 500 and more, always are. Default 1. */
   sample?: number
-  /** Headers of the request that the line has: their names, or true for all. Default none; all where `redact` is given. */
+  /** The request's headers to log: their names, or true for all. Default none; all if `redact` is given. */
   headers?: boolean | readonly string[]
-  /** The line has the query, name by name. Default false; true where `redact` is given. */
+  /** Whether to log the query, name by name. Default false; true if `redact` is given. */
   query?: boolean
-  /** Names of headers and of query keys whose values are hidden, besides those of tokens and passwords. */
+  /** Names of headers and of query keys whose values are hidden, in addition to those of tokens and passwords. */
   redact?: readonly string[] | { headers?: readonly string[]; query?: readonly string[] }
 }
 

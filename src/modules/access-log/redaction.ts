@@ -1,9 +1,9 @@
-/** Hides values of headers and of the query by name, in any case or escaping and however often they occur. */
+/** Hides values of headers and of the query by name, in any case or escaping, wherever they occur. */
 import type { HttpRequest } from '../../index.js'
 
 const hidden = '[redacted]'
 
-/** Never in a line. */
+/** These are always hidden. */
 const secretHeaders = ['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'freshtoken']
 const secretKeys = [
   ...['token', 'access_token', 'refresh_token', 'id_token', 'formtoken', 'freshtoken'],
@@ -16,7 +16,7 @@ export class Redaction {
   readonly #headers: ReadonlySet<string>
   readonly #keys: ReadonlySet<string>
 
-  /** @param more names besides those of tokens and passwords: for both, or for each */
+  /** @param more names in addition to those of tokens and passwords: for both, or for each */
   constructor(more: Names | { readonly headers?: Names; readonly query?: Names } = []) {
     const { headers = [], query = [] } = isNames(more) ? { headers: more, query: more } : more
     this.#headers = toSet([...secretHeaders, ...headers])
@@ -36,7 +36,7 @@ export class Redaction {
     return shown
   }
 
-  /** The query by its names as they are once they are decoded; a name that came again has a list. */
+  /** The query by its decoded names; a repeated name has a list. */
   query({ url }: HttpRequest): Record<string, string | string[]> {
     const shown = Object.create(null) as Record<string, string | string[]>
     const mark = url.indexOf('?')
@@ -49,7 +49,7 @@ export class Redaction {
     return shown
   }
 
-  /** The address of the page before has a query, too. */
+  /** The address in `Referer` has a query, too. */
   #withoutSecrets(name: string, value: string): string {
     if (name !== 'referer' && name !== 'referrer') return value
     const mark = value.indexOf('?')

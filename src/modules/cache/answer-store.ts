@@ -1,6 +1,6 @@
 /**
- * Cached answers, with the tables that they were read from. The statements that run while an answer is made show which
- * tables these are. A change of one of them, reported by the change feed from any process, discards the answer, also if
+ * Cached answers, with the tables that they were read from, which are found by watching the statements while an answer
+ * is made. A change of one of these tables, reported by the change feed from any process, discards the answer, even if
  * the row is new.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -14,10 +14,10 @@ interface Kept {
   readonly until: number
 }
 
-/** What is heard of while an answer is made. */
+/** What is known about an answer while it is made. */
 interface Reading {
   readonly tables: Set<string>
-  /** A table that it reads has changed meanwhile. */
+  /** A table that was read has changed meanwhile. */
   stale: boolean
 }
 
@@ -33,7 +33,7 @@ interface StatementMessage {
 const beginning = 'tracing:filigree:statement:start'
 const over = 'filigree:statement'
 
-/** Answers and bytes that are kept at most; of one answer, too. */
+/** The most answers and bytes that are kept, and the most bytes of one answer. */
 const mostAnswers = 10_000
 const mostBytes = 32 * 1024 * 1024
 const mostOfOne = 1024 * 1024
@@ -45,7 +45,7 @@ export class AnswerStore {
   static readonly inject = [ApplicationState]
   readonly #state: ApplicationState
   #isDeaf = false
-  /** In the order of their last use. */
+  /** In the order of last use. */
   readonly #kept = new Map<string, Kept>()
   readonly #readings = new AsyncLocalStorage<Reading>()
   readonly #open = new Set<Reading>()
@@ -53,9 +53,9 @@ export class AnswerStore {
   #tables: ReadonlySet<string> = new Set()
   readonly #ends: (() => void)[] = []
   #bytes = 0
-  /** Tables that statements have written, perhaps in a transaction that nobody else sees yet, with the time of it. */
+  /** Tables that statements have written, with the time; perhaps in a transaction that is not committed yet. */
   readonly #written = new Map<string, number>()
-  /** Names of tables in a statement: each text is read once. */
+  /** The tables named in a statement, for each SQL text. */
   readonly #texts = new Map<string, readonly string[]>()
 
   constructor(state: ApplicationState) {
@@ -65,7 +65,7 @@ export class AnswerStore {
   async onStart(): Promise<void> {
     const { database } = this.#state
     if (database === undefined) return
-    // Changes cannot be heard there, so nothing is cached.
+    // A replica reports no changes, so nothing is cached there.
     this.#isDeaf = database.context.engine.isReadOnly === true
     if (this.#isDeaf) return
     this.#tables = new Set([...database.tables].flatMap(namesOf))
@@ -96,12 +96,12 @@ export class AnswerStore {
     return kept.answer.withBody(kept.answer.body)
   }
 
-  /** A replica may not have the change yet that has thrown an older answer away. */
+  /** A replica may still lack the change that discarded an earlier answer. */
   readNow(request: HttpRequest): void {
     this.#state.readNow(request)
   }
 
-  /** Makes an answer, and keeps it for some milliseconds where there is something to keep. */
+  /** Makes an answer, and keeps it for some milliseconds if it can be cached. */
   async keep(
     name: string,
     life: number,
@@ -160,11 +160,11 @@ export class AnswerStore {
     if (reading === undefined || !this.#open.has(reading)) return
     if (database !== this.#state.database) return
     for (const table of this.#tablesIn(sql)) reading.tables.add(table)
-    // A handler that writes is not cached: the next call would not write.
+    // A handler that writes is not cached, because the next call would not write.
     if (isWrite(kind)) reading.stale = true
   }
 
-  /** Writes past the repositories, which the feed does not tell of, at least of this process. */
+  /** Direct writes, which the feed does not report, are at least noticed in this process. */
   readonly #ended = (message: unknown): void => {
     const { sql, kind, database } = message as StatementMessage
     if (database !== this.#state.database) return
@@ -192,7 +192,7 @@ export class AnswerStore {
   }
 }
 
-/** Its own, and those of its pairs. */
+/** Its own name, and those of its join tables. */
 function namesOf({ name, relations }: ReturnType<Database['table']>): string[] {
   const pairs = [...relations.values()].flatMap(({ join }) => join?.name ?? [])
   return [name, ...pairs].map((one) => one.toLowerCase())

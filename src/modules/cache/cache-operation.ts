@@ -1,5 +1,5 @@
 /**
- * `@CacheFor` at root fields of GraphQL: a query is cached as a whole, if each of its root fields has a time, for
+ * `@CacheFor` on root fields of GraphQL: a query is cached as a whole, if all of its root fields have a time, for
  * callers without a token and a cookie.
  */
 import {
@@ -10,10 +10,10 @@ import {
   type HttpRequest,
 } from '../../index.js'
 
-/** Of several root fields the first one to be called keeps the answer. */
+/** Set by the first root field, which keeps the answer for all of them. */
 const isTaken = requestValue<true>('CacheFor')
 
-/** @returns the operation, where this caller of it may be answered as others were */
+/** @returns the operation, if its answer may be shared with other callers */
 export function takeOperation(request: HttpRequest): AskedOperation | undefined {
   const asked = askedOperation.get(request)
   if (asked?.kind !== 'query' || isTaken.get(request) === true) return undefined
@@ -21,7 +21,7 @@ export function takeOperation(request: HttpRequest): AskedOperation | undefined 
   return request.auth === undefined && request.headers.cookie === undefined ? asked : undefined
 }
 
-/** Everything that makes one answer another. */
+/** All parts of a request that the answer depends on. */
 export function operationKey(
   { path, method, headers }: HttpRequest,
   asked: AskedOperation,
@@ -30,7 +30,7 @@ export function operationKey(
   return JSON.stringify(['graphql', path, method, headers.accept, text, name, variables])
 }
 
-/** True where nothing of the operation failed. */
+/** True if nothing in the operation failed. */
 export function isComplete({ body }: Answer): boolean {
   return typeof body === 'string' && !('errors' in (JSON.parse(body) as object))
 }

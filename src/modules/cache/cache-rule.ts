@@ -1,7 +1,7 @@
-/** The rule of `@CacheFor`: how long, and which callers share an answer. */
+/** The rule of `@CacheFor`: how long an answer is kept, and which callers share it. */
 import type { DecoratorProblem, HttpRequest, RouteInfo } from '../../index.js'
 
-/** What else than the path an answer depends on. */
+/** What the answer depends on, besides the path. */
 export type CacheBy = 'query' | 'user' | ((request: HttpRequest) => string | undefined)
 
 export interface CacheRule {
@@ -11,7 +11,7 @@ export interface CacheRule {
 
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** @returns undefined for what is no time */
+/** @returns undefined if it is not a time */
 export function readMilliseconds(time: unknown): number | undefined {
   if (typeof time === 'number') return time > 0 && time < 1e9 ? time * 1000 : undefined
   const [, count, unit] = /^(\d{1,7})([smhd])$/.exec(String(time)) ?? []
@@ -19,29 +19,29 @@ export function readMilliseconds(time: unknown): number | undefined {
   return read > 0 ? read : undefined
 }
 
-/** Arguments that tell the same to everybody. */
+/** Arguments that are the same for all callers. */
 const impersonal: ReadonlySet<string> = new Set(['query'])
-/** By these a visitor may be known who has no token. */
+/** Arguments by which a handler may recognize a visitor without a token. */
 const byCookie: ReadonlySet<string> = new Set(['session', 'cookies', 'request'])
 
-/** What is wrong at the start. */
+/** The faults to report at the start. */
 export function findFaults(time: unknown, rule: unknown, route: RouteInfo): DecoratorProblem[] {
   const { by = ['query'], ...unknown } = (rule ?? {}) as { by?: unknown }
   const faults: DecoratorProblem[] = Object.keys(unknown).map((name) => ({
     message: `unknown option "${name}"`,
-    remedy: "It takes by: ['query', 'user'].",
+    remedy: "The only option is by: ['query', 'user'].",
   }))
   if (readMilliseconds(time) === undefined) {
     faults.push({ message: `its time is ${JSON.stringify(time)}`, remedy: "Write '60s' or '5m'." })
   }
   const isField = route.controller === undefined
-  // Before a record it stands at the mutations made of it, too, and does nothing there.
+  // On a record it also applies to the mutations made for it, where it has no effect.
   if (route.method !== 'GET' && !isField) {
     faults.push({ message: 'caches GET only', remedy: 'Move it to a GET route.' })
   }
   const known = Array.isArray(by) && by.every(isBy)
   if (!known) {
-    faults.push({ message: 'by is no list', remedy: "Write by: ['query', 'user']." })
+    faults.push({ message: 'by is not a list', remedy: "Write by: ['query', 'user']." })
     return faults
   }
   const caller = callerOf(route)
@@ -54,8 +54,8 @@ export function findFaults(time: unknown, rule: unknown, route: RouteInfo): Deco
   }
   if (caller !== undefined && !isPersonal) {
     faults.push({
-      message: `its handler names ${caller}, and so may answer each caller otherwise`,
-      remedy: "Write by: ['user'], or take the argument out.",
+      message: `its handler names ${caller}, so its answer may depend on the caller`,
+      remedy: "Write by: ['user'], or remove the argument.",
     })
   }
   return faults
@@ -65,13 +65,13 @@ function isBy(one: unknown): boolean {
   return one === 'query' || one === 'user' || typeof one === 'function'
 }
 
-/** The first argument by which a handler may know its caller. */
+/** The first argument by which a handler may recognize its caller. */
 function callerOf({ arguments: names, path }: RouteInfo): string | undefined {
   const inPath = new Set([...path.matchAll(/[<{]([\w$]+)/g)].map(([, name]) => name))
   return names.find((name) => !impersonal.has(name) && !inPath.has(name))
 }
 
-/** @returns what makes the key of a request */
+/** @returns a function that makes the key of a request */
 export function keyOf(
   { by = ['query'] }: CacheRule,
   route: RouteInfo,
@@ -90,7 +90,7 @@ export function keyOf(
   }
 }
 
-/** The same whatever the order of the names. */
+/** The same for every order of the names. */
 function queryOf({ url, path }: HttpRequest): string {
   return url
     .slice(path.length + 1)
@@ -103,7 +103,7 @@ function queryOf({ url, path }: HttpRequest): string {
     .join('&')
 }
 
-/** Claims that say nothing of the user. */
+/** Claims that describe the token and not the user. */
 const ofToken: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'jti', 'auth_time'])
 
 function userOf({ auth, user }: HttpRequest): unknown {

@@ -1,5 +1,5 @@
 /**
- * Cached answers: `@CacheFor('60s')`, and conditional ones: `@ETag`. Source: decisions, "Second storey: production",
+ * Cached answers (`@CacheFor('60s')`) and conditional ones (`@ETag`). Source: decisions, "Second storey: production",
  * Caching; RFC 9110 §8.8.3 and §13.1.2; RFC 9111 §3.
  */
 import {
@@ -17,15 +17,15 @@ import { findFaults, keyOf, readMilliseconds, type CacheRule } from './cache-rul
 
 export type { CacheBy, CacheRule } from './cache-rule.js'
 
-/** Headers that belong to one answer, and not to the next. */
+/** Headers that belong to a single answer and are not cached. */
 const passing = ['FreshToken', 'X-Request-Id', 'Date', 'RateLimit', 'RateLimit-Policy']
 
 /**
- * Keeps the answers of a GET route in memory, until their time is over or a record that they were made of changes, by
- * whatever door and process.
+ * Keeps the answers of a GET route in memory, until their time is over or a record that they were read from changes,
+ * whichever door or process changes it.
  *
  * @param time `'60s'`, `'5m'`, or seconds
- * @param rule whose answers are the same; the values of the path always count
+ * @param rule which requests share an answer; the values of the path always count
  */
 export const CacheFor = createDecorator(
   'CacheFor',
@@ -51,7 +51,7 @@ export const CacheFor = createDecorator(
   }),
 )
 
-/** The shortest time of the root fields counts; one without a time keeps nothing. */
+/** The shortest time of the root fields applies; if one has no time, nothing is kept. */
 function keepOperations(store: AnswerStore): Intercept {
   return async (request, next) => {
     const asked = takeOperation(request)
@@ -71,7 +71,7 @@ function keepOperations(store: AnswerStore): Intercept {
   }
 }
 
-/** Gives JSON and text an ETag, so that a client that has it already gets 304. On a class for its GET routes. */
+/** Gives JSON and text an ETag, so that clients that already have it get 304. On a class: for its GET routes. */
 export const ETag = createDecorator('ETag', () => ({
   before: 'body' as const,
   intercept: (route: RouteInfo) => async (request, next) => {
@@ -86,7 +86,7 @@ export const ETag = createDecorator('ETag', () => ({
   },
 }))
 
-/** 304 for who has it. */
+/** 304 for clients that have this answer. */
 function conditional(request: HttpRequest, answer: Answer): Answer {
   const tag = answer.headers.get('ETag')
   if (answer.status !== 200 || tag === undefined) return answer
@@ -97,9 +97,9 @@ function conditional(request: HttpRequest, answer: Answer): Answer {
 }
 
 /**
- * Only what says the same to everybody who has the same key.
+ * True for answers that are the same for all requests with the same key.
  *
- * @param varied the headers that the key heeds
+ * @param varied the headers that are part of the key
  */
 function isKept(
   { auth }: HttpRequest,
@@ -108,7 +108,7 @@ function isKept(
 ): boolean {
   if (status < 200 || status >= 300 || headers.get('Set-Cookie') !== undefined) return false
   if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return false
-  // The gate writes it for everybody who brought a token; otherwise the handler does.
+  // The gate sets this header for all callers with a token; otherwise it is the handler's.
   const rule = auth === undefined ? (headers.get('Cache-Control') ?? '') : ''
   if (/\b(?:no-store|private)\b/i.test(rule)) return false
   return wordsOf(headers.get('Vary')).every((name) => varied.includes(name))

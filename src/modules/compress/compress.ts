@@ -15,9 +15,9 @@ import { mayPack, namesIn } from './packable.js'
 import { readPackedTags, toPackedTag } from './packed-tags.js'
 
 export interface CompressOptions {
-  /** Smallest answer, in bytes, that is compressed. Default 1,024. */
+  /** The smallest answer that is compressed, in bytes. Default 1,024. */
   min?: number
-  /** Which encodings, the preferred one first. Default: `br`, `zstd` where the runtime has it, `gzip`. */
+  /** The encodings, in order of preference. Default: `br`, `zstd` if the runtime has it, `gzip`. */
   encodings?: readonly ('br' | 'zstd' | 'gzip')[]
   /**
    * Also compress answers to callers with cookies. An attacker who can make a browser send requests, and sees the
@@ -27,7 +27,7 @@ export interface CompressOptions {
   personal?: boolean
 }
 
-/** Packs answers of the whole application. Import it before modules that should see answers unpacked. */
+/** Compresses answers of the whole application. Import it before modules that should see uncompressed answers. */
 export const compress = createModule(function compress(options: CompressOptions = {}) {
   const { min = 1024, personal = false } = options
   const offered = (options.encodings ?? encodings).filter((name) => encodings.includes(name))
@@ -69,7 +69,7 @@ function addVary(answer: Answer): void {
 }
 
 interface Packing {
-  /** The length of the content is known. */
+  /** True if the length of the content is known. */
   readonly isKnown: boolean
   readonly method: string
 }
@@ -83,7 +83,7 @@ async function pack(
   if (body === undefined) return answer
   const packed = answer.withBody(body)
   packed.headers.set('Content-Encoding', encoding)
-  // Ranges are those of the content as it is.
+  // Ranges refer to the uncompressed content.
   packed.headers.delete('Accept-Ranges')
   markPacked(packed, encoding)
   return packed
@@ -94,7 +94,7 @@ function markPacked({ headers }: Answer, encoding: string): void {
   if (tag !== undefined) headers.set('ETag', toPackedTag(tag, encoding))
 }
 
-/** @returns undefined for what cannot be packed */
+/** @returns undefined if the body cannot be compressed */
 async function packBody(
   body: unknown,
   encoding: Encoding,
@@ -105,7 +105,7 @@ async function packBody(
   if (typeof body === 'string' || body instanceof Uint8Array) return encoder.whole(body)
   const stream = toReadable(body)
   if (stream === undefined) return undefined
-  // The head alone is sent, and nobody would read what was packed.
+  // Only the headers are sent, so the compressed body would not be read.
   if (method === 'HEAD') return body
   const packer = encoder.stream(!isKnown)
   pipeline(stream, packer, () => undefined)
@@ -124,16 +124,16 @@ function findProblems(options: CompressOptions) {
   const { min, encodings: named, personal, ...unknown } = options as Record<string, unknown>
   const faults: [string, string][] = Object.keys(unknown).map((name) => [
     `unknown option "${name}"`,
-    'It takes min, encodings and personal.',
+    'The options are min, encodings and personal.',
   ])
   if (min !== undefined && !(Number.isSafeInteger(min) && (min as number) >= 0))
-    faults.push(['min is no number of bytes', 'Give whole bytes, such as 1024.'])
+    faults.push(['min is not a number of bytes', 'Give whole bytes, such as 1024.'])
   const isList =
     Array.isArray(named) && named.every((name) => ['br', 'zstd', 'gzip'].includes(name as string))
   if (named !== undefined && !isList)
-    faults.push(['encodings names one that is unknown', "Take of 'br', 'zstd' and 'gzip'."])
+    faults.push(['encodings contains an unknown one', "Choose from 'br', 'zstd' and 'gzip'."])
   if (personal !== undefined && typeof personal !== 'boolean')
-    faults.push(['personal is no boolean', 'Write true or false.'])
+    faults.push(['personal is not a boolean', 'Write true or false.'])
   return faults.map(([message, remedy]) => ({
     code: 'INVALID_OPTION',
     message: `compress: ${message}.`,

@@ -1,4 +1,4 @@
-/** The encodings of contents, and which of them a client wants. Source: RFC 9110 §8.4.1 and §12.5.3; RFC 8878 (zstd). */
+/** The content encodings, and which of them a client prefers. Source: RFC 9110 §8.4.1 and §12.5.3; RFC 8878 (zstd). */
 import type { Transform } from 'node:stream'
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
@@ -6,13 +6,13 @@ import * as zlib from 'node:zlib'
 export type Encoding = 'br' | 'zstd' | 'gzip'
 
 interface Encoder {
-  /** Packs a whole text, beside the thread that answers. */
+  /** Compresses a whole text in a thread. */
   readonly whole: (content: string | Uint8Array) => Promise<Buffer>
-  /** @param flows each chunk is to go out as it comes, since nobody knows when the next one does */
+  /** @param flows whether each chunk must be sent at once, because it is unknown when the next one comes */
   readonly stream: (flows: boolean) => Transform
 }
 
-/** What newer runtimes have and older types do not know. */
+/** Functions that newer runtimes have and older types do not declare. */
 interface Zstd {
   readonly zstdCompress?: (
     content: Uint8Array,
@@ -42,7 +42,7 @@ const encoders: Readonly<Partial<Record<Encoding, Encoder>>> = {
   },
 }
 
-/** Those of this runtime, the best first. */
+/** The encodings that this runtime supports, the best first. */
 export const encodings = Object.keys(encoders) as readonly Encoding[]
 
 export function encoderOf(encoding: Encoding): Encoder | undefined {
@@ -66,16 +66,16 @@ function readZstd({ zstdCompress, createZstdCompress, constants: names }: Zstd):
 }
 
 export interface Wish {
-  /** `undefined` sends the content as it is. */
+  /** `undefined`: the content is sent uncompressed. */
   readonly encoding: Encoding | undefined
-  /** The client takes nothing that is not encoded. */
+  /** True if the client does not accept uncompressed content. */
   readonly always: boolean
 }
 
 const plain: Wish = { encoding: undefined, always: false }
 
 /**
- * What a client wants, by the weights that it gives; among equals the first of `offered`.
+ * The client's preferred encoding by its weights; among equals the first of `offered`.
  *
  * @param accepted `Accept-Encoding`: `gzip, br;q=0.8, *;q=0`
  */
@@ -90,7 +90,7 @@ export function chooseEncoding(accepted: string | undefined, offered: readonly E
     if (weightOf(one) > (best === undefined ? 0 : weightOf(best))) best = one
   }
   if (best === undefined) return plain
-  // Who names plain content with a higher weight wants that.
+  // A client that gives uncompressed content a higher weight prefers it.
   if ((weights.get('identity') ?? 0) > weightOf(best)) return plain
   return { encoding: best, always: identity === 0 }
 }

@@ -1,12 +1,12 @@
 /**
- * ETags of packed answers. They are weak and name the encoding, so that no strong one stands for two sets of bytes:
- * `"v7"` becomes `W/"v7+br"`. In conditions of later requests they are read as what they were, so that `If-None-Match` and
- * `If-Match` work for who takes packed answers. `If-Range` is left alone: a range of packed bytes nobody has. Source:
- * RFC 9110 §8.8.3.3 and §13.1.
+ * ETags of compressed answers. They are weak and contain the encoding, so that no strong tag stands for two sets of
+ * bytes: `"v7"` becomes `W/"v7+br"`. In conditions of later requests they are converted back, so that `If-None-Match`
+ * and `If-Match` work for clients with compressed answers. `If-Range` is not converted, because there are no ranges of
+ * compressed bytes. Source: RFC 9110 §8.8.3.3 and §13.1.
  */
 import type { HttpRequest } from '../../index.js'
 
-/** @param tag as the answer has it */
+/** @param tag the tag of the uncompressed answer */
 export function toPackedTag(tag: string, encoding: string): string {
   const [, weak = '', name] = /^\s*(W\/)?"([^"]*)"\s*$/.exec(tag) ?? []
   if (name === undefined) return tag
@@ -14,9 +14,9 @@ export function toPackedTag(tag: string, encoding: string): string {
 }
 
 /**
- * Gives the request its conditions as if nothing had been packed.
+ * Converts the tags in the request's conditions back to those of uncompressed answers.
  *
- * @returns the encoding of what the client has, where it has something packed
+ * @returns the encoding of the client's answer, if it is a compressed one
  */
 export function readPackedTags(request: HttpRequest): string | undefined {
   let found: string | undefined

@@ -1,6 +1,6 @@
 /**
- * `filigree/health`: `/health/live` says that the process answers, `/health/ready` that it should be sent requests.
- * They are open to everybody, so a failure shows only the name of its check.
+ * `filigree/health`: `/health/live` tells whether the process answers, `/health/ready` whether it should receive
+ * requests. They are open to everybody, so a failure shows only the name of its check.
  */
 import {
   ApplicationState,
@@ -17,13 +17,16 @@ import { LoopDelay } from './loop-delay.js'
 import { Readiness, type Report } from './readiness.js'
 
 export interface HealthOptions {
-  /** Before `/live` and `/ready`. Default `/health`. */
+  /** The prefix of `/live` and `/ready`. Default `/health`. */
   path?: string
-  /** Milliseconds that a check may take; then it has failed. Default 800: probes wait a second. */
+  /** Milliseconds after which a check counts as failed. Default 800, because probes wait a second. */
   timeout?: number
-  /** Milliseconds that the event loop may be late before the process is not ready. Default 1,000. */
+  /** The event loop's delay, in milliseconds, from which the process is not ready. Default 1,000. */
   eventLoopDelay?: number
-  /** Milliseconds that the port stays open, not ready, once the application closes. Default 1,000; 0 closes it at once. */
+  /**
+   * Milliseconds for which the port stays open, but not ready, once the application closes. Default 1,000; 0 closes it
+   * at once.
+   */
   leaving?: number
 }
 
@@ -33,7 +36,7 @@ const defaults = { path: '/health', timeout: 800, eventLoopDelay: 1000, leaving:
 export const health = createModule(function health(options: HealthOptions = {}) {
   const { path, timeout, eventLoopDelay, leaving } = { ...defaults, ...givenOf(options) }
 
-  /** What the probes share, and what happens when the application ends. */
+  /** The state that both probes share, and the delay at the end of the application. */
   class HealthProbe {
     static inject = [ApplicationState]
     readonly #delay = new LoopDelay(eventLoopDelay)
@@ -47,7 +50,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
       this.#delay.start()
     }
 
-    /** The port stays open for a while: probes on new connections see that the application closes. */
+    /** Keeps the port open for a while, so that probes on new connections see that the application closes. */
     async onClosing(): Promise<void> {
       if (!this.state.listening || leaving === 0) return
       await new Promise((resolve) => setTimeout(resolve, leaving))
@@ -78,9 +81,9 @@ export const health = createModule(function health(options: HealthOptions = {}) 
 
     @Get('/ready')
     @Doc({
-      description: 'Requests are welcome: 503 where they are not.',
+      description: 'The process can serve requests; 503 if it cannot.',
       exampleResponse: { status: 'ok', checks: { database: 'ok', eventLoop: 'ok' } },
-      responses: { 503: 'A check has failed, or the application is about to end.' },
+      responses: { 503: 'A check has failed, or the application is closing.' },
     })
     async ready(): Promise<Reply<Report>> {
       const report = await this.probe.ready()
@@ -103,7 +106,7 @@ function givenOf(options: HealthOptions): HealthOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
-/** Invalid milliseconds and unknown options. */
+/** Faults of the options. */
 function findProblems(options: HealthOptions): Problem[] {
   return Object.entries(givenOf(options)).flatMap(([name, value]: [string, unknown]) => {
     const fits =
@@ -111,7 +114,7 @@ function findProblems(options: HealthOptions): Problem[] {
         ? typeof value === 'string'
         : name in defaults && typeof value === 'number' && value >= 0 && value < 2 ** 31
     if (fits) return []
-    const remedy = 'Give path a text; timeout, eventLoopDelay and leaving milliseconds.'
+    const remedy = 'path is a text; timeout, eventLoopDelay and leaving are milliseconds.'
     const message = `health: ${name} is ${JSON.stringify(value)}.`
     return [{ code: 'INVALID_OPTION', message, remedy }]
   })

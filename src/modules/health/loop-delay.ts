@@ -1,9 +1,9 @@
-/** How late the event loop was in the last seconds. */
+/** Measures the delay of the event loop over the last seconds. */
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 
-/** Milliseconds between two looks of the histogram. */
+/** Milliseconds between two measurements of the histogram. */
 const resolution = 20
-/** Milliseconds that a delay counts. */
+/** Milliseconds for which a delay counts. */
 const window = 5000
 
 export class LoopDelay {
@@ -11,7 +11,7 @@ export class LoopDelay {
   #histogram: IntervalHistogram | undefined
   #since = 0
 
-  /** @param most milliseconds that are no fault */
+  /** @param most the largest delay that is acceptable, in milliseconds */
   constructor(most: number) {
     this.#most = most
   }
@@ -27,11 +27,11 @@ export class LoopDelay {
     this.#histogram = undefined
   }
 
-  /** False where it was late for too long since somebody asked, or in the last seconds. */
+  /** False if it was delayed too long since the last call, or in the last seconds. */
   isFine(): boolean {
     const histogram = this.#histogram
     if (histogram === undefined) return true
-    // Nanoseconds, from one look to the next.
+    // Nanoseconds between two measurements.
     const worst = histogram.max / 1e6 - resolution
     if (performance.now() - this.#since > window) {
       histogram.reset()

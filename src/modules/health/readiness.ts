@@ -1,13 +1,13 @@
 /**
- * Whether requests can be served. Checks run at most once a second, however often it is called, and a check that hangs
- * is not run again before it has answered.
+ * Tells whether the process can serve requests. Checks run at most once a second, however often it is asked, and a
+ * hanging check does not run again before it has ended.
  */
 import type { ApplicationState } from '../../index.js'
 import type { LoopDelay } from './loop-delay.js'
 
 export interface Report {
   readonly status: 'ok' | 'failing' | 'closing'
-  /** By name: the database, the event loop, the providers that have a `check`. */
+  /** By name: the database, the event loop, and the providers with a method `check`. */
   readonly checks?: Readonly<Record<string, 'ok' | 'failing'>>
 }
 
@@ -18,7 +18,7 @@ export interface ReadinessOptions {
   readonly timeout: number
 }
 
-/** Milliseconds that a report is good for. */
+/** Milliseconds for which a report is used again. */
 const kept = 1000
 
 export class Readiness {
@@ -51,7 +51,7 @@ export class Readiness {
     )
     const checks: Record<string, 'ok' | 'failing'> = {}
     for (const [name, fine] of [...found, ['eventLoop', delay.isFine()] as const]) {
-      // Two of one name share a line, which is as good as the worse of them.
+      // Two checks with the same name share an entry, which shows the worse result.
       checks[name] = fine && checks[name] !== 'failing' ? 'ok' : 'failing'
     }
     const isFine = Object.values(checks).every((check) => check === 'ok')
@@ -64,7 +64,7 @@ export class Readiness {
     return [...own, ...checks]
   }
 
-  /** False where it throws, answers false, or takes too long. */
+  /** False if the check throws, returns false, or takes too long. */
   async #run(check: () => unknown): Promise<boolean> {
     let running = this.#running.get(check)
     if (running === undefined) {

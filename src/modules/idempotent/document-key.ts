@@ -1,4 +1,4 @@
-/** What the document says of writes that take an `Idempotency-Key`. */
+/** Documents writes that accept an `Idempotency-Key`. */
 import type { InterceptorClass, RouteInfo } from '../../index.js'
 
 type Operation = Parameters<NonNullable<InterceptorClass['document']>>[0]
@@ -9,8 +9,8 @@ const content = {
 }
 
 const answers = {
-  '409': 'The first request with this key is not answered yet, or a conflict of the data.',
-  '422': 'The key came with another request before.',
+  '409': 'The first request with this key has not been answered yet, or the data conflict.',
+  '422': 'The key was already used for a different request.',
 }
 
 export function documentKey(operation: Operation, { method }: RouteInfo): Operation {
@@ -32,7 +32,8 @@ export function documentKey(operation: Operation, { method }: RouteInfo): Operat
       {
         name: 'Idempotency-Key',
         in: 'header',
-        description: 'Sent again with the same request, the first answer is given again.',
+        description:
+          'If the same request is sent again with the same key, the first answer is repeated.',
         schema: { type: 'string', minLength: 1, maxLength: 255 },
       },
     ],

@@ -1,5 +1,5 @@
 /**
- * `idempotent()`, experimental: a write that is sent twice with one `Idempotency-Key` is done once; both requests get
+ * `idempotent()`, experimental: if a write is sent twice with one `Idempotency-Key`, it runs once and both requests get
  * its answer. Source: decisions, "Second storey: production", Idempotency;
  * draft-ietf-httpapi-idempotency-key-header-07.
  */
@@ -19,33 +19,33 @@ import { documentKey } from './document-key.js'
 import { KeptAnswers, type KeptAnswer } from './kept-answers.js'
 
 export interface IdempotentOptions {
-  /** How long an answer is given again: seconds, or `'24h'`. Default `'24h'`. */
+  /** How long an answer can be repeated: seconds, or `'24h'`. Default `'24h'`. */
   keep?: number | string
 }
 
-/** Bytes of the largest answer that is kept. */
+/** The largest answer that is kept, in bytes. */
 const mostBytes = 1024 * 1024
 
-/** What belongs to one answer, and not to the next. */
+/** Headers that belong to a single answer and are not repeated. */
 const passing =
   /^(?:set-cookie|freshtoken|x-request-id|date|server-timing|ratelimit.*|retry-after)$/i
 
-/** A request with a key, on its way. */
+/** A request with a key, while it is served. */
 interface Keyed {
   readonly id: string
-  /** This request has the key, and its answer is to be kept. */
+  /** True for the first request with the key, whose answer will be kept. */
   isFirst: boolean
-  /** The first answer, to be given again. */
+  /** The first answer, to be repeated. */
   again: KeptAnswer | undefined
 }
 
 const keyedOf = requestValue<Keyed>('idempotency')
 
-/** Writes of the module that imports it, and of those that it imports. Experimental, as the draft is. */
+/** Applies to the writes of the importing module and of the modules that it imports. Experimental, as the draft is. */
 export const idempotent = createModule(function idempotent(options: IdempotentOptions = {}) {
   const life = readMilliseconds(options.keep ?? '24h')
 
-  /** Behind the gate: knows the caller, sees the whole answer. */
+  /** Runs after the gate, where the caller is known, and sees the whole answer. */
   class IdempotentAnswers implements Interceptor {
     static readonly inject = [KeptAnswers]
     static readonly before = 'body'
@@ -77,7 +77,7 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
     }
   }
 
-  /** Before the handler: knows the body. */
+  /** Runs before the handler, where the body is known. */
   class IdempotentRequests implements Interceptor {
     static readonly inject = [KeptAnswers]
     readonly #kept: KeptAnswers
@@ -116,10 +116,10 @@ function isWrite({ method }: RouteInfo): boolean {
   return method !== 'GET'
 }
 
-/** @throws {HttpError} 400 for one that is empty or too long */
+/** @throws {HttpError} 400 if it is empty or too long */
 function readKey(given: string | undefined): string | undefined {
   if (given === undefined) return undefined
-  // The draft writes it in quotes, and many clients do not.
+  // The draft quotes the key; many clients do not.
   const key = given.trim().replace(/^"(.*)"$/, '$1')
   if (key !== '' && key.length <= 255) return key
   throw new HttpError(400, 'Idempotency-Key must have 1 to 255 characters.', {
@@ -151,7 +151,7 @@ function sha256(text: string, bytes: Uint8Array = new Uint8Array()): string {
   return createHash('sha256').update(text).update(bytes).digest('base64url')
 }
 
-/** @returns undefined for what is not given again: failures, streams, what is very long */
+/** @returns undefined for answers that are not repeated: failures, streams and very long ones */
 function toKept({ status, headers, body }: Answer): KeptAnswer | undefined {
   if (status < 200 || status >= 300) return undefined
   if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return undefined
@@ -169,16 +169,20 @@ function replay(answer: Answer, { status, headers, body }: KeptAnswer): Answer {
 }
 
 function otherBody(): HttpError {
-  return new HttpError(422, 'This Idempotency-Key came with another request before.', {
+  return new HttpError(422, 'This Idempotency-Key was already used for a different request.', {
     code: 'IDEMPOTENCY_KEY_REUSED',
   })
 }
 
 function inFlight(): HttpError {
-  return new HttpError(409, 'The first request with this Idempotency-Key is not answered yet.', {
-    code: 'IDEMPOTENCY_IN_FLIGHT',
-    headers: { 'Retry-After': '1' },
-  })
+  return new HttpError(
+    409,
+    'The first request with this Idempotency-Key has not been answered yet.',
+    {
+      code: 'IDEMPOTENCY_IN_FLIGHT',
+      headers: { 'Retry-After': '1' },
+    },
+  )
 }
 
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -197,7 +201,7 @@ function findProblems(options: IdempotentOptions, life: number | undefined) {
     .map((name) => ({
       code,
       message: `idempotent: unknown option "${name}".`,
-      remedy: 'It takes keep.',
+      remedy: 'The only option is keep.',
     }))
   if (life === undefined) {
     problems.push({

@@ -1,10 +1,10 @@
 /**
- * Where the first answers are kept, in the table `filigree_idempotency`: a row is claimed when its request begins, filled
- * when it is answered, and taken out where there is nothing to keep.
+ * Keeps the first answers in the table `filigree_idempotency`: a row is inserted when its request begins, filled when
+ * it is answered, and deleted if there is nothing to keep.
  */
 import { Database } from '../../index.js'
 
-/** An answer as it is kept. */
+/** An answer in the form in which it is kept. */
 export interface KeptAnswer {
   readonly status: number
   /** Names and values. */
@@ -12,7 +12,7 @@ export interface KeptAnswer {
   readonly body: string | Uint8Array | null
 }
 
-/** What is known of a key: this request has it now, another has it, or there is an answer. */
+/** The state of a key: this request has just taken it, another request is running, or there is an answer. */
 export type Claim =
   | { readonly state: 'claimed' }
   | { readonly state: 'running'; readonly hash: string }
@@ -32,10 +32,10 @@ const createTable = `create table if not exists ${table} (
 );
 create index if not exists ${table}_expires_at on ${table} (expires_at)`
 
-/** Milliseconds after which a request that was never answered no longer holds its key: its process has ended. */
+/** Milliseconds after which an unanswered request loses its key, because its process must have ended. */
 const lease = 120_000
 
-/** Milliseconds between two times that old rows are removed. */
+/** Milliseconds between two removals of old rows. */
 const sweepEvery = 60_000
 
 export class KeptAnswers {
@@ -51,7 +51,7 @@ export class KeptAnswers {
     return this.#database.ensureTable(table, createTable)
   }
 
-  /** Takes the key for a request, or says who has it. */
+  /** Takes the key for a request, or returns its state. */
   async claim(id: string, hash: string): Promise<Claim> {
     const now = Date.now()
     await this.#sweep(now)
@@ -72,7 +72,7 @@ export class KeptAnswers {
       .select(['hash', 'answer'])
       .where('id', '=', id)
       .executeTakeFirst()
-    // It was given up between the two statements: who asks again gets it.
+    // The other request released it between the two statements; the next attempt will get it.
     if (row === undefined) return { state: 'running', hash }
     if (row.answer === null) return { state: 'running', hash: row.hash }
     return { state: 'answered', hash: row.hash, answer: fromText(row.answer) }

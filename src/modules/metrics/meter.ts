@@ -1,4 +1,4 @@
-/** Counts what the framework tells of its work, for one application. */
+/** Counts the framework's events for one application. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 import {
@@ -11,15 +11,15 @@ import {
 } from '../../index.js'
 import { Counters, Histogram, writeSample, type Series } from './series.js'
 
-/** Names of GraphQL operations that have a line of their own: clients choose them. */
+/** The most GraphQL operations with their own series, because clients choose the names. */
 const mostOperations = 250
 const other = '_other'
-/** Of a request that has no route. */
+/** The label of requests without a route. */
 const unmatched = 'unmatched'
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-/** Milliseconds between two looks at the event loop. */
+/** Milliseconds between two measurements of the event loop. */
 const resolution = 20
-/** Seconds. */
+/** In seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export class Meter {
@@ -80,7 +80,7 @@ export class Meter {
     this.#delay?.disable()
   }
 
-  /** Everything in the text format of Prometheus. */
+  /** All metrics, in the text format of Prometheus. */
   write(): string {
     const lines: string[] = []
     this.#writeHttp(lines)
@@ -112,7 +112,7 @@ export class Meter {
     let series = byStatus.get(method)
     if (series === undefined) {
       series = []
-      // A client may send any method; they share a line.
+      // Clients may send any method; unknown ones share a series.
       if (methods.has(method)) byStatus.set(method, series)
     }
     return (series[status] ??= this.#requests.series({
@@ -130,7 +130,7 @@ export class Meter {
     if (error !== undefined) this.#statementErrors.add(labels, 1)
   }
 
-  /** Tables of records by name; what else a program asks for is one. */
+  /** Tables of records have their own label; all other tables share one. */
   #tableLabel(table: string | undefined): string {
     if (table === undefined) return ''
     if (this.#tables.has(table)) return table
@@ -153,32 +153,26 @@ export class Meter {
       lines,
       'Seconds from the head of a request to the last byte of its answer.',
     )
-    writeSample(
-      lines,
-      'http_requests_in_flight',
-      'gauge',
-      'Requests that are being answered.',
-      this.#inFlight,
-    )
+    writeSample(lines, 'http_requests_in_flight', 'gauge', 'Requests in progress.', this.#inFlight)
     writeSample(
       lines,
       'http_request_bytes_total',
       'counter',
-      'Bytes of bodies that came.',
+      'Bytes of request bodies received.',
       this.#received,
     )
     writeSample(
       lines,
       'http_response_bytes_total',
       'counter',
-      'Bytes of bodies that were sent.',
+      'Bytes of response bodies sent.',
       this.#sent,
     )
     writeSample(
       lines,
       'http_requests_throttled_total',
       'counter',
-      'Requests that were answered by 429.',
+      'Requests answered with 429.',
       this.#throttled,
     )
   }
@@ -187,7 +181,7 @@ export class Meter {
     const delay = this.#delay
     const name = 'nodejs_eventloop_delay_seconds'
     lines.push(
-      `# HELP ${name} How late the event loop is, since it was read last.`,
+      `# HELP ${name} The delay of the event loop since the last scrape.`,
       `# TYPE ${name} gauge`,
     )
     for (const [label, percentile] of [
@@ -201,19 +195,13 @@ export class Meter {
     delay?.reset()
     const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
     writeSample(lines, 'process_resident_memory_bytes', 'gauge', 'Memory of the process.', rss)
-    writeSample(lines, 'nodejs_heap_used_bytes', 'gauge', 'Memory of objects.', heapUsed)
-    writeSample(
-      lines,
-      'nodejs_heap_total_bytes',
-      'gauge',
-      'Memory set aside for objects.',
-      heapTotal,
-    )
+    writeSample(lines, 'nodejs_heap_used_bytes', 'gauge', 'Heap memory in use.', heapUsed)
+    writeSample(lines, 'nodejs_heap_total_bytes', 'gauge', 'Heap memory reserved.', heapTotal)
     writeSample(
       lines,
       'nodejs_external_memory_bytes',
       'gauge',
-      'Memory of bytes and native parts.',
+      'Memory of buffers and native objects.',
       external,
     )
     const { user, system } = process.cpuUsage()
@@ -229,7 +217,7 @@ export class Meter {
       lines,
       'process_start_time_seconds',
       'gauge',
-      'When the process began, since 1970.',
+      'Start time of the process, in seconds since 1970.',
       started,
     )
   }
@@ -240,7 +228,7 @@ export class Meter {
     this.#statementSeconds.write(
       lines,
       'database_statement_seconds_total',
-      'Seconds that statements took.',
+      'Duration of statements, in seconds.',
     )
     this.#statementErrors.write(lines, 'database_statement_errors_total', 'Statements that failed.')
     const { pool } = this.state.database
@@ -255,14 +243,14 @@ export class Meter {
       lines,
       'database_connections_max',
       'gauge',
-      'Connections that there may be.',
+      'Largest number of connections.',
       pool.most,
     )
     writeSample(
       lines,
       'database_connections_waiting',
       'gauge',
-      'Who waits for a connection.',
+      'Callers waiting for a connection.',
       pool.waiting,
     )
   }
@@ -272,19 +260,22 @@ export class Meter {
     this.#operationSeconds.write(
       lines,
       'graphql_operation_seconds_total',
-      'Seconds that operations took.',
+      'Duration of operations, in seconds.',
     )
     writeSample(
       lines,
       'graphql_subscribers',
       'gauge',
-      'Subscriptions that are open.',
+      'Open subscriptions.',
       this.state.subscribers,
     )
   }
 }
 
-/** The histogram measures from one look to the next: what is more than their distance is a delay. An empty one has none. */
+/**
+ * The histogram records the time between measurements: what exceeds the resolution is delay. An empty histogram means
+ * none.
+ */
 function secondsLate(delay: IntervalHistogram, percentile: number): number {
   if (delay.count === 0) return 0
   return Math.max(0, Math.round(delay.percentile(percentile) / 1000 - resolution * 1000) / 1e6)

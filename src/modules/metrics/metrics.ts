@@ -1,6 +1,6 @@
 /**
- * `filigree/metrics`: what an application does, in numbers, as text that Prometheus reads. It listens to the events of the
- * framework; labels are patterns, methods, tables and names of operations, never a path, an id or a document.
+ * `filigree/metrics`: figures about an application, in the text format of Prometheus. It counts the framework's events;
+ * labels are patterns, methods, tables and names of operations, never a path, an id or a document.
  */
 import {
   Controller,
@@ -18,7 +18,7 @@ import { Meter } from './meter.js'
 export interface MetricsOptions {
   /** Default `/metrics`. */
   path?: string
-  /** True: any token lets in. A role, or several: its holders alone. Default: open, as every GET is. */
+  /** True: any token is admitted. A role or several: only callers with one of them. Default: open, as every GET is. */
   secured?: boolean | string | readonly string[]
 }
 
@@ -49,11 +49,11 @@ export const metrics = createModule(function metrics(options: MetricsOptions = {
 function gate(secured: NonNullable<MetricsOptions['secured']>): AnyDecorator {
   if (secured === false) return (() => undefined) as AnyDecorator
   if (typeof secured === 'string') return Secured(secured)
-  // What is neither is a fault of the start.
+  // Other values are reported as a fault at the start.
   return Secured(...(Array.isArray(secured) ? (secured as readonly string[]) : []))
 }
 
-/** Unknown options and invalid values. */
+/** Faults of the options. */
 function findProblems(options: MetricsOptions): Problem[] {
   return Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
     if (value === undefined) return []
@@ -62,7 +62,7 @@ function findProblems(options: MetricsOptions): Problem[] {
     if (name === 'path' && isText) return []
     if (name === 'secured' && (typeof value === 'boolean' || isText || isRoles)) return []
     const remedy =
-      "Give path a text, and secured true, a role or several: metrics({ secured: 'admin' })."
+      "path is a text; secured is true, a role or several: metrics({ secured: 'admin' })."
     const message = `metrics: ${name} is ${JSON.stringify(value)}.`
     return [{ code: 'INVALID_OPTION', message, remedy }]
   })

@@ -1,11 +1,11 @@
 /**
- * Counters and a histogram with labels, written as Prometheus reads them.
+ * Counters and a histogram with labels, written in Prometheus's format.
  * Source: Prometheus, Exposition formats, "Text-based format".
  */
 
 export type Labels = Readonly<Record<string, string>>
 
-/** `{method="GET",route="/items"}` without its braces. */
+/** Labels without the braces: `{method="GET",route="/items"}`. */
 function toText(labels: Labels): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}="${escape(value)}"`)
@@ -16,7 +16,7 @@ function escape(value: string): string {
   return value.replace(/[\\"\n]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`))
 }
 
-/** One number with neither labels nor memory. */
+/** A single number without labels. */
 export function writeSample(
   lines: string[],
   name: string,
@@ -27,7 +27,7 @@ export function writeSample(
   lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, `${name} ${value}`)
 }
 
-/** Finds what belongs to labels, by their values alone: they always come by the same names. */
+/** Finds the entry for labels by their values; the names are always the same. */
 class ByLabels<T> {
   readonly #found = new Map<string, { readonly text: string; readonly value: T }>()
   readonly #make: () => T
@@ -65,7 +65,7 @@ export class Counters {
   }
 }
 
-/** One line of a histogram: a set of labels. */
+/** One series of a histogram: a set of labels. */
 export class Series {
   readonly counts: number[]
   readonly #bounds: readonly number[]

@@ -1,6 +1,6 @@
 /**
- * Headers that browsers keep to: `securityHeaders()` puts them on every page of HTML that has none of its own. Source:
- * W3C Content Security Policy 3; RFC 6797 (HSTS); HTML §7.7 (X-Frame-Options); W3C Referrer Policy.
+ * `securityHeaders()` adds security headers to every HTML page that does not set them itself. Source: W3C Content
+ * Security Policy 3; RFC 6797 (HSTS); HTML §7.7 (X-Frame-Options); W3C Referrer Policy.
  */
 import {
   createModule,
@@ -12,11 +12,11 @@ import {
 
 export interface SecurityHeadersOptions {
   /**
-   * `Content-Security-Policy` of pages that bring none. Default: what comes from this origin alone, no plugins, no frames
-   * around it. The pages of the framework have policies of their own. False sends none.
+   * `Content-Security-Policy` of pages without their own. Default: only content of this origin, no plugins, and no
+   * framing by other pages. The framework's pages have their own policies. False sends none.
    */
   csp?: string | false
-  /** Seconds of `Strict-Transport-Security`, sent over https alone; false sends none. Default 31,536,000, a year. */
+  /** Seconds of `Strict-Transport-Security`, only sent over https; false sends none. Default 31,536,000, a year. */
   hsts?: number | false
   /** `X-Frame-Options`. Default `DENY`; false sends none. */
   frame?: 'DENY' | 'SAMEORIGIN' | false
@@ -36,7 +36,7 @@ const ancestors = { DENY: "; frame-ancestors 'none'", SAMEORIGIN: "; frame-ances
 
 const year = 31_536_000
 
-/** Adds what is missing: a header that a page sets itself stays. */
+/** Adds missing headers: those that a page sets itself stay. */
 export const securityHeaders = createModule(function securityHeaders(
   options: SecurityHeadersOptions = {},
 ) {
@@ -82,15 +82,15 @@ function findProblems(options: SecurityHeadersOptions) {
   const isOff = (value: unknown): boolean => value === undefined || value === false
   const faults: [string, string][] = Object.keys(unknown).map((name) => [
     `unknown option "${name}"`,
-    'It takes csp, hsts, frame and referrer.',
+    'The options are csp, hsts, frame and referrer.',
   ])
-  if (!isOff(csp) && !isText(csp)) faults.push(['csp is no policy', 'Give its text, or false.'])
+  if (!isOff(csp) && !isText(csp)) faults.push(['csp is not a policy', 'Give its text, or false.'])
   if (!isOff(referrer) && !isText(referrer))
-    faults.push(['referrer is no policy', "Give 'no-referrer', or false."])
+    faults.push(['referrer is not a policy', "Give 'no-referrer', or false."])
   if (!isOff(hsts) && !(Number.isSafeInteger(hsts) && (hsts as number) >= 0))
-    faults.push(['hsts is no number of seconds', 'Give whole seconds, or false.'])
+    faults.push(['hsts is not a number of seconds', 'Give whole seconds, or false.'])
   if (!isOff(frame) && frame !== 'DENY' && frame !== 'SAMEORIGIN')
-    faults.push(['frame says nothing', "Write 'DENY', 'SAMEORIGIN' or false."])
+    faults.push(['frame is invalid', "Write 'DENY', 'SAMEORIGIN' or false."])
   return faults.map(([message, remedy]) => ({
     code: 'INVALID_OPTION',
     message: `securityHeaders: ${message}.`,

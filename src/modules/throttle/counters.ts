@@ -1,25 +1,25 @@
 /**
- * Where requests are counted: a window begins with the first request of a key and ends after its time; refused requests
- * do not extend it. In memory for one process, in the database for all that share it.
+ * Counts requests: a window begins with the first request of a key and ends after its time; refused requests do not
+ * extend it. Counts are in memory for one process, or in the database for all processes that share it.
  */
 import { Database, HttpError } from '../../index.js'
 import type { Limit } from './rule.js'
 
-/** What was found. */
+/** The result of counting a request. */
 export interface Count {
-  /** False: nothing was counted. */
+  /** False: the limit is reached, and the request was not counted. */
   readonly taken: boolean
-  /** Requests that are left in the window. */
+  /** The number of requests left in the window. */
   readonly left: number
   /** When the window ends, in milliseconds since 1970. */
   readonly ends: number
 }
 
-/** Counts at once or by a promise. */
+/** Counts synchronously, or with a promise. */
 export abstract class Counters {
-  /** Counts a request unless the limit is reached. @param name the limit's, one for all processes */
+  /** Counts a request unless the limit is reached. @param name the limit's name, the same in all processes */
   abstract take(name: string, key: string, limit: Limit): Count | Promise<Count>
-  /** Takes back what was counted in the window that ends then. */
+  /** Subtracts a request again, if its window has not ended. */
   abstract giveBack(name: string, key: string, ends: number): void | Promise<void>
 }
 
@@ -28,10 +28,10 @@ interface Window {
   readonly ends: number
 }
 
-/** Keys of one limit that are kept at most; beyond them the oldest window is forgotten. */
+/** The most keys of one limit; beyond them the oldest window is forgotten. */
 const mostKeys = 100_000
 
-/** For one process. */
+/** For a single process. */
 export class MemoryCounters extends Counters {
   static readonly inject = []
   readonly #limits = new Map<string, Map<string, Window>>()
@@ -57,7 +57,7 @@ export class MemoryCounters extends Counters {
   }
 }
 
-/** Windows of one limit end in the order in which they began. */
+/** The windows of a limit end in the order in which they began. */
 function forgetEnded(windows: Map<string, Window>, now: number): void {
   for (const [key, { ends }] of windows) {
     if (ends > now && windows.size < mostKeys) return
@@ -65,7 +65,7 @@ function forgetEnded(windows: Map<string, Window>, now: number): void {
   }
 }
 
-/** PostgreSQL's driver gives `bigint` as text. */
+/** PostgreSQL's driver returns `bigint` as text. */
 type Row = Record<'key', string> & Record<'count', number> & Record<'ends_at', number | string>
 type Tables = Record<typeof table, Row>
 
@@ -77,16 +77,16 @@ const createTable = `create table if not exists ${table} (
 );
 create index if not exists ${table}_ends_at on ${table} (ends_at)`
 
-/** Milliseconds between two times that ended windows are removed. */
+/** Milliseconds between two removals of ended windows. */
 const sweepEvery = 60_000
 
-/** Milliseconds for which a database that could not be reached is not asked again. */
+/** Milliseconds for which an unreachable database is not asked again. */
 const outage = 1000
 
 /**
- * For every process of the database: one statement counts, so that two requests cannot both take the last place. While
- * the database cannot be reached, each process counts alone: a limit must not refuse requests that need no database,
- * such as probes.
+ * For all processes of the database: a single statement counts, so that two requests cannot both take the last place.
+ * While the database cannot be reached, each process counts alone, so that requests which need no database, such as
+ * probes, are not refused.
  */
 export class DatabaseCounters extends Counters {
   static readonly inject = [Database]
@@ -198,5 +198,5 @@ export class DatabaseCounters extends Counters {
   }
 }
 
-/** As the application says: what `throttle({ store })` puts in its place, else memory. */
+/** The counters that `throttle({ store })` selects, else memory. */
 export class ApplicationCounters extends MemoryCounters {}

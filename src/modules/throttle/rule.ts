@@ -2,25 +2,25 @@
 import type { ApplicationState, HttpRequest, RequestAuth } from '../../index.js'
 
 /**
- * Which requests share a count: those of an address, of a user, or with the same key. `undefined` as key is not
- * counted.
+ * Which requests share a count: those of an address, of a user, or with the same key. Requests with the key `undefined`
+ * are not counted.
  */
 export type ThrottleBy = 'ip' | 'user' | ((request: HttpRequest) => string | undefined)
 
 export interface ThrottleRule {
   /** Default `'ip'`. */
   by?: ThrottleBy
-  /** Where it is counted. Default: as `throttle` says, in memory without it. */
+  /** Where requests are counted. Default: as `throttle` says, otherwise in memory. */
   store?: 'memory' | 'database'
 }
 
-/** A limit, read. */
+/** A limit, parsed. */
 export interface Limit {
-  /** Requests in a window. */
+  /** The most requests in a window. */
   readonly most: number
-  /** Milliseconds of a window. */
+  /** The length of a window in milliseconds. */
   readonly window: number
-  /** As it was written, quoted: how headers name it. */
+  /** The limit as it was written, quoted, for headers. */
   readonly label: string
   /** The header `RateLimit-Policy`. */
   readonly policy: string
@@ -33,7 +33,7 @@ export interface Fault {
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
-/** @returns `undefined` for what is no limit */
+/** @returns `undefined` if it is not a limit */
 export function readLimit(text: unknown): Limit | undefined {
   if (typeof text !== 'string') return undefined
   const [, most, count, unit] = /^(\d{1,9})\/(\d{0,6})([smhd])$/.exec(text) ?? []
@@ -44,7 +44,7 @@ export function readLimit(text: unknown): Limit | undefined {
   return { most: Number(most), window: seconds * 1000, label, policy }
 }
 
-/** What is wrong with a limit as it is written. */
+/** The faults of a limit and its options. */
 export function findFaults(limit: unknown, rule: unknown): Fault[] {
   const faults: Fault[] = []
   if (readLimit(limit) === undefined) {
@@ -54,7 +54,7 @@ export function findFaults(limit: unknown, rule: unknown): Fault[] {
     })
   }
   if (typeof rule !== 'object' || rule === null) {
-    faults.push({ message: 'its options are no object', remedy: "Write { by: 'user' }." })
+    faults.push({ message: 'its options are not an object', remedy: "Write { by: 'user' }." })
     return faults
   }
   const { by, store, ...unknown } = rule as Record<string, unknown>
@@ -71,7 +71,7 @@ export function findFaults(limit: unknown, rule: unknown): Fault[] {
     })
   }
   for (const name of Object.keys(unknown)) {
-    faults.push({ message: `unknown option "${name}"`, remedy: 'It takes by and store.' })
+    faults.push({ message: `unknown option "${name}"`, remedy: 'The options are by and store.' })
   }
   return faults
 }
@@ -103,7 +103,7 @@ function toUserKey(request: HttpRequest, auth: RequestAuth | undefined): string 
   return sub === undefined ? `ip ${networkOf(request.ip)}` : `user ${sub}`
 }
 
-/** One connection has 2^64 addresses of IPv6: they are counted as one. */
+/** A single connection may have 2^64 IPv6 addresses: they are counted as one. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [front = '', back] = address.replace(/%.*$/, '').split('::')

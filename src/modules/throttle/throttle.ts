@@ -1,6 +1,7 @@
 /**
- * Limits: `throttle({ limit: '100/m' })` for the whole application, `@Throttle('5/m')` for routes. Before the gate by
- * address, behind it by user. Source: decisions, "Second storey: production", Throttle; RFC 6585 §4;
+ * Rate limits: `throttle({ limit: '100/m' })` for the whole application, `@Throttle('5/m')` for routes. Limits by
+ * address run before the gate, limits by user after it. Source: decisions, "Second storey: production", Throttle; RFC
+ * 6585 §4;
  * draft-ietf-httpapi-ratelimit-headers-10.
  */
 import {
@@ -39,8 +40,8 @@ export interface ThrottleOptions extends ThrottleRule {
 }
 
 /**
- * Limits the whole application: pages, GraphQL and unknown paths too where it is by address. One count for all routes
- * together. `store` also says where `@Throttle` counts.
+ * Limits the whole application; by address also pages, GraphQL and unknown paths. All routes share one count. `store`
+ * also sets where `@Throttle` counts.
  */
 export const throttle = createModule(function throttle({ limit, ...rule }: ThrottleOptions) {
   const faults = findFaults(limit, rule)
@@ -81,7 +82,7 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
 })
 
 /**
- * Limits a route, or each route of a class: one count for the route's pattern and key.
+ * Limits a route, or each route of a class: one count for each pattern and key.
  *
  * @param limit requests and a time: `'5/m'`
  */
@@ -98,7 +99,7 @@ export const Throttle = createDecorator('Throttle', (limit: string, rule: Thrott
   }
 })
 
-/** Stands for a limit that cannot be read, which stops the start. */
+/** Replaces an invalid limit, which stops the start anyway. */
 const never: Limit = { most: 1, window: 1, label: '', policy: '' }
 
 function countersOf(store: ThrottleRule['store']) {
@@ -106,14 +107,14 @@ function countersOf(store: ThrottleRule['store']) {
   return store === 'database' ? DatabaseCounters : MemoryCounters
 }
 
-/** Who it is for is known behind the gate alone. */
+/** The user is only known after the gate. */
 function placeOf(by: ThrottleBy): Place {
   return by === 'ip' ? 'gate' : 'body'
 }
 
 const limitsOf = new WeakMap<RouteInfo, number>()
 
-/** The same in every process; two limits of one route have two. */
+/** The same name in every process; two limits on one route have different names. */
 function nameOf(route: RouteInfo, limit: string): string {
   const number = (limitsOf.get(route) ?? 0) + 1
   limitsOf.set(route, number)
@@ -170,7 +171,7 @@ function heed(
   const before = countedFor.get(request)
   if (!count.taken) return refuse(request, by.limit, count, before)
   countedFor.set(request, { by, key, count, before })
-  // The tightest of them speaks for all.
+  // The tightest limit sets the headers for all of them.
   for (let other = before; other !== undefined; other = other.before) {
     if (!isTighter(count, other.count)) return undefined
   }
@@ -179,7 +180,7 @@ function heed(
   return undefined
 }
 
-/** If one limit refuses, none counts. */
+/** If one limit refuses, none may count the request. */
 function refuse(
   request: HttpRequest,
   limit: Limit,
@@ -217,7 +218,7 @@ function secondsUntil(ends: number): number {
   return Math.max(1, Math.ceil((ends - Date.now()) / 1000))
 }
 
-/** What the document says of it. */
+/** Documents the limit. */
 function documentRefusal<Operation extends { responses?: Record<string, unknown> }>(
   operation: Operation,
 ): Operation {
@@ -231,10 +232,10 @@ const refused = {
   description: 'Too many requests: wait before you try again.',
   headers: {
     'Retry-After': {
-      description: 'Seconds to wait.',
+      description: 'The number of seconds to wait.',
       schema: { type: 'integer' as const, minimum: 1 },
     },
-    RateLimit: header('What is left: `"5/m";r=0;t=42`.'),
+    RateLimit: header('The remaining requests and seconds: `"5/m";r=0;t=42`.'),
     'RateLimit-Policy': header('The limit: `"5/m";q=5;w=60`.'),
   },
   content: {
@@ -243,7 +244,7 @@ const refused = {
   },
 }
 
-/** By status; words such as `default` last. */
+/** By status; names such as `default` come last. */
 function sorted(responses: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(responses).sort(([one], [other]) => one.localeCompare(other)),

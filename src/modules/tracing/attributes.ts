@@ -7,12 +7,12 @@ const methods = new Set([
   ...['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'],
 ])
 
-/** What stands for the method in a span's name: odd ones are `HTTP`. */
+/** The method in a span's name: unusual ones become `HTTP`. */
 export function toMethod({ method }: HttpRequest): string {
   return methods.has(method) ? method : 'HTTP'
 }
 
-/** The query is not among them: secrets travel there. */
+/** Without the query, which may contain secrets. */
 export function startAttributes(request: HttpRequest): Attributes {
   const { method, headers, incoming } = request
   const isKnown = methods.has(method)
@@ -52,7 +52,7 @@ export function statementAttributes({ system, kind, table, sql }: StatementEvent
 const clean = new Map<string, string>()
 const mostClean = 1000
 
-/** Values travel beside the text; what a program has written into it is taken out. */
+/** Values are sent apart from the text; literals that a program has written into the text are removed. */
 export function withoutValues(sql: string): string {
   let text = clean.get(sql)
   if (text === undefined) {

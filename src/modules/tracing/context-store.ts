@@ -1,6 +1,6 @@
 /**
- * Where the running code finds its context. The framework runs work in the store of a channel; OpenTelemetry asks its
- * context manager. Where the application has none, the store is the manager; where it has, the store runs work in both.
+ * Where running code finds its tracing context. The framework runs work in the store of a channel; OpenTelemetry asks
+ * its context manager. If the application has none, the store is the manager; otherwise the store runs work in both.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
@@ -14,7 +14,7 @@ import {
 import { TraceContext } from './trace-context.js'
 
 export class ContextStore extends AsyncLocalStorage<Context> {
-  /** The context manager is the application's. */
+  /** True if the application brought its own context manager. */
   isForeign = false
 
   override run<R>(store: Context, callback: () => R): R
@@ -34,9 +34,9 @@ export class ContextStore extends AsyncLocalStorage<Context> {
 }
 
 /**
- * Fills in what the application has not brought: a context manager, and the propagation of `traceparent`.
+ * Sets defaults for what the application has not set: a context manager, and the propagation of `traceparent`.
  *
- * @param ends takes what takes it back
+ * @param ends receives functions that undo this
  */
 export function installDefaults(ends: (() => void)[]): ContextStore {
   const store = new ContextStore()

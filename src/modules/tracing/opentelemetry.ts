@@ -1,4 +1,4 @@
-/** The part of OpenTelemetry's API that is used; the one place that needs the package. */
+/** The part of OpenTelemetry's API that is used; only this file imports the package. */
 export {
   ROOT_CONTEXT,
   SpanKind,

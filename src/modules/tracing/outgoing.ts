@@ -1,4 +1,4 @@
-/** Sends the trace along with `fetch`: undici, which is behind it, tells of each request before it is sent. */
+/** Adds the trace to requests of `fetch`: undici, which implements it, publishes each request before it is sent. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { context, propagation, trace } from './opentelemetry.js'
 
@@ -10,7 +10,7 @@ interface OutgoingRequest {
 
 const created = 'undici:request:create'
 
-/** @returns what ends it */
+/** @returns a function that ends it */
 export function injectIntoFetch(): () => void {
   subscribe(created, inject)
   return () => {
@@ -22,14 +22,14 @@ function inject(message: unknown): void {
   const active = context.active()
   if (trace.getSpanContext(active) === undefined) return
   const { request } = message as { request: OutgoingRequest }
-  // Who has said it already, a handler or an instrumentation, is right.
+  // A header that a handler or an instrumentation has set stays.
   if (names(request.headers).includes('traceparent')) return
   const headers: Record<string, string> = {}
   propagation.inject(active, headers)
   for (const [name, value] of Object.entries(headers)) request.addHeader(name, value)
 }
 
-/** Lines of text in older versions, names and values in turn in newer ones. */
+/** Older versions have lines of text, newer ones names and values in turn. */
 function names(headers: string | readonly unknown[] = []): string[] {
   const list =
     typeof headers === 'string'

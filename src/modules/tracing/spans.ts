@@ -1,4 +1,4 @@
-/** Turns the events of the framework into spans. What runs inside of the work runs in the context of its span. */
+/** Turns the framework's events into spans. Code inside the work runs in the context of its span. */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
   context,
@@ -24,11 +24,11 @@ import { endAttributes, startAttributes, statementAttributes, toMethod } from '.
 import { installDefaults, type ContextStore } from './context-store.js'
 import { injectIntoFetch } from './outgoing.js'
 
-/** One of a process: the events are the process's, and so are OpenTelemetry's tracer, context and propagation. */
+/** There is one instance for each process: events, tracer, context and propagation are global. */
 let users = 0
 let stop: (() => void) | undefined
 
-/** Listens while an application that imports the module runs, and the process has an SDK: without one nothing is made. */
+/** Listens while an application with this module runs and the process has an SDK: without an SDK it does nothing. */
 export class Tracing {
   static readonly inject = [ApplicationState]
 
@@ -50,7 +50,7 @@ export class Tracing {
 const noSdk =
   'tracing: OpenTelemetry has no SDK in this process, so nothing is traced. Register one before bootstrap.'
 
-/** The tracer that the API has of itself makes spans without an id. */
+/** The API's default tracer makes spans without an id. */
 function hasSdk(): boolean {
   const span = tracer().startSpan('filigree', { root: true })
   return isSpanContextValid(span.spanContext())
@@ -58,9 +58,9 @@ function hasSdk(): boolean {
 
 const tracer = (): ReturnType<typeof trace.getTracer> => trace.getTracer('filigree')
 
-/** The span of work that is under way. */
+/** The spans of current work. */
 const spans = new WeakMap<object, Span>()
-/** The span of a request, for lines of the log. */
+/** The spans of requests, for lines of the log. */
 const requestSpans = new WeakMap<object, Span>()
 
 function startTracing(): () => void {
@@ -105,7 +105,7 @@ function onEnd(name: string, end: (work: never, span: Span) => void): () => void
   }
 }
 
-/** The span below what runs; none where nothing of the trace is wanted, or no span is above. */
+/** Begins a span below the current one; none if the trace is not sampled, or there is no current span. */
 function begin(work: object, name: string, options: Parameters<typeof open>[2] = {}): Context {
   const parent = context.active()
   const isAlone = trace.getSpanContext(parent) === undefined
@@ -123,7 +123,7 @@ function open(
   return trace.setSpan(parent, span)
 }
 
-/** Who began the trace does not want it kept. */
+/** The trace was started with the flag "not sampled". */
 function isUnwanted(parent: Context): boolean {
   const above = trace.getSpanContext(parent)
   return above !== undefined && (above.traceFlags & TraceFlags.SAMPLED) === 0
@@ -149,7 +149,7 @@ function endRequest(event: RequestEvent, span: Span): void {
   const route = request.route?.path
   if (route !== undefined) span.updateName(`${toMethod(request)} ${route}`)
   span.setAttributes(endAttributes(event))
-  // What a client did wrong is no fault of the server's.
+  // A client's mistake is not an error of the server.
   if (status < 500) return
   span.setStatus({ code: SpanStatusCode.ERROR })
   if (error instanceof Error) span.recordException(error)
@@ -168,7 +168,7 @@ function beginOperation(event: GraphqlEvent): Context {
     'graphql.operation.type': type,
     ...(name === undefined ? {} : { 'graphql.operation.name': name }),
   }
-  // The name is the client's: it is an attribute, not the span's name.
+  // The client chooses the name, so it is an attribute and not the span's name.
   return begin(event, type, { attributes })
 }
 
@@ -183,7 +183,7 @@ function beginStatement(event: StatementEvent): Context {
   return begin(event, name, { kind: SpanKind.CLIENT, attributes: statementAttributes(event) })
 }
 
-/** The driver's message may have values in it: the kind of the fault says enough. */
+/** The driver's message may contain values, so only the kind of the fault is recorded. */
 function endStatement({ error }: StatementEvent, span: Span): void {
   if (error === undefined) return
   const { kind } = error as { kind?: unknown }

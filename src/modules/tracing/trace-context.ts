@@ -1,5 +1,5 @@
 /**
- * Reads and writes `traceparent` and `tracestate`, where the application has no propagator of its own.
+ * Reads and writes `traceparent` and `tracestate`, if the application has no propagator of its own.
  * Source: W3C Trace Context, Level 1, §3.2 and §3.3.
  */
 import {
@@ -28,7 +28,7 @@ export class TraceContext implements TextMapPropagator {
   extract(into: Context, carrier: unknown, getter: TextMapGetter): Context {
     const [, version, traceId = '', spanId = '', flags = '0', more] =
       form.exec(firstOf(getter.get(carrier, 'traceparent'))?.trim() ?? '') ?? []
-    // Version ff is none, and version 00 ends behind the flags.
+    // Version ff is invalid, and version 00 has nothing after the flags.
     if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) {
       return into
     }

@@ -1,6 +1,6 @@
 /**
- * `filigree/tracing`: OpenTelemetry's spans of what the framework tells of its work, by `@opentelemetry/api` alone. The
- * application starts the SDK that it likes before `bootstrap`; without one, nothing is done and the log says so.
+ * `filigree/tracing`: makes OpenTelemetry spans from the framework's events, with `@opentelemetry/api` alone. The
+ * application starts an SDK of its choice before `bootstrap`; without one nothing is traced, and the log says so.
  * Sources: W3C Trace Context; OpenTelemetry, Semantic Conventions for HTTP spans and for database spans.
  */
 import { createModule } from '../../index.js'

@@ -168,7 +168,7 @@ export const createQueries = (client: Client<Routes>) => ({
   }),
 })
 
-/** A call's arguments behind its path. */
+/** The arguments of a call after its path. */
 type Rest1<Arguments extends readonly unknown[]> = Arguments extends readonly [
   unknown,
   ...infer Rest,
@@ -176,13 +176,13 @@ type Rest1<Arguments extends readonly unknown[]> = Arguments extends readonly [
   ? Rest
   : never
 
-/** A write's body, and its other options beside it. */
+/** The body of a write, with its other options. */
 type Variables<Arguments extends readonly unknown[]> = (undefined extends Arguments[1]
   ? { body?: Arguments[1] }
   : { body: Arguments[1] }) &
   (Arguments extends readonly [unknown, unknown?, ...infer Rest] ? NonNullable<Rest[0]> : unknown)
 
-/** No client sends these fields, or sees them. */
+/** Clients neither send nor see these fields. */
 type Without<T, Names extends PropertyKey> = unknown extends T ? T : Omit<T, Names>
 
 /** These fields may be left out: the server has defaults. */

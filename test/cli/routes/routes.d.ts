@@ -59,7 +59,7 @@ export interface Routes {
   'GET /ping': { result: ReturnType<PingController['ping']> }
 }
 
-/** No client sends these fields, or sees them. */
+/** Clients neither send nor see these fields. */
 type Without<T, Names extends PropertyKey> = unknown extends T ? T : Omit<T, Names>
 
 /** These fields may be left out: the server has defaults. */
