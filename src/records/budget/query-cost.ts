@@ -18,6 +18,8 @@ const weights = Object.freeze({
   /** Each pattern, each sign in it that stands for any text, each condition through a relation, for every list. */
   pattern: 5,
   wildcard: 1,
+  /** Of what is held against each place of a text: signs of a pattern beyond some. */
+  longPattern: 2,
   relation: 2,
   unindexedOrder: 1,
   listed: 1 / 100,
@@ -191,7 +193,10 @@ class CostReader {
     if (patternOperators.has(operator)) {
       if (operand === unknownValue) this.#isOpen = true
       const wildcards = typeof operand === 'string' ? (operand.match(/%/g)?.length ?? 0) : 0
-      const once = weights.pattern + wildcards * weights.wildcard
+      const once =
+        weights.pattern +
+        wildcards * weights.wildcard +
+        weights.longPattern * signsBeyond(operator, operand)
       const isPrefix =
         operator === 'startsWith' || (typeof operand === 'string' && /^[^%_\\]{2,}/.test(operand))
       const found = isIndexed && operator !== 'ilike' && isPrefix ? rows / 100 : rows
@@ -259,6 +264,14 @@ const patternOperators: ReadonlySet<string> = new Set([
   'has',
   'path',
 ])
+/** Signs that a pattern may have for nothing. */
+const freeSigns = 50
+
+function signsBeyond(operator: string, operand: unknown): number {
+  const isPattern = operator === 'like' || operator === 'ilike'
+  return isPattern && typeof operand === 'string' ? Math.max(0, operand.length - freeSigns) : 0
+}
+
 const rangeOperators: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])
 
 function together(parts: readonly Work[], rows: number): Work {

@@ -12,6 +12,7 @@ import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'
 import type { RelatedRows } from '../statements/related-json.js'
 import type { Repository } from '../repository.js'
+import { mostBehind } from '../budget/most-behind.js'
 import { admission, type Caller } from './caller.js'
 import { readWanted, type RelationTree } from './client-relations.js'
 import { ClientWriter } from './client-writer.js'
@@ -74,6 +75,7 @@ export class ClientRecords<T extends object> {
       relations === undefined || relations.size === 0
         ? undefined
         : {
+            most: mostBehind(relations, options.limit, this.#database.sizes),
             read: (slots) => readWanted(relations, view, slots),
             found: (table, record) => {
               if (policyOf(table).columns.size > 0) related.push({ table, record })

@@ -31,7 +31,7 @@ export function planList<T extends object>(
   const { values, order, passed } = selected
   const slots = { values, key: '' }
   const wanted = behind?.read(slots)
-  const related = wanted && relatedColumns(context, wanted, slots.key)
+  const related = wanted && relatedColumns(context, wanted, slots.key, behind?.most)
   const selection =
     related === undefined ? selected.selection : { ...selected.selection, count: values.length }
   if (limit !== undefined) values.push(readCount('limit', limit))
@@ -71,5 +71,5 @@ function readAll({
     behind.found(of, record)
   }
   for (const [index, record] of records.entries())
-    readRelated(record, rows[index] ?? [], wanted, { context, found })
+    readRelated(record, rows[index] ?? [], wanted, { context, found, most: behind.most })
 }

@@ -2,6 +2,7 @@
  * Related rows in the statement of their parents: for every relation a column with the JSON of the rows behind it, in the
  * form in which the driver would give them. Source: decisions, Second storey: records, `crud`.
  */
+import { HttpError } from '../../errors/http-error.js'
 import { FilterWriter } from '../filters/filter-sql.js'
 import type { Condition } from '../filters/condition.js'
 import type { Relation, Table } from '../model/table.js'
@@ -39,6 +40,8 @@ export interface ListParts {
 
 /** What a list is asked for besides its own rows, on behalf of somebody. */
 export interface RelatedRows {
+  /** Rows that may come along behind one relation, with those behind them; `undefined` where there cannot be many. */
+  readonly most?: number | undefined
   /** Reads what is wanted; values go behind those of the rows. */
   read(slots: Slots): readonly RelatedQuestion[]
   /** Gets every related row. */
@@ -48,17 +51,24 @@ export interface RelatedRows {
 /** Functions take no more than a hundred arguments on some engines. */
 const mostArguments = 45
 
+/** @param most as in `RelatedRows` */
 export function relatedColumns(
   context: RecordsContext,
   questions: readonly RelatedQuestion[],
   key: string,
+  most?: number,
 ): RelatedColumns {
   return {
-    key: `w${shapeOf(questions)}|${key}`,
+    key: `w${most ?? ''}${shapeOf(questions)}|${key}`,
     around: (rows, columns) => {
       const { sql } = context.builder
       const writer = new RelatedWriter(context)
-      const more = questions.map((question) => writer.rows(question, 't'))
+      const more = questions.map((question) => {
+        const found = writer.rows(question, 't')
+        if (most === undefined) return found
+        const isFine = sql`${writer.count(question, rows, most)} <= ${sql.raw(String(most))}`
+        return sql`case when ${isFine} then ${found}${writer.instead(question)} end`
+      })
       return sql`select ${sql.join([columns, ...more])} from (${rows}) as t`
     },
   }
@@ -83,11 +93,8 @@ class RelatedWriter {
     const { sql } = this.#context.builder
     const { rowJson } = this.#context.dialect
     const { target, kind } = relation
-    const alias = `r${this.#aliases++}`
-    const parts = [this.#tied(relation, alias, outer)]
-    if (condition !== undefined) parts.push(this.#filters.write(condition, alias))
-    if (target.deletedAt !== undefined)
-      parts.push(sql`${sql.ref(`${alias}.${target.deletedAt.name}`)} is null`)
+    const alias = this.#newAlias()
+    const parts = this.#conditions(relation, condition, alias, outer)
     const rows = sql`from ${this.#from(relation, alias)} where ${sql.join(parts, sql` and `)}`
     const row = this.#row(target, below, alias)
     if (kind === 'belongsTo') return sql`(select ${row} ${rows})`
@@ -95,6 +102,57 @@ class RelatedWriter {
     const by = sql.ref(`${alias}.${target.key.name}`)
     const [before, behind] = rowJson.all
     return sql`(select ${sql.raw(before)}${row}${sql.raw(behind)} from (select ${sql.join(columns)} ${rows} order by ${by}) as ${sql.id(alias)})`
+  }
+
+  /**
+   * How many rows would come, counted no further than one more than may: lists behind lists of rows that are tied to many
+   * are as many as the product of them, whatever there is on the average.
+   */
+  count(question: RelatedQuestion, page: Fragment, most: number): Fragment {
+    const { sql } = this.#context.builder
+    const limit = sql.raw(` limit ${most + 1}`)
+    const counts = pathsOf(question).map((path) => {
+      let outer = 't'
+      let from = sql`(${page}) as t`
+      for (const [index, { relation, condition }] of path.entries()) {
+        const alias = this.#newAlias()
+        const next = path[index + 1]?.relation.local.name
+        const wanted = next === undefined ? sql`1 as n` : sql.ref(`${alias}.${next}`)
+        const tests = sql.join(this.#conditions(relation, condition, alias, outer), sql` and `)
+        const tables = sql`${from}, ${this.#from(relation, alias)}`
+        outer = `${alias}p`
+        // The limit of each keeps engines from beginning at the other end.
+        from = sql`(select ${wanted} from ${tables} where ${tests}${limit}) as ${sql.id(outer)}`
+      }
+      return sql`(select count(*) from ${from})`
+    })
+    return sql`(${sql.join(counts, sql` + `)})`
+  }
+
+  /** None that conditions give to rows behind them. */
+  #newAlias(): string {
+    return `w${this.#aliases++}`
+  }
+
+  /** What stands for too many rows: what else is never there. */
+  instead({ relation }: RelatedQuestion): Fragment {
+    const { sql } = this.#context.builder
+    const empty = sql.raw(`${this.#context.dialect.rowJson.list}()`)
+    return relation.kind === 'belongsTo' ? sql` else ${empty}` : sql``
+  }
+
+  #conditions(
+    relation: Relation,
+    condition: Condition | undefined,
+    alias: string,
+    outer: string,
+  ): Fragment[] {
+    const { sql } = this.#context.builder
+    const parts = [this.#tied(relation, alias, outer)]
+    if (condition !== undefined) parts.push(this.#filters.write(condition, alias))
+    if (relation.target.deletedAt !== undefined)
+      parts.push(sql`${sql.ref(`${alias}.${relation.target.deletedAt.name}`)} is null`)
+    return parts
   }
 
   #from({ join, target, foreign }: Relation, alias: string): Fragment {
@@ -133,9 +191,18 @@ class RelatedWriter {
   }
 }
 
+/** Each way from the rows to those behind them. */
+function pathsOf(question: RelatedQuestion): RelatedQuestion[][] {
+  return [
+    [question],
+    ...question.below.flatMap((one) => pathsOf(one).map((path) => [question, ...path])),
+  ]
+}
+
 /** What related rows are read by. */
 interface Reading {
   readonly context: RecordsContext
+  readonly most?: number | undefined
   /** Gets every related row. */
   found(table: Table, record: Instance): void
 }
@@ -155,12 +222,23 @@ export function readRelated(
   }
 }
 
+function isTooMany(kind: Relation['kind'], value: unknown): boolean {
+  return kind === 'belongsTo' ? Array.isArray(value) && value.length === 0 : value === null
+}
+
+function tooMany({ name }: Relation): HttpError {
+  const message = `Behind ${name} there are more rows than one answer may bring along. Ask for fewer rows, or for those behind them by themselves.`
+  const errors = [{ path: 'with', code: 'TOO_COSTLY', message }]
+  return new HttpError(400, message, { code: 'TOO_COSTLY', errors })
+}
+
 function toRecords(
   value: unknown,
   { relation, below }: RelatedQuestion,
   reading: Reading,
 ): Instance | Instance[] | null {
   const { target, kind } = relation
+  if (reading.most !== undefined && isTooMany(kind, value)) throw tooMany(relation)
   const { readRow } = reading.context.codecOf(target)
   const bytes = target.columns.flatMap(({ storage }, index) => (storage === 'bytes' ? [index] : []))
   const read = (lists: readonly Row[]): Instance => {

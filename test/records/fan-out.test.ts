@@ -1,0 +1,130 @@
+/** `with=` over rows that are tied to many: what comes along is counted before it is read, whatever rows have on the average. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  BelongsTo,
+  bootstrap,
+  connect,
+  Controller,
+  Field,
+  HasMany,
+  ManyToMany,
+  Module,
+  NoAuth,
+  Record,
+  type Application,
+  type Database,
+  type Rel,
+} from 'filigree'
+import type { Database as OpenDatabase } from '../../src/records/database.js'
+import { startBothEngines } from './both-engines.js'
+
+@Record({ softDelete: true })
+@NoAuth
+class Book {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @ManyToMany(() => Tag) tags!: Rel<Tag[]>
+  @HasMany(() => Note) notes!: Rel<Note[]>
+}
+
+@Record({ rows: () => ({ word: { ne: 'secret' } }) })
+@NoAuth
+class Tag {
+  @Field('id') id!: number
+  @Field('string') word!: string
+  @ManyToMany(() => Book) books!: Rel<Book[]>
+}
+
+@Record({ rows: () => ({ book: { title: { ne: 'Book 1' } } }) })
+@NoAuth
+class Note {
+  @Field('id') id!: number
+  @Field('integer') bookId!: number
+  @BelongsTo(() => Book) book!: Rel<Book>
+}
+
+@Controller('/books', { crud: Book })
+@NoAuth
+class Books {}
+
+@Controller('/notes', { crud: Note })
+@NoAuth
+class Notes {}
+
+@Module({ controllers: [Books, Notes], records: [Book, Tag, Note] })
+class Library {}
+
+const tied = 30
+const lonely = 2000
+
+describe.each(await startBothEngines())('%s: rows behind rows', (_name, open) => {
+  let database: Database
+  let app: Application
+
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Book, Tag, Note] })
+    await database.sync()
+    const env = { APP_API_KEY: 'key' }
+    app = await bootstrap(Library, { database, listen: false, logger: false, env })
+    const ids = Array.from({ length: tied }, (_, index) => index + 1)
+    const titles = Array.from({ length: lonely }, (_, index) => ({ title: `Book ${index}` }))
+    await database.records(Book).insertMany(titles)
+    await database.records(Tag).insertMany(ids.map((id) => ({ word: `Tag ${id}` })))
+    for (const id of ids) await database.records(Book).link(id, 'tags', ids)
+    await database
+      .records(Note)
+      .createMany([{ bookId: 1 }, { bookId: 2 }, { bookId: 31 }, { bookId: 3 }])
+    // As every half minute.
+    await (database as unknown as OpenDatabase).sizes.read()
+  })
+  afterAll(() => Promise.all([app.close(), database.close()]))
+
+  const count = (value: unknown, names: readonly string[]): number => {
+    const [name, ...more] = names
+    if (name === undefined) return 1
+    const found = [(value as { [name: string]: unknown })[name]].flat()
+    return found.reduce((sum: number, one) => sum + count(one, more), 0)
+  }
+
+  it.each([
+    ['/books/1', 'tags', tied],
+    ['/books/1', 'tags.books', tied ** 2],
+    ['/books/1', 'tags.books.tags', tied ** 3],
+    ['/notes/1', 'book.tags.books', tied ** 2],
+    ['/books/2000', 'tags.books.tags.books', 0],
+  ])('brings all %s has by %s', async (url, path, rows) => {
+    const answer = await app.inject({ url: `${url}?with=${path}` })
+    expect(answer.status).toBe(200)
+    expect(count(answer.json(), path.split('.'))).toBe(rows)
+  })
+
+  it.each([
+    ['/books/1', 'tags.books.tags.books'],
+    ['/books', 'tags.books.tags'],
+    ['/notes', 'book.tags.books.tags'],
+  ])('refuses what would be a product of ties: %s with %s', async (url, path) => {
+    const answer = await app.inject({ url: `${url}?with=${path}` })
+    expect({ status: answer.status, body: answer.json() }).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'with', code: 'TOO_COSTLY' }] },
+    })
+  })
+
+  it('holds the rows of each relation by its own conditions, through relations too', async () => {
+    const answer = await app.inject({ url: '/books?with=tags,notes&fields=id&limit=2' })
+    const books = answer.json() as { id: number; notes: { id: number }[] }[]
+    const notes = books.map(({ id, notes }) => [id, notes.map((note) => note.id)])
+    expect(notes).toEqual([
+      [1, [1]],
+      [2, []],
+    ])
+  })
+
+  it('counts the rows that the client sees', async () => {
+    await database.records(Tag).updateWhere({ id: { gt: 1 } }, { word: 'secret' })
+    const path = 'tags.books.tags.books'
+    const answer = await app.inject({ url: `/books/1?with=${path}` })
+    expect(answer.status).toBe(200)
+    expect(count(answer.json(), path.split('.'))).toBe(tied ** 2)
+  })
+})
