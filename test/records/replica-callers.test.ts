@@ -3,10 +3,16 @@ import { describe, expect, it } from '@jest/globals'
 import { Auth } from '../../src/auth/auth.js'
 import type { Application } from '../../src/bootstrap/application.js'
 import { bootstrap } from '../../src/bootstrap/bootstrap.js'
+import { Module } from '../../src/bootstrap/module.js'
 import type { BootstrapOptions } from '../../src/bootstrap/options.js'
+import { metrics } from '../../src/modules/metrics/metrics.js'
+import { connect } from '../../src/records/database-face.js'
 import { NoteModule, replicaGround, until, writeElsewhere } from './replica-ground.js'
 
 const ground = replicaGround()
+
+@Module({ imports: [NoteModule, metrics()] })
+class MeteredModule {}
 
 type Headers = { [name: string]: string }
 
@@ -29,6 +35,32 @@ describe('In an application', () => {
   }
   const textsOf = async (app: Application, headers: Headers): Promise<unknown> =>
     (await app.inject({ url: '/notes', headers })).json()
+
+  it('the pools of all servers are told of', async () => {
+    const replicas = [ground.replica, 'postgres://127.0.0.1:1/nobody'].map(encodeURIComponent)
+    const database = await connect(`${ground.url}?replicaLag=3600000&replicas=${replicas.join()}`)
+    ground.ends.push(() => database.close())
+    const app = await bootstrap(MeteredModule, { database, listen: false, logger: false })
+    ground.ends.push(() => app.close())
+    expect(await textsOf(app, {})).toEqual([])
+    const { host } = new URL(ground.replica)
+    const [replica, lost] = database.pool?.replicas ?? []
+    expect(replica).toMatchObject({ name: host, isUp: true, most: 10 })
+    expect(replica?.open).toBeGreaterThan(0)
+    const none = { most: 0, open: 0, idle: 0, waiting: 0 }
+    expect(lost).toEqual({ name: '127.0.0.1:1', isUp: false, ...none })
+    const lines = (await app.inject('/metrics')).body.split('\n')
+    for (const line of [
+      'database_connections_max 10',
+      `database_connections_max{replica="${host}"} 10`,
+      'database_connections_max{replica="127.0.0.1:1"} 0',
+      `database_connections_waiting{replica="${host}"} 0`,
+      `database_connections{replica="${host}",state="used"} 0`,
+      `database_replica_up{replica="${host}"} 1`,
+      'database_replica_up{replica="127.0.0.1:1"} 0',
+    ])
+      expect(lines).toContain(line)
+  })
 
   it.each<[string, (app: Application) => Promise<Headers>]>([
     ['an address', () => Promise.resolve({ 'x-forwarded-for': '10.0.0.1' })],

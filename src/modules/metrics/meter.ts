@@ -9,6 +9,7 @@ import {
   type RouteInfo,
   type StatementEvent,
 } from '../../index.js'
+import { writePools } from './database-pools.js'
 import { Counters, Histogram, writeSample, type Series } from './series.js'
 
 /** The most GraphQL operations with their own series, because clients choose the names. */
@@ -232,27 +233,7 @@ export class Meter {
     )
     this.#statementErrors.write(lines, 'database_statement_errors_total', 'Statements that failed.')
     const { pool } = this.state.database
-    if (pool === undefined) return
-    const name = 'database_connections'
-    lines.push(`# HELP ${name} Connections of the pool.`, `# TYPE ${name} gauge`)
-    lines.push(
-      `${name}{state="used"} ${pool.open - pool.idle}`,
-      `${name}{state="idle"} ${pool.idle}`,
-    )
-    writeSample(
-      lines,
-      'database_connections_max',
-      'gauge',
-      'Largest number of connections.',
-      pool.most,
-    )
-    writeSample(
-      lines,
-      'database_connections_waiting',
-      'gauge',
-      'Callers waiting for a connection.',
-      pool.waiting,
-    )
+    if (pool !== undefined) writePools(lines, pool)
   }
 
   #writeGraphql(lines: string[]): void {

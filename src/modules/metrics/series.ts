@@ -27,6 +27,20 @@ export function writeSample(
   lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, `${name} ${value}`)
 }
 
+/** Numbers that differ by their labels, without memory. */
+export function writeGauges(
+  lines: string[],
+  name: string,
+  help: string,
+  samples: readonly (readonly [Labels, number])[],
+): void {
+  lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} gauge`)
+  for (const [labels, value] of samples) {
+    const text = toText(labels)
+    lines.push(text === '' ? `${name} ${value}` : `${name}{${text}} ${value}`)
+  }
+}
+
 /** Finds the entry for labels by their values; the names are always the same. */
 class ByLabels<T> {
   readonly #found = new Map<string, { readonly text: string; readonly value: T }>()

@@ -22,6 +22,7 @@ import type { Catalogue } from '../schema/catalogue.js'
 import type { Sql } from '../statements/builder.js'
 import type { JsonSql, RowJson } from './json-sql.js'
 import type { OneRowChange } from './one-row-change.js'
+import type { ReplicaState } from './replica-state.js'
 import type { OrderedRunner } from './ordered-runner.js'
 import type { ScanSql } from './scan-sql.js'
 import type { SearchSql } from './search-sql.js'
@@ -144,6 +145,7 @@ export interface PoolState {
   readonly open: number
   readonly idle: number
   readonly waiting: number
+  /** Of its replicas, where there are some. */ readonly replicas?: readonly ReplicaState[]
 }
 
 /** Texts from process to process. Which process wants which is known by topics: 32-bit numbers, whatever they stand for. */

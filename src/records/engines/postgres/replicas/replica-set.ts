@@ -4,6 +4,7 @@
  */
 import type { Log } from '../../../../core/log.js'
 import type { CurrentCaller, EngineCaller, OtherProcesses } from '../../engine-caller.js'
+import type { ReplicaState } from '../../replica-state.js'
 import type { Position } from './position-probe.js'
 import type { Replica } from './replica.js'
 import { WalHistory } from './wal-history.js'
@@ -93,6 +94,14 @@ export class ReplicaSet {
     if (caller === undefined) return
     caller.hasWritten = true
     this.#others?.tell(caller.ownNames)
+  }
+
+  /** How the connections of each are used; one that was never reached has none. */
+  get states(): readonly ReplicaState[] {
+    return this.#parts.replicas.map(({ name, isUp, engine }) => {
+      const { most = 0, open = 0, idle = 0, waiting = 0 } = engine?.pool?.() ?? {}
+      return { name, isUp, most, open, idle, waiting }
+    })
   }
 
   async close(): Promise<void> {

@@ -210,7 +210,8 @@ export class ReplicatedEngine extends RoutedRunner implements Engine {
   }
 
   pool(): PoolState {
-    return this.#engine.pool?.() ?? { most: 0, open: 0, idle: 0, waiting: 0 }
+    const own = this.#engine.pool?.() ?? { most: 0, open: 0, idle: 0, waiting: 0 }
+    return { ...own, replicas: this.#replicas.states }
   }
 
   async close(): Promise<void> {
