@@ -302,6 +302,24 @@ describe('changes beside rows that others hold', () => {
     )
   })
 
+  it('of many rows are one statement, all or none, in whatever order they are named', async () => {
+    const worths = (ids: readonly number[], worth: string) =>
+      ground.boxes.updateMany(ids.map((id) => ({ id, worth })))
+    const ids = Array.from({ length: 20 }, (_, n) => n + 40)
+    await worths(ids, '2.00')
+    const seen = await ground.watch.during(() => worths(ids, '3.00'))
+    expect(seen.map((sql) => sql.slice(0, 6))).toEqual(['update'])
+    const loops = [ids, ids.toReversed()].map(async (order) => {
+      for (let round = 0; round < 20; round++)
+        expect((await worths(order, `4.${10 + round}`)).map(({ id }) => id)).toEqual(order)
+    })
+    await Promise.all(loops)
+    await expect(worths([...ids, 9999], '5.00')).rejects.toMatchObject({ status: 404 })
+    const stored = await ground.boxes.list({ where: { id: { in: ids } } })
+    expect(stored.map(({ worth }) => worth)).toEqual(ids.map(() => '4.29'))
+    expect(stored.map(({ version }) => version)).toEqual(ids.map(() => 43))
+  })
+
   it('are all refused where the server is lost meanwhile, and none is done', async () => {
     const { kysely } = ground.database
     await sql`create function end_connection() returns trigger language plpgsql as

@@ -9,6 +9,8 @@ export interface InsertLists {
   readonly types: string
   /** SQL around the lists that makes rows of them. */
   readonly rows: Around
+  /** SQL behind a select whose rows are changed, their keys not: it holds them. */
+  readonly held: string
   /** SQL around the placeholder of a list. */
   list(type: string): Around
   /** The list of what stands at a place of each row. */

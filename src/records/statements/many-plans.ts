@@ -12,6 +12,7 @@ type Fragment = RawBuilder<unknown>
 const mostPlans = 200
 /** What the lists of values are called: no table has such a name. */
 const rowsName = 'filigree_rows'
+const heldName = 'filigree_held'
 
 export class ManyPlans {
   /** Of the table's columns in the database, by name: read once, and again where a statement failed. */
@@ -36,7 +37,9 @@ export class ManyPlans {
   }
 
   /**
-   * Answers the rows. Values: a list of keys, then one for each of `columns`.
+   * Changes all rows or, where one is not there, none; answers them. Values: a list of keys, then one for each of `columns`,
+   * then the number of keys. The rows are held in the order of their keys first, so that two that change the same rows do
+   * not wait for each other.
    *
    * @param types of the key, then of those
    */
@@ -50,15 +53,19 @@ export class ManyPlans {
         (column, place) => sql`${sql.ref(column.name)} = ${sql.ref(`${rowsName}.c${place}`)}`,
       )
       sets.push(...counted(this.#table, sql))
-      const values = types.map((type, place) => {
-        const [before, behind] = lists.list(type)
+      const list = (place: number): Fragment => {
+        const [before, behind] = lists.list(types[place] ?? '')
         return sql`${sql.raw(before)}${new Slot(place)}${sql.raw(behind)}`
-      })
+      }
+      const values = types.map((_, place) => list(place))
       const names = ['k', ...columns.map((_, place) => `c${place}`)].map((one) => sql.id(one))
       const rows = sql`${sql.raw(lists.rows[0])}${sql.join(values)}${sql.raw(lists.rows[1])} as ${sql.id(rowsName)} (${sql.join(names)})`
+      const keyed = sql.ref(`${name}.${key.name}`)
       const alive =
         deletedAt === undefined ? sql`` : sql` and ${sql.ref(`${name}.${deletedAt.name}`)} is null`
-      const fragment = sql`update ${sql.table(name)} set ${sql.join(sets)} from ${rows} where ${sql.ref(`${name}.${key.name}`)} = ${sql.ref(`${rowsName}.k`)}${alive} returning ${this.#answered(name)}`
+      const held = sql`select 1 from ${sql.table(name)} where ${keyed} = any(${list(0)})${alive} order by ${keyed} ${sql.raw(lists.held)}`
+      const areThere = sql`(select count(*) from (${held}) as ${sql.id(heldName)}) = ${new Slot(types.length)}`
+      const fragment = sql`update ${sql.table(name)} set ${sql.join(sets)} from ${rows} where ${keyed} = ${sql.ref(`${rowsName}.k`)}${alive} and ${areThere} returning ${this.#answered(name)}`
       return this.#builder.compile(fragment, true)
     })
   }

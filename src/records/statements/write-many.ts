@@ -15,7 +15,7 @@ import { isInTransaction } from './guarded-runner.js'
 import { withShard } from './shard.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './write-faults.js'
-import { notThere, numbered, type ChangedRow } from './write-each.js'
+import { numbered, type ChangedRow } from './write-each.js'
 import { readMeant } from './write-options.js'
 import { announced, type Instance } from './write-row.js'
 import { valuesToInsert, valuesToUpdate } from './write-values.js'
@@ -67,24 +67,17 @@ export async function changeTogether(
   const changes = await readChanges(table, source, rows)
   if (changes === undefined) return undefined
   const { columns, written } = changes
-  return together(
-    table,
-    source,
-    async (here) => {
-      const types = await typesOf(table, here, [table.key, ...columns])
-      const plan = here.context.plansOf(table).many.update(columns, types)
-      const count = columns.length + 1
-      const records = await runLists(table, here, { plan, rows: written, count })
-      const ordered = inOrder(table, records, written, 0)
-      if (records.length < rows.length) {
-        const missing = ordered.findIndex((record) => (record as unknown) === undefined)
-        throw notThere(table.type.name, rows[missing]?.[table.key.property])
-      }
-      tell(table, here, 'updated', ordered)
-      return ordered
-    },
-    true,
-  )
+  return together(table, source, async (here) => {
+    const types = await typesOf(table, here, [table.key, ...columns])
+    const plan = here.context.plansOf(table).many.update(columns, types)
+    const count = columns.length + 1
+    const records = await runLists(table, here, { plan, rows: written, count, isCounted: true })
+    // None was changed: who changes them one by one says which is not there.
+    if (records.length < rows.length) return undefined
+    const ordered = inOrder(table, records, written, 0)
+    tell(table, here, 'updated', ordered)
+    return ordered
+  })
 }
 
 /** @returns how many were there; `undefined` where they are deleted one by one */
@@ -153,19 +146,17 @@ function isAlike(columns: readonly Column[], others: readonly Column[]): boolean
 /**
  * Runs a statement of many in a part of its own, where what it refuses can be taken back.
  *
- * @param isAll what it answers must be looked at before it may be kept
  * @returns `undefined` where it was refused
  */
 async function together<R>(
   table: Table,
   source: Source,
   work: (here: Source) => Promise<R | undefined>,
-  isAll = false,
 ): Promise<R | undefined> {
   const { many } = source.context.plansOf(table)
   const isPart = isInTransaction(source.runner())
   try {
-    if (isAll || isPart) return await source.atomically(work)
+    if (isPart) return await source.atomically(work)
     return await announced<R | undefined>(table, source, work)
   } catch (error) {
     if (!isRefused(error, isPart)) throw toUnavailable(error)
@@ -202,15 +193,18 @@ interface Lists {
   readonly rows: readonly unknown[][]
   /** How many values each has. */
   readonly count: number
+  /** Their number is the last value. */
+  readonly isCounted?: boolean
 }
 
 async function runLists(
   table: Table,
   here: Source,
-  { plan, rows, count }: Lists,
+  { plan, rows, count, isCounted = false }: Lists,
 ): Promise<Instance[]> {
   const { lists } = here.context.dialect
   const values = Array.from({ length: count }, (_, place) => lists?.write(rows, place))
+  if (isCounted) values.push(rows.length)
   const found = await here.runner().rows(plan.statement, arrange(plan, values))
   const { readRow } = here.context.codecOf(table)
   return found.map((row) => readRow(row) as Instance)

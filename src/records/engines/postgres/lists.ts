@@ -8,6 +8,7 @@ export const postgresLists: InsertLists = {
   types: `select attname, format_type(atttypid, null) from pg_attribute
     where attrelid = cast($1 as regclass) and attnum > 0 and not attisdropped`,
   rows: ['unnest(', ')'],
+  held: 'for no key update',
   list: (type) => ['cast(', ` as ${type}[])`],
   write: (rows, place) => {
     let text = '{'
