@@ -8,6 +8,7 @@
  * In: a request and its route, whose `surrounded` has the lines. Out: one answer for `send`. Only the dispatcher calls
  * this; routes without such interceptors never come here.
  */
+import { isThenable, type Later } from '../core/later.js'
 import type { Answer } from '../http/answer.js'
 import { isAnswer, PreparedAnswer } from '../http/answer.js'
 import { discard } from '../http/discard.js'
@@ -93,12 +94,15 @@ class SurroundedWalk {
         if (pending !== undefined) await this.#waitFor(pending)
         if (isOver()) return nobodys
       }
-      const result = await callInRequest(request, this.#route.invoke)
+      const running = callInRequest(request, this.#route.invoke)
+      const result = isThenable(running) ? await running : running
       keepFlow(request, result)
       if (isOver()) return nobodys
       const shaped = this.#route.shape === undefined ? result : this.#route.shape(result)
-      await this.#finish()
-      return await this.#prepare(shaped)
+      const finishing = this.#finish()
+      if (finishing !== undefined) await finishing
+      const answer = this.#prepare(shaped)
+      return isThenable(answer) ? await answer : answer
     } catch (error) {
       return isOver() ? nobodys : await this.#answerFailure(error)
     }
@@ -107,7 +111,8 @@ class SurroundedWalk {
   async #ask(intercept: Intercept, inside: number): Promise<Answer> {
     let running: Promise<Answer> | undefined
     const next = (): Promise<Answer> => (running ??= this.#goInside(inside))
-    const result = await callInRequest(this.#request, (request) => intercept(request, next as Next))
+    const asked = callInRequest(this.#request, (request) => intercept(request, next as Next))
+    const result = isThenable(asked) ? await asked : asked
     if (isAnswer(result)) return result
     if (running === undefined) await this.#finish()
     return await this.#prepare(result)
@@ -150,14 +155,18 @@ class SurroundedWalk {
   }
 
   /** Runs the steps after the handler, once. */
-  async #finish(): Promise<void> {
-    if (this.#request.finishing) return
+  #finish(): Promise<void> | undefined {
+    if (this.#request.finishing) return undefined
     this.#request.finishing = true
+    return this.#route.after.length === 0 ? undefined : this.#runAfter()
+  }
+
+  async #runAfter(): Promise<void> {
     for (const step of this.#route.after) await callInRequest(this.#request, step)
   }
 
-  async #prepare(result: unknown): Promise<Answer> {
-    return await this.#house.responder.prepare(this.#request, result, this.#route.rule)
+  #prepare(result: unknown): Later<Answer> {
+    return this.#house.responder.prepare(this.#request, result, this.#route.rule)
   }
 
   async #answerFailure(error: unknown): Promise<Answer> {
