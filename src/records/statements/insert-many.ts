@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
 import { EngineFault } from '../engines/engine.js'
 import type { Table } from '../model/table.js'
-import { Inserting } from './insert-pieces.js'
+import { Inserting, type AlikeRows } from './insert-pieces.js'
 import { refuseUnknownOptions } from './refuse-options.js'
 import { createHooked } from './run-hooks.js'
 import type { Source } from './source.js'
@@ -49,9 +49,9 @@ export function insertMany(
     let done = 0
     // While the database writes a piece, the next one is checked.
     let writing = Promise.resolve()
-    const write = async (piece: unknown[][]): Promise<void> => {
+    const write = async (piece: readonly AlikeRows[], count: number): Promise<void> => {
       await inserting.insert(piece)
-      for (const end = done + piece.length; done < end;) {
+      for (const end = done + count; done < end;) {
         done = Math.min(end, done + batchSize)
         onProgress?.({ done, total })
       }
@@ -61,8 +61,9 @@ export function insertMany(
       for (const piece of inPieces(rows, most)) {
         const values = await checkPiece(table, transaction, piece, checked)
         checked += piece.length
+        const prepared = await inserting.prepare(values)
         await writing
-        writing = write(values)
+        writing = write(prepared, piece.length)
         // It is waited for below; without this a failure in between would be nobody's.
         writing.catch(() => undefined)
         await setImmediate()

@@ -17,6 +17,15 @@ const localValues = 256
 /** Fewer rows are not worth asking how the table takes many. */
 const fewRows = 200
 
+/** Rows that all have a key, or all have none. */
+export interface AlikeRows {
+  readonly rows: readonly unknown[][]
+  readonly columns: readonly Column[]
+  readonly isMany: boolean
+  /** As the database copies them, where it can. */
+  readonly copied: unknown
+}
+
 export class Inserting {
   readonly #table: Table
   readonly #source: Source
@@ -26,6 +35,8 @@ export class Inserting {
   /** Whether the table takes copied rows; asked for once. */
   #isCopied: Promise<boolean> | undefined
   #copying: Statement | undefined
+  /** When the last piece was written: then the next is hardly copied. */
+  #wasFollowed = false
 
   constructor(table: Table, source: Source) {
     this.#table = table
@@ -33,7 +44,8 @@ export class Inserting {
     this.#runner = source.runner()
   }
 
-  async insert(rows: unknown[][]): Promise<void> {
+  /** What the database can be told while it still writes the piece before. Nothing is sent but the first time. */
+  async prepare(rows: unknown[][]): Promise<readonly AlikeRows[]> {
     const { columns, key } = this.#table
     const place = columns.indexOf(key)
     const given: unknown[][] = []
@@ -45,24 +57,31 @@ export class Inserting {
         without.push(values)
       }
     }
+    const bare = columns.filter((column) => column !== key)
+    return [await this.#prepareAlike(given, columns), await this.#prepareAlike(without, bare)]
+  }
+
+  async insert(pieces: readonly AlikeRows[]): Promise<void> {
     try {
-      await this.#insertAlike(given, columns)
-      await this.#insertAlike(
-        without,
-        columns.filter((column) => column !== key),
-      )
+      for (const piece of pieces) await this.#insertAlike(piece)
     } catch (error) {
       throw toClientError(error, this.#table, 'write')
     }
   }
 
-  /** Rows that all have a key, or all have none. */
-  async #insertAlike(rows: readonly unknown[][], columns: readonly Column[]): Promise<void> {
+  async #prepareAlike(rows: readonly unknown[][], columns: readonly Column[]): Promise<AlikeRows> {
+    const isMany = rows.length >= fewRows && columns.length > 0
+    const isCopied = isMany && !this.#wasFollowed && (await this.#copies(columns))
+    const copied = isCopied ? this.#dialect.copy?.write(rows) : undefined
+    return { rows, columns, isMany, copied }
+  }
+
+  async #insertAlike({ rows, columns, isMany, copied }: AlikeRows): Promise<void> {
     if (rows.length === 0) return
     const { feed } = this.#source
     const isFollowed = await feed.follows(this.#table, this.#runner)
-    const isMany = rows.length >= fewRows && columns.length > 0
-    if (isMany && !isFollowed && (await this.#copies(columns))) await this.#copy(rows, columns)
+    this.#wasFollowed = isFollowed
+    if (copied !== undefined && !isFollowed) await this.#copy(copied, columns)
     else if (isMany && this.#dialect.lists !== undefined)
       await this.#insertLists(rows, columns, isFollowed)
     else await this.#insertValues(rows, columns, isFollowed)
@@ -80,11 +99,14 @@ export class Inserting {
     const statement = { sql: copy.isAllowed, writes: false, isFresh: true }
     this.#isCopied ??= Promise.resolve(this.#runner.first(statement, [quote(name)])).then(
       (found) => found?.[0] === true,
+      (error: unknown) => {
+        throw toClientError(error, this.#table, 'write')
+      },
     )
     return this.#isCopied
   }
 
-  async #copy(rows: readonly unknown[][], columns: readonly Column[]): Promise<void> {
+  async #copy(rows: unknown, columns: readonly Column[]): Promise<void> {
     const { copy } = this.#dialect
     if (copy === undefined) return
     const names = columns.map((column) => quote(column.name))
@@ -93,7 +115,7 @@ export class Inserting {
       writes: true,
       takesRows: true,
     }
-    await this.#runner.change(this.#copying, [copy.write(rows)])
+    await this.#runner.change(this.#copying, [rows])
   }
 
   /** One statement for all, a list of values for each column. */
