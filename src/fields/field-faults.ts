@@ -3,6 +3,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Constraint } from './class-validator.js'
 import type { FieldNote, TypeOf } from './field.js'
+import { findContradictions } from './contradictions.js'
 import { formats } from './formats.js'
 import type { Kind, ValueRule } from './kinds/kind.js'
 import { isOfKind, kindOf, kinds, type KindName } from './kinds/table.js'
@@ -45,6 +46,7 @@ export function judgeField(declaration: Declaration, problems: Problem[]): Judge
     note === undefined ? judgeBare(declaration, problems) : judgeKind(declaration, note, problems)
   if (judged === undefined) return undefined
   const rules = note === undefined ? {} : soundRules(where, judged.kind, note.rules, problems)
+  findContradictions(where, judged.kind, rules, problems)
   return { ...judged, rules }
 }
 
@@ -184,7 +186,8 @@ function judgeRule(
       allowed.length === 0 ? 'Remove it.' : `Rules about its values: ${allowed.join(', ')}.`
     return fault('FIELD_RULE_UNFIT', `rule "${rule}" means nothing for kind "${kind}".`, remedy)
   }
-  const wrong = kind === undefined ? undefined : wrongOperand(rule, value, kindOf(kind, rules))
+  const wrong =
+    kind === undefined ? undefined : wrongOperand(rule, value, kind, kindOf(kind, rules))
   if (kind !== undefined && wrong !== undefined) {
     const remedy = `${toText(wrong)} is not ${kindOf(kind, rules).noun}.`
     return fault('FIELD_RULE_VALUE', `rule "${rule}" needs ${needed} of kind "${kind}".`, remedy)
@@ -193,8 +196,8 @@ function judgeRule(
 }
 
 /** A value that cannot be compared with values of the kind. */
-function wrongOperand(rule: string, value: unknown, entry: Kind): unknown {
-  if (rule === 'oneOf' && entry.comparable !== undefined)
+function wrongOperand(rule: string, value: unknown, kind: KindName, entry: Kind): unknown {
+  if (rule === 'oneOf' && (entry.comparable !== undefined || kind === 'enum'))
     return (value as unknown[]).find((one) => !isOfKind(one, entry))
   if (rule !== 'min' && rule !== 'max') return undefined
   const isNumber = ['ID', 'Int', 'Float'].includes(entry.graphql.type)

@@ -1,4 +1,6 @@
 /** What a database is opened with. */
+import type { Problem } from '../errors/declaration-error.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import type { Engine, EngineSource } from './engines/engine.js'
@@ -29,6 +31,35 @@ export interface DatabaseOptions {
    * `statement_timeout` says it itself. Default 30,000; in an application its time for handlers.
    */
   statementTimeout?: number
+}
+
+const optionNames: Readonly<Record<keyof DatabaseOptions, true>> = {
+  url: true,
+  engine: true,
+  direct: true,
+  replicas: true,
+  replicaLag: true,
+  records: true,
+  log: true,
+  now: true,
+  statementTimeout: true,
+}
+
+/** @param problems gets unknown options, and an engine that cannot be opened */
+export function checkDatabaseOptions(options: DatabaseOptions, problems: Problem[]): void {
+  refuseUnknownNames('connect', options, optionNames, problems)
+  const engine: unknown = options.engine
+  if (engine === undefined || isEngineSource(engine)) return
+  problems.push({
+    code: 'INVALID_OPTION',
+    message: 'connect: engine has no method open.',
+    remedy: 'Give an object with a method open, or an address: connect(url).',
+  })
+}
+
+function isEngineSource(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  return typeof (given as Partial<EngineSource>).open === 'function'
 }
 
 /** What a database is made of. */

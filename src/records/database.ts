@@ -12,7 +12,11 @@ import type { ClientReading, PoolState, Runner } from './engines/engine.js'
 import { defaultUrl, openEngine } from './engines/engine-for-url.js'
 import { sourceOf } from './statements/client-source.js'
 import { createContext } from './statements/create-context.js'
-import type { DatabaseOptions, DatabaseParts } from './database-options.js'
+import {
+  checkDatabaseOptions,
+  type DatabaseOptions,
+  type DatabaseParts,
+} from './database-options.js'
 import { ensureTable } from './own-tables.js'
 import { Repository } from './repository.js'
 import type { RecordsContext, Source } from './statements/source.js'
@@ -44,6 +48,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const { url = defaultUrl, direct, records = [], log = silentLog, now = Date.now } = options
   const { statementTimeout, replicas, replicaLag } = options
   const problems: Problem[] = []
+  checkDatabaseOptions(options, problems)
   const tables = readTables(records, problems)
   if (problems.length > 0) throw new DeclarationError(problems)
   const opening = { log, direct, replicas, replicaLag, statementTimeout }

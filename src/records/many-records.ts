@@ -11,7 +11,7 @@ import { insertMany, type InsertManyOptions } from './statements/insert-many.js'
 import { link } from './statements/link.js'
 import { RowCounts } from './statements/row-counts.js'
 import type { Source } from './statements/source.js'
-import { changeEach, createEach, type ChangedRow } from './statements/write-each.js'
+import { changeEach, createEach, demandList, type ChangedRow } from './statements/write-each.js'
 import { changeTogether, createTogether, deleteTogether } from './statements/write-many.js'
 import { upsert, type UpsertOptions } from './statements/upsert.js'
 
@@ -56,6 +56,7 @@ export abstract class ManyRecords<T extends object> {
 
   /** Deletes rows as `delete` does, all or none. @returns how many were there */
   async deleteMany(ids: readonly Id[]): Promise<number> {
+    demandList('deleteMany', 'keys', ids)
     const gone = await deleteTogether(this.table, this.source, ids)
     if (gone !== undefined) return gone
     return this.source.atomically(async (inner) => {

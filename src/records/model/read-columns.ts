@@ -1,10 +1,10 @@
 /** Makes columns of a record's fields, and says what is wrong with them. */
 import type { Problem } from '../../errors/declaration-error.js'
-import { refuseUnknownNames } from '../../errors/unknown-names.js'
 import { readShape, type Shape, type ShapeField } from '../../fields/shape.js'
 import { resolveClass } from '../../metadata/class-reference.js'
 import type { Class } from '../../metadata/note.js'
 import { isSqlName, toSnakeCase } from './column-names.js'
+import { checkRecordOptions } from './record-options.js'
 import { readRecord, type RecordOptions } from './record.js'
 import { readRelationNotes } from './relations.js'
 import type { Column, ColumnComparison } from './table.js'
@@ -19,8 +19,8 @@ export interface TableColumns {
 
 /** @returns `undefined` where no table can be made; why is then in `problems` */
 export function readColumns(type: Class, problems: Problem[]): TableColumns | undefined {
-  const options = readRecord(type)
-  if (options === undefined) {
+  const given = readRecord(type)
+  if (given === undefined) {
     problems.push(
       fault(
         'NOT_A_RECORD',
@@ -30,7 +30,7 @@ export function readColumns(type: Class, problems: Problem[]): TableColumns | un
     )
     return undefined
   }
-  refuseUnknownNames(`@Record of ${type.name}`, options, optionNames, problems)
+  const options = checkRecordOptions(type, given, problems)
   const shape = readShape(type, problems)
   const name = options.table ?? toSnakeCase(type.name)
   checkName(`${type.name}: table`, name, problems)
@@ -42,21 +42,6 @@ export function readColumns(type: Class, problems: Problem[]): TableColumns | un
   if (options.version === true) checkVersion(type, columns, problems)
   if (key === undefined) return undefined
   return { name, options: Object.freeze(options), shape, key, columns: Object.freeze(columns) }
-}
-
-const optionNames: Readonly<Record<keyof RecordOptions, true>> = {
-  indexes: true,
-  mutations: true,
-  name: true,
-  plural: true,
-  rows: true,
-  search: true,
-  shardBy: true,
-  softDelete: true,
-  table: true,
-  timestamps: true,
-  was: true,
-  version: true,
 }
 
 function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {

@@ -84,6 +84,17 @@ function readFieldIndexes({ type, name, key, shard, columns }: Indexed, problems
 function readGiven(of: Indexed, index: RecordIndex, problems: Problem[]): TableIndex | undefined {
   const where = `@Record of ${of.type.name}: an index`
   const before = problems.length
+  if (!isIndex(index)) {
+    const remedy = "Write { fields: ['status', '-createdAt'] }."
+    problems.push(fault(`${where} has no list of fields.`, remedy))
+    refuseUnknownNames(
+      where,
+      Object(index) as object,
+      { fields: true, where: true, like: true },
+      problems,
+    )
+    return undefined
+  }
   refuseUnknownNames(where, index, { fields: true, where: true, like: true }, problems)
   const terms = index.fields.flatMap((field) => readTerms(of, where, field, problems))
   if (terms.length === 0) problems.push(fault(`${where} has no fields.`, "Write fields: ['name']."))
@@ -102,6 +113,15 @@ function readGiven(of: Indexed, index: RecordIndex, problems: Problem[]): TableI
   return isPlain
     ? { name: toIndexName(of.name, names, false), columns, unique: false }
     : { name: toFormName(of.name, names, form), columns, unique: false, form }
+}
+
+/** What a program without types writes may be anything. */
+function isIndex(given: Partial<RecordIndex> | null | undefined): given is RecordIndex {
+  const fields: unknown = given?.fields
+  if (!Array.isArray(fields)) return false
+  return fields.every(
+    (field) => typeof field === 'string' || (typeof field === 'object' && field !== null),
+  )
 }
 
 interface IndexTerm {

@@ -1,6 +1,8 @@
 /** What a database says about its tables. Each engine reads its own catalogue into this. */
 export interface ActualTable {
   readonly name: string
+  /** A view, or a foreign table: it has columns, and neither keys nor rules that could be asked or made. */
+  readonly isForeign?: boolean
   readonly columns: ReadonlyMap<string, ActualColumn>
   readonly indexes: ReadonlyMap<string, ActualIndex>
   readonly foreignKeys: readonly ActualForeignKey[]

@@ -67,6 +67,7 @@ function missingKeys(schema: TableSchema, dialect: Dialect): Difference[] {
 }
 
 function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {
+  if (actual.isForeign === true) return compareForeign(schema, actual, dialect)
   const differences = [
     ...schema.columns.flatMap((column) => compareColumn(schema, column, actual, dialect)),
     ...compareKey(schema, actual, dialect),
@@ -92,6 +93,16 @@ function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Di
     })
   }
   return [...differences, ...staleSearches(schema, actual, dialect)]
+}
+
+/** Of a view or a foreign table only the columns can be compared: keys, rules and indexes are where its rows are. */
+function compareForeign(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {
+  return schema.columns.flatMap((column): Difference[] => {
+    const differences = actual.columns.has(column.name)
+      ? compareType(schema, column, actual, dialect)
+      : [missingColumn(schema, column, actual, dialect)]
+    return differences.map((one) => ({ ...one, remedy: 'by hand', sql: [], undo: undefined }))
+  })
 }
 
 /** Words that are kept for nobody: every write would have to keep them too. */

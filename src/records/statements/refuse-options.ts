@@ -1,6 +1,9 @@
 /** Refuses options that mean nothing: one that nobody reads would be a promise that nobody keeps. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 
+/** What only the framework gives: it is told to nobody. */
+const inner: ReadonlySet<string> = new Set(['view', 'related'])
+
 /** @throws {TypeError} an option that is none of these, or options that are no object */
 export function refuseUnknownOptions(
   method: string,
@@ -8,12 +11,13 @@ export function refuseUnknownOptions(
   known: ReadonlySet<string>,
 ): void {
   if (options === undefined) return
-  const names = known.size === 0 ? 'It has none.' : `Options: ${[...known].join(', ')}.`
+  const told = [...known].filter((name) => !inner.has(name))
+  const names = told.length === 0 ? 'It has none.' : `Options: ${told.join(', ')}.`
   if (typeof options !== 'object' || options === null)
     throw new TypeError(`${method}: options must be an object. ${names}`)
   for (const name of Object.keys(options)) {
     if (known.has(name)) continue
-    const meant = didYouMean(name, [...known])
+    const meant = didYouMean(name, told)
     throw new TypeError(`${method}: unknown option "${name}". ${meant} ${names}`.replace('  ', ' '))
   }
 }

@@ -13,11 +13,21 @@ export async function createEach<T extends object>(
   rows: readonly Partial<T>[],
   records: { create(values: Partial<T>): Later<T> },
 ): Promise<T[]> {
-  if (!Array.isArray(rows)) throw invalid('', 'type', 'must be a list of records')
+  demandList('createMany', 'records', rows)
   const created: T[] = []
-  for (const [index, row] of (rows as readonly Partial<T>[]).entries())
+  for (const [index, row] of rows.entries())
     created.push(await numbered(index, () => records.create(row)))
   return created
+}
+
+/** @throws {HttpError} 400 for what is no list */
+export function demandList(method: string, what: string, given: unknown): void {
+  if (Array.isArray(given)) return
+  const message = `${method} takes a list of ${what}`
+  throw new HttpError(400, message, {
+    code: 'VALIDATION',
+    errors: [{ path: '', code: 'type', message }],
+  })
 }
 
 /** @throws {HttpError} 404 `NOT_FOUND` */
@@ -26,9 +36,9 @@ export async function changeEach<T extends object>(
   rows: readonly ChangedRow[],
   records: { update(id: Id, values: Partial<T>): Later<T | null> },
 ): Promise<T[]> {
-  if (!Array.isArray(rows)) throw invalid('', 'type', 'must be a list of changes')
+  demandList('updateMany', 'changes, { id, … }', rows)
   const changed: T[] = []
-  for (const [index, row] of (rows as readonly ChangedRow[]).entries()) {
+  for (const [index, row] of rows.entries()) {
     const { [key.property]: id, ...values } = row
     if (id === undefined || id === null)
       throw invalid(`${index}.${key.property}`, 'required', 'must be given')

@@ -11,8 +11,9 @@ export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> 
   const read = async (sql: string): Promise<readonly Row[]> =>
     (await runner.query({ sql, writes: false, isFresh: true }, [])).rows
   const tables = new Map<string, Mutable>()
-  for (const [table, name, type, notNull, preset] of await read(columnsSql)) {
-    tableOf(tables, table).columns.set(String(name), {
+  for (const [table, name, type, notNull, preset, kind] of await read(columnsSql)) {
+    const isForeign = kind !== 'r' && kind !== 'p'
+    tableOf(tables, table, isForeign).columns.set(String(name), {
       name: String(name),
       type: String(type),
       nullable: notNull === false,
@@ -38,6 +39,7 @@ export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> 
 
 interface Mutable {
   readonly name: string
+  readonly isForeign: boolean
   readonly columns: Map<string, ActualColumn>
   readonly indexes: Map<string, ActualIndex>
   readonly foreignKeys: ActualForeignKey[]
@@ -45,12 +47,13 @@ interface Mutable {
   readonly checks: Set<string>
 }
 
-function tableOf(tables: Map<string, Mutable>, name: unknown): Mutable {
+function tableOf(tables: Map<string, Mutable>, name: unknown, isForeign = false): Mutable {
   const text = String(name)
   let table = tables.get(text)
   if (table === undefined) {
     table = {
       name: text,
+      isForeign,
       columns: new Map(),
       indexes: new Map(),
       foreignKeys: [],
@@ -64,9 +67,9 @@ function tableOf(tables: Map<string, Mutable>, name: unknown): Mutable {
 const ours = `c.relnamespace = (select oid from pg_namespace where nspname = current_schema())`
 
 const columnsSql = `select c.relname, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end), a.attnotnull,
-    a.atthasdef or a.attidentity <> ''
+    a.atthasdef or a.attidentity <> '', c.relkind::text
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-  where ${ours} and c.relkind in ('r', 'p') order by c.relname, a.attnum`
+  where ${ours} and c.relkind in ('r', 'p', 'f', 'v', 'm') order by c.relname, a.attnum`
 
 const indexesSql = `select c.relname, i.relname, x.indisunique,
     array(select a.attname::text from unnest(x.indkey) with ordinality k(attnum, place)

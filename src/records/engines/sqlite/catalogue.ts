@@ -33,11 +33,13 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
     table: String(target),
   }))
   const checks = group(await read(tablesSql), ([, sql]) => readChecks(String(sql)))
+  const views = await readViews(read)
   return new Map(
-    [...columns].map(([name, list]) => [
+    [...columns, ...views].map(([name, list]) => [
       name,
       {
         name,
+        isForeign: views.has(name),
         columns: new Map(list.map((column) => [column.name, column])),
         indexes: new Map(
           [...(indexes.get(name) ?? []), ...(searches.get(name) ?? [])].map(
@@ -50,6 +52,28 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
       },
     ]),
   )
+}
+
+/** One by one: a view of a table that is gone tells nothing, and no record can be of it. */
+async function readViews(
+  read: (sql: string) => Promise<readonly Row[]>,
+): Promise<Map<string, ActualColumn[]>> {
+  const views = new Map<string, ActualColumn[]>()
+  for (const [name] of await read(`select name from sqlite_schema where type = 'view'`)) {
+    try {
+      const text = `'${String(name).replaceAll("'", "''")}'`
+      const rows = await read(`select name, type from pragma_table_info(${text})`)
+      views.set(
+        String(name),
+        rows.map(([column, type]) =>
+          toColumn({ name: column, type, notNull: 0, preset: null, key: 0 }),
+        ),
+      )
+    } catch {
+      continue
+    }
+  }
+  return views
 }
 
 const columnsSql = `select t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk

@@ -1,0 +1,137 @@
+/** Source: issue "The house opens", 9: what is declared wrongly is a fault at the start; records, fields, repositories, connect. */
+import { describe, expect, it } from '@jest/globals'
+import { connect, Field, Record } from '../../src/index.js'
+import { thing, type Fields } from './thing.js'
+import { startBothEngines } from './both-engines.js'
+
+const engines = await startBothEngines()
+
+const refusal = async (options: object, fields: Fields = {}): Promise<string> => {
+  const type = thing({ name: ['string'], ...fields })
+  Record({ table: 'thing', ...options })(type)
+  const opened = connect('sqlite::memory:', { records: [type] })
+  return opened.then(
+    async (database) => {
+      await database.close()
+      return 'started'
+    },
+    (error: unknown) => String(error),
+  )
+}
+
+describe('@Record', () => {
+  it.each([
+    [{ version: 'yes' }, 'version is not true or false'],
+    [{ timestamps: 'x' }, 'timestamps is not true or false'],
+    [{ softDelete: 1 }, 'softDelete is not true or false'],
+    [{ rows: { owner: '7' } }, 'rows is not a function: (user) => …'],
+    [{ mutations: true }, 'mutations is not false, a role or a list of roles'],
+    [{ mutations: 5 }, 'mutations is not false, a role or a list of roles'],
+    [{ was: 5 }, 'was is not a name'],
+    [{ plural: '' }, 'plural is not a name'],
+    [{ indexes: {} }, "indexes is not a list: [{ fields: ['name'] }]"],
+    [{ indexes: [{}] }, 'an index has no list of fields'],
+    [{ indexes: [{ fields: 'name' }] }, 'an index has no list of fields'],
+    [{ indexes: [{ field: ['name'] }] }, 'unknown option "field".  Did you mean "fields"?'],
+    [{ indexes: [null] }, 'an index has no list of fields'],
+  ])('refuses %j', async (options, text) => {
+    expect(await refusal(options)).toContain(text)
+  })
+
+  it('takes what its documentation shows', async () => {
+    const options = { mutations: ['admin', 'editor'], version: true, rows: () => true }
+    expect(await refusal(options)).toBe('started')
+    expect(await refusal({ mutations: false, indexes: [{ fields: ['-name'] }] })).toBe('started')
+  })
+
+  it('tells all of it in one report', async () => {
+    const text = await refusal({ version: 'yes', rows: 5 }, { kind: ['enum', { oneOf: [] }] })
+    expect(text).toContain('3 problems')
+  })
+})
+
+describe('rules that no value can keep', () => {
+  it.each<[Fields[string], string]>([
+    [['integer', { min: 5, max: 1 }], 'rule "min" is above rule "max"'],
+    [['decimal', { min: '10', max: '9.50' }], 'rule "min" is above rule "max"'],
+    [['date', { min: '2026-02-01', max: '2026-01-01' }], 'rule "min" is above rule "max"'],
+    [['string', { minLength: 5, maxLength: 1 }], 'rule "minLength" is above rule "maxLength"'],
+    [['string', { lowercase: true, uppercase: true }], 'stand together'],
+    [['enum', { oneOf: ['a'], default: 'b' }], 'default "b" is none of rule "oneOf"'],
+    [['string', { oneOf: ['a'], list: true, default: ['a', 'b'] }], 'default "b" is none of'],
+    [['enum', { oneOf: [1, 2] }], 'rule "oneOf" needs a list of values'],
+  ])('refuses %j', async (field, text) => {
+    expect(await refusal({}, { field })).toContain(text)
+  })
+
+  it('takes those that fit', async () => {
+    const fields: Fields = {
+      a: ['integer', { min: 1, max: 1, default: 1 }],
+      b: ['decimal', { min: '9.50', max: '10', oneOf: ['9.5', '10'], default: '9.50' }],
+      c: ['enum', { oneOf: ['x', 'y'], default: 'x' }],
+      d: ['string', { oneOf: ['x', 'y'], list: true, default: [] }],
+    }
+    expect(await refusal({}, fields)).toBe('started')
+  })
+})
+
+describe('connect and repositories', () => {
+  it('refuse what they do not know', async () => {
+    const open = connect as (where: unknown, options?: unknown) => Promise<unknown>
+    await expect(open('sqlite::memory:', { recordz: [] })).rejects.toThrow(
+      'connect: unknown option "recordz".  Did you mean "records"?',
+    )
+    await expect(open({ engine: 5 })).rejects.toThrow('connect: engine has no method open.')
+  })
+
+  it('say which method takes which list', async () => {
+    const type = thing({ name: ['string'] })
+    const database = await connect('sqlite::memory:', { records: [type] })
+    await database.sync()
+    const things = database.records(type)
+    await expect(things.createMany({} as never)).rejects.toThrow(
+      'createMany takes a list of records',
+    )
+    await expect(things.updateMany('x' as never)).rejects.toThrow(
+      'updateMany takes a list of changes',
+    )
+    await expect(things.deleteMany('1' as never)).rejects.toThrow('deleteMany takes a list of keys')
+    await expect(async () => things.list({ wher: {} } as never)).rejects.toThrow(
+      /Options: where, .*withDeleted\.$/,
+    )
+    await database.close()
+  })
+})
+
+describe.each(engines)('a view: %s', (_name, address) => {
+  @Record({ table: 'cheap', mutations: false })
+  class Cheap {
+    @Field('id') id!: number
+    @Field('string', { maxLength: 20 }) name!: string
+  }
+  @Record({ table: 'cheap', mutations: false })
+  class Missing extends Cheap {
+    @Field('string') colour!: string
+  }
+
+  it('is read as it is, and says which column it lacks', async () => {
+    const url = await address()
+    const type = thing({ name: ['string'] })
+    const database = await connect(url, { records: [type] })
+    await database.sync()
+    await database.records(type).createMany([{ name: 'b' }, { name: 'a' }])
+    const { sql } = await import('kysely')
+    await sql.raw('create view cheap as select id, name from thing').execute(database.kysely)
+    const cheap = database.records(Cheap)
+    await database.verify()
+    await database.sync()
+    expect(await cheap.list({ orderBy: { name: 'asc' } })).toMatchObject([
+      { name: 'a' },
+      { name: 'b' },
+    ])
+    expect(await cheap.count({ name: { startsWith: 'a' } })).toBe(1)
+    database.records(Missing)
+    await expect(database.verify()).rejects.toThrow('cheap.colour is missing (Missing.colour)')
+    await database.close()
+  })
+})
