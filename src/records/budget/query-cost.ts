@@ -5,6 +5,7 @@
 import { passedBy, searchOf } from '../filters/search.js'
 import { holdsAll } from '../model/read-indexes.js'
 import type { Column, Relation, Table, TableIndex } from '../model/table.js'
+import { patternOperators, signsBeyond } from './pattern-weight.js'
 
 /** Points for what a row costs that is looked at, passed over, sorted, or held against a condition. */
 const weights = Object.freeze({
@@ -253,23 +254,6 @@ class CostReader {
 /** The column by which an index leads to rows; the shard that stands before it is always known. */
 function leadOf({ columns: [first, second] }: TableIndex, { shard }: Table): Column | undefined {
   return shard !== undefined && first === shard ? (second ?? first) : first
-}
-
-const patternOperators: ReadonlySet<string> = new Set([
-  'like',
-  'ilike',
-  'startsWith',
-  'endsWith',
-  'contains',
-  'has',
-  'path',
-])
-/** Signs that a pattern may have for nothing. */
-const freeSigns = 50
-
-function signsBeyond(operator: string, operand: unknown): number {
-  const isPattern = operator === 'like' || operator === 'ilike'
-  return isPattern && typeof operand === 'string' ? Math.max(0, operand.length - freeSigns) : 0
 }
 
 const rangeOperators: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])
