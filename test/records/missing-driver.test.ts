@@ -14,9 +14,11 @@ afterEach(() => {
 /** What a start on a machine where neither package nor module can be loaded says. */
 async function problemsOf(url: string): Promise<unknown> {
   for (const name of ['pg', 'better-sqlite3']) {
-    jest.unstable_mockModule(name, () => {
+    const load = () => {
       throw new Error(`Cannot find package '${name}'`)
-    })
+    }
+    // better-sqlite3 is not installed where Node brings SQLite along.
+    jest.unstable_mockModule(name, load, { virtual: true })
   }
   process.getBuiltinModule = () => undefined
   const { openEngine } = await import('../../src/records/engines/engine-for-url.js')
