@@ -109,7 +109,7 @@ const schemas: Readonly<Record<string, SchemaObject | Maker | undefined>> = {
   isHexColor: matching('^#?([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$'),
   isMongoId: matching('^[0-9A-Fa-f]{24}$'),
   isMilitaryTime: matching('^([01]\\d|2[0-3]):?[0-5]\\d$'),
-  isPort: matching('^(0|[1-9]\\d{0,4})$'),
+  isPort: matching('^[-+]?(?:0|[1-9]\\d{0,4})$'),
   isAscii: matching('^[\\x00-\\x7F]+$'),
   isHash: (algorithm) => matching(`^[0-9A-Fa-f]{${hashLength(algorithm)}}$`),
   isJwt: matching('^[A-Za-z0-9_-]*={0,2}\\.[A-Za-z0-9_-]*={0,2}\\.[A-Za-z0-9_-]*={0,2}$'),

@@ -41,6 +41,25 @@ function withoutFormed(schema: Schema, { declared = {}, list }: ShapeField): Sch
   return drop(schema)
 }
 
+/** A field's schema where its values are texts, in queries and forms: there a boolean is also written as a digit. */
+export function inText({ kind, nested, declared }: ShapeField, schema: Schema): Schema {
+  if (kind !== 'boolean' || nested !== undefined) return schema
+  if ('type' in schema && schema.type === 'array' && schema.items !== undefined) {
+    return { ...schema, items: { anyOf: [schema.items, digitOf(declared)] } }
+  }
+  const words = Object.entries(schema)
+  const value = Object.fromEntries(words.filter(([word]) => !annotating.has(word)))
+  const said = Object.fromEntries(words.filter(([word]) => annotating.has(word)))
+  return { anyOf: [value, digitOf(declared)], ...said }
+}
+
+const annotating: ReadonlySet<string> = new Set(['description', 'default', 'readOnly', 'examples'])
+
+/** `1` is true and `0` false, where that is allowed. */
+function digitOf({ oneOf = [true, false] }: Readonly<FieldRules> = {}): Schema {
+  return { type: 'integer', enum: [0, 1].filter((digit) => oneOf.includes(digit === 1)) }
+}
+
 /** The schema of a field with `@Field`, without null. */
 function declaredSchema(field: ShapeField, refer: (type: Class) => Schema): Schema {
   const single = field.nested === undefined ? valueSchema(field) : refer(field.nested())
@@ -60,8 +79,14 @@ function valueSchema({ entry, declared: rules = {}, kind }: ShapeField): SchemaO
   }
   const pattern = portablePattern(rules.pattern)
   if (pattern !== undefined) Object.assign(schema, withPattern(schema, pattern))
-  if (rules.oneOf !== undefined) schema.enum = [...rules.oneOf]
+  if (rules.oneOf !== undefined) Object.assign(schema, oneOfSchema(rules.oneOf, entry))
   return schema
+}
+
+/** A list of the values; a pattern where each may be written in several ways. */
+function oneOfSchema(values: readonly unknown[], { spellings }: ShapeField['entry']): SchemaObject {
+  if (spellings === undefined) return { enum: [...values] }
+  return { pattern: `^(?:${values.map((value) => spellings(String(value))).join('|')})$` }
 }
 
 /** Adds a pattern to one that the kind or the format may already have. */
@@ -109,7 +134,7 @@ export function listOf(
 
 function annotations({ rules, readOnly, kind, entry }: ShapeField): SchemaObject {
   const noted: SchemaObject = {}
-  const description = describe(rules, entry.storage === 'moment')
+  const description = describe(rules, entry)
   if (description !== '') noted.description = description
   if (readOnly) noted.readOnly = true
   const isMoment = kind === 'datetime' && rules.default === 'now'
@@ -124,12 +149,14 @@ function annotations({ rules, readOnly, kind, entry }: ShapeField): SchemaObject
 
 /** The description, with what JSON Schema cannot express. */
 function describe(
-  { description, min, max, pattern }: Readonly<FieldRules>,
-  isMoment: boolean,
+  { description, min, max, pattern, oneOf }: Readonly<FieldRules>,
+  { storage, spellings }: ShapeField['entry'],
 ): string {
+  const isMoment = storage === 'moment'
   const parts = description === undefined ? [] : [description]
   if (typeof min === 'string') parts.push(`${isMoment ? 'Not before' : 'At least'} ${min}.`)
   if (typeof max === 'string') parts.push(`${isMoment ? 'Not after' : 'At most'} ${max}.`)
+  if (oneOf !== undefined && spellings !== undefined) parts.push(`One of ${oneOf.join(', ')}.`)
   if (pattern !== undefined && portablePattern(pattern) === undefined) {
     parts.push(`Matches ${String(pattern)}.`)
   }

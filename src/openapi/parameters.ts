@@ -5,8 +5,7 @@ import type { Class } from '../metadata/note.js'
 import type { Pattern } from '../routing/pattern.js'
 import { restType } from '../routing/path-types.js'
 import type { DocHeader } from './doc.js'
-import { fieldSchema } from './field-schema.js'
-import type { Schema } from './merge-schemas.js'
+import { fieldSchema, inText } from './field-schema.js'
 import { mustBeSent, visibleFields, type Schemas } from './schemas.js'
 
 /** @param names the parameters' names in the document's path, from left to right; the handler's may differ */
@@ -31,11 +30,12 @@ export function queryParameters(
 }
 
 function queryParameter(field: ShapeField, schemas: Schemas): ParameterObject {
-  // A query parameter is text, which cannot be null.
-  const { description, ...schema } = fieldSchema({ ...field, nullable: false }, (nested) =>
+  const isJson = field.nested !== undefined || field.kind === 'json'
+  // Text cannot be null; JSON in it can.
+  const nullable = isJson && field.nullable
+  const { description, ...schema } = fieldSchema({ ...field, nullable }, (nested) =>
     schemas.of({ type: nested, list: false }, 'input'),
   )
-  const isJson = field.nested !== undefined || field.kind === 'json'
   return {
     name: field.name,
     in: 'query',
@@ -43,18 +43,8 @@ function queryParameter(field: ShapeField, schemas: Schemas): ParameterObject {
     ...(description === undefined ? {} : { description }),
     ...(isJson
       ? { content: { 'application/json': { schema } } }
-      : { schema: asText(field, schema) }),
+      : { schema: inText(field, schema) }),
   }
-}
-
-/** The texts that are read as booleans. */
-function asText(field: ShapeField, schema: Schema): Schema {
-  if (field.kind !== 'boolean' || field.nested !== undefined) return schema
-  const digit: Schema = { type: 'integer', enum: [0, 1] }
-  if ('type' in schema && schema.type === 'array') {
-    return { ...schema, items: { anyOf: [{ type: 'boolean' }, digit] } }
-  }
-  return { anyOf: [schema, digit] }
 }
 
 export function headerParameters(headers: ReadonlyMap<string, DocHeader>): ParameterObject[] {

@@ -5,12 +5,15 @@ import type {
   RequestBodyObject,
   SchemaObject,
 } from 'openapi3-ts/oas31'
+import type { ShapeField } from '../fields/shape.js'
+import type { Class } from '../metadata/note.js'
 import type { DocNote } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
+import { inText } from './field-schema.js'
 import type { Schema } from './merge-schemas.js'
 import { inferSchema } from './infer-schema.js'
 import { toPlainJson } from './plain-json.js'
-import { classSchema, inputView, type Schemas } from './schemas.js'
+import { classSchema, inputView, visibleFields, type Schemas } from './schemas.js'
 
 /** @returns `undefined` if the route reads no body */
 export function requestBody(
@@ -32,8 +35,9 @@ export function requestBody(
     const content: ContentObject = { 'application/json': { schema, ...sample } }
     // Forms have the same fields as text; a form cannot be a list.
     if (!classes.body.list) {
-      content['application/x-www-form-urlencoded'] = { schema }
-      content['multipart/form-data'] = { schema }
+      const form = formSchema(classes.body.type, documented, schemas) ?? schema
+      content['application/x-www-form-urlencoded'] = { schema: form }
+      content['multipart/form-data'] = { schema: form }
     }
     return { required: true, content }
   }
@@ -42,6 +46,35 @@ export function requestBody(
     return { content: { [media]: { schema: inferSchema(example), ...sample } } }
   }
   return route.argumentNames.includes('body') ? anyBody : undefined
+}
+
+/** The body as a form, where that is written in another way than JSON. */
+function formSchema(
+  type: Class,
+  { unknownKeys, route }: DocumentedRoute,
+  schemas: Schemas,
+): SchemaObject | undefined {
+  const view = inputView(unknownKeys)
+  const { groups } = route.options
+  const fields = visibleFields(type, view, groups)
+  if (!fields.some(({ kind, nested }) => kind === 'boolean' && nested === undefined))
+    return undefined
+  const whole = classSchema(
+    type,
+    view,
+    (nested) => schemas.of({ type: nested, list: false }, view, groups),
+    groups,
+  )
+  return inForm(whole, fields)
+}
+
+function inForm(whole: SchemaObject, fields: readonly ShapeField[]): SchemaObject {
+  const properties = { ...whole.properties }
+  for (const field of fields) {
+    const schema = properties[field.name]
+    if (schema !== undefined) properties[field.name] = inText(field, schema)
+  }
+  return { ...whole, properties }
 }
 
 /** Nothing is declared and nothing refused: the handler gets the body as parsed. */
@@ -76,15 +109,12 @@ function uploadSchema({ classes }: DocumentedRoute, note: DocNote, schemas: Sche
 
 const file: SchemaObject = { type: 'string', format: 'binary' }
 
-function fieldsBeside(
-  type: Parameters<typeof classSchema>[0] | undefined,
-  example: unknown,
-  schemas: Schemas,
-): SchemaObject {
+function fieldsBeside(type: Class | undefined, example: unknown, schemas: Schemas): SchemaObject {
   if (type !== undefined) {
-    return classSchema(type, 'looseInput', (nested) =>
+    const whole = classSchema(type, 'looseInput', (nested) =>
       schemas.of({ type: nested, list: false }, 'input'),
     )
+    return inForm(whole, visibleFields(type, 'looseInput'))
   }
   const sample = toPlainJson(example)
   return typeof sample === 'object' && sample !== null && !Array.isArray(sample)

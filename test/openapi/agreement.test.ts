@@ -3,7 +3,7 @@ import formatsPlugin from 'ajv-formats'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'class-validator'
-import { bootstrap, Controller, Field, Module, NoAuth, Post, type Application } from 'filigree'
+import { bootstrap, Controller, Field, Get, Module, NoAuth, Post, type Application } from 'filigree'
 
 // A CommonJS module, whose default export stands below `default` for the compiler and at the top for Node.
 const addFormats = formatsPlugin as unknown as (ajv: Ajv2020) => void
@@ -51,6 +51,19 @@ const samples: readonly Sample[] = [
   sample('datetime', Field('datetime'), calendar),
   sample('blob', Field('blob')),
   sample('blob of a length', Field('blob', { minLength: 1, maxLength: 3 }), 'counts of bytes'),
+  sample('decimal', Field('decimal', { precision: 5, scale: 2 })),
+  sample('some decimals', Field('decimal', { oneOf: ['1.50', '-2', '0', '.5'] })),
+  sample('bigint', Field('bigint'), 'bounds of numbers in a text'),
+  sample('some bigints', Field('bigint', { oneOf: ['1', '-5', '0', '9007199254740993'] })),
+  sample('date', Field('date')),
+  sample('time', Field('time')),
+  sample('uuid', Field('uuid')),
+  sample('some uuids', Field('uuid', { oneOf: ['f47ac10b-58cc-4372-a567-0e02b2c3d479'] })),
+  sample('enum', Field('enum', { oneOf: ['red', 'a'] })),
+  sample('one boolean', Field('boolean', { oneOf: [true] })),
+  sample('list of booleans', Field('boolean', { list: true })),
+  sample('list of booleans, or null', Field('boolean', { list: true, nullable: true })),
+  sample('list of some decimals', Field('decimal', { list: true, oneOf: ['1.50'] })),
   sample('json', Field('json')),
   sample('nullable json', Field('json', { nullable: true })),
   sample('list', Field('integer', { list: true, minItems: 1, maxItems: 2 })),
@@ -181,6 +194,10 @@ async function start(): Promise<Application> {
       take() {
         return { ok: true }
       }
+      @Get('/', { query: body })
+      ask() {
+        return { ok: true }
+      }
     }
     return Controlled
   })
@@ -285,6 +302,10 @@ const interesting: readonly unknown[] = [
   '::ffff:1.2.3.4',
   'f47ac10b-58cc-4372-a567-0e02b2c3d479',
   'F47AC10B-58CC-1372-A567-0E02B2C3D479',
+  'F47AC10B-58CC-4372-A567-0E02B2C3D479',
+  ...['01.5', '1.50', '1.500', '1.505', '-2.000', '-0.00', '.', '-.50', '0.5', '-02', '20'],
+  ...['01', '-0', '-05', '05', '+5', '9007199254740993', '0'.repeat(30), '0'.repeat(31)],
+  ...[['1.5'], ['2'], [true], [true, 1]],
   '00000000-0000-0000-0000-000000000000',
   'urn:uuid:f47ac10b-58cc-4372-a567-0e02b2c3d479',
   'lamp-shade',
@@ -360,6 +381,44 @@ describe('the document and the server', () => {
     expect(faults).toEqual([])
   })
 
+  it('agree about texts of queries and forms', async () => {
+    const texts = ['', '0', '1', 'true', 'false', 'yes', 'null', '2', '01.5', '1.50', '{"a":1}']
+    const wanted = ['boolean', 'one boolean', 'list of booleans', 'some decimals', 'nullable json']
+    await using app = await start()
+    const ajv = new Ajv2020({ strict: false, logger: false })
+    addFormats(ajv)
+    ajv.addSchema(app.openapi, 'document')
+    const faults: string[] = []
+    for (const [index, one] of samples.entries()) {
+      if (!wanted.includes(one.name)) continue
+      const route = `document#/paths/~1${index}`
+      const media = one.name === 'nullable json' ? 'content/application~1json/schema' : 'schema'
+      const parameter = ajv.compile({ $ref: `${route}/get/parameters/0/${media}` })
+      const bodies = ['application~1x-www-form-urlencoded', 'multipart~1form-data'].map((type) =>
+        ajv.compile({ $ref: `${route}/post/requestBody/content/${type}/schema` }),
+      )
+      for (const text of texts) {
+        const value = new URLSearchParams({ value: text })
+        const form = new FormData()
+        form.append('value', text)
+        const answers = [
+          await app.inject({ url: `/${index}?${value}` }),
+          await app.inject({ method: 'POST', url: `/${index}`, form: { value: text } }),
+          await app.inject({ method: 'POST', url: `/${index}`, multipart: form }),
+        ]
+        const meant = meanings(text, one)
+        const said = [
+          meant.some((one) => parameter(one)),
+          ...bodies.map((validate) => meant.some((one) => validate({ value: one }))),
+        ]
+        const taken = answers.map(({ status }) => status === 200)
+        if (taken.join() !== said.join())
+          faults.push(`${one.name} ${text}: ${taken.join()} and ${said.join()}`)
+      }
+    }
+    expect(faults).toEqual([])
+  })
+
   it('agree about keys that no field has, refused or dropped', async () => {
     class Named {
       @Field('string') name!: string
@@ -403,4 +462,18 @@ function isPlain(value: unknown): boolean {
 /** Lone surrogates and NUL are in no text that is sent, whatever the rule. */
 function isSendable(text: string): boolean {
   return !/[\p{Surrogate}\0]/u.test(text)
+}
+
+/** What a text may say in the place of a value: itself, a number or a boolean, or a list of one of these; JSON for JSON. */
+function meanings(text: string, { name }: Sample): unknown[] {
+  if (name === 'nullable json') {
+    try {
+      return [JSON.parse(text)]
+    } catch {
+      return []
+    }
+  }
+  const number = /^-?\d+$/.test(text) ? [Number(text)] : []
+  const boolean = /^(?:true|false)$/.test(text) ? [text === 'true'] : []
+  return [text, ...number, ...boolean].flatMap((one) => [one, [one]])
 }

@@ -12,6 +12,7 @@ export const bigint: Kind = {
   encode: toText,
   fromText: (text) => (isWide(text) ? text : undefined),
   comparable: (value) => BigInt(value as string),
+  spellings,
   rules: ['min', 'max', 'oneOf'],
 }
 
@@ -19,6 +20,11 @@ function isWide(value: unknown): boolean {
   if (typeof value !== 'string' || !/^-?\d{1,30}$/.test(value)) return false
   const number = BigInt(value)
   return number === BigInt.asIntN(64, number)
+}
+
+function spellings(text: string): string {
+  const plain = toText(text)
+  return plain === '0' ? '-?0{1,30}' : plain.replace(/\d/, '0{0,29}$&')
 }
 
 /** Without leading zeros; minus zero is zero. */

@@ -41,9 +41,18 @@ function toKind(precision: number, scale: number): Kind {
     encode: write,
     fromText: (text) => (fits(text) ? text : undefined),
     comparable: (value) => BigInt(write(value).replace('.', '')),
+    spellings,
     rules: ['min', 'max', 'oneOf'],
     refine,
   }
+}
+
+/** `1.5` → `0*1\\.50*`. */
+function spellings(text: string): string {
+  const { sign, whole, fraction } = partsOf(text) ?? { sign: '', whole: '', fraction: '' }
+  const behind = fraction === '' ? '(?:\\.0+)?' : `\\.${fraction}0*`
+  if (whole !== '' || fraction !== '') return `${sign}0*${whole}${behind}`
+  return '-?(?:0+(?:\\.0+)?|\\.0+)'
 }
 
 interface Parts {

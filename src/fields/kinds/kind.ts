@@ -94,6 +94,8 @@ export interface Kind {
    * The form in which values compare with `<` and `===`, for `min`, `max` and `oneOf`; absent if they do so themselves.
    */
   readonly comparable?: (value: unknown) => unknown
+  /** A pattern of all texts that mean the same as this one; absent where there is but one. For the documentation. */
+  readonly spellings?: (text: string) => string
   /** What `minLength` and `maxLength` count. Default characters. */
   readonly measure?: 'characters' | 'bytes'
   /** The value of `default: 'now'` at a moment in UTC; absent where now is no value. */

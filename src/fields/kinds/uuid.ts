@@ -13,6 +13,8 @@ export const uuid: Kind = {
   encode: toLowerCase,
   fromText: (text) => (isUuid(text) ? text : undefined),
   comparable: toLowerCase,
+  spellings: (text) =>
+    text.toLowerCase().replace(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`),
   rules: ['oneOf'],
 }
 
