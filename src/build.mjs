@@ -3,21 +3,29 @@
  * file where it would read two hundred, which halves its start. What is loaded late stays in files of its own.
  *
  * So do the packages of CommonJS that every start needs: to import such a file, Node parses it twice and looks for each
- * of its parts on disk, which took a quarter of a small program's start. They are listed in `bundled`, their licences are
- * written beside them, and what an application installs itself stays its own copy.
+ * of its parts on disk, which took a quarter of a small program's start. And so do those that are imported late and
+ * require parts of Node: a bundler that puts an application into one ES module cannot translate that. They are listed in
+ * `bundled`, their licences are written beside them, and what an application installs itself stays its own copy.
  *
  * The files of the pages at `/swagger` and of the GraphQL IDE are copied as their packages have them, which are then needed
  * for nothing but this: applications install neither them nor their install scripts.
  *
- * The compiler's output in `dist/src` keeps the declarations. `node src/build.mjs`, after `tsc`.
+ * The compiler's output in `dist/src` keeps the declarations. `node src/build.mjs [folder]`, after `tsc`; the folder is
+ * `dist/server` unless another is named.
  */
 import { build } from 'esbuild'
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 
-const bundled = ['cookie', 'pino', 'reflect-metadata', 'secure-json-parse']
+const target = process.argv[2] === undefined ? path('../dist/server') : resolve(process.argv[2])
+
+const bundled = [
+  ...['cookie', 'pino', 'reflect-metadata', 'secure-json-parse'],
+  ...['@fastify/send', 'formidable', 'openapi3-ts/oas31'],
+]
 
 /** All others are imported where the application has them installed. */
 const leaveOthers = {
@@ -45,13 +53,13 @@ async function writeLicences(inputs) {
     const title = `${folder.replace(/^.*node_modules\//, '')} ${version}`
     return `${title}\n\n${await readFile(`${folder}/${name}`, 'utf8')}`
   })
-  await writeFile(path('../dist/server/LICENCES.txt'), (await Promise.all(texts)).join('\n---\n\n'))
+  await writeFile(join(target, 'LICENCES.txt'), (await Promise.all(texts)).join('\n---\n\n'))
 }
 
 /** What `/swagger` and the IDE are made of. */
 async function copyPages() {
   const from = (name) => path(`../node_modules/${name}`)
-  const to = (name) => path(`../dist/server/pages/${name}`)
+  const to = (name) => join(target, 'pages', name)
   for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'NOTICE'])
     await cp(from(`swagger-ui-dist/${file}`), to(`swagger-ui/${file}`))
   await cp(from('altair-static/build/dist'), to('altair/dist'), { recursive: true })
@@ -72,14 +80,14 @@ async function moduleEntries() {
 }
 
 // Pieces are named by what is in them: those of earlier builds would stay.
-await rm(path('../dist/server'), { recursive: true, force: true })
+await rm(target, { recursive: true, force: true })
 const { metafile } = await build({
   entryPoints: {
     ...(await moduleEntries()),
     index: path('./index.ts'),
     cli: path('./cli/main.ts'),
   },
-  outdir: path('../dist/server'),
+  outdir: target,
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -98,5 +106,5 @@ const { metafile } = await build({
   logLevel: 'error',
 })
 await copyPages()
-await cp(path('./require.cjs'), path('../dist/server/require.cjs'))
+await cp(path('./require.cjs'), join(target, 'require.cjs'))
 await writeLicences(Object.keys(metafile.inputs))

@@ -1,0 +1,78 @@
+/** Says in one line what it answers, of everything whose code is loaded late. */
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Field,
+  Get,
+  GraphQL,
+  Module,
+  NoAuth,
+  Post,
+  Secured,
+  type Claims,
+  type UploadedFile,
+} from 'filigree'
+
+class Named {
+  @Field('string', { pattern: /^[a-z]+$/ }) name!: string
+}
+
+@Controller('/')
+class Everything {
+  @Get('/<id:int>', { args: ['id'] }) show(id: number) {
+    return { id }
+  }
+  @Post('/form', { body: Named, args: ['body'] }) @NoAuth form(body: Named) {
+    return body
+  }
+  @Post('/upload', { args: ['files'] }) @NoAuth upload(files: { one: UploadedFile }) {
+    return { size: files.one.size }
+  }
+  @Get('/me', { args: ['user'] }) @Secured me(user: Claims) {
+    return { sub: user.sub }
+  }
+}
+
+const graphql = new GraphQL()
+graphql.schema.addQuery('two', { type: 'Int', resolve: () => 2 })
+graphql.registerRoute('/graphql')
+
+@Module({ controllers: [Everything], graphql: [graphql] })
+class AppModule {}
+
+const app = await bootstrap(AppModule, {
+  listen: false,
+  logger: false,
+  static: { '/files': new URL('files', import.meta.url).pathname },
+  env: { NODE_ENV: 'test' },
+})
+const answers: Record<string, unknown> = {}
+/** @param part `type`: of its media type, instead of its text; `line`: of the first line alone */
+async function ask(
+  name: string,
+  request: Parameters<typeof app.inject>[0],
+  part?: 'type' | 'line',
+) {
+  const { status, body, headers } = await app.inject(request)
+  const text = part === 'type' ? String(headers['content-type']) : body
+  const [first = ''] = text.split(/[;\n]/)
+  answers[name] = [status, part === undefined ? text : first]
+}
+const upload = new FormData()
+upload.append('one', new Blob(['abc']), 'one.txt')
+
+await ask('json', { url: '/7' })
+await ask('form', { method: 'POST', url: '/form', form: { name: 'a' } })
+await ask('upload', { method: 'POST', url: '/upload', multipart: upload })
+await ask('file', { url: '/files/a.txt' })
+await ask('missing', { url: '/files/b.txt' })
+await ask('graphql', { method: 'POST', url: '/graphql', json: { query: '{ two }' } })
+await ask('document', { url: '/swagger/openapi.yaml' }, 'line')
+await ask('page', { url: '/swagger' }, 'line')
+await ask('script', { url: '/swagger/swagger-ui-bundle.js' }, 'type')
+await ask('ide', { url: '/graphql', headers: { accept: 'text/html' } }, 'line')
+const token = await app.get(Auth).getToken({ sub: '7' })
+await ask('signedIn', { url: '/me', token })
+await app.close()
+process.stdout.write(JSON.stringify(answers))

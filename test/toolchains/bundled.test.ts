@@ -1,0 +1,68 @@
+/**
+ * The built package in one file with an application, by a bundler without any help: what is loaded late works there too.
+ * Packages of CommonJS that require parts of Node cannot be translated into one ES module.
+ */
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { build } from 'esbuild'
+import { root, runNode } from '../openapi/command.js'
+
+let folder: string
+
+/** A folder with the package as it is installed there: its own dependencies, nobody else's. */
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'filigree-')))
+  const published = join(folder, 'node_modules/filigree')
+  await mkdir(published, { recursive: true })
+  await cp(join(root, 'package.json'), join(published, 'package.json'))
+  const built = await runNode('src/build.mjs', join(published, 'dist/server'))
+  expect(built).toEqual({ code: 0, output: '' })
+  const { dependencies } = JSON.parse(await readFile(join(published, 'package.json'), 'utf8')) as {
+    dependencies: Readonly<Record<string, string>>
+  }
+  for (const name of Object.keys(dependencies)) {
+    const link = join(folder, 'node_modules', name)
+    await mkdir(dirname(link), { recursive: true })
+    await symlink(join(root, 'node_modules', name), link, 'junction')
+  }
+  await cp(join(root, 'test/toolchains/bundled-app.ts'), join(folder, 'app.ts'))
+  await mkdir(join(folder, 'files'))
+  await writeFile(join(folder, 'files/a.txt'), 'a file')
+}, 180_000)
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe('an application in one file with the built package', () => {
+  it.each([false, true])(
+    'answers everything, minified: %s',
+    async (minify) => {
+      const outfile = join(folder, `out-${minify}.mjs`)
+      await build({
+        ...{ entryPoints: [join(folder, 'app.ts')], outfile, minify, bundle: true },
+        ...{ platform: 'node', format: 'esm', target: 'node20', logLevel: 'error' },
+        external: ['better-sqlite3', 'pg'],
+        tsconfigRaw: { compilerOptions: { experimentalDecorators: true } },
+      })
+      const { code, output } = await runNode(outfile)
+      expect(output).toMatch(/^\{/)
+      expect([code, JSON.parse(output)]).toEqual([
+        0,
+        {
+          json: [200, '{"id":7}'],
+          form: [200, '{"name":"a"}'],
+          upload: [200, '{"size":3}'],
+          file: [200, 'a file'],
+          missing: [404, '{"error":"Not found"}'],
+          graphql: [200, '{"data":{"two":2}}'],
+          document: [200, 'openapi: 3.1.1'],
+          page: [200, '<!doctype html>'],
+          script: [200, 'application/javascript'],
+          ide: [200, '<!doctype html>'],
+          signedIn: [200, '{"sub":"7"}'],
+        },
+      ])
+    },
+    120_000,
+  )
+})
