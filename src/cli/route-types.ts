@@ -56,7 +56,7 @@ export function toRouteLine(planned: PlannedRoute, nameOf: NameOf): RouteLine {
     if (type !== undefined) members.set(name, type)
   }
   if (record !== undefined) {
-    put('body', generatedBody(route, record, nameOf))
+    put('body', generatedBody(planned, record, nameOf))
     put('result', generatedResult(route, record, nameOf))
   } else {
     const controller = nameOf(declaringClass(route)) ?? 'never'
@@ -176,16 +176,39 @@ function wrap(by: string, type: string, fields: readonly { readonly name: string
   return `${by}<${type}, ${fields.map(({ name }) => quote(name)).join(' | ')}>`
 }
 
-function generatedBody(route: Route, record: Class, nameOf: NameOf): string | undefined {
+function generatedBody(
+  { route, classes }: PlannedRoute,
+  record: Class,
+  nameOf: NameOf,
+): string | undefined {
   if (!route.argumentNames.includes('body')) return undefined
   const whole = inputType(nameOf(record) ?? 'never', record)
-  return route.method === 'PATCH' ? `Partial<${whole}>` : whole
+  const own = route.method === 'PATCH' ? `Partial<${whole}>` : whole
+  const more = classes.body === undefined ? [] : addedFields(classes.body.type, record)
+  return more.length === 0 ? own : `${own} & { ${more.join('; ')} }`
+}
+
+/** What `crud` takes beside the record's own fields: the keys of its ties, and what is done with its related rows. */
+function addedFields(body: Class, record: Class): string[] {
+  const own = new Set(
+    readShape(record, [])
+      .fields.filter(({ rules }) => rules.relation !== true)
+      .map(({ name }) => name),
+  )
+  return readShape(body, [])
+    .fields.filter(({ name }) => !own.has(name))
+    .map(({ name, nested, kind }) => {
+      const key = kind === 'uuid' ? 'string' : 'number'
+      return `${name}?: ${nested === undefined ? listOf(key) : 'object'}`
+    })
 }
 
 function generatedResult(route: Route, record: Class, nameOf: NameOf): string {
   const { returns } = route.options
-  // No successful answer has a body.
-  if (returns === undefined) return 'null'
+  if (returns === undefined) {
+    // Rows of figures, whose names are those of the question. Otherwise no successful answer has a body.
+    return route.method === 'GET' ? 'Record<string, string | number | boolean | null>[]' : 'null'
+  }
   const one = outputType(nameOf(record) ?? 'never', record)
   return Array.isArray(returns) ? listOf(one) : one
 }

@@ -74,7 +74,7 @@ const taken = [
     'NonNullable',
     'Awaited',
   ],
-  ...['Partial', 'Pick', 'Omit', 'PropertyKey', 'FormData'],
+  ...['Partial', 'Pick', 'Omit', 'PropertyKey', 'FormData', 'Record'],
 ]
 
 /** Gives each imported class a unique name at its first use. */

@@ -118,6 +118,7 @@ describe('filigree types', () => {
       ping: 'pong',
     })
     expect(await callOrders(client)).toEqual({
+      sums: [{ sumCount: 3 }],
       made: 1,
       put: 'Second',
       found: null,

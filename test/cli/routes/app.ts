@@ -1,7 +1,7 @@
 /** The application whose routes are written as types. */
 import { Module } from 'filigree'
 import { ItemController, others } from './controllers.js'
-import { Customer, Order } from './orders.js'
+import { Customer, Label, Order } from './orders.js'
 
-@Module({ controllers: [ItemController, ...others], records: [Customer, Order] })
+@Module({ controllers: [ItemController, ...others], records: [Customer, Label, Order] })
 export class AppModule {}

@@ -68,8 +68,13 @@ export async function callOrders(client: Client<Routes>): Promise<Record<string,
   const put = await client.put('/orders/<id:int>', { title: 'Second', count: 3 }, { path })
   const found = await client.get('/orders/<id:int>', { path })
   const list = await client.get('/orders', { params: { 'count.gte': 2, limit: 5 } })
+  const sums = await client.get('/orders/aggregate', { params: { sum: 'count' } })
+  const tied = { title: 'Tied', labels: { create: [{ word: 'new' }] }, customerId: null }
+  const withLabel = await client.post('/orders', tied)
+  await client.patch('/orders/<id:int>', { labelIds: [] }, { path: { id: withLabel.id } })
   const gone = await client.delete('/orders/<id:int>', { path })
   return {
+    sums: typed<Record<string, string | number | boolean | null>[]>()(sums),
     made: typed<SentOrder>()(made).count,
     put: typed<SentOrder>()(put).title,
     found: typed<SentOrder>()(found).note,
@@ -100,6 +105,8 @@ export async function whatDoesNotCompile(client: Client<Routes>): Promise<void> 
   await client.get('/items/tagged/<tag>', { path: { tag: 'red' }, params: { page: 'two' } })
   // @ts-expect-error body missing
   await client.post('/items')
+  // @ts-expect-error keys of another type
+  await client.post('/orders', { title: 'Tied', labelIds: [1] })
   // @ts-expect-error member of the body missing
   await client.post('/items', { name: 'Lamp' })
   // @ts-expect-error member of another type

@@ -1,11 +1,17 @@
 /** A record's routes, beside one that somebody wrote; and a class that has the name of another one. */
-import { BelongsTo, Controller, Field, Get, NoAuth, Record, type Rel } from 'filigree'
+import { BelongsTo, Controller, Field, Get, ManyToMany, NoAuth, Record, type Rel } from 'filigree'
 
 @Record
 export class Customer {
   @Field('id') id!: number
   @Field('string') name!: string
   @Field('string', { hidden: true, default: '' }) secret!: string
+}
+
+@Record
+export class Label {
+  @Field('id', { key: 'uuid' }) id!: string
+  @Field('string') word!: string
 }
 
 @Record({ timestamps: true })
@@ -16,6 +22,7 @@ export class Order {
   @Field('string', { optional: true, nullable: true }) note?: string | null
   @Field('integer', { optional: true, nullable: true }) customerId?: number | null
   @BelongsTo(() => Customer) customer!: Rel<Customer>
+  @ManyToMany(() => Label) labels!: Rel<Label[]>
   createdAt!: string
 }
 

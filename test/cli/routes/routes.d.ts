@@ -38,20 +38,20 @@ export interface Routes {
   'POST /items/photo': { body: FormData; result: ReturnType<ItemController['photo']> }
   'POST /items/raw': { body: unknown; result: ReturnType<ItemController['raw']> }
   'GET /orders/count': { result: ReturnType<OrderController['count']> }
-  'GET /orders': { result: Without<Order, 'customer'>[] }
-  'GET /orders/aggregate': { result: null }
-  'GET /orders/<id:int>': { result: Without<Order, 'customer'> }
+  'GET /orders': { result: Without<Order, 'customer' | 'labels'>[] }
+  'GET /orders/aggregate': { result: Record<string, string | number | boolean | null>[] }
+  'GET /orders/<id:int>': { result: Without<Order, 'customer' | 'labels'> }
   'POST /orders': {
-    body: Defaulted<Without<Order, 'id' | 'customer' | 'createdAt' | 'updatedAt'>, 'count'>
-    result: Without<Order, 'customer'>
+    body: Defaulted<Without<Order, 'id' | 'customer' | 'labels' | 'createdAt' | 'updatedAt'>, 'count'> & { customer?: object; labels?: object; labelIds?: string[] }
+    result: Without<Order, 'customer' | 'labels'>
   }
   'PATCH /orders/<id:int>': {
-    body: Partial<Defaulted<Without<Order, 'id' | 'customer' | 'createdAt' | 'updatedAt'>, 'count'>>
-    result: Without<Order, 'customer'>
+    body: Partial<Defaulted<Without<Order, 'id' | 'customer' | 'labels' | 'createdAt' | 'updatedAt'>, 'count'>> & { customer?: object; labels?: object; labelIds?: string[] }
+    result: Without<Order, 'customer' | 'labels'>
   }
   'PUT /orders/<id:int>': {
-    body: Defaulted<Without<Order, 'id' | 'customer' | 'createdAt' | 'updatedAt'>, 'count'>
-    result: Without<Order, 'customer'>
+    body: Defaulted<Without<Order, 'id' | 'customer' | 'labels' | 'createdAt' | 'updatedAt'>, 'count'> & { customer?: object; labels?: object; labelIds?: string[] }
+    result: Without<Order, 'customer' | 'labels'>
   }
   'DELETE /orders/<id:int>': { result: null }
   "GET /old/it's": { result: ReturnType<ItemController2['show']> }
