@@ -95,9 +95,14 @@ export function closeServer(
   })
 }
 
-/** Not by `close` of an HTTP server, which closes idle connections in the same breath. */
+/**
+ * Not by `close` of an HTTP server, which closes idle connections in the same breath; but on Bun, whose HTTP server is no
+ * server of `node:net`.
+ */
 function stopListening(server: Server, closed: () => void): void {
-  NetServer.prototype.close.call(server, closed)
+  const isOfNet: boolean = server instanceof NetServer
+  if (isOfNet) NetServer.prototype.close.call(server, closed)
+  else server.close(closed)
 }
 
 /**
