@@ -79,8 +79,9 @@ function derive(
   return new Promise((resolve, reject) => {
     const maxmem = 128 * r * (N + p) + 1024 * 1024
     scrypt(password.normalize('NFC'), salt, bytes, { N, r, p, maxmem }, (error, hash) => {
-      if (error === null) resolve(hash)
-      else reject(error)
+      // Bun calls back with undefined in place of null.
+      if (error instanceof Error) reject(error)
+      else resolve(hash)
     })
   })
 }

@@ -38,6 +38,13 @@ async function tryAtlas({ url, driver }) {
   const { data } = await answer.json()
   assert.equal(data.countries[0].name, 'Iceland')
   assert.equal(typeof data.countries[0].cities[1].name, 'string')
+  const login = await fetch(`${url}/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'ada', password: 'analytical' }),
+  })
+  assert.equal(login.status, 200)
+  assert.match(login.headers.get('freshtoken'), /^eyJ/)
   // Many answers of many rows: the fault of better-sqlite3 12 on Node 24 shows within seconds.
   for (let round = 0; round < 300; round++) await ask(`${url}/countries?limit=50`)
   return driver

@@ -56,8 +56,9 @@ function readZstd({ zstdCompress, createZstdCompress, constants: names }: Zstd):
   const whole = (content: string | Uint8Array): Promise<Buffer> =>
     new Promise((resolve, reject) => {
       zstdCompress(Buffer.from(content), {}, (error, packed) => {
-        if (error === null) resolve(packed)
-        else reject(error)
+        // Bun calls back with undefined in place of null.
+        if (error instanceof Error) reject(error)
+        else resolve(packed)
       })
     })
   const stream = (flows: boolean): Transform =>
