@@ -63,6 +63,8 @@ interface Held {
   readonly client: Client
   readonly processId: number
   readonly topics: Map<number, Promise<void>>
+  /** Its last statement: the driver takes one at a time. */
+  last: Promise<unknown>
 }
 
 interface ListenerParts {
@@ -124,7 +126,7 @@ class PostgresListener implements ChannelListener {
       queryTimeout: 10_000,
     })
     const { client, processId } = session
-    const held: Held = { client, processId, topics: new Map() }
+    const held: Held = { client, processId, topics: new Map(), last: Promise.resolve() }
     client.on('end', () => {
       this.#lose(held)
     })
@@ -145,7 +147,7 @@ class PostgresListener implements ChannelListener {
     }
     this.#held = held
     this.#pulse = setInterval(() => {
-      client.query('select 1').catch(() => {
+      runBehind(held, 'select 1').catch(() => {
         endSession(client)
       })
     }, pulse).unref()
@@ -171,21 +173,18 @@ class PostgresListener implements ChannelListener {
   }
 
   /** Takes the locks that are wanted, lets the others go, and waits until all writers know. */
-  async #hold({ client, topics }: Held): Promise<void> {
-    const lock = async (topic: number): Promise<void> => {
-      await client.query(`select pg_advisory_lock_shared(${lockClass}, ${topic})`)
-      await sleep(settling)
+  async #hold(held: Held): Promise<void> {
+    const { client, topics } = held
+    const unwanted = [...topics.keys()].filter((topic) => !this.#topics.has(topic))
+    for (const topic of unwanted) topics.delete(topic)
+    if (unwanted.length > 0) runBehind(held, ofEach('unlock', unwanted)).catch(() => undefined)
+    const wanted = [...this.#topics].filter((topic) => !topics.has(topic))
+    if (wanted.length > 0) {
+      const known = runBehind(held, ofEach('lock', wanted)).then(() => sleep(settling))
+      for (const topic of wanted) topics.set(topic, known)
     }
-    for (const topic of topics.keys()) {
-      if (this.#topics.has(topic)) continue
-      topics.delete(topic)
-      client
-        .query(`select pg_advisory_unlock_shared(${lockClass}, ${topic})`)
-        .catch(() => undefined)
-    }
-    for (const topic of this.#topics) if (!topics.has(topic)) topics.set(topic, lock(topic))
     try {
-      await Promise.all(topics.values())
+      await Promise.all(new Set(topics.values()))
     } catch (error) {
       endSession(client)
       throw toPostgresFault(error)
@@ -238,4 +237,15 @@ class PostgresListener implements ChannelListener {
     this.#forget()
     return client === undefined ? Promise.resolve() : client.end().catch(() => undefined)
   }
+}
+
+function runBehind(held: Held, sql: string): Promise<unknown> {
+  const answer = held.last.then(() => held.client.query(sql))
+  held.last = answer.catch(() => undefined)
+  return answer
+}
+
+/** Takes or lets go the locks of topics, in one statement. */
+function ofEach(what: 'lock' | 'unlock', topics: readonly number[]): string {
+  return `select pg_advisory_${what}_shared(${lockClass}, topic) from unnest(array[${topics.join()}]::int[]) as topic`
 }

@@ -1,0 +1,28 @@
+/** Listens to many records at once, then to others, and writes the warnings of its process. Bundled by `creating-program.ts`. */
+import { Field } from '../../src/fields/field.js'
+import { connect } from '../../src/records/database.js'
+import { Record } from '../../src/records/model/record.js'
+
+const warnings: string[] = []
+process.on('warning', ({ message }) => warnings.push(message))
+
+class One {}
+class Two {}
+class Three {}
+class Four {}
+class Five {}
+const records = [One, Two, Three, Four, Five]
+for (const type of records) {
+  Field('id')(type.prototype, 'id')
+  Record()(type)
+}
+
+const database = await connect(process.argv[2] ?? '', { records })
+await database.sync()
+const listen = (type: object): Promise<() => void> =>
+  database.watch(type as never, { tell: () => undefined, end: () => undefined, columns: [] })
+const stops = await Promise.all([One, Two, Three, Four].map(listen))
+for (const stop of stops) stop()
+await Promise.all([One, Five].map(listen))
+await database.close()
+process.stdout.write(JSON.stringify(warnings))

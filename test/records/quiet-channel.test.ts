@@ -1,0 +1,18 @@
+/** Listening to changes of many records asks the driver for nothing that it warns of. */
+import { execFile } from 'node:child_process'
+import { rm } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { afterAll, expect, it } from '@jest/globals'
+import { bundleProgram } from './creating-program.js'
+import { startPostgres } from './postgres-server.js'
+
+const server = await startPostgres()
+afterAll(() => server.close(), 30_000)
+
+it('listens to many records at once, and to others later, without a warning of the process', async () => {
+  const program = bundleProgram('listening-process')
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, [program, await server.createDatabase()])
+  await rm(program)
+  expect(JSON.parse(stdout)).toEqual([])
+})
