@@ -371,3 +371,89 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     },
   )
 })
+
+@Record
+class Probe {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('numeric', { optional: true, nullable: true }) value?: number | null
+}
+@Controller('/probes', { crud: Probe })
+@NoAuth
+class Probes {}
+@Module({ controllers: [Probes], records: [Probe] })
+class Laboratory {}
+
+describe.each(engines)('%s: figures of doubles', (_name, open) => {
+  let database: Database
+  let app: Application
+  const most = Number.MAX_VALUE
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Probe] })
+    await database.sync()
+    const groups: globalThis.Record<string, (number | null)[]> = {
+      none: [null, null],
+      usual: [0.1, 0.2, 3],
+      tiny: [5e-324, 5e-324, 0],
+      tinyAndUsual: [5e-324, 1, 1],
+      square: [1e200, -1e200, 3],
+      cancelled: [1e300, -1e300, 5e-324],
+      mean: [1e308, 1e308],
+      beyond: [1e308, 1e308, 1e308],
+      below: [-1.5e308, -1.5e308],
+      mixed: [1e308, 1e308, -1e308, -1e308],
+    }
+    const rows = Object.entries(groups).flatMap(([name, values]) =>
+      values.map((value) => ({ name, value })),
+    )
+    await database.records(Probe).insertMany(rows)
+    app = await bootstrap(Laboratory, { database, logger: false, listen: false })
+  })
+  afterAll(async () => {
+    await app.close()
+    await database.close()
+  })
+
+  it('are finite whatever stands in a row, and none fails', async () => {
+    const { status, body } = await app.inject({
+      url: '/probes/aggregate?groupBy=name&sum=value&avg=value&orderBy=name',
+    })
+    expect([status, body]).toEqual([200, expect.any(String)])
+    const near = (value: number): unknown => expect.closeTo(value, 10)
+    const figures = (JSON.parse(body) as Row[]).map(({ name, sumValue, avgValue }) => [
+      name,
+      sumValue,
+      avgValue,
+    ])
+    const size = (value: number): unknown => ({
+      asymmetricMatch: (found: number) => Math.abs(found / value - 1) < 1e-12,
+    })
+    expect(figures).toEqual([
+      ['below', -most, size(-1.5e308)],
+      ['beyond', most, size(1e308)],
+      ['cancelled', near(0), near(0)],
+      ['mean', most, size(1e308)],
+      ['mixed', near(0), near(0)],
+      ['none', null, null],
+      ['square', near(3), near(1)],
+      ['tiny', near(0), near(0)],
+      ['tinyAndUsual', near(2), near(2 / 3)],
+      ['usual', near(3.3), near(1.1)],
+    ])
+    const whole = await app.inject({ url: '/probes/aggregate?sum=value&avg=value' })
+    expect(whole.status).toBe(200)
+    const graphql = await app.inject({
+      method: 'POST',
+      url: '/graphql',
+      json: { query: '{ probesAggregate(groupBy: [name]) { sum { value } avg { value } } }' },
+    })
+    expect(graphql.json()).not.toHaveProperty('errors')
+  })
+
+  it('are compared and ordered as they are shown', async () => {
+    const ordered = await app.inject({
+      url: '/probes/aggregate?groupBy=name&having.sumValue.gte=1&orderBy=-sumValue,name&limit=3',
+    })
+    expect(ordered.json()).toMatchObject([{ name: 'beyond' }, { name: 'mean' }, { name: 'usual' }])
+  })
+})

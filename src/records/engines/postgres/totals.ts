@@ -20,6 +20,8 @@ export const postgresTotal: Dialect['total'] = (called, { storage, field: { entr
       encode,
     }
   }
+  if (storage === 'real')
+    return { sql: ofDoubles[called], isText: false, isExact: false, decode: Number, encode }
   const isExact = storage === 'wide' && called === 'sum'
   return {
     sql: called === 'sum' ? 'sum({c})' : 'cast(avg({c}) as double precision)',
@@ -28,4 +30,26 @@ export const postgresTotal: Dialect['total'] = (called, { storage, field: { entr
     decode: isExact ? String : storage === 'integer' && called === 'sum' ? toWhole : Number,
     encode,
   }
+}
+
+/**
+ * Of doubles: the server answers no sum that is no double, and no mean where a square on its way is none, so that one odd
+ * row would spoil the figure for all. Such rows are added up as exact numbers. What no double holds is the nearest one.
+ */
+function totalOfDoubles(called: 'sum' | 'avg', bound: string): string {
+  const isOdd = `abs({c}) >= ${bound}`
+  const usual = `${called}({c}) filter (where not ${isOdd})`
+  const odd = `sum(cast({c} as numeric)) filter (where ${isOdd})`
+  const sum = `(${odd} + coalesce(cast(sum({c}) filter (where not ${isOdd}) as numeric), 0))`
+  const exact = called === 'sum' ? sum : `${sum} / count({c})`
+  // Below the smallest double is none either.
+  const double = `cast(round(greatest(least(${exact}, ${largestDouble}), -${largestDouble}), 300) as double precision)`
+  return `case when bool_or(${isOdd}) then ${double} else cast(${usual} as double precision) end`
+}
+
+const largestDouble = '1.7976931348623157e308'
+/** Below it the sum of a table's doubles is one, and the square of one beside others. */
+const ofDoubles = {
+  sum: totalOfDoubles('sum', '1e290'),
+  avg: totalOfDoubles('avg', '1e140'),
 }

@@ -30,13 +30,16 @@ export const sqliteTotal: Dialect['total'] = (called, column, isLarge = false) =
   if (storage === 'wide' && called === 'sum')
     return exactTotal(called, { scale: 0, chunks: integerChunks })
   if (storage === 'integer' && called === 'sum') return integerSum(isLarge)
-  return {
-    sql: `${called}({c})`,
-    isText: false,
-    isExact: false,
-    decode: Number,
-    encode: (operand) => operand,
-  }
+  const sql = storage === 'real' ? ofDoubles[called] : `${called}({c})`
+  return { sql, isText: false, isExact: false, decode: Number, encode: (operand) => operand }
+}
+
+const largestDouble = '1.7976931348623157e308'
+const small = 'sum({c} / 1e20)'
+/** What no double holds is the nearest one: infinite is no JSON. Doubles whose sum is none are added up smaller. */
+const ofDoubles = {
+  sum: `case when abs(sum({c})) <= ${largestDouble} then sum({c}) else max(min(${small} * 1e20, ${largestDouble}), -${largestDouble}) end`,
+  avg: `case when abs(sum({c})) <= ${largestDouble} then avg({c}) else ${small} / count({c}) * 1e20 end`,
 }
 
 function integerSum(isLarge: boolean): Total {
