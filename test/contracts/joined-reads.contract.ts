@@ -30,6 +30,14 @@ class Token {
   @Field('decimal', { precision: 8, scale: 2 }) worth!: string
 }
 
+@Record
+class Paper {
+  @Field('id') id!: number
+  @Field('blob') seal!: Uint8Array
+  @Field('string', { list: true }) words!: string[]
+  @Field('date') day!: string
+}
+
 const partCount = 300
 const strange = [
   'plain',
@@ -68,7 +76,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
     beforeAll(async () => {
       watch = new StatementWatch()
       const engine = watch.around(await open())
-      const records = [Maker, Part, Token]
+      const records = [Maker, Part, Token, Paper]
       database = await connect({ engine: { open: () => Promise.resolve(engine) }, records })
       await database.sync()
       await database.records(Maker).insertMany(strange.map((each) => ({ name: each })))
@@ -279,6 +287,77 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
         limits.map((limit) => Array.from({ length: limit }, (_, n) => n + 1)),
       )
       expect(seen.map(isJoined)).toEqual([false, false, true])
+    })
+
+    it('list once for all who ask the same meanwhile, each with objects of their own', async () => {
+      const parts = database.records(Part)
+      const names = (makerId: number) =>
+        parts.list({ where: { makerId }, orderBy: { name: 'desc' } })
+      let lists: Part[][] = []
+      const seen = await watch.during(async () => {
+        lists = await together(() => [1, 1, 1, 2, 2, 1].map(names))
+      })
+      const alone = [await names(1), await names(2)]
+      expect(lists).toEqual([1, 1, 1, 2, 2, 1].map((maker) => alone[maker - 1]))
+      expect(alone.map(({ length }) => length)).toEqual([37, 38])
+      // The first of each, one for those behind the first of maker 1, and the second of maker 2.
+      expect(seen).toHaveLength(4)
+      expect(lists[1]?.[0]).not.toBe(lists[2]?.[0])
+      for (const part of lists[1] ?? []) part.name = 'changed'
+      lists[1]?.pop()
+      expect(lists[2]).toEqual(alone[0])
+    })
+
+    it('answer pages that are the same by the same rows of one statement', async () => {
+      const parts = database.records(Part)
+      await together(() => [1, 2, 3].map((limit) => parts.list({ limit })))
+      await watch.settled()
+      let pages: Part[][] = []
+      const seen = await watch.during(async () => {
+        pages = await together(() => [4, 7, 7, 2, 7, 2].map((limit) => parts.list({ limit })))
+      })
+      expect(pages.map(({ length }) => length)).toEqual([4, 7, 7, 2, 7, 2])
+      expect(pages[1]).toEqual(pages[4])
+      expect(pages[1]?.[0]).not.toBe(pages[4]?.[0])
+      expect(seen.map(isJoined)).toEqual([false, true])
+      const same = await watch.during(async () => {
+        pages = await together(() => Array.from({ length: 64 }, () => parts.list({ limit: 20 })))
+      })
+      expect(pages.every((page) => page.length === 20)).toBe(true)
+      expect(same.map(isJoined)).toEqual([false, false])
+    })
+
+    it('list what was committed before they came', async () => {
+      const parts = database.records(Part)
+      const ask = () => parts.list({ where: { makerId: 5 }, limit: 1, orderBy: { name: 'desc' } })
+      const seen = await watch.during(async () => {
+        const release = watch.hold(isOfPart)
+        const early = ask()
+        const added = await parts.create({ name: 'Part 999', makerId: 5 })
+        const late = [ask(), ask()]
+        release()
+        await early
+        for (const [part] of await Promise.all(late)) expect(part?.name).toBe(added.name)
+        await parts.delete(added.id)
+      })
+      // Whoever came later has not got the answer of the one that was on its way.
+      expect(seen.filter(isOfPart)).toHaveLength(2)
+    })
+
+    it('share no bytes, lists or objects with others', async () => {
+      const papers = database.records(Paper)
+      const kept = await papers.create({
+        seal: new Uint8Array([1, 2, 3]),
+        words: ['a'],
+        day: '2026-01-02',
+      })
+      const ask = () => papers.list({ where: { day: '2026-01-02' } })
+      const lists = await together(() => Array.from({ length: 5 }, ask))
+      for (const list of lists) expect(list).toEqual([kept])
+      const [, second, third] = lists.map(([paper]) => paper)
+      second?.seal.fill(9)
+      second?.words.push('b')
+      expect(third).toEqual(kept)
     })
 
     it('answer sessions and revocations to those who ask', async () => {

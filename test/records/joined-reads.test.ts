@@ -105,4 +105,29 @@ describe('many clients at once', () => {
       })
     }
   })
+
+  it('each list their own rows alone where all ask for the same, by crud and by GraphQL', async () => {
+    const asked = Array.from({ length: 90 }, (_, n) => people[n % 3] ?? '')
+    const lists = asked.map((sub) => ask(sub, '/diaries?limit=50&orderBy=-text'))
+    const queries = asked.map((sub) => ask(sub, '/graphql', '{ diaries(limit: 50) { id owner } }'))
+    const pages = asked.map((sub) => ask(sub, '/pages?limit=20'))
+    const mine = (sub: string): number[] =>
+      Array.from({ length: 90 }, (_, n) => n + 1).filter((id) => people[id % 3] === sub)
+    for (const [n, answer] of (await Promise.all(lists)).entries()) {
+      const rows = answer.json() as Diary[]
+      expect(answer.headers['x-total-count']).toBe('30')
+      expect(rows.map(({ owner }) => owner)).toEqual(Array(30).fill(asked[n]))
+      expect(rows.map(({ id }) => id).sort((a, b) => a - b)).toEqual(mine(asked[n] ?? ''))
+    }
+    for (const [n, answer] of (await Promise.all(queries)).entries()) {
+      const rows = mine(asked[n] ?? '').map((id) => ({ id: String(id), owner: asked[n] }))
+      expect(answer.json()).toEqual({ data: { diaries: rows } })
+    }
+    for (const answer of await Promise.all(pages)) {
+      const rows = Array.from({ length: 20 }, (_, n) => ({ id: n + 1, text: `page ${n + 1}` }))
+      expect(answer.json()).toEqual(rows)
+      expect(answer.headers['x-total-count']).toBe('90')
+      expect(answer.headers['etag']).toMatch(/^"[\w-]{27}"$/)
+    }
+  })
 })

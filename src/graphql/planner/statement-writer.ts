@@ -10,6 +10,7 @@ import { toNullPieces, writePieces } from '../../records/filters/null-pieces.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'
 import type { Fragment, JsonSql } from '../../records/engines/json-sql.js'
 import type { Ranking } from '../../records/engines/search-sql.js'
+import { shared } from '../../records/statements/statement-marks.js'
 import { sameShard } from '../../records/statements/shard.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import type { Column, Relation, Table } from '../../records/model/table.js'
@@ -50,7 +51,11 @@ export class StatementWriter {
   }
 
   compile(fragment: Fragment): Plan {
-    return this.#context.builder.compile(fragment, false, { isBrief: this.#isBrief })
+    return this.#context.builder.compile(
+      fragment,
+      false,
+      this.#isBrief ? { isBrief: true } : shared,
+    )
   }
 
   alias(): string {

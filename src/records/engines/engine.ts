@@ -43,7 +43,7 @@ export interface Statement {
   readonly isBrief?: boolean
   /** Its last value is the number of rows that it answers at most. */
   readonly endsWithLimit?: boolean
-  /** Those who ask it with the same values may have the same answer. */
+  /** Those who ask it with the same values meanwhile may have the same answer. Rows that several have are frozen. */
   readonly isShared?: boolean
   /** Its one value is rows, as `copy.write` makes them. */
   readonly takesRows?: boolean

@@ -94,7 +94,9 @@ export class TablePlans {
       const columns = related === undefined ? this.#selected('t') : sql`t.*`
       const listed = sql`select ${columns} from ${from} order by ${writeOrder(order.terms, writer, 't', ranking)}${limit}${offset}`
       const fragment = related?.around(listed, this.#selected('t')) ?? listed
-      const marks = related ? {} : marksOfList(this.table, selection, order, hasLimit && !hasOffset)
+      const marks = related
+        ? shared
+        : marksOfList(this.table, selection, order, hasLimit && !hasOffset)
       return this.#builder.compile(fragment, false, marks)
     })
   }

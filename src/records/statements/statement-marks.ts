@@ -6,12 +6,19 @@ import type { Table } from '../model/table.js'
 import type { StatementMarks } from './builder.js'
 import type { Selection } from './plans.js'
 
-/** Counts: whoever asks the same gets the same number. */
+/** Counts and lists: whoever asks the same meanwhile gets the same answer. */
 export const shared: StatementMarks = Object.freeze({ isShared: true })
+
+const sharedPage: StatementMarks = Object.freeze({
+  isBrief: true,
+  endsWithLimit: true,
+  isShared: true,
+})
 
 /**
  * A list by a key, and a page of a whole table in the order of its key: each looks at no more rows than it answers, by an
- * index that is surely there. Of all others nobody knows how many rows they look at.
+ * index that is surely there. Of all others nobody knows how many rows they look at: they are shared by those alone who ask the
+ * same.
  *
  * @param isFirst a number of rows, none passed over
  */
@@ -26,7 +33,7 @@ export function marksOfList(
   const isPage = isFirst && first?.column === table.key && more.length === 0 && !order.rank
   const isWhole =
     table.deletedAt === undefined && (condition === undefined || isBehind(condition, table))
-  return isPage && isWhole ? { isBrief: true, endsWithLimit: true } : {}
+  return isPage && isWhole ? sharedPage : shared
 }
 
 /** Behind or before a key, as a cursor says. */

@@ -6,6 +6,7 @@ import { isThenable, type Later } from '../../../../core/later.js'
 import { EngineFault, type Engine, type Row, type Runner, type Statement } from '../../engine.js'
 import { tookTooLong } from '../faults.js'
 import { readTypes, writeJoined, type JoinedStatement } from './joined-statement.js'
+import { answerAll, keyOfValues } from './shared-answer.js'
 import type { Group, WaitingCall } from './waiting-call.js'
 
 /** Values in one statement, lists by their length; or rows that it may answer. */
@@ -27,7 +28,8 @@ export class CallQueue {
   #underWay = 0
   /** Nothing has gone since somebody looked. */
   #isSlow = false
-  #joined: JoinedStatement | 'unknown' | 'asked' | 'never'
+  /** `same`: of calls that all have the same values, which need no other statement. */
+  #joined: JoinedStatement | 'unknown' | 'asked' | 'never' | 'same'
   readonly #onIdle: (() => void) | undefined
   #failures = 0
   readonly #onAnswer = (): void => {
@@ -43,8 +45,7 @@ export class CallQueue {
     this.#engine = engine
     this.#most = most
     this.#onIdle = onIdle
-    this.#joined =
-      onIdle === undefined ? 'unknown' : { statement, toLists: toFirst, isShared: true }
+    this.#joined = onIdle === undefined ? 'unknown' : 'same'
   }
 
   /** A call may go by itself; it is then to be followed. */
@@ -83,31 +84,41 @@ export class CallQueue {
   #send(): void {
     this.#isSlow = false
     const joined = this.#joined
-    if (typeof joined !== 'object') {
+    if (typeof joined !== 'object' && joined !== 'same') {
       if (joined === 'unknown' && this.#waiting.length > 1) this.#ask()
       for (const call of this.#waiting.splice(0)) this.#sendAlone(call)
       return
     }
-    const calls = this.#take()
-    const [first] = calls
-    if (first !== undefined && calls.length === 1) this.#sendAlone(first)
-    else if (calls.length > 1) this.#sendTogether(calls, joined)
+    const alike = this.#take()
+    const [first] = alike[0] ?? []
+    if (first !== undefined && alike.length === 1 && alike[0]?.length === 1) this.#sendAlone(first)
+    else if (first !== undefined) this.#sendTogether(alike, joined)
     if (this.#waiting.length >= many && this.#underWay < this.#most) this.#send()
   }
 
-  /** As many of the waiting as go into one statement, without those whose caller has left. */
-  #take(): WaitingCall[] {
-    const calls: WaitingCall[] = []
+  /** As many of the waiting as go into one statement, without those whose caller has left: those that ask the same beside each other. */
+  #take(): WaitingCall[][] {
+    const alike = new Map<unknown, WaitingCall[]>()
     let size = 0
     let count = 0
     for (const call of this.#waiting) {
-      size += sizeOf(this.#statement, call.values)
-      if (size > mostValues && calls.length > 0) break
+      const key = this.#keyOf(call)
+      const same = alike.get(key)
+      if (same === undefined) size += sizeOf(this.#statement, call.values)
+      if (size > mostValues && alike.size > 0) break
       count++
-      if (!call.isOver) calls.push(call)
+      if (call.isOver) continue
+      if (same === undefined) alike.set(key, [call])
+      else same.push(call)
     }
     this.#waiting.splice(0, count)
-    return calls
+    return [...alike.values()]
+  }
+
+  /** The same for calls that may have one answer. */
+  #keyOf(call: WaitingCall): unknown {
+    if (this.#joined === 'same') return 'same'
+    return this.#statement.isShared === true ? keyOfValues(call.values) : call
   }
 
   #sendAlone(call: WaitingCall): void {
@@ -125,21 +136,27 @@ export class CallQueue {
     }
   }
 
-  #sendTogether(calls: readonly WaitingCall[], joined: JoinedStatement): void {
-    const group: Group = { calls, left: calls.length, end: undefined }
+  #sendTogether(alike: readonly WaitingCall[][], joined: JoinedStatement | 'same'): void {
+    const calls = alike.flat()
+    const group: Group = { calls, alike, left: calls.length, end: undefined }
     for (const call of calls) call.group = group
     this.#groups.add(group)
     this.#underWay++
     void this.#runTogether(group, joined)
   }
 
-  async #runTogether(group: Group, joined: JoinedStatement): Promise<void> {
-    const { statement, toLists, isShared } = joined
-    const { calls } = group
+  async #runTogether(group: Group, joined: JoinedStatement | 'same'): Promise<void> {
+    const { alike } = group
+    const [first] = alike
+    const isOne = alike.length === 1
     let rows: readonly Row[]
     try {
-      const lists = toLists(calls.map(({ values }) => values))
-      rows = await this.#runnerOf(group).rows(statement, lists)
+      const runner = this.#runnerOf(group)
+      const values = alike.map(([call]) => call?.values ?? [])
+      rows =
+        isOne || joined === 'same'
+          ? await runner.rows(this.#statement, values[0] ?? [])
+          : await runner.rows(joined.statement, joined.toLists(values))
     } catch (error) {
       // Those that wait go first: what has failed may take its time.
       this.#groups.delete(group)
@@ -149,8 +166,8 @@ export class CallQueue {
     }
     this.#groups.delete(group)
     this.#onAnswer()
-    if (isShared === true) for (const call of calls) call.answer(rows)
-    else distribute(rows, calls)
+    if (isOne) answerAll(first ?? [], rows)
+    else distribute(rows, alike)
   }
 
   /** One request's own share of the connections where all calls are its; else one that ends when all have left. */
@@ -182,7 +199,7 @@ export class CallQueue {
     const answered = await Promise.all(waiting.map((call) => this.#runAlone(call)))
     if (!answered.every(Boolean)) return
     this.#failures++
-    if (this.#failures >= mostFailures && this.#onIdle === undefined) this.#joined = 'never'
+    if (this.#failures >= mostFailures && this.#joined !== 'same') this.#joined = 'never'
   }
 
   #ask(): void {
@@ -212,14 +229,9 @@ export function isLarge(statement: Statement, values: readonly unknown[]): boole
   return statement.endsWithLimit === true && Number(values.at(-1)) > mostShared
 }
 
-/** The values of calls that are all alike. */
-function toFirst([values = []]: readonly (readonly unknown[])[]): readonly unknown[] {
-  return values
-}
-
 /** Each call's rows in their order; the place of the call is the last value of each. */
-function distribute(rows: readonly Row[], calls: readonly WaitingCall[]): void {
-  const answers: Row[][] = calls.map(() => [])
+function distribute(rows: readonly Row[], alike: Group['alike']): void {
+  const answers: Row[][] = alike.map(() => [])
   for (const row of rows as unknown[][]) answers[Number(row.pop()) - 1]?.push(row)
-  for (const [index, call] of calls.entries()) call.answer(answers[index] ?? [])
+  for (const [index, calls] of alike.entries()) answerAll(calls, answers[index] ?? [])
 }

@@ -1,7 +1,8 @@
 /**
  * An engine whose brief reads go together: calls of the same statement that arrive while one of them is on its way are
  * answered by one statement. So do changes of one row by its key, as change-queue.ts says.
- * Statements that are shared have one answer for all who ask them with the same values meanwhile: counts. What holds of both:
+ * Statements that are shared have one answer for all who ask them with the same values meanwhile: counts and lists. What holds
+ * of both:
  * - a call that nobody is before goes at once, by its own runner, as ever; in transactions each goes by itself;
  * - what a call sees: a statement that begins after the call came, so that it sees all that was committed before. Those that
  *   go together see the same; calls of one caller that do not wait for each other have no order, as ever;
@@ -30,6 +31,7 @@ import type { Later } from '../../../../core/later.js'
 import type { OrderedRunner } from '../../ordered-runner.js'
 import { CallQueue, isLarge } from './call-queue.js'
 import { ChangeQueue } from './change-queue.js'
+import { keyOfValues } from './shared-answer.js'
 import { WaitingCall, type Caller } from './waiting-call.js'
 
 /** Milliseconds between two looks at the calls that wait. */
@@ -53,8 +55,8 @@ class Queues {
 
   /** @returns `undefined` for what goes by itself */
   of(statement: Statement, values: readonly unknown[]): CallQueue | undefined {
-    if (statement.isShared === true) return this.#ofSame(statement, values)
-    if (statement.isBrief !== true || isLarge(statement, values)) return undefined
+    if (statement.isBrief !== true || isLarge(statement, values))
+      return statement.isShared === true ? this.#ofSame(statement, values) : undefined
     let queue = this.#byStatement.get(statement)
     if (queue === undefined) {
       queue = new CallQueue(statement, this.#engine, this.#most)
@@ -65,7 +67,7 @@ class Queues {
 
   /** Of calls with the same values, as long as there are some. */
   #ofSame(statement: Statement, values: readonly unknown[]): CallQueue {
-    const key = values.map(toKey).join()
+    const key = keyOfValues(values)
     const same = this.#same.get(statement) ?? new Map<string, CallQueue>()
     this.#same.set(statement, same)
     let queue = same.get(key)
@@ -154,15 +156,6 @@ abstract class JoiningRunner implements Runner, Caller {
   script(sql: string): Later<void> {
     return this.runner.script(sql)
   }
-}
-
-/** Text that stands for a value and for no other. */
-function toKey(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(toKey).join()}]`
-  if (value instanceof Uint8Array) return `x${Buffer.from(value).toString('hex')}`
-  // Of JSON, NaN is null.
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
-  return JSON.stringify(value)
 }
 
 /** The reads of one request. */

@@ -10,8 +10,6 @@ export interface JoinedStatement {
   readonly statement: Statement
   /** A list for each placeholder, of all calls' values at that place. */
   readonly toLists: (calls: readonly (readonly unknown[])[]) => readonly unknown[]
-  /** All calls have the same values, and the same answer. */
-  readonly isShared?: boolean
 }
 
 /** What the server makes of a statement's placeholders, by their places; none where it cannot tell. */

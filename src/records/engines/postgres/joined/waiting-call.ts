@@ -14,6 +14,8 @@ export interface Caller {
 /** Calls that are on their way together. */
 export interface Group {
   readonly calls: readonly WaitingCall[]
+  /** The same, those beside each other that have one answer. */
+  readonly alike: readonly (readonly WaitingCall[])[]
   /** How many somebody waits for. */
   left: number
   /** Ends the statement on the server; absent where nobody may leave. */
