@@ -58,6 +58,9 @@ class ShopController {
     calls++
     return { sub: user?.sub }
   }
+  @Get('/headers') @CacheFor(60, { by: ['user'] }) headers(headers: { [name: string]: string }) {
+    return { cookie: headers.cookie, authorization: headers.authorization }
+  }
   @Get('/tagged') @ETag tagged() {
     return { ok: true }
   }
@@ -159,6 +162,15 @@ describe('@CacheFor', () => {
     }
     expect(calls).toBe(2)
     expect((await get('/shop/mine')).status).toBe(401)
+  })
+
+  it('tells visitors apart by what a handler sees of them in the headers', async () => {
+    app = await start()
+    const ann = { cookie: 'name=ann', authorization: 'Basic YW5u' }
+    const bob = { cookie: 'name=bob', authorization: 'Basic Ym9i' }
+    const mixed = { ...ann, authorization: bob.authorization }
+    for (const sent of [ann, bob, mixed])
+      expect(await (await get('/shop/headers', sent)).json()).toEqual(sent)
   })
 
   it('stops the start where a handler may know its caller, and where nothing can be kept', async () => {

@@ -14,6 +14,7 @@ import {
   Record,
   reply,
   type Application,
+  type Session,
 } from '../../src/index.js'
 import { idempotent } from '../../src/modules/idempotent/idempotent.js'
 
@@ -47,6 +48,16 @@ class OrderController {
       arrived()
     })
     return { slow: true }
+  }
+  @NoAuth @Post('/of-visitor') ofVisitor(session: Session) {
+    session.visits = Number(session.visits ?? 0) + 1
+    return { number: ++made }
+  }
+  @NoAuth @Post('/of-basic') ofBasic(headers: { [name: string]: string }) {
+    return { number: ++made, by: headers.authorization }
+  }
+  @NoAuth @Post('/of-cookie') ofCookie(cookies: { [name: string]: string }) {
+    return { number: ++made, cart: cookies.cart }
   }
   @Post('/varied') varied() {
     return reply({})
@@ -150,6 +161,27 @@ describe('idempotent', () => {
     expect((await send('a', { amount: 3 }, '/orders/1', { method: 'PUT' })).status).toBe(200)
     expect((await send('a', { amount: 3 }, '/orders/2', { method: 'PUT' })).status).toBe(200)
     expect(made).toBe(before + 3)
+  })
+
+  it('never answers one visitor with what was made for another', async () => {
+    const first = await send(undefined, {}, '/orders/of-visitor')
+    const second = await send(undefined, {}, '/orders/of-visitor')
+    const cookies = [first, second].map((one) => one.headers.get('set-cookie')?.split(';')[0] ?? '')
+    const number = async (path: string, headers: { [name: string]: string }) => {
+      const answer = await send('visit', {}, path, { headers })
+      return ((await answer.json()) as { number?: number }).number ?? answer.status
+    }
+    const visitor = (cookie = '') => number('/orders/of-visitor', { cookie })
+    const one = await visitor(cookies[0])
+    expect(await visitor(cookies[1])).toBe(one + 1)
+    expect(await visitor(`${cookies[0] ?? ''}; seen=2`)).toBe(one)
+    const basic = (authorization: string) => number('/orders/of-basic', { authorization })
+    const ann = await basic('Basic YW5u')
+    expect(await basic('Basic Ym9i')).toBe(ann + 1)
+    expect(await basic('Basic YW5u')).toBe(ann)
+    const cart = (name: string) => number('/orders/of-cookie', { cookie: `cart=${name}` })
+    const kept = await cart('ann')
+    expect([await cart('bob'), await cart('ann')]).toEqual([422, kept])
   })
 
   it('keeps successes alone, and nothing without a key', async () => {

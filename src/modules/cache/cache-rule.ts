@@ -21,8 +21,10 @@ export function readMilliseconds(time: unknown): number | undefined {
 
 /** Arguments that are the same for all callers. */
 const impersonal: ReadonlySet<string> = new Set(['query'])
-/** Arguments by which a handler may recognize a visitor without a token. */
-const byCookie: ReadonlySet<string> = new Set(['session', 'cookies', 'request'])
+/** Arguments that show a handler what its gate has read, and no other header. */
+const ofGate: ReadonlySet<string> = new Set(['query', 'user'])
+/** Arguments of the framework that show no query; the application's own may. */
+const withoutQuery: ReadonlySet<string> = new Set(['user', 'session', 'cookies', 'headers'])
 
 /** The faults to report at the start. */
 export function findFaults(time: unknown, rule: unknown, route: RouteInfo): DecoratorProblem[] {
@@ -66,9 +68,13 @@ function isBy(one: unknown): boolean {
 }
 
 /** The first argument by which a handler may recognize its caller. */
-function callerOf({ arguments: names, path }: RouteInfo): string | undefined {
+function callerOf(route: RouteInfo): string | undefined {
+  return besidesPath(route).find((name) => !impersonal.has(name))
+}
+
+function besidesPath({ arguments: names, path }: RouteInfo): string[] {
   const inPath = new Set([...path.matchAll(/[<{]([\w$]+)/g)].map(([, name]) => name))
-  return names.find((name) => !impersonal.has(name) && !inPath.has(name))
+  return names.filter((name) => !inPath.has(name))
 }
 
 /** @returns a function that makes the key of a request */
@@ -76,15 +82,15 @@ export function keyOf(
   { by = ['query'] }: CacheRule,
   route: RouteInfo,
 ): (request: HttpRequest) => string {
-  const names = route.arguments
-  const byQuery = by.includes('query') || names.includes('query') || names.includes('request')
+  const names = besidesPath(route)
+  const byQuery = by.includes('query') || names.some((name) => !withoutQuery.has(name))
   const byUser = by.includes('user')
-  const bySent = names.some((name) => byCookie.has(name))
+  const bySent = names.some((name) => !ofGate.has(name))
   const own = by.filter((one) => typeof one === 'function')
   return (request) => {
     const parts: unknown[] = [request.path]
     if (byQuery) parts.push(queryOf(request))
-    if (byUser) parts.push(userOf(request), bySent ? request.headers.cookie : null)
+    if (byUser) parts.push(userOf(request), bySent ? sentBy(request) : null)
     for (const ask of own) parts.push(ask(request))
     return JSON.stringify([route.name, parts])
   }
@@ -101,6 +107,11 @@ function queryOf({ url, path }: HttpRequest): string {
     )
     .map(({ pair }) => pair)
     .join('&')
+}
+
+/** What a handler may recognize a caller by whom the gate does not know. */
+function sentBy({ auth, headers }: HttpRequest): unknown {
+  return [headers.cookie, auth === undefined ? headers.authorization : undefined]
 }
 
 /** Claims that describe the token and not the user. */

@@ -54,11 +54,15 @@ export const compress = createModule(function compress(options: CompressOptions 
   return { problems: findProblems(options), use: [Compressor] }
 })
 
+/** Arguments that show a handler the cookies; one that names `request` may be of `crud`. */
+const withCookies: ReadonlySet<string> = new Set(['cookies', 'headers'])
+
 /** If a secret and a client's text are in one answer, its compressed length reveals whether they match. */
 function isPersonal({ route, headers }: HttpRequest, answer: Answer): boolean {
-  if (route?.arguments.includes('session') === true) return true
+  const names = route?.arguments ?? []
+  if (names.includes('session')) return true
   if (headers.cookie === undefined) return false
-  return route?.arguments.includes('cookies') === true || namesIn(answer, 'Vary').includes('cookie')
+  return names.some((name) => withCookies.has(name)) || namesIn(answer, 'Vary').includes('cookie')
 }
 
 function addVary(answer: Answer): void {

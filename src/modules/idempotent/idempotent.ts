@@ -26,6 +26,8 @@ export interface IdempotentOptions {
 /** The largest answer that is kept, in bytes. */
 const mostBytes = 1024 * 1024
 
+const sessionCookie = 'app_session'
+
 /** Headers that belong to a single answer and are not repeated. */
 const passing =
   /^(?:set-cookie|freshtoken|x-request-id|date|server-timing|ratelimit.*|retry-after)$/i
@@ -127,13 +129,28 @@ function readKey(given: string | undefined): string | undefined {
   })
 }
 
-function idOf({ method, path, auth, user }: HttpRequest, key: string): string {
-  const caller =
-    auth?.by === 'key' ? ['operator'] : user === null ? [] : [user.iss, user.sub ?? user.jti]
-  return sha256(JSON.stringify([caller, method, path, key]))
+const times: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'auth_time'])
+
+function idOf(request: HttpRequest, key: string): string {
+  const { method, path } = request
+  return sha256(JSON.stringify([callerOf(request), method, path, key]))
 }
 
-function hashOf({ url, body, files, headers }: HttpRequest): string {
+/** Visitors without a token are told apart by their session, and by credentials that the route reads itself. */
+function callerOf({ auth, user, cookies, headers }: HttpRequest): unknown[] {
+  if (auth?.by === 'key') return ['operator']
+  if (user === null) {
+    const known = [cookies[sessionCookie], auth === undefined ? headers.authorization : undefined]
+    return known.every((one) => one === undefined) ? [] : ['visitor', ...known]
+  }
+  const name = user.sub ?? user.jti
+  if (name !== undefined) return [user.iss, name]
+  // A token of another issuer may name nobody: all that it says of the caller.
+  const said = Object.entries(user).filter(([claim]) => !times.has(claim))
+  return [user.iss, undefined, said.sort(([one], [other]) => (one < other ? -1 : 1))]
+}
+
+function hashOf({ url, body, files, headers, route }: HttpRequest): string {
   const sent = Object.entries(files).map(([name, given]) => [
     name,
     ...[given].flat().map(({ name: file, size, type }) => [file, size, type]),
@@ -141,7 +158,9 @@ function hashOf({ url, body, files, headers }: HttpRequest): string {
   const bytes = body instanceof Uint8Array ? body : undefined
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
   const plain = bytes === undefined ? body : null
-  const head = JSON.stringify([url, type, plain, sent], (_, value: unknown) =>
+  // A handler that names them may know its visitor by them.
+  const cookie = route?.arguments.includes('cookies') === true ? headers.cookie : undefined
+  const head = JSON.stringify([url, type, plain, sent, cookie], (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}n` : value,
   )
   return sha256(head, bytes)
