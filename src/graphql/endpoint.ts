@@ -47,29 +47,29 @@ export type Answer = (
   request: ServerRequest,
   body: unknown,
   refusal: HttpError | undefined,
-) => Later<EndpointAnswer>
+) => Later<Reply>
 
-export interface EndpointAnswer {
-  readonly reply: Reply
-  /** The operation was for token holders, so that a fresh token may go with the answer. */
-  readonly secured: boolean
-}
+/** Sends a fresh token with the answer of an operation that was for token holders. */
+export type Rotate = (request: ServerRequest, answer: Reply) => Later<Reply>
 
 type RequestHandler = Handler<ServerRequest, Exchange>
 
 /** @param access who may call where a root field says nothing */
-export function createEndpoint(graphql: GraphQL, access: DefaultAccess): Answer {
+export function createEndpoint(graphql: GraphQL, access: DefaultAccess, rotate: Rotate): Answer {
   let handler: RequestHandler | undefined
   return (request, body, refusal) => {
     const media = acceptedMedia(request.incoming.headers.accept)
     const exchange: Exchange = { request, media, body, reply: undefined, secured: false, refusal }
-    const toAnswer = (reply: Reply): EndpointAnswer => ({ reply, secured: exchange.secured })
     // Nothing is left to negotiate: the package would only take the request through promises of its own.
     if (request.method === 'POST' && media.result !== undefined) {
-      return after(answerBody(graphql, access, exchange), toAnswer)
+      const answer = answerBody(graphql, access, exchange)
+      // Known before the operation runs.
+      return exchange.secured ? after(answer, (reply) => rotate(request, reply)) : answer
     }
     handler ??= createRequestHandler(graphql, access)
-    return negotiate(handler, exchange).then(toAnswer)
+    return negotiate(handler, exchange).then((reply) =>
+      exchange.secured ? rotate(request, reply) : reply,
+    )
   }
 }
 

@@ -39,14 +39,12 @@ export function graphqlEndpoints(
   { path, access }: GraphQLRoute,
   options: GraphqlEndpointsOptions,
 ): readonly GraphqlEndpoint[] {
-  const endpoint = createEndpoint(graphql, access)
+  const endpoint = createEndpoint(graphql, access, (request, answer) =>
+    after(options.gate.rotate(request), () => answer),
+  )
   const readBody = options.bodyReader(graphql.limits.bytes)
   const run = (request: ServerRequest, body: unknown): Later<Reply> =>
-    after(recognise(request, options.gate), (refusal) =>
-      after(endpoint(request, body, refusal), ({ reply, secured }) =>
-        secured ? after(options.gate.rotate(request), () => reply) : reply,
-      ),
-    )
+    after(recognise(request, options.gate), (refusal) => endpoint(request, body, refusal))
   const readPost = (request: ServerRequest): Promise<void> | undefined => {
     options.gate.refuseForeignWrite(request)
     refuseOtherTypes(request)

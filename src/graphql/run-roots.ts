@@ -1,6 +1,6 @@
 /** Runs the root fields of an operation of which at least one has a plan, and writes the JSON text of their values. */
 import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql'
-import { isThenable, type Later, after, attempt } from '../core/later.js'
+import { isThenable, type Later, after, attempt, settle } from '../core/later.js'
 import { graphqlLibrary } from './library.js'
 import type { Operation, RootField } from './operation.js'
 import type { Outcome, Variables } from './outcome.js'
@@ -21,18 +21,27 @@ export interface RunInput {
 type Answer = string | GraphQLError | undefined
 
 export function runRoots(roots: readonly RootField[], input: RunInput): Later<Outcome> {
+  const [only] = roots
+  if (only !== undefined && roots.length === 1) return runOne(only, roots, input)
   const { OperationTypeNode } = graphqlLibrary()
-  if (input.operation.node.operation === OperationTypeNode.MUTATION) {
-    const [only] = roots
-    if (only === undefined || roots.length > 1) return runInTurn(roots, input)
-    return after(runPlan(only, input), (answer) => complete(roots, [answer], input))
-  }
+  if (input.operation.node.operation === OperationTypeNode.MUTATION) return runInTurn(roots, input)
   const answers = roots.map((root) => runPlan(root, input))
   return answers.some(isThenable)
     ? Promise.all(answers.map((answer) => Promise.resolve(answer))).then((all) =>
         complete(roots, all, input),
       )
     : complete(roots, answers as Answer[], input)
+}
+
+/** Nearly every operation has one root field: one promise for all that is done with its answer. */
+function runOne(root: RootField, roots: readonly RootField[], input: RunInput): Later<Outcome> {
+  const { plan, key, nodes } = root
+  if (plan === undefined) return complete(roots, [undefined], input)
+  return settle(
+    () => plan.run(input.context, input.variables),
+    (answer) => complete(roots, [answer], input),
+    (error) => complete(roots, [graphqlLibrary().locatedError(error, nodes, [key])], input),
+  )
 }
 
 function runPlan(root: RootField, input: RunInput): Later<Answer> {

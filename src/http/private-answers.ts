@@ -40,7 +40,7 @@ export function setPrivacy(head: string[], request: ServerRequest): void {
         rule = index
         break
       case 'vary':
-        missing &= ~namedIn(head[index + 1] ?? '')
+        if (missing !== 0) missing &= ~namedIn(head[index + 1] ?? '')
     }
   }
   if (missing !== 0) head.push('Vary', varied[missing & 3] ?? '')
