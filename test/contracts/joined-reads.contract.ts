@@ -38,6 +38,11 @@ class Paper {
   @Field('date') day!: string
 }
 
+@Record
+class Lost {
+  @Field('id') id!: number
+}
+
 const partCount = 300
 const strange = [
   'plain',
@@ -76,7 +81,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
     beforeAll(async () => {
       watch = new StatementWatch()
       const engine = watch.around(await open())
-      const records = [Maker, Part, Token, Paper]
+      const records = [Maker, Part, Token, Paper, Lost]
       database = await connect({ engine: { open: () => Promise.resolve(engine) }, records })
       await database.sync()
       await database.records(Maker).insertMany(strange.map((each) => ({ name: each })))
@@ -342,6 +347,16 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       })
       // Whoever came later has not got the answer of the one that was on its way.
       expect(seen.filter(isOfPart)).toHaveLength(2)
+    })
+
+    it('fail once where all ask for the same that fails', async () => {
+      await database.kysely.schema.dropTable('lost').execute()
+      const seen = await watch.during(async () => {
+        const ask = () => database.records(Lost).list({ limit: 200 })
+        const calls = await together(() => Array.from({ length: 5 }, async () => settle(ask())))
+        expect(calls.map(({ error }) => error instanceof Error)).toEqual(Array(5).fill(true))
+      })
+      expect(seen).toHaveLength(2)
     })
 
     it('share no bytes, lists or objects with others', async () => {

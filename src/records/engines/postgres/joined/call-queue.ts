@@ -186,12 +186,14 @@ export class CallQueue {
 
   /**
    * An error of one call is not the others': each is tried by itself. Where the server cannot be reached, it was tried
-   * again already.
+   * again already; and a statement that was theirs all alike would fail as often as it is asked.
    */
-  async #fail({ calls }: Group, error: unknown): Promise<void> {
+  async #fail({ calls, alike }: Group, error: unknown): Promise<void> {
     const waiting = calls.filter(({ isOver }) => !isOver)
     if (waiting.length === 0) return
-    if (error instanceof EngineFault && error.kind === 'unavailable' && !tookTooLong(error)) {
+    const isLost =
+      error instanceof EngineFault && error.kind === 'unavailable' && !tookTooLong(error)
+    if (isLost || alike.length === 1) {
       for (const call of waiting) call.refuse(error)
       return
     }
@@ -199,7 +201,7 @@ export class CallQueue {
     const answered = await Promise.all(waiting.map((call) => this.#runAlone(call)))
     if (!answered.every(Boolean)) return
     this.#failures++
-    if (this.#failures >= mostFailures && this.#joined !== 'same') this.#joined = 'never'
+    if (this.#failures >= mostFailures) this.#joined = 'never'
   }
 
   #ask(): void {
