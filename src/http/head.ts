@@ -17,7 +17,7 @@ export function headFault(incoming: Incoming, mostUrl: number): HttpError | unde
   if (headers.length >= 2 * mostHeaders) {
     return new HttpError(431, `There are ${mostHeaders} headers or more.`)
   }
-  return repeatedHeader(headers) ?? missingHost(incoming)
+  return repeatedHeader(headers) ?? hostFault(incoming)
 }
 
 /** If one of these came twice, a proxy and this server could read two different requests. */
@@ -51,9 +51,24 @@ function singleHeaderBit(name: string): number {
   }
 }
 
-function missingHost(incoming: Incoming): HttpError | undefined {
-  if (incoming.headers.host !== undefined || incoming.httpVersion !== '1.1') return undefined
-  return new HttpError(400, 'The header Host is missing.', { code: 'MISSING_HOST' })
+/** The last name that was one: nearly all requests of a process have the same. */
+let knownHost = ''
+/** A name, an address, a port. Source: RFC 3986 §3.2.2; RFC 9112 §3.2. */
+const hostForm = /^(?:\[[\w:.%]+\]|[\w\-.~%!$&'()*+,;=]*)(?::\d*)?$/i
+
+/** What is no name could be taken for markup or for another server where a program makes a link of it. */
+function hostFault(incoming: Incoming): HttpError | undefined {
+  const { host } = incoming.headers
+  if (host === knownHost) return undefined
+  if (host === undefined) {
+    if (incoming.httpVersion !== '1.1') return undefined
+    return new HttpError(400, 'The header Host is missing.', { code: 'MISSING_HOST' })
+  }
+  if (hostForm.test(host)) {
+    knownHost = host
+    return undefined
+  }
+  return new HttpError(400, 'The header Host is no name of a server.', { code: 'INVALID_HOST' })
 }
 
 /** A target sent in absolute form (`http://host/path`, RFC 9112 §3.2.2) without its scheme and authority. */

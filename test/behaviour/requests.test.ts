@@ -35,6 +35,25 @@ describe('Requests, Head', () => {
     expect(answer.json()).toEqual({ body: {} })
   })
 
+  it.each(['x@evil', 'a"><b>', 'a b', 'a/b', 'a\\b', 'a:b', '[::1', 'a?b', 'ä'])(
+    'Requests, Head: Host %s is 400',
+    async (host) => {
+      const answer = await exchange(
+        app.url,
+        `GET /any HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      )
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+      expect(answer).toContain('The header Host is no name of a server.')
+    },
+  )
+
+  it.each(['', 'a', 'a:', 'a_b.example:8080', '127.0.0.1:1', '[::1]:80', 'xn--4ca', 'a%20b'])(
+    'Requests, Head: Host %s is one',
+    async (host) => {
+      expect((await app.inject({ url: '/any', headers: { host } })).status).toBe(200)
+    },
+  )
+
   it('Requests, headers: keys are lower-case', async () => {
     const answer = await app.inject({ url: '/who', headers: { 'X-Custom-Header': 'Ja' } })
     expect(answer.json()).toMatchObject({ custom: 'Ja' })
