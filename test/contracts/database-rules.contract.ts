@@ -58,7 +58,10 @@ export function describeRules(ground: Ground): void {
       await people.create({ city: 'Oslo', street: 'A' })
       await people.create({ city: 'Oslo', street: 'B' })
       const error = await failure(people.create({ city: 'Oslo', street: 'A' }))
-      expect(error).toMatchObject({ status: 409, message: 'city and street are taken together' })
+      expect(error).toMatchObject({
+        status: 409,
+        message: 'city and street together are already taken',
+      })
     })
 
     it('answers a key that no record has with 409', async () => {

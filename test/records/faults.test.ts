@@ -79,7 +79,7 @@ describe('a SQLite file', () => {
     expect(await entries.count()).toBe(1)
     await expect(entries.create({ name: 'b' })).rejects.toMatchObject({
       ...unavailable,
-      message: 'The database takes no writes at the moment: it is read-only.',
+      message: 'The database does not accept writes at the moment: it is read-only.',
     })
   })
 
@@ -162,11 +162,11 @@ describe('a SQLite file', () => {
 
 describe('an address', () => {
   it.each([
-    ['mysql://host/name', 'begins with "mysql:", which no engine has.'],
+    ['mysql://host/name', 'begins with "mysql:", which is not an engine.'],
     ['sqlit:./x.db', 'Did you mean "sqlite"?'],
-    ['', 'names no engine.'],
-    ['./data/app.db', 'names no engine.'],
-    ['constructor:x', 'begins with "constructor:", which no engine has.'],
+    ['', 'does not begin with an engine.'],
+    ['./data/app.db', 'does not begin with an engine.'],
+    ['constructor:x', 'begins with "constructor:", which is not an engine.'],
     ['postgres://host:port/name', 'is no URL.'],
     ['sqlite::memory:?busyTimeout=soon', 'parameter busyTimeout is "soon"'],
   ])('%p is a boot fault', async (url, text) => {

@@ -116,12 +116,12 @@ describe('indexes of a record', () => {
     [{ fields: ['titel'] }, /RECORD_INDEX .*no field "titel".*title/],
     [{ fields: ['-data'] }, /RECORD_INDEX .*"data" is a list or JSON value/],
     [{ fields: [] }, /RECORD_INDEX .*no fields/],
-    [{ fields: ['size'], like: true }, /RECORD_INDEX .*"like" is of texts/],
+    [{ fields: ['size'], like: true }, /RECORD_INDEX .*"like" takes text fields only/],
     [{ fields: ['title'], where: { size: 'x' } }, /RECORD_INDEX .*"eq" of "size"/],
     [{ fields: ['title'], where: { title: { like: 'a%' } } }, /RECORD_INDEX .*"like" of "title"/],
     [{ fields: ['title'], where: { or: [] } }, /RECORD_INDEX .*no field "or"/],
     [{ fields: ['title'], unknown: 1 }, /UNKNOWN_OPTION/],
-    [{ fields: [{ size: 'down' }] }, /RECORD_INDEX .*the order of "size" is none/],
+    [{ fields: [{ size: 'down' }] }, /RECORD_INDEX .*the order of "size" is invalid/],
   ])('are refused: %j', (index, message) => {
     expect(problemsOf([index as never]).join('\n')).toMatch(message)
   })

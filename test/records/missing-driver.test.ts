@@ -67,7 +67,7 @@ describe('a driver that does not exist', () => {
       {
         code: 'DATABASE_URL',
         message:
-          'The database\'s parameter driver is "better-sqlite", and there is no such driver of SQLite.',
+          'The database\'s parameter driver is "better-sqlite", which is not a driver of SQLite.',
         remedy:
           'Did you mean "better-sqlite3"? Write one of: bun:sqlite, node:sqlite, better-sqlite3.',
       },

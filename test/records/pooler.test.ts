@@ -213,7 +213,7 @@ const where =
     const told: string[] = []
     const log = { ...silentLog, warn: (_: object, message: string) => told.push(message) }
     await open(pooled, { log })
-    expect(told).toEqual([expect.stringContaining('a pooler stands before the database')])
+    expect(told).toEqual([expect.stringContaining('the database is behind a pooler')])
     await open(pooled, { log, direct })
     await open(direct, { log })
     expect(told).toHaveLength(1)

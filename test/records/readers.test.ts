@@ -83,7 +83,7 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
     const reading = engine.clientReads!(request).first(endless, ['x'])
     request.finish()
     await expect(reading).rejects.toMatchObject({
-      message: 'Nobody waits for the answer of the read any more.',
+      message: 'The client no longer waits for the answer of the read.',
     })
     expect(await engine.clientReads!(ask()).first(long, ['item 3'])).toEqual([1])
   })

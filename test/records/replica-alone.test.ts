@@ -33,7 +33,7 @@ describe('A replica alone', () => {
     expect(refused.status).toBe(503)
     expect(refused.headers['retry-after']).toBe('1')
     expect(refused.json()).toMatchObject({
-      error: 'The database takes no writes at the moment: it is read-only.',
+      error: 'The database does not accept writes at the moment: it is read-only.',
     })
     const mutation = { query: 'mutation { createNote(input: { text: "x" }) { id } }' }
     const headers = { authorization: `Bearer ${await app.get(Auth).getToken({ sub: '1' })}` }

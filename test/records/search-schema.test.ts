@@ -227,8 +227,8 @@ describe('a search', () => {
     }
     expect(problemsOf(Odd)).toEqual([
       'RECORD_SEARCH @Record of Odd: search: there is no field "nam".',
-      'RECORD_SEARCH @Record of Odd: search: "size" is no text.',
-      'RECORD_SEARCH @Record of Odd: search: "list" is no text.',
+      'RECORD_SEARCH @Record of Odd: search: "size" is not a text field.',
+      'RECORD_SEARCH @Record of Odd: search: "list" is not a text field.',
     ])
   })
 

@@ -167,7 +167,7 @@ describe('a faulty record', () => {
     class Plain {}
     class Special extends Category {}
     expect(faults(Plain)).toStrictEqual([
-      'NOT_A_RECORD Plain is used as a record and carries no @Record. Write @Record before class Plain.',
+      'NOT_A_RECORD Plain is used as a record but has no @Record. Write @Record before class Plain.',
     ])
     expect(faults(Special)[0]).toContain('NOT_A_RECORD Special')
   })
@@ -202,7 +202,7 @@ describe('a faulty record', () => {
     expect(faults(Named).map((text) => text.split('. ')[0])).toStrictEqual([
       'RECORD_NAME Named: table cannot be called "a b"',
       'RECORD_NAME Named.quoted: column cannot be called "x"y"',
-      'RECORD_FIELD_NAME Named.or: "or" is a word of filters and no field\'s name',
+      'RECORD_FIELD_NAME Named.or: "or" is a word of filters and cannot be a field\'s name',
       'RECORD_COLUMN_TWICE Named: userId and user_id are both kept in the column "user_id"',
     ])
   })
@@ -247,8 +247,8 @@ describe('a faulty record', () => {
     }
     const found = faults(Lost)
     for (const text of [
-      'RELATION_TARGET Lost.plain: Plain is no record.',
-      'RELATION_TARGET Lost.nothing names no class.',
+      'RELATION_TARGET Lost.plain: Plain is not a record.',
+      'RELATION_TARGET Lost.nothing does not lead to a class.',
       'RELATION_FIELD Lost.categry: Lost has no field "categryId".',
       'RELATION_KIND Lost.name: Lost.nameId is of kind "string" and cannot hold a key of kind "integer".',
       'RELATION_FIELD Lost.categories: Category has no field "lostId".',
@@ -267,7 +267,7 @@ describe('a faulty record', () => {
       @BelongsTo(() => Category, { onDelete: 'setNull' }) category!: Rel<Category>
     }
     expect(faults(Strict)).toStrictEqual([
-      "RELATION_ON_DELETE Strict.category: onDelete 'setNull' needs a field that can be null, and categoryId cannot. Add nullable: true to categoryId.",
+      "RELATION_ON_DELETE Strict.category: onDelete 'setNull' needs a field that can be null, but categoryId cannot. Add nullable: true to categoryId.",
     ])
   })
 
@@ -285,9 +285,9 @@ describe('a faulty record', () => {
   it('is no fault of the decorators: they belong where they stand', () => {
     expect(() => {
       BelongsTo(() => Category)(class {})
-    }).toThrow('it belongs before a property of instances')
+    }).toThrow('it can only be used on a property of instances')
     expect(() => {
       Record({})(Category.prototype, 'name')
-    }).toThrow('it belongs before a class')
+    }).toThrow('it can only be used on a class')
   })
 })

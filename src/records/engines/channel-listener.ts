@@ -1,23 +1,23 @@
-/** Who listens to texts from other processes, by a database's own means. */
+/** Listens to messages from other processes, by the database's own means. */
 
 export interface ChannelHandlers {
   message(text: string): void
-  /** Texts may have been missed: there was no connection for a while. Told when there is one again. */
+  /** Messages may have been missed, because the connection was lost for a while. Called when it is back. */
   lost(): void
 }
 
-/** Listens by a connection of its own, which is there while there are topics and comes back when it was lost. */
+/** Listens on a connection of its own, which exists while there are topics and is restored after a loss. */
 export interface ChannelListener {
-  /** The database's id of the connection, while there is one. */
+  /** The database's id of the connection, while it exists. */
   readonly processId: number | undefined
   /**
-   * Makes these the topics. Resolved when every process that writes knows of them.
+   * Sets the topics. Resolves once every process that writes knows them.
    *
-   * @throws {EngineFault} `unavailable` where no connection can be had
+   * @throws {EngineFault} `unavailable` if no connection can be opened
    */
   listenTo(topics: ReadonlySet<number>): Promise<void>
   close(): Promise<void>
 }
 
-/** Milliseconds that a process may write by what it knew of the topics. */
+/** For how many milliseconds a process may rely on the topics that it has read. */
 export const lookupsLast = 500

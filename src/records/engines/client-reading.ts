@@ -1,13 +1,16 @@
-/** What reads for a client know of its request. */
+/** What an engine needs to know of the client's request that it reads for. */
 
-/** A client's request, as far as its reads have to know it. */
+/** The part of a client's request that its reads use. */
 export interface ClientReading {
-  /** Nobody waits any more: it has its whole answer, or has left. A stream goes on reading after its first byte. */
+  /**
+   * The request is over: its answer was sent completely, or the client left. A stream goes on reading after its first
+   * byte.
+   */
   readonly isOver?: boolean
-  /** Its answer has begun: what is read now is for a stream. */
+  /** The answer has begun: from now on, reads are for a stream. */
   readonly answered?: boolean
-  /** Calls back once, when it was answered or its client has gone. */
+  /** Calls back once, when the request was answered or the client left. */
   onFinished(end: () => void): void
-  /** A place for what the first database that reads for it reads by. */
+  /** A place for the runner of the first database that reads for this request. */
   reads?: object | undefined
 }

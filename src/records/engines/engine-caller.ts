@@ -1,23 +1,23 @@
-/** Who an engine works for at the moment: asked by engines that read from copies, which may be behind. */
+/** The caller for whom an engine works at the moment, for engines that read from replicas, which may be behind. */
 
 export interface EngineCaller {
-  /** Reads must see everything that is committed: they decide what is written, or their answer is kept. */
+  /** Reads must see everything that is committed, because a write depends on them or their answer is kept. */
   readonly isFresh: boolean
-  /** Names by which what the caller has written before is looked up. */
+  /** Names under which earlier writes of this caller are looked up. */
   readonly names: readonly string[]
-  /** Names under which what the caller writes is remembered. */
+  /** Names under which writes of this caller are remembered. */
   readonly ownNames: readonly string[]
-  /** Set by the engine: from then on the same piece of work reads where it has written. */
+  /** Set by the engine after a write: from then on the same request reads from the primary. */
   hasWritten: boolean
 }
 
-/** @returns `undefined` for work that belongs to no caller: jobs, programs, the start */
+/** @returns `undefined` for work without a caller: jobs, programs, the start */
 export type CurrentCaller = () => EngineCaller | undefined
 
-/** Other processes whose callers are the same: workers behind one port. */
+/** Other processes that serve the same callers: workers behind one port. */
 export interface OtherProcesses {
-  /** Somebody known by these names has written. */
+  /** Tells them that the caller with these names has written. */
   tell(names: readonly string[]): void
-  /** @returns what ends it */
+  /** @returns a function that ends it */
   onTold(listener: (names: readonly string[]) => void): () => void
 }

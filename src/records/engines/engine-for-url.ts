@@ -1,4 +1,4 @@
-/** Chooses the engine by the database's address. A new engine is a file in `engines` and a line here. */
+/** Selects the engine by the database's address. A new engine is a folder in `engines` and a line here. */
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Dialect, Engine, OpenOptions } from './engine.js'
@@ -6,7 +6,7 @@ import { createPostgresDialect } from './postgres/dialect.js'
 import type { PostgresOptions } from './postgres/options.js'
 import { sqliteDialect } from './sqlite/dialect.js'
 
-/** Where records are kept when nothing is said. */
+/** The default address. */
 export const defaultUrl = 'sqlite:./data/app.db'
 
 /**
@@ -15,7 +15,7 @@ export const defaultUrl = 'sqlite:./data/app.db'
  * `prepare=false`, `direct=postgres://…`, `schemaTimeout=60000`, `replicas=postgres://a/x,postgres://b/x`, `replicaLag=1000`,
  * `listen=poll`, `locks=row`,
  * and pg's own
- * @throws {DeclarationError} an address of no known engine, and whatever keeps it from opening
+ * @throws {DeclarationError} an address without a known engine, or a database that cannot be opened
  */
 export async function openEngine(url: string, options: OpenOptions): Promise<Engine> {
   const scheme = url.slice(0, Math.max(0, url.indexOf(':')))
@@ -25,7 +25,9 @@ export async function openEngine(url: string, options: OpenOptions): Promise<Eng
   return open(url, options)
 }
 
-/** Of every engine, as a usual server has it: what is written for an engine without being connected to it. */
+/**
+ * The dialects of all engines, for usual servers: migrations are written for an engine without being connected to it.
+ */
 export const dialects: readonly Dialect[] = [sqliteDialect, createPostgresDialect(true)]
 
 type Open = (url: string, options: OpenOptions) => Promise<Engine>
@@ -148,8 +150,8 @@ function unknownScheme(scheme: string): DeclarationError {
   const meant = didYouMean(scheme, Object.keys(engines))
   return invalid(
     scheme === ''
-      ? 'The address of the database names no engine.'
-      : `The address of the database begins with "${scheme}:", which no engine has.`,
+      ? 'The address of the database does not begin with an engine.'
+      : `The address of the database begins with "${scheme}:", which is not an engine.`,
     `${meant} Write sqlite:./data/app.db or postgres://user:password@host/name.`.trim(),
   )
 }

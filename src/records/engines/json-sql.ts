@@ -1,6 +1,6 @@
 /**
- * SQL that makes JSON. What a statement cannot say as graphql-js would (an Int beyond 32 bits, a number that is none, a
- * value that its enum does not have) makes the statement fail, and graphql-js tells what is wrong.
+ * SQL that makes JSON. Values that GraphQL cannot express (an Int beyond 32 bits, a number that is not finite, a value
+ * that is not in its enum) make the statement fail; then graphql-js runs the query and reports the error.
  */
 import type { Column } from '../model/table.js'
 import type { RawBuilder, Sql } from '../statements/builder.js'
@@ -12,11 +12,11 @@ export type Fragment = RawBuilder<unknown>
 export type FieldForm =
   /** A key, as text. */
   | 'id'
-  /** A whole number, which GraphQL shows up to 32 bits. */
+  /** An integer, which GraphQL limits to 32 bits. */
   | 'int'
   | 'float'
   | 'boolean'
-  /** Text and moments, as they are kept. */
+  /** Text and moments, as they are stored. */
   | 'text'
   | 'enum'
   /** Bytes, as base64. */
@@ -26,51 +26,51 @@ export type FieldForm =
   /** A list of one of the others. */
   | 'list'
 
-/** A column that is shown. */
+/** A selected column. */
 export interface JsonField {
   readonly column: Column
   readonly form: FieldForm
   /** The form of a list's items. */
   readonly itemForm: FieldForm | undefined
   readonly enumeration: JsonEnum | undefined
-  /** Of keys whose ids are global: what stands before each, the whole as base64. */
+  /** For keys with global ids: the prefix of each id, before it is encoded as base64. */
   readonly idPrefix: string | undefined
 }
 
 export interface JsonEnum {
-  /** Names as clients write them, and the values that are kept. */
+  /** The names that clients use, with the stored values. */
   readonly values: ReadonlyMap<string, string | number>
-  /** Every name is its value. */
+  /** True if every name equals its value. */
   readonly isPlain: boolean
 }
 
 export interface JsonSql {
-  /** Keys are GraphQL names, values JSON as this engine hands it on. No pairs: `{}`. */
+  /** Keys are GraphQL names, values are JSON as this engine writes it. Without pairs: `{}`. */
   object(pairs: readonly (readonly [key: string, value: Fragment])[]): Fragment
   /** The list of all rows' objects. */
   aggregate(object: Fragment): Fragment
-  /** The same as the answer of a statement, in one column or more, which `textOfRow` reads. */
+  /** The same as a statement's result, in one column or more, which `textOfRow` reads. */
   all(object: Fragment): Fragment
-  /** An object as the answer of a statement, likewise. */
+  /** An object as a statement's result, likewise. */
   whole(object: Fragment): Fragment
   boolean(test: Fragment): Fragment
   /** A number that is never null. */
   count(number: Fragment): Fragment
   /** A GraphQL name. */
   text(name: string): Fragment
-  /** JSON that a subquery answers, null where it has no row. */
+  /** The JSON of a subquery, null if it has no row. */
   nested(subquery: Fragment): Fragment
-  /** JSON of a row that may not be there: `null` then. */
+  /** The JSON of a row that may be missing: then `null`. */
   optional(json: Fragment): Fragment
   /** The base64 of a JSON list: the signature and a row's values. */
   cursor(signature: string, values: readonly CursorValue[]): Fragment
-  /** A column as GraphQL sends it. */
+  /** A column's value as GraphQL sends it. */
   value(field: JsonField, column: Fragment): Fragment
 }
 
-/** How a row becomes a list of JSON, with its values as the driver gives them; bytes as base64. */
+/** How a row becomes a JSON list of the driver's values; bytes as base64. */
 export interface RowJson {
-  /** The function that makes a list of values. */
+  /** The name of the function that makes a list of values. */
   readonly list: string
   /** Around a row's list: the list of all of them. */
   readonly all: Around
@@ -85,7 +85,7 @@ export interface CursorValue {
 const smallestInt = -2147483648
 const largestInt = 2147483647
 
-/** What both engines say alike. */
+/** The SQL that both engines share. */
 export abstract class AnyJson {
   protected readonly sql: Sql
   readonly #ofSubquery: Dialect['jsonOfSubquery']
@@ -103,7 +103,7 @@ export abstract class AnyJson {
     return this.sql`${this.sql.raw(before)}(${subquery})${this.sql.raw(after)}`
   }
 
-  /** A column of text, or what its kind makes the text of. */
+  /** A text column, or the text form of its kind. */
   protected textOf(model: Column, column: Fragment): Fragment {
     const { sqlText } = model.field.entry
     const { sql } = this
@@ -121,7 +121,7 @@ export abstract class AnyJson {
     return this.sql.raw(quote(text))
   }
 
-  /** Null or good, else a failure. Of null the test is null, so that nothing has to ask for it. */
+  /** The value if it is null or good, otherwise a failure. For null the test is null too, so it passes. */
   protected checked(value: Fragment, isGood: Fragment, fault: Fragment): Fragment {
     return this.sql`case when not (${isGood}) then ${fault} else ${value} end`
   }
@@ -136,9 +136,9 @@ export abstract class AnyJson {
   }
 
   /**
-   * From kept values to what stands for their names; null stays null.
+   * Converts stored values to their names; null stays null.
    *
-   * @param write what stands for a name
+   * @param write writes a name
    */
   protected named(
     column: Fragment,
@@ -154,17 +154,20 @@ export abstract class AnyJson {
   }
 }
 
-/** The JSON that a statement answered: a column, or pieces of it, the rows of a list being null where there are none. */
+/**
+ * The JSON in a statement's result: one column, or several pieces; the column with a list's rows is null if there are
+ * none.
+ */
 export function textOfRow(row: Row | undefined): string {
   if (row === undefined) return 'null'
   if (row.length > 1) return row[1] === null ? '[]' : row.join('')
   const [value] = row
-  // Counts are numbers on one engine; on the other they come as text, like JSON.
+  // Counts are numbers on one engine, and text on the other.
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' ? value : 'null'
 }
 
-/** GraphQL names need no quoting; values of enums are the developer's. */
+/** GraphQL names need no escaping, but values of enums may contain anything. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }

@@ -1,8 +1,10 @@
-/** Statements in a line: each begins when the one before it has ended on the server, and nobody waits for the answers between. */
+/**
+ * Runs statements in order without waiting for each answer: each begins when the one before it has ended on the server.
+ */
 import type { Runner } from './engine.js'
 
-/** Each statement is committed by itself and fails by itself. */
+/** Each statement is committed, or fails, by itself. */
 export interface OrderedRunner extends Runner {
-  /** No other will come: those that were given still run. Called once. */
+  /** No more statements will follow; those that were given still run. Called once. */
   end(): void
 }

@@ -1,11 +1,11 @@
-/** How an engine tells which tables a statement would read from one end to the other. */
+/** How an engine tells which tables a statement would read as a whole. */
 import type { Engine, Row } from './engine.js'
 
 export interface ScanSql {
-  /** The rows of the plan of a statement, whatever its values. */
+  /** The plan of a statement, for unknown values. */
   explain(engine: Engine, sql: string): Promise<readonly Row[]>
-  /** The tables, or their aliases, of which a plan reads every row to find some or to sort them. */
+  /** The tables, or their aliases, that a plan reads as a whole to filter or sort them. */
   read(rows: readonly Row[]): readonly string[]
-  /** Asks the server for the statements that it knows, where it keeps such. */
+  /** A query for the statements that the server knows, if it keeps them. */
   readonly statistics?: string
 }

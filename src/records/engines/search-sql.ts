@@ -1,4 +1,4 @@
-/** How a database finds rows by words in their texts, and which of them fit best. */
+/** How a database searches texts by words and ranks the rows. */
 import type { Table, TableSearch } from '../model/table.js'
 import type { IndexSchema } from '../schema/schema.js'
 import type { RawBuilder, Sql } from '../statements/builder.js'
@@ -6,15 +6,15 @@ import type { RawBuilder, Sql } from '../statements/builder.js'
 type Fragment = RawBuilder<unknown>
 
 export interface SearchSql {
-  /** What it needs in the database, as an index of the table. */
+  /** The index or tables that it needs, in the form of a table's index. */
   schema(table: Table, search: TableSearch): IndexSchema
-  /** Statements that take away what serves a search of this name. */
+  /** Statements that drop a search index with this name. */
   drop(name: string): string[]
-  /** The value of its placeholder. There is a word at least; none has anything but letters, digits and marks in it. */
+  /** The value of the placeholder. There is at least one word; words contain only letters, digits and marks. */
   operand(words: readonly string[]): unknown
-  /** All words are in the row. */
+  /** The condition that a row contains all words. */
   test(parts: SearchParts): Fragment
-  /** How rows are found in the order in which they fit. */
+  /** How rows are ordered by rank. */
   rank(parts: SearchParts): Ranking
 }
 
@@ -22,18 +22,18 @@ export interface SearchParts {
   readonly sql: Sql
   readonly table: Table
   readonly search: TableSearch
-  /** The table's in the statement. */
+  /** The table's alias in the statement. */
   readonly alias: string
   /** The placeholder of the words. */
   readonly value: Fragment
 }
 
 export interface Ranking {
-  /** What stands before the table behind `from`; the same behind the last table, for rows that are few already. */
+  /** SQL before the table in `from`, or after the last table if only few rows are left. */
   readonly from: Fragment
   readonly behind: Fragment
-  /** What stands for the test. */
+  /** The SQL that replaces the condition. */
   readonly test: Fragment
-  /** What stands first behind `order by`. */
+  /** The first expression of `order by`. */
   readonly by: Fragment
 }

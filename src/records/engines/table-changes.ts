@@ -1,9 +1,9 @@
-/** How an engine's tables are changed, and how it is found out where its migrations lead. */
+/** How an engine changes tables, and how the schema after its migrations is found. */
 import type { ActualTable } from '../schema/catalogue.js'
 import type { TableSchema } from '../schema/schema.js'
 import type { Dialect, Runner } from './engine.js'
 
-/** How a table that is there is changed: in place, or by making it anew with all its rows. */
+/** How an existing table is changed: in place, or by a rebuild with all its rows. */
 export type TableChanges =
   | {
       readonly kind: 'in place'
@@ -12,13 +12,13 @@ export type TableChanges =
     }
   | {
       readonly kind: 'anew'
-      /** Statements that keep every row, column by column of the same name. */
+      /** Statements that keep every row; columns are copied by name. */
       rebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[]
     }
 
 export interface Replay {
-  /** The address of an empty database that is gone when it is closed. */
+  /** The address of an empty database that disappears when it is closed. */
   readonly url: string
-  /** SQL that makes the tables of a database as they are. */
+  /** SQL that creates the tables that a database has. */
   dump(runner: Runner): Promise<string>
 }

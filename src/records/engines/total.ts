@@ -1,20 +1,20 @@
-/** Sums and means, as each engine makes them. */
+/** Sums and averages, in each engine's form. */
 
-/** How a database makes one number of a column's numbers. */
+/** How a database computes one number from a column's numbers. */
 export interface Total {
-  /** SQL over the column `{c}`. It compares and sorts as the numbers do. */
+  /** SQL with the column `{c}`. It compares and sorts as the numbers do. */
   readonly sql: string
-  /** A statement must answer it as text, or it loses digits. */
+  /** A statement must return it as text, otherwise it loses digits. */
   readonly isText: boolean
-  /** Its values are text outside. */
+  /** The property's values are text. */
   readonly isExact: boolean
-  /** From the statement's answer, never null, to what the storage class keeps. */
+  /** Converts the statement's value, which is never null, to that of the storage class. */
   decode(value: unknown): unknown
-  /** From a number, exact ones being text with the column's scale, to what the SQL is compared with. */
+  /** Converts a number to the operand of a comparison; exact numbers are text with the column's scale. */
   encode(operand: unknown): unknown
 }
 
-/** A whole number; its text where a number would lose digits. */
+/** An integer; as text if a number would lose digits. */
 export function toWhole(value: unknown): number | string {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : String(value)

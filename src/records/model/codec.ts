@@ -1,4 +1,4 @@
-/** From property values to what a driver takes and back, compiled once for a table and an engine. */
+/** Converts property values to what a driver takes and back, compiled once for each table and engine. */
 import { makerOf } from '../../fields/instance.js'
 import type { Kind } from '../../fields/kinds/kind.js'
 import { isOfKind, toFunction, toProperty } from '../../fields/kinds/table.js'
@@ -6,14 +6,14 @@ import type { Dialect, Row } from '../engines/engine.js'
 import { fromStoredJson, toStoredJson } from './stored-json.js'
 import type { Column, Table } from './table.js'
 
-/** One column's values on one engine. */
+/** Converts one column's values for one engine. */
 export interface ColumnCodec {
   readonly column: Column
-  /** Where the column stands in the table. */
+  /** The column's place in the table. */
   readonly index: number
   /** Whether a value (never null) is of the column's kind. */
   readonly accepts: (value: unknown) => boolean
-  /** From a value of the kind, never null. */
+  /** Converts a value of the kind, never null. */
   readonly encode: (value: unknown) => unknown
 }
 
@@ -22,9 +22,9 @@ export interface TableCodec<T extends object = object> {
   readonly columns: readonly ColumnCodec[]
   readonly byProperty: ReadonlyMap<string, ColumnCodec>
   readonly key: ColumnCodec
-  /** An instance of a row that holds every column in order. Columns that are null because nothing was given leave no property. */
+  /** Makes an instance from a row that contains all columns in order. A null that was never set leaves no property. */
   readonly readRow: (row: Row) => T
-  /** Every column's value of an instance in order; null where it has none. */
+  /** Every column's value of an instance, in order; null if there is none. */
   readonly writeRow: (instance: object) => unknown[]
 }
 
@@ -60,12 +60,12 @@ function createCodec(column: Column, index: number, dialect: Dialect): ColumnCod
   })
 }
 
-/** From a value in either of its forms to what the storage class keeps. */
+/** Converts a value in either of its forms to that of the storage class. */
 function chooseEncoder({ storage, field, isUuid }: Column): (value: unknown) => unknown {
   if (storage === 'json') return (value) => toStoredJson(field, value)
   const { entry } = field
   const encode = isUuid ? toLowerCase : (entry.encode ?? asIs)
-  // Where the forms cannot be told apart, they are the same or `encode` takes both.
+  // If the forms cannot be told apart, they are the same or `encode` accepts both.
   return entry.holds === undefined ? encode : (value) => encode(toProperty(value, entry))
 }
 
@@ -77,12 +77,12 @@ function asIs(value: unknown): unknown {
   return value
 }
 
-/** Whether a value is one of the kind, in either of its forms. */
+/** Whether a value is of the kind, in either of its forms. */
 export function testOf(kind: Kind): (value: unknown) => boolean {
   return kind.holds === undefined ? toFunction(kind.test) : (value) => isOfKind(value, kind)
 }
 
-/** Straight code from the row's places to the instance's properties. */
+/** Compiles the function from a row to an instance, without loops. */
 function compileReader(table: Table, dialect: Dialect): (row: Row) => unknown {
   const names = ['Make', 'readJson']
   const readers: unknown[] = [makerOf(table.type).Make, fromStoredJson]
@@ -116,7 +116,7 @@ function readExpression(
   return decode === undefined ? value : `${constant(decode)}(${value})`
 }
 
-/** Straight code from the instance's properties to a driver's values. */
+/** Compiles the function from an instance to a driver's values, without loops. */
 function compileWriter(columns: readonly ColumnCodec[]): (instance: object) => unknown[] {
   const names = columns.map((_, index) => `e${index}`)
   const items = columns.map(({ column, encode }, index) => {

@@ -10,17 +10,17 @@ export function toSnakeCase(name: string): string {
     .toLowerCase()
 }
 
-/** What every engine takes as a name without surprises. */
+/** True for names that all engines accept unchanged. */
 export function isSqlName(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)
 }
 
-/** `product_name_key`; a name over 63 bytes is cut and ends in a hash of the whole. */
+/** `product_name_key`; a name over 63 bytes is cut and ends with a hash of the whole name. */
 export function toIndexName(table: string, columns: readonly string[], unique: boolean): string {
   return toShortName(`${table}_${columns.join('_')}_${unique ? 'key' : 'index'}`)
 }
 
-/** Of the same name are indexes of the same form: another form is another index. */
+/** Indexes with the same name have the same form: another form gets another name. */
 export function toFormName(
   table: string,
   columns: readonly string[],
@@ -36,10 +36,10 @@ export function toFormName(
   return toShortName(`${table}_${words.join('_')}${form}${rows}_index`)
 }
 
-/** What searches are called in the database: no table of the application's begins so. */
+/** The prefix of search indexes in the database; tables of the application must not begin with it. */
 const searchStart = 'filigree_search_'
 
-/** `filigree_search_product_0a1b2c3d`: by its columns, so that a search of others is another. */
+/** `filigree_search_product_0a1b2c3d`: contains a hash of its columns, so that other columns get another name. */
 export function toSearchName(table: string, columns: readonly string[]): string {
   return `${searchStart}${table.slice(0, 38)}_${toHash([table, ...columns].join())}`
 }
@@ -48,18 +48,18 @@ export function isSearchName(name: string): boolean {
   return name.startsWith(searchStart)
 }
 
-/** `product_price_check_0a1b2c3d`: by what it says, so that another rule is another check. */
+/** `product_price_check_0a1b2c3d`: contains a hash of its rule, so that another rule gets another name. */
 export function toCheckName(table: string, column: string, rule: string): string {
   return `${toCheckStart(table, column)}${toHash(rule)}`
 }
 
-/** Whether a constraint is a check that was made of this field's rules, now or before. */
+/** Whether a constraint is a check made from this field's rules, current or former. */
 export function isCheckOf(name: string, table: string, column: string): boolean {
   const start = toCheckStart(table, column)
   return name.startsWith(start) && /^[0-9a-f]{8}$/.test(name.slice(start.length))
 }
 
-/** @returns the check's name in a table or column of another name; `undefined` where it is none of that column */
+/** @returns the check's name after a rename of its table or column; `undefined` if it is not a check of that column */
 export function renameCheck(
   name: string,
   [table, column]: readonly [table: string, column: string],

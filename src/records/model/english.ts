@@ -1,7 +1,7 @@
-/** English plurals and singulars, of which names are made. */
+/** English plurals and singulars, for generated names. */
 import { createRequire } from 'node:module'
 
-/** The package `pluralize`, by the part that is used. */
+/** The part of the package `pluralize` that is used. */
 interface Pluralize {
   (word: string): string
   singular(word: string): string
@@ -18,7 +18,7 @@ export function toPlural(word: string): string {
   return pluralize()(word)
 }
 
-/** The input field that takes the keys of a many-to-many relation: `tags` gives `tagIds`. */
+/** The input field for the keys of a many-to-many relation: `tags` gives `tagIds`. */
 export function idsName(relation: string): string {
   return `${pluralize().singular(relation)}Ids`
 }

@@ -1,13 +1,13 @@
-/** Faults of programs that name hidden fields, marked so that no door tells them to a client. */
+/** Marks faults that name hidden fields, so that no door tells them to a client. */
 import { markUntold } from '../../errors/untold-faults.js'
 import type { Table } from './table.js'
 
-/** @returns the error of values to be written, with the faults of hidden fields marked */
+/** @returns the error about values to be written, with the faults of hidden fields marked */
 export function hideFaultsOfValues(table: Table, error: unknown): unknown {
   return markUntold(error, ({ path }) => namesHidden(table, path))
 }
 
-/** The same of a question's, whose words may name them too: `Did you mean "passwordHash"?` */
+/** The same for a query, whose message may name them too: `Did you mean "passwordHash"?` */
 export function hideFaultsOfQuestion(table: Table, error: unknown): unknown {
   const names = hiddenNames(table)
   return markUntold(error, ({ path, message }) => {
@@ -16,7 +16,7 @@ export function hideFaultsOfQuestion(table: Table, error: unknown): unknown {
   })
 }
 
-/** Reads a question of the program's own, which may ask by hidden fields. */
+/** Reads a query of the program, which may use hidden fields. */
 export function readOwn<T>(table: Table, read: () => T): T {
   try {
     return read()
@@ -30,14 +30,14 @@ function namesHidden(table: Table, path: string): boolean {
   let current = table
   for (const name of path.split('.')) {
     if (current.shape.byName.get(name)?.hidden === true) return true
-    // What is within a value is the value's.
+    // Names behind a field are within its value.
     if (current.byProperty.has(name)) return false
     current = current.relations.get(name)?.target ?? current
   }
   return false
 }
 
-/** Of the record and of those that its relations lead to. */
+/** The hidden names of the record and of the records that its relations lead to. */
 function hiddenNames(table: Table): ReadonlySet<string> {
   const names = new Set<string>()
   for (const { shape } of [table, ...[...table.relations.values()].map(({ target }) => target)])

@@ -2,8 +2,8 @@
 import type { TableCodec } from './codec.js'
 
 /**
- * @param id a key, or an integer key's text, as paths and GraphQL give it
- * @returns the driver's value; `undefined` for what can be no key, which no row has
+ * @param id a key, or an integer key as text, as paths and GraphQL give it
+ * @returns the driver's value; `undefined` for a value that cannot be a key, which no row has
  */
 export function toKey({ key }: TableCodec, id: unknown): unknown {
   const { fromText } = key.column.field.entry

@@ -1,4 +1,4 @@
-/** Makes columns of a record's fields, and says what is wrong with them. */
+/** Makes columns from a record's fields, and reports faults. */
 import type { Problem } from '../../errors/declaration-error.js'
 import { readShape, type Shape, type ShapeField } from '../../fields/shape.js'
 import { resolveClass } from '../../metadata/class-reference.js'
@@ -17,14 +17,14 @@ export interface TableColumns {
   readonly columns: readonly Column[]
 }
 
-/** @returns `undefined` where no table can be made; why is then in `problems` */
+/** @returns `undefined` if no table can be made; then `problems` tells why */
 export function readColumns(type: Class, problems: Problem[]): TableColumns | undefined {
   const given = readRecord(type)
   if (given === undefined) {
     problems.push(
       fault(
         'NOT_A_RECORD',
-        `${type.name} is used as a record and carries no @Record.`,
+        `${type.name} is used as a record but has no @Record.`,
         `Write @Record before class ${type.name}.`,
       ),
     )
@@ -50,7 +50,7 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
     problems.push(
       fault(
         'RECORD_FIELD_UNDECLARED',
-        `${where} has rules of class-validator and no @Field, so its column has no kind.`,
+        `${where} has rules of class-validator but no @Field, so its column has no kind.`,
         `Add @Field('${field.kind}') or the kind that fits.`,
       ),
     )
@@ -59,7 +59,7 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
   checkName(`${where}: column`, name, problems)
   if (logicWords.has(field.name)) {
     const remedy = `Rename it and keep the column: { column: '${name}' }.`
-    const message = `${where}: "${field.name}" is a word of filters and no field's name.`
+    const message = `${where}: "${field.name}" is a word of filters and cannot be a field's name.`
     problems.push(fault('RECORD_FIELD_NAME', message, remedy))
   }
   return createColumn(field, name, holdsUuid(type, field.name))
@@ -88,7 +88,7 @@ function comparisonOf({ list, nested, kind, entry }: ShapeField): ColumnComparis
   return list ? 'list' : entry.compares
 }
 
-/** True for the field of a relation to a record whose key is a UUID. */
+/** True for the field that a relation to a record with a UUID key uses. */
 function holdsUuid(type: Class, property: string): boolean {
   for (const [name, note] of readRelationNotes(type)) {
     if (note.kind !== 'belongsTo' || (note.options.by ?? `${name}Id`) !== property) continue
@@ -134,13 +134,13 @@ function readKey(type: Class, columns: readonly Column[], problems: Problem[]): 
   return key
 }
 
-/** A class may declare the field itself, to document it, and then as what it is. */
+/** A class may declare the field itself, to document it, but only as what it is. */
 function checkVersion(type: Class, columns: readonly Column[], problems: Problem[]): void {
   const version = columns.find(({ property }) => property === 'version')
   if (version === undefined) return
   const { kind, list, readOnly } = version.field
   if (kind === 'integer' && !list && !version.nullable && readOnly) return
-  const message = `${type.name}.version: @Record({ version: true }) counts in it, so it is an integer that no client may write and that is never null.`
+  const message = `${type.name}.version: @Record({ version: true }) counts writes in it, so it must be a read-only integer that is never null.`
   const remedy = `Remove @Field, or write @Field('integer', { readOnly: true, default: 1 }).`
   problems.push(fault('RECORD_VERSION', message, remedy))
 }
@@ -156,7 +156,7 @@ function checkName(where: string, name: string, problems: Problem[]): void {
   )
 }
 
-/** Words that stand beside fields in a filter. */
+/** Names with a special meaning in filters. */
 const logicWords: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
 function fault(code: string, message: string, remedy: string): Problem {

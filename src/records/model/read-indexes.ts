@@ -11,7 +11,7 @@ import type { Column, IndexForm, TableIndex } from './table.js'
 
 interface Indexed {
   readonly type: Class
-  /** The table's. */
+  /** The table's name. */
   readonly name: string
   readonly options: Readonly<RecordOptions>
   readonly key: Column
@@ -20,7 +20,7 @@ interface Indexed {
   readonly columns: readonly Column[]
 }
 
-/** Frozen; of the same name are indexes of the same form. */
+/** Frozen; indexes with the same name have the same form. */
 export function readIndexes(of: Indexed, problems: Problem[]): readonly TableIndex[] {
   const { options, key, columns } = of
   const indexes = readFieldIndexes(of, problems)
@@ -31,25 +31,25 @@ export function readIndexes(of: Indexed, problems: Problem[]): readonly TableInd
   const foreignKeys = foreignKeyNames(of.type)
   for (const column of columns) {
     if (!foreignKeys.has(column.property) || column.field.rules.index === false) continue
-    // Columns behind the first of an index cannot be looked up by it, nor rows that it leaves out.
+    // An index finds nothing by its later columns, nor rows that it leaves out.
     const isIndexed = indexes.some((index) => index.columns[0] === column && holdsAll(index))
     if (!isIndexed) indexes.push(toForeignIndex(of.name, column, key))
   }
   return Object.freeze(indexes.map((index) => Object.freeze(index)))
 }
 
-/** Every row is in it, and found by the first column's value. */
+/** True if every row is in the index, and found by the first column's value. */
 export function holdsAll({ form }: TableIndex): boolean {
   return form === undefined || (form.where === undefined && !form.like)
 }
 
-/** By it the first rows of one parent are read in the key's order, however many there are. */
+/** With it the first rows of a parent are read in the key's order, however many there are. */
 export function toForeignIndex(table: string, column: Column, key: Column): TableIndex {
   const columns = column === key ? [column] : [column, key]
   return { name: toIndexName(table, [column.name], false), columns, unique: false }
 }
 
-/** What fields ask for, alone or as a named group. */
+/** The indexes that fields declare, alone or as a named group. */
 function readFieldIndexes({ type, name, key, shard, columns }: Indexed, problems: Problem[]) {
   const groups = new Map<string, { unique: boolean; columns: Column[] }>()
   const add = (column: Column, unique: boolean, asked: boolean | string | undefined): void => {
@@ -100,8 +100,8 @@ function readGiven(of: Indexed, index: RecordIndex, problems: Problem[]): TableI
   if (terms.length === 0) problems.push(fault(`${where} has no fields.`, "Write fields: ['name']."))
   const like = index.like === true
   if (like && terms.some(({ column, order }) => column.compares !== 'text' || order.descending)) {
-    const message = `${where} with "like" is of texts, without an order.`
-    problems.push(fault(message, 'Make an index of its own for the other fields.'))
+    const message = `${where} with "like" takes text fields only, without an order.`
+    problems.push(fault(message, 'Declare another index for the other fields.'))
   }
   checkRows(of, where, index.where ?? {}, problems)
   if (problems.length > before) return undefined
@@ -154,7 +154,7 @@ function readTerms(
     ) as { direction?: string; nulls?: string }
     if (!['asc', 'desc'].includes(direction) || !['first', 'last'].includes(nulls)) {
       const remedy = `Write '${name}', '-${name}', or { ${name}: { direction: 'desc', nulls: 'first' } }.`
-      problems.push(fault(`${where}: the order of "${name}" is none.`, remedy))
+      problems.push(fault(`${where}: the order of "${name}" is invalid.`, remedy))
     }
     const nullsFirst = column.nullable && nulls === 'first'
     return [{ column, order: { descending: direction === 'desc', nullsFirst } }]
@@ -178,7 +178,7 @@ function columnOf(
   return undefined
 }
 
-/** The comparisons by which a database leaves rows out of an index. */
+/** The comparisons that a partial index may use. */
 const rowTests: ReadonlySet<string> = new Set([
   'eq',
   'ne',
@@ -209,7 +209,7 @@ function checkRows(
             values.length > 0 &&
             values.every((value) => (value === null && operator === 'eq') || takes(value))
       if (rowTests.has(operator) && isFit) continue
-      const message = `${where}: "${operator}" of "${name}" in "where" is no test that an index can have.`
+      const message = `${where}: "${operator}" of "${name}" in "where" is not a condition that an index can have.`
       const remedy = `Write a value, or one of ${[...rowTests].join(', ')} with values of the field's kind.`
       problems.push(fault(message, remedy))
     }

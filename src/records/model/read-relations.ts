@@ -1,4 +1,4 @@
-/** Ties tables together: finds both columns of every relation, and says what is wrong with it. */
+/** Connects tables: finds both columns of every relation, and reports faults. */
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../../errors/unknown-names.js'
@@ -9,7 +9,7 @@ import { checkShards, shardsOf } from './read-shard.js'
 import { readRelationNotes, type RelationNote } from './relations.js'
 import type { Column, JoinTable, Relation, Table } from './table.js'
 
-/** @param tableOf the table of a class without its relations; `undefined` for a class that makes none */
+/** @param tableOf gives the table of a class, still without relations; `undefined` for a class without a table */
 export function readRelations(
   table: Table,
   tableOf: (type: Class) => Table | undefined,
@@ -42,14 +42,14 @@ function readTarget(
 ): Table | undefined {
   const type = resolveClass(note.target)
   if (type === undefined) {
-    const remedy = 'Write a thunk that names a class: () => Category.'
-    problems.push(fault('RELATION_TARGET', `${where} names no class.`, remedy))
+    const remedy = 'Category. => Write a thunk that returns a class: () => Category. => Category.'
+    problems.push(fault('RELATION_TARGET', `${where} does not lead to a class.`, remedy))
     return undefined
   }
   const before = problems.length
   const table = tableOf(type)
   if (table === undefined && problems.length === before) {
-    const message = `${where}: ${type.name} is no record.`
+    const message = `${where}: ${type.name} is not a record.`
     const remedy = `Write @Record before class ${type.name} and give it @Field('id').`
     problems.push(fault('RELATION_TARGET', message, remedy))
   }
@@ -92,7 +92,7 @@ function tieToOne(
   const local = findForeignKey(ends, table, by ?? `${name}Id`, target.key)
   if (local === undefined) return undefined
   if (onDelete === 'setNull' && !local.nullable) {
-    const message = `${where}: onDelete 'setNull' needs a field that can be null, and ${local.property} cannot.`
+    const message = `${where}: onDelete 'setNull' needs a field that can be null, but ${local.property} cannot.`
     problems.push(fault('RELATION_ON_DELETE', message, `Add nullable: true to ${local.property}.`))
   }
   return freeze({
@@ -126,7 +126,7 @@ function tieToMany(ends: Ends, by: string | undefined): Relation | undefined {
   })
 }
 
-/** The field by which the other side belongs to `type`, where there is exactly one. */
+/** The field by which the other side belongs to `type`, if there is exactly one. */
 function backReference(target: Table, type: Class): string | undefined {
   const fields = [...readRelationNotes(target.type)].flatMap(([name, note]) =>
     note.kind === 'belongsTo' && resolveClass(note.target) === type
@@ -136,7 +136,7 @@ function backReference(target: Table, type: Class): string | undefined {
   return fields.length === 1 ? fields[0] : undefined
 }
 
-/** @param holder the table that has the foreign key, @param key the key it holds */
+/** @param holder the table with the foreign key, @param key the key that it holds */
 function findForeignKey(
   { where, problems }: Ends,
   holder: Table,

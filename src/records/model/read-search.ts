@@ -1,4 +1,7 @@
-/** Reads `@Record({ search })`: the texts that are searched by their words. Source: decisions, Second storey: records, Filters. */
+/**
+ * Reads `@Record({ search })`: the texts in which words are searched. Source: decisions, Second storey: records,
+ * Filters.
+ */
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Class } from '../../metadata/note.js'
@@ -9,13 +12,13 @@ import type { Column, TableSearch } from './table.js'
 
 interface Searched {
   readonly type: Class
-  /** The table's. */
+  /** The table's name. */
   readonly name: string
   readonly options: Readonly<RecordOptions>
   readonly columns: readonly Column[]
 }
 
-/** Hidden fields are left out: nobody finds a row by what no answer shows. */
+/** Hidden fields are left out: no row is found by a value that answers do not show. */
 export function readSearch(of: Searched, problems: Problem[]): TableSearch | undefined {
   const given: unknown = of.options.search
   if (given === undefined) return undefined
@@ -27,7 +30,7 @@ export function readSearch(of: Searched, problems: Problem[]): TableSearch | und
   const before = problems.length
   for (const name of namesOf(of))
     if (/^_*search$/i.test(name)) {
-      const message = `${of.type.name}.${name}: the record is searched, and filters ask for that by this name.`
+      const message = `${of.type.name}.${name}: the record has the option search, whose filter has this name.`
       problems.push(fault(message, 'Rename the field, or leave the option search out.'))
     }
   const columns = given.flatMap((name: unknown) => readColumn(of, where, name, problems))
@@ -63,7 +66,10 @@ function readColumn(
   problems.push(
     column === undefined
       ? fault(`${where}: there is no field "${text}".`, didYouMean(text, names))
-      : fault(`${where}: "${text}" is no text.`, `There are ${names.join(', ') || 'no texts'}.`),
+      : fault(
+          `${where}: "${text}" is not a text field.`,
+          `There are ${names.join(', ') || 'no texts'}.`,
+        ),
   )
   return []
 }

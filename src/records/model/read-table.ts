@@ -1,4 +1,4 @@
-/** Reads record classes as tables, their faults collected. Contract: head of table.ts. */
+/** Reads record classes as tables and collects their faults. See the head of table.ts. */
 import type { Problem } from '../../errors/declaration-error.js'
 import type { Class } from '../../metadata/note.js'
 import { readColumns } from './read-columns.js'
@@ -12,7 +12,7 @@ import { readWriteHooks } from './write-hooks.js'
 interface Reading {
   readonly table: Table | undefined
   readonly problems: Problem[]
-  /** The same object as the table's, filled after the tables it leads to are known. */
+  /** The map of the table itself, filled once the tables that it leads to are known. */
   readonly relations: Map<string, Relation>
   relationsRead: boolean
 }
@@ -20,10 +20,10 @@ interface Reading {
 const readings = new WeakMap<Class, Reading>()
 
 /**
- * Reads a record class. The same object for every reading of the same class.
+ * Reads a record class. Always returns the same object for a class.
  *
- * @param problems gets the faults of the class and of every record that its relations lead to, each once
- * @returns `undefined` where no table can be made: no `@Record`, no key
+ * @param problems receives the faults of the class and of all records that its relations lead to, each once
+ * @returns `undefined` if no table can be made: no `@Record`, no key
  */
 export function readTable<T extends object>(
   type: Class<T>,
@@ -38,9 +38,9 @@ export function readTable<T extends object>(
 }
 
 /**
- * Reads several records and what they lead to, and refuses two of one table.
+ * Reads several records and those that their relations lead to, and refuses two records with one table.
  *
- * @returns every table once: the given ones first, then those that only relations name
+ * @returns every table once: first the given ones, then those that only relations lead to
  */
 export function readTables(types: readonly Class[], problems: Problem[]): Table[] {
   const tables = new Set<Table>()
@@ -75,7 +75,7 @@ function readWithRelations(type: Class, visited: Set<Reading>): Reading {
   const { table, problems, relations } = reading
   if (table === undefined) return reading
   if (!reading.relationsRead) {
-    // Before the targets are read, which may lead back here.
+    // Set before the targets are read, which may lead back here.
     reading.relationsRead = true
     const found = readRelations(table, (other) => readAlone(other).table, problems)
     for (const relation of found) relations.set(relation.name, relation)
@@ -84,7 +84,7 @@ function readWithRelations(type: Class, visited: Set<Reading>): Reading {
   return reading
 }
 
-/** The table without its relations: these need the tables on their other sides. */
+/** The table without its relations, which need the tables on their other sides. */
 function readAlone(type: Class): Reading {
   const known = readings.get(type)
   if (known !== undefined) return known

@@ -1,4 +1,4 @@
-/** `@Record`: the note that makes a class's fields a table. Source: public face, Records. */
+/** `@Record`: the note that turns a class's fields into a table. Source: public face, Records. */
 import type { Claims } from '../../http/request.js'
 import { fieldNotes, givenKey, noteField } from '../../fields/field.js'
 import {
@@ -10,50 +10,50 @@ import {
 import { createClassNote, type Class } from '../../metadata/note.js'
 import type { OrderTerms, Where } from '../filters/filter-types.js'
 
-/** How somebody came that `rows` is asked for: by the operator's static key, by a token, or by neither. */
+/** How the caller of `rows` was authenticated: by the static key, by a token, or not at all. */
 export interface RowsCaller {
   readonly by?: 'key' | 'token'
 }
 
-/** A filter of a record that is not named: any plain object. Promises, maps and objects of classes are none. */
+/** The filter of a record whose type is not given: any plain object, but no promises, maps or class instances. */
 export type AnyRowFilter = Readonly<globalThis.Record<string, unknown>>
 
-/** What `rows` answers: a filter, `true` for all rows, `false` for none. */
+/** The result of `rows`: a filter, `true` for all rows, `false` for none. */
 export type RowsAnswer<T> = boolean | (unknown extends T ? AnyRowFilter : Where<T>)
 
 export interface RecordOptions<T = unknown> {
   /** The table's name. Default: the class's name in snake_case. */
   table?: string
-  /** The record's name before, or its table's, from which a migration renames the table. */
+  /** An earlier name of the record or its table, so that a migration renames the table. */
   was?: string
   /** The name of the query for one record. Default: the class's name in lower case. */
   name?: string
   /** The name of the query for a list. Default: the English plural of the name. */
   plural?: string
   /**
-   * `delete` marks rows as deleted in the column `deleted_at`, and no reading finds them unless it says
-   * `{ withDeleted: true }`. Unique fields count living rows only. Default false.
+   * `delete` marks rows as deleted in the column `deleted_at`; reads skip them unless they ask for `{ withDeleted: true
+   * }`. Unique fields only compare undeleted rows. Default false.
    */
   softDelete?: boolean
   /**
-   * Who may create, update and delete it, by every door, nested in other records too: a role, several of which any will
-   * do, or `false` for nobody, which makes no mutations and no writing routes. Reading stays as it is. Default: what
-   * `@Secured` or `@NoAuth` before the class says, else whoever has a token.
+   * Who may create, update and delete, by every door, also nested in other records: a role, or several of which any
+   * suffices; `false` for nobody, without mutations and writing routes. Reading is not affected. Default: the rule of
+   * `@Secured` or `@NoAuth` on the class, otherwise every caller with a token.
    */
   mutations?: false | string | readonly string[]
   /**
-   * Indexes beyond those that fields say: `[{ fields: ['status', '-createdAt'], where: { active: true } }]`. They are
-   * made by the start outside production and by `migrate make`.
+   * Indexes in addition to those of fields: `[{ fields: ['status', '-createdAt'], where: { active: true } }]`. They are
+   * created at the start outside production, and by `migrate make`.
    */
   indexes?: readonly RecordIndex<T>[]
   /**
-   * Texts that are searched by their words: `where: { search: 'blue lamp' }`, `?search=`. A word counts more in the field
-   * that stands before the others. Hidden fields are left out. Default none.
+   * Text fields in which words are searched: `where: { search: 'blue lamp' }`, `?search=`. Words count more in earlier
+   * fields. Hidden fields are left out. Default none.
    */
   search?: readonly (keyof T & string extends never ? string : keyof T & string)[]
   /**
-   * Counts how often a row was written, in the field `version`: from 1, read-only. An update that was made for an older one
-   * is refused with 409. Default false.
+   * Counts the writes of a row in the field `version`: from 1, read-only. An update for an older version is refused
+   * with 409. Default false.
    */
   version?: boolean
   /**
@@ -65,13 +65,13 @@ export interface RecordOptions<T = unknown> {
   /** Keeps `createdAt` and `updatedAt`, both read-only. Default false. */
   timestamps?: boolean
   /**
-   * The rows that somebody may see and write: a `where` with at least one condition, `true` for all, `false` for none.
-   * Any other answer, a promise and a throw too, shows and writes nothing and is logged as the application's fault. An
-   * answer with something undefined in it, `{ owner: user.sub }` of a token without `sub`, is none. Values of the claims
-   * are values: an object out of a token is never a condition. Asked on behalf of clients, never for the program's own
-   * reading.
+   * The rows that a caller may see and write: a `where` with at least one condition, `true` for all, `false` for none.
+   * For any other result, also a promise or an error, no row is shown or written, and the application's fault is
+   * logged. A result that contains undefined, such as `{ owner: user.sub }` for a token without `sub`, matches no row.
+   * Claims are only used as values: an object from a token is never a condition. Called for clients, never for the
+   * program's own reads.
    *
-   * @param user the claims of the token, null for a visitor and for the operator's key
+   * @param user the claims of the token; null for visitors and for the operator's key
    * @param caller `{ by: 'key' }`, `{ by: 'token' }` or `{}`
    */
   rows?: (user: Claims | null, caller: RowsCaller) => RowsAnswer<T>
@@ -79,13 +79,16 @@ export interface RecordOptions<T = unknown> {
 
 /** An index over fields of a record. */
 export interface RecordIndex<T = unknown> {
-  /** `'-createdAt'` is descending. `{ price: { direction: 'desc', nulls: 'first' } }`, as in `orderBy`, says where nulls stand. */
+  /**
+   * `'-createdAt'` is descending. `{ price: { direction: 'desc', nulls: 'first' } }`, as in `orderBy`, sets where nulls
+   * come.
+   */
   fields: readonly (string | OrderTerms<T>)[]
-  /** Only these rows are in it: values, or `{ gt, gte, lt, lte, ne, in, isNull }`, that must all hold. */
+  /** Only rows that match: values, or `{ gt, gte, lt, lte, ne, in, isNull }`; all must hold. */
   where?: Readonly<globalThis.Record<string, unknown>>
   /**
-   * For `like`, `ilike`, `contains` and `endsWith` on texts: trigrams, on PostgreSQL where the extension pg_trgm is
-   * there. Elsewhere it makes nothing.
+   * For `like`, `ilike`, `contains` and `endsWith` on text fields: a trigram index, on PostgreSQL with the extension
+   * pg_trgm. Other databases make no such index.
    */
   like?: boolean
 }
@@ -93,7 +96,7 @@ export interface RecordIndex<T = unknown> {
 const recordNote = createClassNote<RecordOptions>('record')
 
 /**
- * Makes a class a record: a table whose columns are its fields. Written bare, or with options.
+ * Makes a class a record: a table whose columns are its fields. Can be used without parentheses, or with options.
  *
  * ```ts
  * @Record({ timestamps: true })
@@ -105,7 +108,7 @@ const recordNote = createClassNote<RecordOptions>('record')
  * }
  * ```
  *
- * Its faults are reported by bootstrap. `@Record<Product>({ rows })` checks the filter of `rows` by the class's fields.
+ * Bootstrap reports its faults. `@Record<Product>({ rows })` checks the filter of `rows` by the class's fields.
  */
 export function Record<T = unknown>(options?: RecordOptions<NoInfer<T>>): AnyDecorator
 export function Record(target: Class): void
@@ -115,21 +118,21 @@ export function Record(...args: unknown[]): AnyDecorator | undefined {
     (options: RecordOptions) =>
     ({ owner, member }: DecoratorTarget): void => {
       if (member !== undefined)
-        throw new TypeError(`@Record on ${owner.name}.${member}: it belongs before a class.`)
+        throw new TypeError(`@Record on ${owner.name}.${member}: it can only be used on a class.`)
       note(owner, options)
     }
   if (decorate(args, noting({}))) return undefined
   return toDecorator(noting({ ...(args[0] as RecordOptions | undefined) }))
 }
 
-/** @returns `undefined` for a class that carries no `@Record` itself: a subclass is not its base's table */
+/** @returns `undefined` for a class without its own `@Record`: a subclass does not share its base's table */
 export function readRecord(owner: Class): RecordOptions | undefined {
   return recordNote.readOwn(owner)
 }
 
 function note(owner: Class, options: RecordOptions): void {
   recordNote.write(owner, options)
-  // The database counts keys up or the repository makes them: no client's input may name one.
+  // The database or the repository makes keys: clients must not send one.
   givenKey.write(owner, true)
   const moment = { default: 'now', readOnly: true }
   if (options.timestamps === true) {
@@ -143,7 +146,7 @@ function note(owner: Class, options: RecordOptions): void {
   }
 }
 
-/** A field that the class declares itself stays as it is. */
+/** A field that the class declares itself is kept. */
 function addField(
   owner: Class,
   name: string,

@@ -1,10 +1,10 @@
-/** Which records hold the keys of others: what follows from a row's end, and what keeps it from ending. */
+/** Finds the records that hold keys of others: what a deletion affects, and what prevents it. */
 import type { Relation, Table } from './table.js'
 
 /**
- * The relations by which rows hold keys of others.
+ * The relations through which rows hold keys of others.
  *
- * @param target only of this table's keys. Default: of all
+ * @param target only relations with keys of this table. Default: all
  */
 export function referencesTo(tables: Iterable<Table>, target?: Table): Relation[] {
   const relations = [...tables].flatMap((table) => [...table.relations.values()])

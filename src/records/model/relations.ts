@@ -1,37 +1,43 @@
-/** `@BelongsTo`, `@HasMany`, `@ManyToMany`: how records are tied to each other. Source: public face, Records. */
+/** `@BelongsTo`, `@HasMany`, `@ManyToMany`: relations between records. Source: public face, Records. */
 import { noteField } from '../../fields/field.js'
 import type { ClassReference } from '../../metadata/class-reference.js'
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
 import { createMemberNote, type Class } from '../../metadata/note.js'
 
 /**
- * The type of a related record. It is the type itself; written `Rel<Category>`, the compiler emits no reference to a class
- * that may not be there yet.
+ * The type of a related record. It equals the type itself; but for `Rel<Category>` the compiler emits no reference to a
+ * class that may not be defined yet.
  */
 export type Rel<T> = T
 
 export interface BelongsToOptions {
-  /** The field that holds the other's key. Default: the property's name and `Id`. */
+  /** The field that holds the other record's key. Default: the property's name with `Id`. */
   by?: string
-  /** What becomes of this row when the other is deleted. Default `restrict`: the other cannot be deleted, 409. */
+  /** What happens to this row when the other is deleted. Default `restrict`: the other cannot be deleted, 409. */
   onDelete?: 'restrict' | 'cascade' | 'setNull'
 }
 
 export interface HasManyOptions {
-  /** The other record's field that holds this one's key. Default: that of its only `@BelongsTo` to this class, else the class's name and `Id`. */
+  /**
+   * The other record's field that holds this one's key. Default: that of its only `@BelongsTo` to this class, else the
+   * class's name with `Id`.
+   */
   by?: string
 }
 
 export interface ManyToManyOptions {
   /** The join table. Default: both tables' names in alphabetical order, `post_tag`. */
   through?: string
-  /** The join table's column for this record's key. Default: this table's name and `_id`. */
+  /** The join table's column for this record's key. Default: this table's name with `_id`. */
   from?: string
-  /** The join table's column for the other's key. Default: the other table's name and `_id`; for a record tied to itself the property's name stands first. */
+  /**
+   * The join table's column for the other's key. Default: the other table's name with `_id`; for a relation to the
+   * record itself, with the property's name before it.
+   */
   to?: string
 }
 
-/** What a relation's decorator said, unjudged. */
+/** The options of a relation's decorator, not yet checked. */
 export type RelationNote =
   | {
       readonly kind: 'belongsTo'
@@ -57,12 +63,12 @@ export function HasMany(target: ClassReference, options: HasManyOptions = {}): A
   return relation('HasMany', { kind: 'hasMany', target, options: { ...options } })
 }
 
-/** Records tied to this one by a table of pairs, which is made with the others. */
+/** Records that are linked to this one by a join table, which is created with the other tables. */
 export function ManyToMany(target: ClassReference, options: ManyToManyOptions = {}): AnyDecorator {
   return relation('ManyToMany', { kind: 'manyToMany', target, options: { ...options } })
 }
 
-/** A class's relations by property, the base's first. */
+/** A class's relations by property, those of the base class first. */
 export function readRelationNotes(owner: Class): ReadonlyMap<string, RelationNote> {
   return relationNotes.readAll(owner)
 }
@@ -71,12 +77,12 @@ function relation(decorator: string, note: RelationNote): AnyDecorator {
   return toDecorator(({ owner, member, place, isStatic }) => {
     if (member === undefined || place !== 'field' || isStatic) {
       throw new TypeError(
-        `@${decorator} on ${owner.name}: it belongs before a property of instances.`,
+        `@${decorator} on ${owner.name}: it can only be used on a property of instances.`,
       )
     }
     relationNotes.write(owner, member, note)
     const list = note.kind !== 'belongsTo'
-    // A field of the shape, so that loaded relations are documented and sent; no column, and in no input.
+    // Also a field of the shape, so that loaded relations are documented and sent; but not a column, and not in inputs.
     noteField(owner, member, {
       kind: note.target,
       rules: { relation: true, optional: true, nullable: !list, readOnly: true, list },

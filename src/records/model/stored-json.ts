@@ -1,4 +1,4 @@
-/** Lists and nested classes in a column of JSON: values in the form that JSON gives them, and back into instances. */
+/** Lists and nested classes in a JSON column: converts values to their JSON form, and back to instances. */
 import type { Kind } from '../../fields/kinds/kind.js'
 import { toProperty } from '../../fields/kinds/table.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
@@ -12,7 +12,7 @@ export function toStoredJson(field: ShapeField, value: unknown): string {
 
 /** @returns the property's value, nested objects as instances of their classes */
 export function fromStoredJson(field: ShapeField, text: unknown): unknown {
-  // A driver of another protocol may have parsed it already.
+  // Some drivers return it already parsed.
   const value: unknown = typeof text === 'string' ? JSON.parse(text) : text
   return needsCare(field) ? read(field, value) : value
 }
@@ -36,7 +36,7 @@ function writeOne(field: ShapeField, value: unknown): unknown {
   return toJson(value, field.entry)
 }
 
-/** The one form of a value in JSON, whichever it was given in. */
+/** The JSON form of a value, whichever form it has. */
 export function toJson(value: unknown, entry: Kind): unknown {
   const property = toProperty(value, entry)
   if (entry.write !== undefined) return entry.write(property)

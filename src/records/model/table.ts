@@ -1,6 +1,6 @@
 /**
  * A record class as a table: frozen data made once from its Shape. The repository, the schema's SQL, `crud` and GraphQL
- * all read this and nothing else about records. Source: architecture, The house.
+ * read only this about records. Source: architecture, The house.
  */
 import type { Comparison, StorageClass } from '../../fields/kinds/kind.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
@@ -14,75 +14,75 @@ export interface Column {
   readonly property: string
   /** The column's name, `category_id`. */
   readonly name: string
-  /** The field that it was made from: its kind, rules, `hidden`, `readOnly`. */
+  /** The field that it is made from: its kind, rules, `hidden`, `readOnly`. */
   readonly field: ShapeField
-  /** How databases keep it. Lists and nested classes are `json` whatever their kind. */
+  /** How databases store it. Lists and nested classes are `json` whatever their kind. */
   readonly storage: StorageClass
-  /** Which comparisons of a filter make sense. */
+  /** Which comparisons filters may use. */
   readonly compares: ColumnComparison
-  /** A truth value: 0 and 1 in a database without a type for it. */
+  /** A boolean: stored as 0 and 1 in a database without such a type. */
   readonly isBoolean: boolean
-  /** Null is possible: the field is nullable, or optional without a default. */
+  /** Null is allowed: the field is nullable, or optional without a default. */
   readonly nullable: boolean
   readonly isKey: boolean
-  /** For keys: `increment` is given by the database, `uuid` by the repository. */
+  /** For keys: the database generates `increment`, the repository `uuid`. */
   readonly generated: 'increment' | 'uuid' | undefined
-  /** Its values are UUIDs, kept in lower case: a UUID key, and fields that hold one. */
+  /** Its values are UUIDs, stored in lower case: a UUID key, and fields that hold one. */
   readonly isUuid: boolean
 }
 
-/** What the kind says; `list` for lists of values, `json` for what JSON has within: values by their path. */
+/** The kind's comparison; `list` for lists of values, `json` for values within JSON, by their path. */
 export type ColumnComparison = Comparison | 'list' | 'json'
 
 export interface TableIndex {
   readonly name: string
   readonly columns: readonly Column[]
-  /** Unique among living rows where the table deletes softly. */
+  /** Unique, among undeleted rows if the table soft-deletes. */
   readonly unique: boolean
-  /** `undefined` for a plain one: every column ascending, every row in it. */
+  /** `undefined` for a plain index: all columns ascending, all rows in it. */
   readonly form?: IndexForm | undefined
 }
 
-/** What `@Record({ indexes })` says beyond the fields. */
+/** The options of `@Record({ indexes })` beyond the fields. */
 export interface IndexForm {
-  /** For each column. */
+  /** One for each column. */
   readonly orders: readonly { readonly descending: boolean; readonly nullsFirst: boolean }[]
-  /** Only rows of which this holds are in it. */
+  /** Only rows that match are in it. */
   readonly where: Readonly<Record<string, unknown>> | undefined
-  /** For patterns, where the database has trigrams. */
+  /** For patterns, if the database has trigram indexes. */
   readonly like: boolean
 }
 
-/** What `@Record({ search })` says. */
+/** The option `@Record({ search })`. */
 export interface TableSearch {
-  /** Of the database: of the same name are searches of the same columns. */
+  /** The name in the database: searches with the same name have the same columns. */
   readonly name: string
-  /** The one that counts most first. */
+  /** The most important one first. */
   readonly columns: readonly Column[]
 }
 
-/** A pair of records tied by keys. `local` and `foreign` always hold the same values on both sides. */
+/** A relation between records by keys. `local` and `foreign` always hold the same values on both sides. */
 export interface Relation {
   /** The property, `category`. */
   readonly name: string
   readonly kind: 'belongsTo' | 'hasMany' | 'manyToMany'
   /** The side that has the property. */
   readonly table: Table
-  /** The other side. Its relations are there once `readTable` has returned. */
+  /** The other side. Its relations are complete once `readTable` has returned. */
   readonly target: Table
-  /** Column of this table: the foreign key of `belongsTo`, the key of the others. */
+  /** Column of this table: the foreign key for `belongsTo`, otherwise the key. */
   readonly local: Column
-  /** Column of the target: its key, or for `hasMany` the foreign key there. */
+  /** Column of the target: its key, or for `hasMany` its foreign key. */
   readonly foreign: Column
-  /** Of `manyToMany`: the table of pairs between the two. */
+  /** For `manyToMany`: the join table between the two. */
   readonly join: JoinTable | undefined
-  /** Of `belongsTo`. */
+  /** For `belongsTo`. */
   readonly onDelete: 'restrict' | 'cascade' | 'setNull'
   /** Of two records that are sharded by the same field: both sides of it, which hold the same value too. */
   readonly shards: { readonly local: Column; readonly foreign: Column } | undefined
 }
 
-/** A table of pairs, key to key, each pair once. */
+/** A join table of keys, with each pair once. */
 export interface JoinTable {
   readonly name: string
   /** Holds the key of the relation's own table. */
@@ -95,26 +95,26 @@ export interface Table<T extends object = object> {
   readonly type: Class<T>
   /** The table's name in the database. */
   readonly name: string
-  /** What `@Record` said: query names, `softDelete`, `timestamps`, `rows`. */
+  /** The options of `@Record`: query names, `softDelete`, `timestamps`, `rows`. */
   readonly options: Readonly<RecordOptions>
   readonly shape: Shape<T>
   readonly key: Column
-  /** What `@Record({ shardBy })` names: a row is found by it and its key. */
+  /** The column of `@Record({ shardBy })`: a row is found by it and its key. */
   readonly shard: Column | undefined
-  /** In the order of the fields; relations have none. */
+  /** In the order of the fields, without relations. */
   readonly columns: readonly Column[]
   readonly byProperty: ReadonlyMap<string, Column>
   readonly indexes: readonly TableIndex[]
-  /** The texts that are searched by their words. */
+  /** The text fields in which words are searched. */
   readonly search: TableSearch | undefined
   /** By property. */
   readonly relations: ReadonlyMap<string, Relation>
-  /** `deleted_at`, where the table deletes softly. */
+  /** `deleted_at`, if the table soft-deletes. */
   readonly deletedAt: Column | undefined
-  /** `updated_at`, where the table keeps timestamps. */
+  /** `updated_at`, if the table keeps timestamps. */
   readonly updatedAt: Column | undefined
-  /** `version`, where the table counts how often a row was written. */
+  /** `version`, if the table counts writes. */
   readonly version: Column | undefined
-  /** Methods that run when a row is written; `undefined` where there are none. */
+  /** Methods that run when a row is written; `undefined` if there are none. */
   readonly hooks: WriteHooks | undefined
 }

@@ -8,7 +8,7 @@ import {
 } from '../../metadata/dialect.js'
 import { createMemberNote, type Class } from '../../metadata/note.js'
 
-/** What a hook is told beside who writes. */
+/** What a hook receives besides the user. */
 export interface RowWrite {
   readonly event: 'created' | 'updated'
 }
@@ -21,26 +21,26 @@ type Moment = 'before' | 'after'
 const hookNotes = createMemberNote<readonly Moment[]>('write hooks')
 
 /**
- * Before a method of a record: runs in the transaction before a row is created or changed, by every door, `insertMany`
- * and `updateWhere` included. `this` is the whole row as it will be and may be changed; the rules are asked of what it
- * makes of it. An HttpError refuses the write.
+ * On a method of a record: runs in the transaction before a row is created or changed, by every door, including
+ * `insertMany` and `updateWhere`. `this` is the whole row as it will be and may be changed; afterwards the rules are
+ * checked. An HttpError refuses the write.
  *
  * ```ts
  * @BeforeWrite() setSlug(user: Claims | null) { this.slug = toSlug(this.name) }
  * ```
  *
- * The first argument is the claims of whoever's request it is, in handlers that call a repository too; null for visitors,
- * the static key and work of no request. The second is `{ event: 'created' | 'updated' }`.
+ * The first argument is the claims of the current request's user, also in handlers that call a repository; null for
+ * visitors, the static key and work without a request. The second is `{ event: 'created' | 'updated' }`.
  */
 export const BeforeWrite = createHook('BeforeWrite', 'before')
 
 /**
- * Before a method of a record: runs once a row that was created or changed is committed, and never for what was taken
- * back. `this` is the row as it was stored; the arguments are those of `@BeforeWrite`. What it throws is logged.
+ * On a method of a record: runs once a created or changed row is committed, never after a rollback. `this` is the row
+ * as stored; the arguments are those of `@BeforeWrite`. Its errors are logged.
  */
 export const AfterCommit = createHook('AfterCommit', 'after')
 
-/** Written bare or called. */
+/** Used with or without parentheses. */
 interface HookDecorator {
   (): AnyDecorator
   (target: object, member: string | symbol, descriptor: PropertyDescriptor): void
@@ -52,7 +52,7 @@ export interface WriteHooks {
   readonly after: readonly string[]
 }
 
-/** The hooks of a class by the names of their methods, the base's first; `undefined` where it has none. */
+/** The hooks of a class by the names of their methods, those of the base class first; `undefined` if there are none. */
 export function readWriteHooks(type: Class): WriteHooks | undefined {
   const notes = [...hookNotes.readAll(type)]
   if (notes.length === 0) return undefined
@@ -64,7 +64,7 @@ export function readWriteHooks(type: Class): WriteHooks | undefined {
 function createHook(name: string, moment: Moment): HookDecorator {
   const write = ({ owner, member, place, isStatic }: DecoratorTarget): void => {
     if (member === undefined || place !== 'method' || isStatic)
-      throw new TypeError(`@${name} on ${owner.name}: it belongs before a method of a record.`)
+      throw new TypeError(`@${name} on ${owner.name}: it can only be used on a method of a record.`)
     hookNotes.update(owner, member, (known = []) => [...known, moment])
   }
   return ((...args: unknown[]): AnyDecorator | undefined =>

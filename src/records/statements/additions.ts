@@ -1,4 +1,7 @@
-/** `{ stock: { add: -1 } }`: a change of a number by what it is, exact for every kind. Source: public face, Records, continued. */
+/**
+ * `{ stock: { add: -1 } }`: changes a number relative to its stored value, exactly for every kind. Source: public face,
+ * Records, continued.
+ */
 import { toDecimal } from '../../fields/kinds/decimal.js'
 import { isOfKind } from '../../fields/kinds/table.js'
 import { isPlainObject } from '../filters/filter.js'
@@ -6,12 +9,12 @@ import { invalid } from '../filters/invalid.js'
 import { hideFaultsOfValues } from '../model/hidden-names.js'
 import type { Column, Table } from '../model/table.js'
 
-/** What is added to a number; with a minus before it, what is taken away. */
+/** A number to add; a negative one is subtracted. */
 export interface Addition<V> {
   add: V
 }
 
-/** What an update names: new values, or what is added to numbers. */
+/** The values of an update: new values, or numbers to add. */
 export type Changes<T> = {
   [K in keyof T]?:
     | T[K]
@@ -31,10 +34,10 @@ export function hasAddition(table: Table, values: object): boolean {
 }
 
 /**
- * The values with every addition as the sum.
+ * Replaces every addition by the sum.
  *
- * @param row as it is
- * @throws {HttpError} 400 `VALIDATION`: what is added is no number of the kind, or there is nothing to add it to
+ * @param row the stored row
+ * @throws {HttpError} 400 `VALIDATION`: the addend is not a number of the kind, or the stored value is null
  */
 export function withSums(table: Table, row: Values, values: object): Record<string, unknown> {
   const all: Record<string, unknown> = { ...values }
@@ -74,7 +77,7 @@ function sum(
   if (by === undefined || by === null || !isOfKind(by, entry))
     throw invalid(`${property}.add`, 'type', `must be ${entry.noun}`)
   if (current === undefined || current === null)
-    throw invalid(property, 'add', 'has no value that something can be added to')
+    throw invalid(property, 'add', 'has no value to add to')
   if (storage === 'wide') return String(BigInt(current as string) + BigInt(by as string))
   if (storage === 'decimal') return sumOfDecimals(current, by, entry.digits?.scale ?? 0)
   return (current as number) + (by as number)

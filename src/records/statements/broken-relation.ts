@@ -1,4 +1,6 @@
-/** Finds out which of a row's keys no record has, where the database does not say: SQLite names no constraint. */
+/**
+ * Finds out which of a row's keys refers to a missing row, if the database does not tell: SQLite names no constraint.
+ */
 import { type Later, after, attempt } from '../../core/later.js'
 import { EngineFault } from '../engines/engine.js'
 import { probing } from './guarded-runner.js'
@@ -6,7 +8,7 @@ import { inShardOf, keyValues } from './shard.js'
 import type { Source } from './source.js'
 import type { Relation, Table } from '../model/table.js'
 
-/** @returns `undefined` for other faults, and where the database names the constraint itself */
+/** @returns `undefined` for other faults, and if the database names the constraint itself */
 export function findBrokenRelation(
   table: Table,
   source: Source,

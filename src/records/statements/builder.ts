@@ -1,4 +1,7 @@
-/** Kysely, set to an engine: it writes the SQL of records, and is `database.kysely`. Loaded when a database is opened. */
+/**
+ * Kysely, set up for an engine: it writes the SQL of records, and is `database.kysely`. Loaded when a database is
+ * opened.
+ */
 import type {
   CompiledQuery,
   DatabaseConnection,
@@ -21,22 +24,24 @@ import { toUnavailable } from './write-faults.js'
 
 export type { RawBuilder, Sql } from 'kysely'
 
-/** Tables by name, rows as they are in the database. Say what you know: `database.kysely.withTables<MyTables>()`. */
+/**
+ * Tables by name, with rows as they are in the database. To type your tables: `database.kysely.withTables<MyTables>()`.
+ */
 export type QueryBuilder = Kysely<Record<string, Record<string, unknown>>>
 
-/** What is known of a statement beside its text. */
+/** What is known about a statement besides its text. */
 export type StatementMarks = Pick<Statement, 'isBrief' | 'endsWithLimit' | 'isShared' | 'oneRow'>
 
 export interface Builder {
   /** The query builder that applications use. */
   readonly kysely: QueryBuilder
-  /** Kysely's template tag: fragments may hold fragments, what is no fragment is a value. */
+  /** Kysely's template tag: fragments may contain fragments; everything else becomes a value. */
   readonly sql: Sql
-  /** Turns a fragment whose values are all `Slot`s into a statement to be kept. */
+  /** Turns a fragment whose values are all `Slot`s into a statement that can be kept. */
   compile(fragment: RawBuilder<unknown>, writes: boolean, marks?: StatementMarks): Plan
 }
 
-/** Stands for a value that every run gives anew: the one at this place of the run's values. */
+/** Stands for a value that each run supplies: the one at this place of the run's values. */
 export class Slot {
   readonly index: number
 
@@ -45,10 +50,10 @@ export class Slot {
   }
 }
 
-/** A statement and where its values come from. */
+/** A statement, and where its values come from. */
 export interface Plan {
   readonly statement: Statement
-  /** For each placeholder the place of its value; `undefined` when they stand in that order anyway. */
+  /** For each placeholder the place of its value; `undefined` if they are in that order. */
   readonly order: readonly number[] | undefined
 }
 
@@ -58,8 +63,8 @@ export function arrange(plan: Plan, values: readonly unknown[]): readonly unknow
 }
 
 /**
- * @param engine takes what the query builder runs outside transactions of its own
- * @param runner where such a query runs now: the engine, or the transaction that it is part of
+ * @param engine runs queries of the query builder outside its transactions
+ * @param runner the current runner for a query: the engine, or the transaction that it is part of
  */
 export async function createBuilder(engine: Engine, runner: () => Runner): Promise<Builder> {
   const kysely = await import('kysely')
@@ -159,13 +164,13 @@ class EngineConnection implements DatabaseConnection {
     return toKyselyResult<R>(await attempt(() => runner.query(statement, values), refuse))
   }
 
-  /** No engine here has a cursor. */
+  /** No engine has cursors. */
   async *streamQuery<R>(): AsyncIterableIterator<KyselyResult<R>> {
     await Promise.reject(new Error('database.kysely does not stream. Use limit and offset.'))
   }
 }
 
-/** The application's own statements fail as those of repositories do: 503 where the same may work later. */
+/** The application's own statements fail as those of repositories do: with 503 if a later attempt may succeed. */
 function refuse(error: unknown): never {
   throw toUnavailable(error)
 }

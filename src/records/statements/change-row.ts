@@ -1,6 +1,6 @@
 /**
- * Changes a row that has to be looked at first: for what is added to it, a condition, its version, hooks, or rules that
- * look at the whole of it. The row is held meanwhile, so that nothing comes between. Source: decisions, Second storey: records.
+ * Changes a row that must be read first: because of additions, a condition, its version, hooks, or rules for the whole
+ * row. The row is locked meanwhile, so that no other change comes between. Source: decisions, Second storey: records.
  */
 import type { Claims } from '../../http/request.js'
 import { type Later, after } from '../../core/later.js'
@@ -21,19 +21,19 @@ import { announced, runRows, updateRow, type Instance } from './write-row.js'
 import { valuesToUpdate } from './write-values.js'
 
 export interface RowChange {
-  /** By property, unchecked; neither the key nor the version among them. */
+  /** By property, not checked; without the key and the version. */
   readonly values: object
-  /** Only a row of which this holds. */
+  /** Only if the row matches this condition. */
   readonly where?: unknown
-  /** Only a row of one of these versions. */
+  /** Only a row at one of these versions. */
   readonly expected?: readonly number[] | undefined
-  /** Also null, and nothing written, where the row is none of these or might be none afterwards. */
+  /** Returns null and writes nothing if the row is not one of these, or might not be afterwards. */
   readonly within?: RowsWithin | undefined
-  /** On whose behalf; undefined: whoever's request it is. */
+  /** The user; undefined: that of the current request. */
   readonly user?: Claims | null | undefined
 }
 
-/** True where one statement does it. */
+/** True if one statement suffices. */
 export function isPlainChange(table: Table, source: Source, change: RowChange): boolean {
   const { expected, values } = change
   return (
@@ -44,7 +44,7 @@ export function isPlainChange(table: Table, source: Source, change: RowChange): 
   )
 }
 
-/** One statement, which looks at nothing before it writes. @returns as `changeRow` */
+/** Uses one statement and reads nothing before. @returns as `changeRow` */
 export function changePlainly(
   table: Table,
   source: Source,
@@ -62,7 +62,7 @@ export function changePlainly(
       const update = { columns, values, key, within: meant, record }
       const changed = announced(table, source, (here) => updateRow(table, here, update))
       if (expected === undefined) return changed
-      // There is no such row, or it is at another version: who looks at it tells which.
+      // There is no such row, or it is at another version: `changeRow` finds out which.
       return after(changed, (row) => row ?? changeRow(table, source, key, change))
     }
     if (where !== undefined || expected !== undefined) return changeRow(table, source, key, change)
@@ -75,8 +75,8 @@ export function changePlainly(
 }
 
 /**
- * @param key as the driver takes it
- * @returns the record as it is now; null where there is no such row, or none that is meant
+ * @param key in the driver's form
+ * @returns the updated record; null if there is no such row, or it does not match
  * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`
  */
 export function changeRow(
@@ -94,7 +94,7 @@ export function changeRow(
   })
 }
 
-/** @returns false where no (living) row has the key. @throws {HttpError} 409 `CONFLICT` for a row of none of these versions */
+/** @returns false if no (undeleted) row has the key. @throws {HttpError} 409 `CONFLICT` if it is at another version */
 export function deleteVersion(
   table: Table,
   source: Source,
@@ -109,12 +109,12 @@ export function deleteVersion(
   })
 }
 
-/** Joins the transaction that is open, without a part of its own: it writes one row at its end, or nothing. */
+/** Joins the open transaction without a savepoint: the work writes one row at its end, or nothing. */
 export function inTransaction<T>(source: Source, work: (here: Source) => Promise<T>): Promise<T> {
   return isInTransaction(source.runner()) ? work(source) : source.atomically(work)
 }
 
-/** Rows in order of their keys, held until the transaction ends. */
+/** Rows in the order of their keys, locked until the transaction ends. */
 export async function holdRows(
   table: Table,
   source: Source,
@@ -131,7 +131,7 @@ export interface HeldRow {
   readonly change: RowChange
 }
 
-/** @returns null where a client's row might not be theirs afterwards */
+/** @returns null if the client might not see the row afterwards */
 export async function changeHeld(
   table: Table,
   source: Source,
@@ -150,7 +150,7 @@ export async function changeHeld(
   return stored
 }
 
-/** What is to be written, checked: what was named and what hooks have changed, in a row whose rules hold. */
+/** The checked values to write: the given ones and the changes of hooks, in a row that satisfies the rules. */
 async function nextValues(
   table: Table,
   { context }: Source,
@@ -179,7 +179,7 @@ function copyOf(row: Instance): Instance {
   )
 }
 
-/** Values that a hook may change within are its own. */
+/** Copies values that a hook may change in place. */
 function structured(row: Instance): Instance {
   const copy: Instance = {}
   for (const [name, value] of Object.entries(row)) {
@@ -218,7 +218,7 @@ function changedBy(
   return changed
 }
 
-/** @throws {HttpError} 409 `CONFLICT`, of code `version` */
+/** @throws {HttpError} 409 `CONFLICT`, with the fault's code `version` */
 export function refuseOld(
   { version, type }: Table,
   row: Instance,
@@ -231,7 +231,7 @@ export function refuseOld(
   throw new HttpError(409, message, { code: 'CONFLICT', errors })
 }
 
-/** The rows that a client may write, of which the condition holds, and at the version that is meant. */
+/** The rows that the client may write, that match the condition and the version. */
 function meantRows(
   table: Table,
   { context }: Source,

@@ -1,4 +1,7 @@
-/** Changes or deletes all rows that a filter finds: all of them or none. Source: decisions, Second storey: records, Changes. */
+/**
+ * Changes or deletes all rows that match a filter: all of them or none. Source: decisions, Second storey: records,
+ * Changes.
+ */
 import { attempt } from '../../core/later.js'
 import { FilterReader, isPlainObject } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
@@ -15,7 +18,7 @@ import type { Source } from './source.js'
 import { toClientError, type Doing } from './write-faults.js'
 import { valuesToUpdate } from './write-values.js'
 
-/** Rows that are held in the process at once. */
+/** The number of rows that are in memory at once. */
 const pageSize = 500
 
 /** @returns how many rows were changed */
@@ -56,9 +59,9 @@ export function deleteWhere(table: Table, source: Source, where: unknown): Promi
 }
 
 /**
- * A filter with something undefined in it would find rows that nobody meant.
+ * Refuses undefined in a filter, which would match rows that nobody meant.
  *
- * @throws {TypeError} undefined, or undefined somewhere within
+ * @throws {TypeError} if the filter is undefined or contains undefined
  */
 export function assertFilter(method: string, where: unknown, path = ''): void {
   if (where === undefined) {
@@ -113,12 +116,13 @@ async function changeAll(
       throw toClientError(error, table, doing)
     },
   )
-  // Somebody may follow when it is committed, who then learns that there is more than can be named.
+  // A listener may begin to follow before the commit; this event tells it that there are more changes than can be
+  // named.
   if (count > 0) here.changed({ event: 'lost', table, ids: [] })
   return count
 }
 
-/** Each row once, in the order of the keys, whatever becomes of it. */
+/** Visits each row once, in the order of the keys, even if it is deleted or changed. */
 async function eachRow(
   table: Table,
   here: Source,
@@ -142,7 +146,7 @@ async function eachRow(
   }
 }
 
-/** @param last the key behind which the rows begin, as the driver takes it */
+/** @param last the key after which the rows begin, in the driver's form */
 function select(
   table: Table,
   { context }: Source,

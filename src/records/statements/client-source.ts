@@ -1,4 +1,4 @@
-/** Where the repositories of one client's request work: as the database itself, but its reads end with the request. */
+/** The source of repositories for one client's request: the database itself, but reads end with the request. */
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Later } from '../../core/later.js'
@@ -11,7 +11,7 @@ export class ClientSource implements Source {
   readonly database: Source
   readonly #reads: Runner
 
-  /** @param reads runs what is part of no transaction */
+  /** @param reads runs statements outside transactions */
   constructor(database: Source, reads: Runner) {
     this.context = database.context
     this.database = database
@@ -44,10 +44,10 @@ export class ClientSource implements Source {
   }
 }
 
-/** Of requests that ask more than one database. */
+/** For requests that use more than one database. */
 const others = new WeakMap<Source, WeakMap<ClientReading, ClientSource>>()
 
-/** The same for every call with this request, which has a place for that of the first database that reads for it. */
+/** The same for every call with this request; the request has a place for the source of its first database. */
 export function sourceOf(database: Source, request: ClientReading, engine: Engine): ClientSource {
   const { reads } = request
   if (reads instanceof ClientSource && reads.database === database) return reads

@@ -1,4 +1,4 @@
-/** Makes what all repositories of a database share: codecs, statements and checks, each made once for a table. */
+/** Makes the parts that all repositories of a database share: codecs, statements and checks, each once for a table. */
 import { concealInJson } from '../policy/shown-answers.js'
 import { createTableCodec, type TableCodec } from '../model/codec.js'
 import type { Table } from '../model/table.js'

@@ -1,6 +1,6 @@
 /**
- * Deletes a row, and where somebody follows says what went with it: the rows that the database deletes along, those that
- * lose their reference, and what a row held that others must know to tell whose it was.
+ * Deletes a row and, if somebody follows changes, finds what the deletion affects: rows that the database deletes with
+ * it, rows that lose their reference, and the values that listeners need to tell who could see the row.
  */
 import type { PastRow, RowChanges } from '../changes/changes.js'
 import { type Later, after } from '../../core/later.js'
@@ -12,8 +12,8 @@ import type { Source } from './source.js'
 import type { Column, Relation, Table } from '../model/table.js'
 
 /**
- * @param key as the driver takes it
- * @returns false where no (living) row has the key
+ * @param key in the driver's form
+ * @returns false if no (undeleted) row has the key
  */
 export function deleteRow(table: Table, source: Source, key: unknown): Later<boolean> {
   const isMarked = table.deletedAt !== undefined
@@ -47,7 +47,7 @@ function deleteFollowed(
   })
 }
 
-/** The rows that the database deletes or changes when these go, the outermost first. */
+/** The rows that the database deletes or changes with these, the outermost first. */
 async function readAlong(
   table: Table,
   keys: readonly unknown[],
@@ -78,7 +78,7 @@ async function readAlong(
   return along
 }
 
-/** The relations by which other rows go, or change, with a row of this table. */
+/** The relations by which rows of other tables are deleted or changed with a row of this table. */
 function dependents(table: Table, tables: ReadonlySet<Table>): Relation[] {
   return referencesTo(tables, table).filter(({ onDelete }) => onDelete !== 'restrict')
 }
@@ -106,7 +106,7 @@ function toDeleted(table: Table, columns: readonly Column[], rows: readonly Row[
   return { event: 'deleted', table, ids, past }
 }
 
-/** Keys as records have them, of rows that begin with theirs. */
+/** The keys at the beginning of rows, in the form of records. */
 export function toIds({ key }: Table, rows: readonly Row[]): Id[] {
   return rows.map(([id]) => (key.isUuid ? String(id) : Number(id)))
 }

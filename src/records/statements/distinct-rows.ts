@@ -1,4 +1,4 @@
-/** Statements of lists whose rows differ in some fields: of the rows that are alike, the first in the order. */
+/** Statements for lists with `distinct`: of rows that are equal in some fields, the first one in the order. */
 import { Kept } from '../../core/kept.js'
 import { FilterWriter } from '../filters/filter-sql.js'
 import { writeOrder, type Order } from '../filters/order.js'
@@ -59,7 +59,7 @@ export function planDistinct(
   })
 }
 
-/** How many such rows there are. Values: the selection's. */
+/** Counts such rows. Values: the selection's. */
 export function planDistinctCount(
   table: Table,
   selection: Selection,

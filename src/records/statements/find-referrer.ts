@@ -1,4 +1,4 @@
-/** Finds out whose rows keep a row from being deleted, by the constraint's name or, where there is none, by asking. */
+/** Finds which record's rows prevent a deletion, by the constraint's name or, if there is none, by queries. */
 import { type Later, after, attempt } from '../../core/later.js'
 import { EngineFault } from '../engines/engine.js'
 import { referencesTo } from '../model/references.js'
@@ -9,8 +9,8 @@ import type { Table } from '../model/table.js'
 import { toConstraintName, type Referrer } from './write-faults.js'
 
 /**
- * @param key the row's key as the driver takes it
- * @returns `undefined` for other faults, and where it cannot be known: a constraint that others have named
+ * @param key the row's key in the driver's form
+ * @returns `undefined` for other faults, and if it cannot be known: another program has named the constraint
  */
 export function findReferrer(
   table: Table,
@@ -21,7 +21,7 @@ export function findReferrer(
   if (!(error instanceof EngineFault) || error.kind !== 'reference') return undefined
   const { constraint } = error
   if (constraint !== undefined) {
-    // Any table: a row that would go along may be held by another.
+    // Any table: the database may also delete other rows along, which are still referred to.
     return listReferrers(source).find(
       ({ table: { name }, column }) => toConstraintName(name, column.name) === constraint,
     )

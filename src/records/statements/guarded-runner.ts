@@ -1,12 +1,12 @@
 /**
- * The statements of one transaction. Behind one that failed nothing runs before the part that it stood in is taken back:
- * PostgreSQL is so by itself, SQLite would go on with half of what was meant.
+ * Runs the statements of one transaction. After a failed one nothing runs until its part of the transaction is rolled
+ * back: PostgreSQL itself behaves so, but SQLite would continue with half of the work.
  */
 import { attempt, type Later } from '../../core/later.js'
 import type { QueryResult, Row, Runner, Statement } from '../engines/engine.js'
 
 export class GuardedRunner implements Runner {
-  /** Runs it whatever has failed before. */
+  /** Runs statements even after a failure. */
   readonly inner: Runner
   #failed = false
   #failure: unknown = undefined
@@ -35,12 +35,12 @@ export class GuardedRunner implements Runner {
     return this.#run(() => this.inner.script(sql))
   }
 
-  /** @throws {TransactionFailed} a statement has failed, and what it stood in was not taken back */
+  /** @throws {TransactionFailed} a statement has failed, and its part was not rolled back */
   assertWhole(): void {
     if (this.#failed) throw new TransactionFailed(this.#failure)
   }
 
-  /** What failed was taken back with all of its part. */
+  /** The part with the failed statement was rolled back. */
   mend(): void {
     this.#failed = false
     this.#failure = undefined
@@ -58,26 +58,26 @@ export class GuardedRunner implements Runner {
   }
 }
 
-/** Work has caught what failed in its transaction, and went on. */
+/** The application caught an error of a statement and continued the transaction. */
 export class TransactionFailed extends Error {
   readonly code = 'TRANSACTION_FAILED'
 
   constructor(failure: unknown) {
     const reason = failure instanceof Error ? failure.message : String(failure)
     super(
-      `A statement of this transaction has failed, so nothing of it can be stored: ${reason}. Run what may fail in a part of its own: tx.transaction(async (part) => …).`,
+      `A statement of this transaction has failed, so nothing of it can be stored: ${reason}. Run statements that may fail in a part of their own: tx.transaction(async (part) => …).`,
       { cause: failure },
     )
     this.name = 'TransactionFailed'
   }
 }
 
-/** True where what it runs is part of a transaction. */
+/** True if it runs statements of a transaction. */
 export function isInTransaction(runner: Runner): boolean {
   return runner instanceof GuardedRunner
 }
 
-/** What finds out why a statement has failed: it runs in a transaction that has failed, too, where the engine can. */
+/** A runner to find out why a statement failed: if the engine can, it works in a failed transaction, too. */
 export function probing(runner: Runner): Runner {
   return runner instanceof GuardedRunner ? runner.inner : runner
 }

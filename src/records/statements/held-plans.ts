@@ -1,4 +1,4 @@
-/** The statements by which rows are held and then written, or written all at once, whichever a filter finds. */
+/** Statements that lock rows before they are written, or write all rows that match a filter. */
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
 import { Kept } from '../../core/kept.js'
 import type { Dialect } from '../engines/engine.js'
@@ -24,7 +24,10 @@ export class HeldPlans {
     this.#dialect = dialect
   }
 
-  /** The living rows of a selection by their keys, held until the transaction ends. Values: the selection's, then limit. */
+  /**
+   * The undeleted rows of a selection by their keys, locked until the transaction ends. Values: the selection's, then
+   * limit.
+   */
   hold(selection: Selection): Plan {
     return this.#kept.get(`h${selection.key}`, () => {
       const { sql } = this.#builder
@@ -54,7 +57,7 @@ export class HeldPlans {
     })
   }
 
-  /** Values: the selection's, then for a table that deletes softly the moment. */
+  /** Values: the selection's, then the time if the table soft-deletes. */
   remove(selection: Selection): Plan {
     return this.#kept.get(`d${selection.key}`, () => {
       const { sql } = this.#builder

@@ -1,4 +1,4 @@
-/** Writes many rows in one transaction, piece by piece, letting others have a turn between them. */
+/** Writes many rows in one transaction, in pieces, so that other work can run in between. */
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
@@ -11,20 +11,20 @@ import type { Source } from './source.js'
 import { toUnavailable } from './write-faults.js'
 
 export interface InsertManyOptions {
-  /** Told of every 1,000 rows that were written, and at the end. */
+  /** Called after every 1,000 rows, and at the end. */
   onProgress?: (progress: InsertProgress) => void
 }
 
 export interface InsertProgress {
   readonly done: number
-  /** Undefined where the rows' number is not known beforehand. */
+  /** Undefined if the number of rows is not known beforehand. */
   readonly total: number | undefined
 }
 
 const optionNames: ReadonlySet<string> = new Set(['onProgress'])
 
 const batchSize = 1000
-/** One journey carries as many: a piece is full with this many rows, or with this many characters. */
+/** A piece is sent with this many rows, or with this many characters. */
 const pieceSize = 10_000
 const pieceLength = 4_000_000
 
@@ -39,7 +39,7 @@ export function insertMany(
   const total = Array.isArray(rows) ? rows.length : undefined
   let isRead = false
   return source.atomically(async (transaction) => {
-    // What is left of rows that come once would be stored as if it were all of them.
+    // The rest of rows that can only be read once would be stored as if it were all of them.
     if (isRead && (rows[Symbol.iterator]() as unknown) === rows)
       throw toUnavailable(new EngineFault('conflict', 'The rows can be read once.'))
     isRead = true
@@ -69,7 +69,7 @@ export function insertMany(
         await setImmediate()
       }
     } catch (error) {
-      // What fails in the rows before comes first, and the transaction ends behind it.
+      // An error of earlier rows comes first, and ends the transaction.
       await writing
       throw error
     }
@@ -81,7 +81,7 @@ export function insertMany(
 function* inPieces(rows: Iterable<object>, most: number): Generator<object[]> {
   let piece: object[] = []
   let length = 0
-  // The first is small, so that the database begins soon.
+  // The first piece is small, so that the database begins soon.
   let size = batchSize
   for (const row of rows) {
     length += roughLength(row)
@@ -94,7 +94,7 @@ function* inPieces(rows: Iterable<object>, most: number): Generator<object[]> {
   if (piece.length > 0) yield piece
 }
 
-/** About how many characters its values are. */
+/** The approximate number of characters of its values. */
 function roughLength(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 8
@@ -104,7 +104,7 @@ function roughLength(value: unknown): number {
   return length
 }
 
-/** Rows of a record with hooks, which run for each. */
+/** For records with hooks, which run for each row. */
 async function createEach(
   table: Table,
   source: Source,
@@ -151,7 +151,7 @@ async function checkPiece(
   return checked
 }
 
-/** Says which row it was: `12.price must be a number`. */
+/** Adds the row's number to an error: `12.price must be a number`. */
 export function atRow(error: unknown, row: number): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
   const errors = error.errors.map((fault) => ({

@@ -1,4 +1,7 @@
-/** Writes rows that are checked and encoded: by the database's own way for many, by lists of values, or some at a time. */
+/**
+ * Writes checked and encoded rows: with the database's own command for many rows, with lists of values, or a few at a
+ * time.
+ */
 import { type Later, after } from '../../core/later.js'
 import type { Runner, Statement } from '../engines/engine.js'
 import type { Column, Table } from '../model/table.js'
@@ -7,14 +10,14 @@ import { toIds } from './delete-row.js'
 import type { Source } from './source.js'
 import { toClientError } from './write-faults.js'
 
-/** One statement carries so many where each is a journey. */
+/** The rows of one statement if statements go over a network. */
 const batchSize = 1000
 /** PostgreSQL counts placeholders with 16 bits. */
 const mostValues = 65_535
-/** Where a statement is no journey, some at a time cost half of each alone; more at a time cost no less. */
+/** Without a network, some rows in one statement cost half as much as single ones; more rows do not cost less. */
 const localRows = 16
 const localValues = 256
-/** Fewer rows are not worth asking how the table takes many. */
+/** For fewer rows it is not worth asking how the table accepts many. */
 const fewRows = 200
 
 /** Rows that all have a key, or all have none. */
@@ -30,9 +33,9 @@ export class Inserting {
   readonly #table: Table
   readonly #source: Source
   readonly #runner: Runner
-  /** Of the table as it is, by column; asked for once. */
+  /** The types in the table, by column; read once. */
   #types: Promise<ReadonlyMap<unknown, string>> | undefined
-  /** Whether the table takes copied rows; asked for once. */
+  /** Whether the table accepts copied rows; asked once. */
   #isCopied: Promise<boolean> | undefined
   #copying: Statement | undefined
   /** When the last piece was written: then the next is hardly copied. */
@@ -85,11 +88,12 @@ export class Inserting {
     else if (isMany && this.#dialect.lists !== undefined)
       await this.#insertLists(rows, columns, isFollowed)
     else await this.#insertValues(rows, columns, isFollowed)
-    // Somebody may follow when it is committed, who then learns that there is more than can be named.
+    // A listener may begin to follow before the commit; this event tells it that there are more changes than can be
+    // named.
     if (!isFollowed) this.#source.changed({ event: 'lost', table: this.#table, ids: [] })
   }
 
-  /** Keys that the database would count up need more than a copy: it must count on behind them. */
+  /** If the database generates keys, a copy is not enough: the sequence must continue after the given keys. */
   async #copies(columns: readonly Column[]): Promise<boolean> {
     const { copy, passKeys } = this.#dialect
     const { key, name } = this.#table
@@ -118,7 +122,7 @@ export class Inserting {
     await this.#runner.change(this.#copying, [rows])
   }
 
-  /** One statement for all, a list of values for each column. */
+  /** One statement for all rows, with a list of values for each column. */
   async #insertLists(
     rows: readonly unknown[][],
     columns: readonly Column[],
@@ -141,7 +145,7 @@ export class Inserting {
     return new Map(found.map(([name, type]) => [name, String(type)]))
   }
 
-  /** As many at a time as a statement holds well; what is left one by one where a statement costs no journey. */
+  /** As many rows as a statement holds well; without a network, the rest row by row. */
   async #insertValues(
     rows: readonly unknown[][],
     columns: readonly Column[],
@@ -183,7 +187,7 @@ export class Inserting {
   }
 }
 
-/** Those of some rows, one behind the other. */
+/** The values of some rows, one row after the other. */
 function valuesOf(rows: readonly unknown[][], start: number, size: number): readonly unknown[] {
   if (size === 1) return rows[start] ?? []
   const values: unknown[] = []

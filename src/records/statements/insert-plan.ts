@@ -1,4 +1,4 @@
-/** Writes the statement that inserts rows: their values, what it answers, and the keys that the database counts on behind. */
+/** Writes the statement that inserts rows: their values, what it returns, and how the key's sequence continues. */
 import type { Dialect } from '../engines/engine.js'
 import type { Column, Table } from '../model/table.js'
 import { quote } from '../schema/ddl.js'
@@ -36,11 +36,11 @@ export function writeInsert(inserted: Inserted, rows: number): Fragment {
 /**
  * Values: a list for each of `columns`.
  *
- * @param types of those columns in the database
+ * @param types the types of those columns in the database
  */
 export function writeInsertLists(inserted: Inserted, types: readonly string[]): Fragment {
   const { sql, dialect } = inserted
-  if (dialect.lists === undefined) throw new TypeError('The database takes no lists.')
+  if (dialect.lists === undefined) throw new TypeError('The database does not accept lists.')
   const [before, behind] = dialect.lists.rows
   const lists = types.map((type, place) => {
     const around = dialect.lists?.list(type) ?? ['', '']
@@ -58,7 +58,7 @@ function writeAnswered(inserted: Inserted, source: Fragment): Fragment {
   const insert = sql`insert into ${sql.table(table.name)} (${names}) ${source}`
   const pass = columns.includes(table.key) ? writePass(table, dialect) : undefined
   if (pass === undefined) return sql`${insert}${writeReturning(inserted)}`
-  // What is answered as text must keep its name: the rows are answered from there.
+  // A column that is returned as text must keep its name, because the rows are selected from there.
   const stored =
     returns === 'row'
       ? sql.join(table.columns.map(({ name }) => sql.ref(name)))
@@ -73,7 +73,7 @@ function writeReturning({ sql, table, returns, answered }: Inserted): Fragment {
   return returned === undefined ? sql`` : sql` returning ${returned}`
 }
 
-/** In the statement that writes the keys: one journey, and no gap in which a fault leaves half. */
+/** In the same statement as the keys: it saves a round trip, and a failure cannot leave only half of it. */
 function writePass({ name, key }: Table, dialect: Dialect): string | undefined {
   if (key.generated !== 'increment') return undefined
   return dialect.passKeys?.(quote(name), quote(key.name))

@@ -1,4 +1,4 @@
-/** Ties and unties records of many-to-many relations. Source: decisions, Small print: records. */
+/** Links and unlinks records of many-to-many relations. Source: decisions, Small print: records. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
 import { arrange } from './builder.js'
@@ -17,8 +17,8 @@ export interface Link {
 }
 
 /**
- * @returns the number of pairs that changed; all change or none
- * @throws {HttpError} 404 where the record itself does not exist, 409 where one of the others does not
+ * @returns the number of links that changed; all change or none
+ * @throws {HttpError} 404 if the record itself does not exist, 409 if one of the others does not
  */
 export async function link(table: Table, source: Source, wanted: Link): Promise<number> {
   const relation = readRelation(table, wanted.relation)
@@ -53,7 +53,7 @@ function readRelation(table: Table, name: string): Relation {
     known.map((one) => one.name),
   )
   throw new TypeError(
-    `${table.type.name}.${name} is no many-to-many relation, and nothing can be linked there. ${meant}`.trim(),
+    `${table.type.name}.${name} is not a many-to-many relation, so nothing can be linked there. ${meant}`.trim(),
   )
 }
 

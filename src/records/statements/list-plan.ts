@@ -1,4 +1,4 @@
-/** Reads what a list of a repository is asked, and finds its statement. */
+/** Reads the options of a repository's list, and finds its statement. */
 import { readDistinct } from '../filters/distinct.js'
 import { checkListOptions, readCount, type ListOptions } from '../filters/list-options.js'
 import { readOrder } from '../filters/order.js'
@@ -13,11 +13,11 @@ import type { RecordsContext } from './source.js'
 export interface PlannedList {
   readonly plan: Plan
   readonly values: readonly unknown[]
-  /** Puts what came along onto the records, each of which was read from the row at its place. */
+  /** Sets related rows, which were read in the same statement, on the records. */
   readonly readBehind: ((records: readonly object[], rows: readonly Row[]) => void) | undefined
 }
 
-/** @throws {HttpError} 400 `VALIDATION`; 401 or 403 on behalf of a client */
+/** @throws {HttpError} 400 `VALIDATION`; for clients also 401 or 403 */
 export function planList<T extends object>(
   table: Table<T>,
   context: RecordsContext,

@@ -1,4 +1,4 @@
-/** Loads related records onto records, one statement a level. Source: decisions, Small print: records. */
+/** Loads related records, with one statement for each level. Source: decisions, Small print: records. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import { type Later, after, attempt } from '../../core/later.js'
@@ -12,7 +12,7 @@ import { toClientError } from './write-faults.js'
 type Instance = Record<string, unknown>
 type Load = (records: readonly object[], source: Source) => Later<void>
 
-/** Relation → what to load behind it. */
+/** Each relation, with the relations to load behind it. */
 interface Tree {
   readonly children: Map<string, Tree>
 }
@@ -21,7 +21,7 @@ const deepest = 8
 
 /**
  * @param paths `['category', 'reviews.author']`
- * @throws {HttpError} 400 for a path that leads nowhere
+ * @throws {HttpError} 400 for a path that does not exist
  */
 export function createRelationLoader(table: Table, paths: readonly string[]): Load {
   const tree: Tree = { children: new Map() }
@@ -37,7 +37,7 @@ function plant(table: Table, path: string, tree: Tree): void {
     const relation = current.relations.get(name)
     if (relation === undefined) {
       const meant = didYouMean(clip(name), current.relations.keys())
-      const text = `names "${clip(name)}", which is no relation of ${current.type.name}. ${meant}`
+      const text = `names "${clip(name)}", which is not a relation of ${current.type.name}. ${meant}`
       throw invalid('with', 'unknown', text.trim())
     }
     let next = node.children.get(name)
@@ -136,7 +136,7 @@ function attach(
   const { property } = relation.target.key
   for (const [led, ...row] of rows) {
     const read = readRow(row) as Instance
-    // The same record behind two keys is one object: what is loaded behind it is loaded once.
+    // If two keys lead to the same record it is one object, whose relations are loaded once.
     const related = byId.get(read[property]) ?? read
     byId.set(read[property], related)
     const key = String(led)
@@ -152,7 +152,7 @@ function attach(
   return [...byId.values()]
 }
 
-/** Integer keys come as text from one driver and as numbers from another. */
+/** Some drivers return integer keys as text, others as numbers. */
 function toText(value: unknown, { local }: Relation): string {
   return local.isUuid ? String(value).toLowerCase() : String(value)
 }

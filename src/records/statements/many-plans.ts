@@ -1,4 +1,4 @@
-/** The statements that write many rows at once, or one by a unique value. Contract: plans.ts. */
+/** The statements that write many rows at once, or one by a unique value. See plans.ts. */
 import { Kept } from '../../core/kept.js'
 import type { Dialect } from '../engines/engine.js'
 import type { Column, Table } from '../model/table.js'
@@ -10,12 +10,12 @@ import { selected } from './selected.js'
 type Fragment = RawBuilder<unknown>
 
 const mostPlans = 200
-/** What the lists of values are called: no table has such a name. */
+/** The name for the lists of values; no table has it. */
 const rowsName = 'filigree_rows'
 const heldName = 'filigree_held'
 
 export class ManyPlans {
-  /** Of the table's columns in the database, by name: read once, and again where a statement failed. */
+  /** The types of the table's columns in the database, by name: read once, and again after a failed statement. */
   types: Promise<ReadonlyMap<unknown, string>> | undefined
   readonly #table: Table
   readonly #builder: Builder
@@ -28,7 +28,7 @@ export class ManyPlans {
     this.#dialect = dialect
   }
 
-  /** Answers the rows. Values: a list for each of `columns`, of these types. */
+  /** Returns the rows. Values: a list for each of `columns`, of these types. */
   insert(columns: readonly Column[], types: readonly string[]): Plan {
     return this.#kept.get(`i${namesOf(columns)}|${types.join()}`, () => {
       const parts = { ...this.#parts(), columns, returns: 'row' } as const
@@ -41,14 +41,14 @@ export class ManyPlans {
    * then the number of keys. The rows are held in the order of their keys first, so that two that change the same rows do
    * not wait for each other.
    *
-   * @param types of the key, then of those
+   * @param types the type of the key, then those of `columns`
    */
   update(columns: readonly Column[], types: readonly string[]): Plan {
     return this.#kept.get(`u${namesOf(columns)}|${types.join()}`, () => {
       const { sql } = this.#builder
       const { name, key, deletedAt } = this.#table
       const { lists } = this.#dialect
-      if (lists === undefined) throw new TypeError('The database takes no lists.')
+      if (lists === undefined) throw new TypeError('The database does not accept lists.')
       const sets = columns.map(
         (column, place) => sql`${sql.ref(column.name)} = ${sql.ref(`${rowsName}.c${place}`)}`,
       )
@@ -70,7 +70,7 @@ export class ManyPlans {
     })
   }
 
-  /** Answers the keys. Values: the keys as one packed list, or for a table that deletes softly the moment and they. */
+  /** Returns the keys. Values: the keys as one packed list, after the time if the table soft-deletes. */
   remove(): Plan {
     return this.#kept.get('d', () => {
       const { sql } = this.#builder
@@ -87,9 +87,9 @@ export class ManyPlans {
   }
 
   /**
-   * `insert … on conflict (by) do update`: answers the row. Values: those of `columns`.
+   * `insert … on conflict (by) do update`: returns the row. Values: those of `columns`.
    *
-   * @param changed those of them that a row takes over which is there
+   * @param changed the columns that an existing row takes over
    */
   upsert(by: Column, columns: readonly Column[], changed: readonly Column[]): Plan {
     return this.#kept.get(`o${by.name}|${namesOf(columns)}|${namesOf(changed)}`, () => {
@@ -98,7 +98,7 @@ export class ManyPlans {
       const sets = changed.map(
         (column) => sql`${sql.ref(column.name)} = ${sql.ref(`excluded.${column.name}`)}`,
       )
-      // Both rows have one: which is meant must be said.
+      // Both rows have the column, so the table must be named.
       if (version !== undefined)
         sets.push(sql`${sql.ref(version.name)} = ${sql.ref(`${name}.${version.name}`)} + 1`)
       const insert = writeInsert({ ...this.#parts(), columns, returns: 'nothing' }, 1)

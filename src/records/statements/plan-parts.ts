@@ -1,4 +1,4 @@
-/** What the statements of a table have in common: keys under which they are kept, and the rows that live. */
+/** Parts that the statements of a table share: keys under which they are kept, and the condition for undeleted rows. */
 import type { Builder, RawBuilder } from './builder.js'
 import type { Selection } from './plans.js'
 import type { Column, Table } from '../model/table.js'
@@ -17,7 +17,7 @@ export function living({ deletedAt }: Table, sql: Builder['sql']): Fragment {
   return deletedAt === undefined ? sql`` : sql` and ${sql.ref(`t.${deletedAt.name}`)} is null`
 }
 
-/** What counts how often a row was written, where the table does. */
+/** Increments the version, if the table has one. */
 export function counted({ version }: Table, sql: Builder['sql']): Fragment[] {
   if (version === undefined) return []
   return [sql`${sql.ref(version.name)} = ${sql.ref(version.name)} + 1`]

@@ -1,4 +1,4 @@
-/** The statements of one table: each is written once for every shape of question, then kept. */
+/** The statements of one table: each is written once for every form of query, then kept. */
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Dialect } from '../engines/engine.js'
@@ -21,7 +21,7 @@ import type { Column, Relation, Table } from '../model/table.js'
 
 type Fragment = RawBuilder<unknown>
 
-/** The rows that a statement is about. `key` stands for its form; `count` is the number of its values. */
+/** The rows that a statement concerns. `key` identifies its form; `count` is the number of its values. */
 export interface Selection {
   readonly condition: Condition | undefined
   readonly key: string
@@ -29,7 +29,7 @@ export interface Selection {
   readonly withDeleted: boolean
 }
 
-/** Statements kept for one table. */
+/** The most statements that are kept for a table. */
 const mostPlans = 500
 
 export class TablePlans {
@@ -53,12 +53,12 @@ export class TablePlans {
 
   /** `select … where id = ?` */
   readonly find: Plan
-  /** Statements about rows that are held, or that a filter finds. */
+  /** Statements that lock rows, or write rows that match a filter. */
   readonly held: HeldPlans
   /** Statements that write many rows at once. */
   readonly many: ManyPlans
 
-  /** The same, and holds the row until the transaction ends. */
+  /** The same, but locks the row until the transaction ends. */
   get findToWrite(): Plan {
     const { lock } = this.#dialect
     return lock === '' ? this.find : this.#kept.get('F', () => this.#planFind(lock))
@@ -109,7 +109,7 @@ export class TablePlans {
     })
   }
 
-  /** Counts no further than a number of rows. Values: the selection's, then that number. */
+  /** Counts up to a number of rows. Values: the selection's, then that number. */
   countUpTo(selection: Selection): Plan {
     return this.#kept.get(`m${selectionKey(selection)}`, () => {
       const { sql } = this.#builder
@@ -119,7 +119,7 @@ export class TablePlans {
     })
   }
 
-  /** Counts among the first and the last rows. Values: the selection's, then their number. */
+  /** Counts matches among the first and the last rows. Values: the selection's, then their number. */
   sample(selection: Selection): Plan {
     return this.#kept.get(`s${selectionKey(selection)}`, () => {
       const { sql } = this.#builder
@@ -165,9 +165,9 @@ export class TablePlans {
   }
 
   /**
-   * Values: the key, or for a table that deletes softly the moment and the key.
+   * Values: the key, after the time if the table soft-deletes.
    *
-   * @param returned what the rows that are gone give back
+   * @param returned the columns of the deleted rows to return
    */
   remove(returned: readonly Column[] = []): Plan {
     return this.#kept.get(`d${namesOf(returned)}`, () => {
@@ -181,7 +181,7 @@ export class TablePlans {
     })
   }
 
-  /** The living rows of this table that refer to others by a `belongsTo`. Value: the others' keys as one packed list. */
+  /** The undeleted rows of this table that refer to others by a `belongsTo`. Value: the others' keys as one list. */
   dependents(relation: Relation, columns: readonly Column[]): Plan {
     return this.#kept.get(`e${relation.name}:${namesOf(columns)}`, () => {
       const { sql } = this.#builder
@@ -194,7 +194,7 @@ export class TablePlans {
     })
   }
 
-  /** Whether a row, deleted softly or not, holds a value in this column. Value: that. */
+  /** Whether a row, deleted softly or not, has a value in this column. Value: that. */
   refers(column: Column): Plan {
     return this.#kept.get(`h${column.name}`, () => {
       const { sql } = this.#builder
@@ -204,7 +204,7 @@ export class TablePlans {
   }
 
   /**
-   * The living rows that a relation's keys lead to, each behind the key that led there. Values: one packed list, or
+   * The undeleted rows that a relation's keys lead to, each after the key that led there. Values: one packed list, or
    * `count` single keys.
    */
   related(relation: Relation, count: number | undefined): Plan {
@@ -255,7 +255,7 @@ export class TablePlans {
     return this.#builder.compile(fragment, false, { isBrief })
   }
 
-  /** @param looksAtAll the statement stops at no limit */
+  /** @param looksAtAll whether the statement reads all rows, without a limit */
   #where(selection: Selection, writer: FilterWriter, looksAtAll = false): Fragment {
     const { sql } = this.#builder
     const { deletedAt } = this.table
@@ -275,7 +275,7 @@ export class TablePlans {
     return sql` returning ${sql.join(columns.map(({ name }) => sql.ref(name)))}`
   }
 
-  /** What stands before an offset without a limit. */
+  /** The SQL before an offset without a limit. */
   #noLimit(hasOffset: boolean): Fragment {
     return this.#builder.sql.raw(hasOffset ? this.#dialect.limit.none : '')
   }

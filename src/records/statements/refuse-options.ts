@@ -1,4 +1,4 @@
-/** Refuses options that mean nothing: one that nobody reads would be a promise that nobody keeps. */
+/** Refuses unknown options: otherwise they would be ignored silently. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 
 /** What only the framework gives: it is told to nobody. */

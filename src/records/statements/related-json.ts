@@ -1,6 +1,6 @@
 /**
- * Related rows in the statement of their parents: for every relation a column with the JSON of the rows behind it, in the
- * form in which the driver would give them. Source: decisions, Second storey: records, `crud`.
+ * Reads related rows in the statement of their parents: each relation is a column with the JSON of its rows, in the
+ * form in which the driver would return them. Source: decisions, Second storey: records, `crud`.
  */
 import { HttpError } from '../../errors/http-error.js'
 import { FilterWriter } from '../filters/filter-sql.js'
@@ -15,40 +15,40 @@ import type { RecordsContext } from './source.js'
 type Fragment = RawBuilder<unknown>
 type Instance = Record<string, unknown>
 
-/** What is wanted behind a relation. */
+/** What is wanted of a relation. */
 export interface RelatedQuestion {
   readonly relation: Relation
-  /** Of the rows behind it; its values are the statement's. */
+  /** The condition for its rows; the values are in the statement's slots. */
   readonly condition: Condition | undefined
   readonly below: readonly RelatedQuestion[]
 }
 
-/** Columns that stand behind those of a list. */
+/** Columns after those of a list. */
 export interface RelatedColumns {
-  /** The same for questions that differ in values only. */
+  /** The same for queries that differ in values only. */
   readonly key: string
-  /** @param columns of the rows, by the alias `t` */
+  /** @param columns the columns of the rows, with the alias `t` */
   around(rows: Fragment, columns: Fragment): Fragment
 }
 
-/** What a list has besides its rows and their order. */
+/** The parts of a list besides its rows and their order. */
 export interface ListParts {
   readonly hasLimit?: boolean
   readonly hasOffset?: boolean
   readonly related?: RelatedColumns | undefined
 }
 
-/** What a list is asked for besides its own rows, on behalf of somebody. */
+/** Related rows to read with a list, for a client. */
 export interface RelatedRows {
   /** Rows that may come along behind one relation, with those behind them; `undefined` where there cannot be many. */
   readonly most?: number | undefined
   /** Reads what is wanted; values go behind those of the rows. */
   read(slots: Slots): readonly RelatedQuestion[]
-  /** Gets every related row. */
+  /** Receives every related row. */
   found(table: Table, record: Record<string, unknown>): void
 }
 
-/** Functions take no more than a hundred arguments on some engines. */
+/** On some engines functions accept at most a hundred arguments. */
 const mostArguments = 45
 
 /** @param most as in `RelatedRows` */
@@ -88,7 +88,7 @@ class RelatedWriter {
     this.#filters = new FilterWriter(context.builder.sql, context.dialect)
   }
 
-  /** The JSON of the rows behind a relation of the row that the alias stands for. */
+  /** The JSON of a relation's rows, for the row with the outer alias. */
   rows({ relation, condition, below }: RelatedQuestion, outer: string): Fragment {
     const { sql } = this.#context.builder
     const { rowJson } = this.#context.dialect
@@ -170,7 +170,7 @@ class RelatedWriter {
     return sql`${sql.ref(theirs)} = ${sql.ref(`${outer}.${local.name}`)}${sameShard(relation, sql, outer, alias)}`
   }
 
-  /** The list of a row's values, and of what is behind it. */
+  /** The list of a row's values, and of its related rows. */
   #row(table: Table, below: readonly RelatedQuestion[], alias: string): Fragment {
     const { sql } = this.#context.builder
     const { rowJson, jsonOfSubquery } = this.#context.dialect
@@ -207,7 +207,7 @@ interface Reading {
   found(table: Table, record: Instance): void
 }
 
-/** Puts the rows behind relations onto a record, from the columns of a row that stand behind its own. */
+/** Sets related rows on a record, from the columns after its own. */
 export function readRelated(
   record: object,
   row: Row,

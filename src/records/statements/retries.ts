@@ -1,11 +1,11 @@
-/** When work that others were in the way of runs again: soon, then later, never two at the same moment, and not for ever. */
+/** Decides when conflicting work runs again: with growing, random delays, and not for ever. */
 import { setTimeout } from 'node:timers/promises'
 
-/** Milliseconds, where nobody says. As the time for handlers. */
+/** The default time in milliseconds, the same as for handlers. */
 const defaultTime = 30_000
-/** With the waits below, some seconds of nothing but conflicts. */
+/** With the waits below, this is some seconds of conflicts. */
 const mostAttempts = 40
-/** Milliseconds that the first wait may be long; each next one may be twice as long, up to the longest. */
+/** The longest first wait in milliseconds; each next one may be twice as long, up to the longest. */
 const firstWait = 4
 const longestWait = 120
 
@@ -13,7 +13,7 @@ export class Retries {
   readonly #end: number
   #attempts = 1
   #began = performance.now()
-  /** Of the attempts so far. */
+  /** The longest attempt so far. */
   #longest = 0
 
   /** @param time milliseconds for all attempts together */
@@ -21,12 +21,12 @@ export class Retries {
     this.#end = this.#began + time
   }
 
-  /** Milliseconds that are left. */
+  /** The milliseconds that are left. */
   get left(): number {
     return Math.max(1, this.#end - performance.now())
   }
 
-  /** Waits until the work may run again. @returns false where that is not worth while: it could not end in time */
+  /** Waits until the work may run again. @returns false if it could not end in time */
   async next(): Promise<boolean> {
     this.#longest = Math.max(this.#longest, performance.now() - this.#began)
     const most = Math.min(longestWait, firstWait * 2 ** (this.#attempts - 1))

@@ -1,4 +1,4 @@
-/** Counts rows without looking at all of them: up to a number, or roughly. */
+/** Counts rows without reading all of them: up to a number, or as an estimate. */
 import { type Later, after } from '../../core/later.js'
 import type { Row } from '../engines/engine.js'
 import type { ListOptions } from '../filters/list-options.js'
@@ -8,7 +8,7 @@ import { selectRows } from './select-rows.js'
 import type { Source } from './source.js'
 import { toClientError } from './write-faults.js'
 
-/** Rows at either end of a table by which its others are judged. */
+/** The number of rows at each end of a table from which the others are estimated. */
 const sampled = 500
 
 type Counted<T> = Pick<ListOptions<T>, 'where' | 'withDeleted' | 'view'>
@@ -22,7 +22,7 @@ export class RowCounts<T extends object> {
     this.#source = source
   }
 
-  /** @returns `undefined` where there are more than `most` */
+  /** @returns `undefined` if there are more than `most` */
   async upTo(most: number, options: Counted<T>): Promise<number | undefined> {
     const { context } = this.#source
     const { selection, values } = selectRows(this.#table, context, options)
@@ -31,7 +31,7 @@ export class RowCounts<T extends object> {
     return count > most ? undefined : count
   }
 
-  /** Judged by a thousand rows, whatever there are, and by the database's own idea of the table's size. */
+  /** Estimated from a thousand rows and the database's own estimate of the table's size. */
   async roughly(options: Counted<T>): Promise<number> {
     const { context } = this.#source
     const { name, deletedAt } = this.#table

@@ -1,7 +1,7 @@
 /**
- * The rows that a client may write, as a part of the statement that writes one. A row that was theirs is theirs afterwards
- * too, where nothing is written that the filter looks at: then one statement does what else takes a transaction that
- * looks, writes and looks again.
+ * The rows that a client may write, as a condition in the statement that writes one. If the statement does not write a
+ * field of the condition, the row still matches afterwards: then one statement replaces a transaction that checks,
+ * writes and checks again.
  */
 import { columnsOfLeaf, leavesOf, type Condition } from '../filters/condition.js'
 import type { Column } from '../model/table.js'
@@ -13,9 +13,9 @@ export interface RowsWithin {
   readonly values: readonly unknown[]
 }
 
-/** True where something is written, and nothing of it decides whether the row is one of these. */
+/** True if something is written, and it cannot change whether the row matches. */
 export function staysWithin({ condition }: RowsWithin, written: readonly Column[]): boolean {
-  // Behind a relation other rows decide, and among them may be this one again.
+  // Behind a relation other rows decide, which may include this one.
   const depends = leavesOf(condition).some(
     (leaf) =>
       leaf.kind === 'related' || columnsOfLeaf(leaf).some((column) => written.includes(column)),

@@ -1,4 +1,4 @@
-/** Runs the hooks of a record: before a row is written, with its rules asked of what they made of it, and behind the commit. */
+/** Runs the hooks of a record: those before a write, followed by the row's rules, and those after the commit. */
 import type { Claims } from '../../http/request.js'
 import type { Table } from '../model/table.js'
 import type { RowWrite, WriteHook } from '../model/write-hooks.js'
@@ -10,19 +10,19 @@ type User = Claims | null | undefined
 
 let currentUser: () => Claims | null = () => null
 
-/** From now on hooks are told whose request it is where nobody says on whose behalf a row is written. */
+/** From now on hooks get the user of the current request if no other is given. */
 export function followUsers(current: () => Claims | null): void {
   currentUser = current
 }
 
-/** True where a hook wants to know who writes: it takes arguments. */
+/** True if a hook has parameters, and so may use the user. */
 export function wantsUser({ type, hooks }: Table): boolean {
   const prototype = type.prototype as Readonly<Record<string, WriteHook>>
   const members = hooks === undefined ? [] : [...hooks.before, ...hooks.after]
   return members.some((member) => !/^[^(]*\(\s*\)/.test(String(prototype[member])))
 }
 
-/** Runs what stands before a write, on the row as it will be. */
+/** Runs the hooks before a write, on the row as it will be. */
 export async function runBefore(
   table: Table,
   row: object,
@@ -33,7 +33,7 @@ export async function runBefore(
   for (const member of table.hooks?.before ?? []) await call(row, member, user, event)
 }
 
-/** Has run what stands behind the commit, on the row as it was stored; never where it is taken back. */
+/** Registers the hooks after the commit, on the row as stored; they do not run after a rollback. */
 export function runAfterCommit(
   table: Table,
   source: Source,

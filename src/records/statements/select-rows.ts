@@ -1,4 +1,4 @@
-/** Reads which rows a repository is asked for: a filter, what a view shows of them, and the place where a page begins. */
+/** Reads which rows are wanted from a repository: by a filter, a client's view, and the place where a page begins. */
 import { behindCursor } from '../filters/cursor.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
@@ -17,9 +17,9 @@ export interface SelectedRows {
 }
 
 export interface OrderedRows extends SelectedRows {
-  /** By the search, where there is one and nothing is said. */
+  /** By rank if there is a search and no other order. */
   readonly order: Order
-  /** Rows before the page that stand before its cursor. */
+  /** The number of rows before the page, if its cursor counts them. */
   readonly passed: number
 }
 
@@ -42,7 +42,7 @@ export function selectRows<T extends object>(
   return toSelected(condition, reader, withDeleted)
 }
 
-/** @param given the order that is asked for, or the one by the key */
+/** @param given the requested order, or the one by the key */
 export function selectOrdered<T extends object>(
   table: Table<T>,
   context: RecordsContext,

@@ -1,9 +1,9 @@
-/** A column where a statement answers it: some engines must be told to hand a value on as text, or it loses digits. */
+/** A column in a statement's result: some engines must return a value as text, or it loses digits. */
 import type { Dialect } from '../engines/engine.js'
 import type { Column } from '../model/table.js'
 import type { RawBuilder, Sql } from './builder.js'
 
-/** @param alias of the column's table, where the statement knows it by one */
+/** @param alias the alias of the column's table, if the statement has one */
 export function selected(
   column: Column,
   { sql, dialect }: { readonly sql: Sql; readonly dialect: Dialect },

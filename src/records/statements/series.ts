@@ -1,12 +1,12 @@
 /**
- * Writes of one operation in a line: each is given to the database without waiting for the answer of the one before, and the
- * database runs them in this order. Only for work whose one statement is given at once.
+ * Sends several writes in a row without waiting for each answer; the database runs them in this order. Only for work
+ * whose single statement is sent at once.
  */
 import type { Engine, Runner } from '../engines/engine.js'
 import type { OrderedRunner } from '../engines/ordered-runner.js'
 import type { Transactions } from './transactions.js'
 
-/** Where the statements go that are given at this moment, where that is not the engine. */
+/** Where statements go that are sent at this moment, instead of to the engine. */
 export class Line {
   runner: Runner | undefined = undefined
   readonly #engine: Engine
@@ -17,7 +17,10 @@ export class Line {
     this.#transactions = transactions
   }
 
-  /** @returns `undefined` in a transaction, and where the engine has no line: its statements run at once, or it cannot */
+  /**
+   * @returns `undefined` in a transaction, and for engines without such a line: their statements run at once, or they
+   * cannot
+   */
   async open(): Promise<Series | undefined> {
     if (this.#transactions.current() !== undefined) return undefined
     const runner = await this.#engine.inOrder?.()
@@ -34,7 +37,7 @@ export class Series {
     this.#runner = runner
   }
 
-  /** What is given before it returns stands in the line. */
+  /** Statements that the work sends before it returns are sent in the line. */
   run<T>(work: () => T): T {
     this.#line.runner = this.#runner
     try {

@@ -1,4 +1,4 @@
-/** Where a repository works: on the database, or in a transaction of it. */
+/** Where a repository works: on the database, or in a transaction. */
 import type { Builder } from './builder.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
@@ -9,7 +9,7 @@ import type { TablePlans } from './plans.js'
 import type { Table } from '../model/table.js'
 import type { WriteChecks } from './write-check.js'
 
-/** What all repositories of a database share. */
+/** The parts that all repositories of a database share. */
 export interface RecordsContext extends FilterContext {
   readonly engine: Engine
   readonly builder: Builder
@@ -23,15 +23,15 @@ export interface RecordsContext extends FilterContext {
 
 export interface Source {
   readonly context: RecordsContext
-  /** What runs statements now. */
+  /** The current runner of statements. */
   runner(): Runner
-  /** Takes note of rows that were written here, to be told once they are committed. */
+  /** Records written rows, to be reported once they are committed. */
   changed(changes: RowChanges): void
-  /** Runs work behind the commit of what is written here, and never where that is taken back. */
+  /** Registers work to run after the commit; it does not run after a rollback. */
   committed(work: () => Promise<void>): void
-  /** Who wants to know. */
+  /** Tells listeners of changes. */
   readonly feed: ChangeFeed
-  /** True where the write must be in a transaction, because a message goes with it, and is in none yet. */
+  /** True if the write must be in a transaction, because a message goes with it, and there is none yet. */
   announces(table: Table): Later<boolean>
   /** All or nothing; inside a transaction a part of it that can fail alone. */
   atomically<T>(work: (source: Source) => Promise<T>): Promise<T>

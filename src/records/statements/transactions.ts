@@ -1,6 +1,6 @@
 /**
- * All or nothing. Work inside a transaction is part of it whichever repository it goes through: the transaction travels
- * with the asynchronous calls, so that an injected repository joins the transaction of the route that calls it.
+ * Transactions. Work inside one is part of it whichever repository it uses: the transaction follows asynchronous calls,
+ * so that an injected repository joins the transaction of the route that calls it.
  */
 import type { Isolation } from '../engines/begin-options.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -15,18 +15,19 @@ import type { RecordsContext, Source } from './source.js'
 
 export interface TransactionOptions {
   /**
-   * How much of others' work is seen meanwhile. Default `repeatable read`: what was read stays so, and of two that change
-   * the same row one runs again. `serializable` is as if it ran alone. `read committed` loses what is read and written
-   * without `{ lock: true }`. SQLite has one writer, so that each is as good as the highest there.
+   * Which changes of others are seen meanwhile. Default `repeatable read`: what was read stays the same, and if two
+   * change the same row, one runs again. `serializable` is as if it ran alone. `read committed` can lose changes
+   * between a read and a write, unless the read has `{ lock: true }`. SQLite has one writer, so every level is as good
+   * as the highest.
    */
   isolation?: Isolation
-  /** Milliseconds within which the work may run again where others were in its way. Default 30,000. */
+  /** Milliseconds within which the work may run again after conflicts. Default 30,000. */
   timeout?: number
 }
 
 const isolations: readonly Isolation[] = ['read committed', 'repeatable read', 'serializable']
 
-/** Under it nothing is lost that is found and then updated. */
+/** With it no change between a read and a write is lost. */
 const defaultIsolation: Isolation = 'repeatable read'
 
 interface ScopeParts {
@@ -37,19 +38,19 @@ interface ScopeParts {
   readonly depth?: number
 }
 
-/** An open transaction, or a part of one behind a savepoint. */
+/** An open transaction, or a part of one with a savepoint. */
 export class Scope implements Source {
   readonly context: RecordsContext
   readonly changes: RowChanges[] = []
-  /** What runs behind the commit. */
+  /** Work to run after the commit. */
   readonly later: (() => Promise<void>)[] = []
   isOver = false
-  /** Undefined: the database's own. */
+  /** Undefined: the database's default. */
   readonly isolation: Isolation | undefined
   readonly #runner: GuardedRunner
   readonly #depth: number
   readonly #transactions: Transactions
-  /** Parts follow each other: savepoints are a stack. */
+  /** Parts run one after the other: savepoints are a stack. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor({ context, runner, transactions, isolation, depth = 0 }: ScopeParts) {
@@ -114,7 +115,7 @@ export class Scope implements Source {
     }
   }
 
-  /** Where SQLite has rolled everything back by itself there is no savepoint any more: what failed first counts. */
+  /** If SQLite has rolled everything back itself, the savepoint is gone: the first error counts. */
   async #takeBack(name: string): Promise<void> {
     const { inner } = this.#runner
     await settled(() => inner.script(`rollback to savepoint ${name}`)).then(
@@ -126,7 +127,7 @@ export class Scope implements Source {
   }
 }
 
-/** Runs what is thrown at once as a rejection. */
+/** Runs a function; an exception becomes a rejection. */
 async function settled(run: () => unknown): Promise<void> {
   await run()
 }
@@ -134,7 +135,7 @@ async function settled(run: () => unknown): Promise<void> {
 export class Transactions {
   readonly #context: RecordsContext
   readonly #ambient = new AsyncLocalStorage<Scope>()
-  /** Gets what is committed. */
+  /** Receives committed changes. */
   readonly feed: ChangeFeed
   readonly #log: Log
   #open = 0
@@ -145,7 +146,7 @@ export class Transactions {
     this.#log = log
   }
 
-  /** The transaction that the running code is part of. Costs nothing while none is open. */
+  /** The transaction of the running code. Costs nothing while none is open. */
   current(): Scope | undefined {
     if (this.#open === 0) return undefined
     const scope = this.#ambient.getStore()
@@ -153,10 +154,10 @@ export class Transactions {
   }
 
   /**
-   * Runs work in a transaction that loses nothing, or in a part of the one that is open here. Where another was in its way
-   * it runs again.
+   * Runs work in a transaction that loses no changes, or as a part of the one that is open. After a conflict it runs
+   * again.
    *
-   * @throws {TypeError} an option that is none, or that the transaction around cannot keep
+   * @throws {TypeError} an unknown option, or one that the outer transaction does not meet
    */
   async run<T>(work: (scope: Scope) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     checkOptions(options)
@@ -168,7 +169,7 @@ export class Transactions {
     return this.#runUntilDone(work, options.isolation ?? defaultIsolation, options.timeout)
   }
 
-  /** The same for statements that belong together and look at nothing beforehand, or hold what they look at. */
+  /** The same for statements that belong together and read nothing before, or lock what they read. */
   async together<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
     const outer = this.current()
     return outer === undefined ? this.#runUntilDone(work) : outer.nested(work)
@@ -189,13 +190,13 @@ export class Transactions {
     }
   }
 
-  /** What is committed stays so, whatever fails behind it. */
+  /** The commit stands, whatever fails afterwards. */
   async runCommitted(works: readonly (() => Promise<void>)[]): Promise<void> {
     for (const work of works) {
       try {
         await work()
       } catch (error) {
-        this.#log.error({ err: error }, 'a hook behind a commit failed')
+        this.#log.error({ err: error }, 'a hook after a commit failed')
       }
     }
   }
@@ -228,13 +229,13 @@ export class Transactions {
       throw error
     } finally {
       scope.isOver = true
-      // Following calls through promises costs every promise of the process: only while there is need.
+      // Following calls through promises costs every promise of the process, so it is only done while needed.
       if (--this.#open === 0) this.#ambient.disable()
     }
   }
 }
 
-/** The fault may be wrapped in what a repository or the application made of it. */
+/** The fault may be the cause of a repository's or application's error. */
 function isConflict(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof EngineFault) return cause.kind === 'conflict'
@@ -249,13 +250,15 @@ function checkOptions(options: TransactionOptions): void {
   const { isolation, timeout } = options
   if (isolation !== undefined && !isolations.includes(isolation)) {
     const names = isolations.join(', ')
-    throw new TypeError(`transaction: no isolation "${isolation as string}". Levels: ${names}.`)
+    throw new TypeError(
+      `transaction: unknown isolation "${isolation as string}". Levels: ${names}.`,
+    )
   }
   if (timeout !== undefined && !(timeout > 0))
     throw new TypeError(`transaction: timeout must be a number of milliseconds above 0.`)
 }
 
-/** A part sees what its transaction sees. */
+/** A part has the isolation of its transaction. */
 function refuseHigher(
   wanted: Isolation | undefined,
   open: Isolation | undefined,
@@ -265,6 +268,6 @@ function refuseHigher(
   const level = open === undefined ? 0 : isolations.indexOf(open)
   if (isolations.indexOf(wanted) <= level) return
   throw new TypeError(
-    `transaction: it is part of one that is ${open ?? 'read committed'}, and cannot be ${wanted}. Begin the outer one so, or the route: { transaction: '${wanted}' }.`,
+    `transaction: it is part of one that is ${open ?? 'read committed'}, so it cannot be ${wanted}. Set it on the outer one, or on the route: { transaction: '${wanted}' }.`,
   )
 }

@@ -1,23 +1,23 @@
-/** One at a time: a database with one writer lets the others wait in line. */
+/** One writer at a time: for databases with a single writer, others wait in line. */
 import { EngineFault } from '../engines/engine.js'
 
 export class Turn {
-  /** Somebody has it, or is in line for it. */
+  /** True while somebody has the turn, or waits for it. */
   taken = false
   readonly #line = new Set<() => void>()
   readonly #patience: number
 
-  /** @param patience milliseconds in line until it is given up */
+  /** @param patience milliseconds to wait before giving up */
   constructor(patience: number) {
     this.#patience = patience
   }
 
   /**
-   * Waits for the turn; whoever gets it calls `release` once.
+   * Waits for the turn; the caller must call `release` once.
    *
-   * @param patience milliseconds in line, where this one has its own
-   * @throws {EngineFault} `unavailable` when it does not come in time (a rejection); `conflict` for one with a patience of
-   * its own, which others have used up
+   * @param patience milliseconds to wait, if other than the default
+   * @throws {EngineFault} (as a rejection) `unavailable` if it does not come in time; `conflict` for callers with their
+   * own patience
    */
   take(patience?: number): Promise<void> {
     if (!this.taken) {
@@ -48,7 +48,7 @@ export class Turn {
     this.taken = false
   }
 
-  /** Runs with the turn, and passes it on. */
+  /** Runs the work during its turn, and passes the turn on. */
   async run<T>(work: () => T | Promise<T>): Promise<T> {
     await this.take()
     try {

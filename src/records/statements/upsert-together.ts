@@ -1,4 +1,4 @@
-/** An upsert by one statement, where nothing has to be asked of the row that is there. Contract: upsert.ts. */
+/** An upsert with one statement, if the existing row need not be read first. See upsert.ts. */
 import { HttpError } from '../../errors/http-error.js'
 import type { Column, Table } from '../model/table.js'
 import { namesRelations } from '../policy/read-nested.js'
@@ -7,7 +7,7 @@ import type { Source } from './source.js'
 import { announced, runRows, type Instance } from './write-row.js'
 import { valuesToInsert } from './write-values.js'
 
-/** @returns the row; `undefined` where it has to be looked for first */
+/** @returns the row; `undefined` if it must be read first */
 export async function upsertTogether(
   table: Table,
   source: Source,
@@ -24,7 +24,7 @@ export async function upsertTogether(
   if (!isPlain || by === key || hasAddition(table, given)) return undefined
   if (namesRelations(table, given)) return undefined
   if (names.some((name) => name === key.property || name === version?.property)) return undefined
-  // Who follows must know whether it was made or changed.
+  // Listeners must know whether it was created or changed.
   if (await source.feed.follows(table, source.runner())) return undefined
   const record = await draft(() => checks.create(given))
   if (record === undefined) return undefined
@@ -37,13 +37,14 @@ export async function upsertTogether(
   return announced<Instance | undefined>(table, source, async (here) => {
     const [row] = await runRows(table, here, { plan, values, doing: 'write', record })
     if (row === undefined) return undefined
-    // Somebody may follow when it is committed, who then learns that there is more than can be named.
+    // A listener may begin to follow before the commit; this event tells it that there are more changes than can be
+    // named.
     here.changed({ event: 'lost', table, ids: [] })
     return codec.readRow(row) as Instance
   })
 }
 
-/** What is no whole row may still change one. */
+/** Values that do not make a whole row may still change one. */
 async function draft(create: () => Instance | Promise<Instance>): Promise<Instance | undefined> {
   try {
     return await create()
@@ -53,7 +54,7 @@ async function draft(create: () => Instance | Promise<Instance>): Promise<Instan
   }
 }
 
-/** Those that a row takes over which is there. */
+/** The columns that an existing row takes over. */
 function namedColumns(table: Table, given: object, by: Column): Column[] {
   const values: Instance = {}
   for (const { property } of table.columns) {

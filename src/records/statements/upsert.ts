@@ -1,6 +1,6 @@
 /**
- * Changes the row that has a unique value, or makes it. Where others make it in the same moment theirs is changed, so that
- * many at once make one row. Both ways are those of `update` and `create`, with their rules.
+ * Changes the row that has a unique value, or creates it. If another caller creates it at the same moment, that row is
+ * changed, so that concurrent calls make one row. Uses `update` and `create`, with their rules.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
@@ -15,21 +15,21 @@ import type { Source } from './source.js'
 import { upsertTogether } from './upsert-together.js'
 
 export interface UpsertOptions<T> {
-  /** A field that is unique, or the key. */
+  /** A unique field, or the key. */
   readonly by: keyof T & string
 }
 
-/** What both ways are taken by. */
+/** The two ways of writing. */
 export interface UpsertWays<T extends object> {
   list(options: ListOptions<T>): Promise<T[]>
   create(values: Partial<T>): Promise<T>
   update(id: Id, values: Partial<T>): Promise<T | null>
 }
 
-/** More would not help in a transaction that does not see what others have written since it began. */
+/** More attempts would not help in a transaction that cannot see later writes of others. */
 const mostAttempts = 5
 
-/** @throws {HttpError} 400 where the field is not unique, or the values do not hold it */
+/** @throws {HttpError} 400 if the field is not unique, or the values do not contain it */
 export async function upsert<T extends object>(
   table: Table<T>,
   values: Partial<T>,
@@ -56,7 +56,7 @@ export async function upsert<T extends object>(
 
 const optionNames: ReadonlySet<string> = new Set(['by'])
 
-/** The value as rows hold it: trimmed, in small letters, whatever the field's rules make of it. */
+/** The value in the form that rows have: trimmed, lower-cased, as the field's rules say. */
 export async function storedForm(
   table: Table,
   { context }: Pick<Source, 'context'>,
@@ -91,7 +91,7 @@ async function upsertOnce<T extends object>(
     const changed = await ways.update(id, Object.fromEntries(others) as Partial<T>)
     if (changed !== null) return changed
   }
-  // In a transaction a failure would end it: it is a part that can fail alone.
+  // In a part of its own, because a failure would end the transaction.
   return source.atomically((inner) => on(inner).create(values))
 }
 
@@ -99,7 +99,7 @@ async function upsertOnce<T extends object>(
 export function readBy(table: Table, options: unknown, isClient: boolean): Column {
   const by =
     typeof options === 'object' && options !== null && 'by' in options ? options.by : undefined
-  // Who asks for a client tells it no more than the client could ask for.
+  // For a client the message only names fields that it may use.
   const names = uniqueColumns(table, true).map(({ property }) => property)
   const column = uniqueColumns(table, isClient).find(({ property }) => property === by)
   if (column !== undefined) return column
@@ -107,7 +107,7 @@ export function readBy(table: Table, options: unknown, isClient: boolean): Colum
   throw invalid('by', 'unique', `must name a unique field: ${names.join(', ')}. ${meant}`.trim())
 }
 
-/** Those whose value one (living) row has at most. */
+/** Columns whose value at most one (undeleted) row has. */
 export function uniqueColumns({ columns, indexes, shard }: Table, isClient: boolean): Column[] {
   return columns.filter(
     (column) =>
@@ -123,13 +123,13 @@ export function uniqueColumns({ columns, indexes, shard }: Table, isClient: bool
   )
 }
 
-/** A transaction may be tried again from its beginning, and then sees the row. */
+/** The transaction may run again from its beginning, and then sees the row. */
 export function unseen(error: HttpError): HttpError {
   const cause = new EngineFault('conflict', 'The row of an upsert is not seen here.', error)
   return new HttpError(409, error.message, { code: error.code, errors: error.errors, cause })
 }
 
-/** Somebody else made the row since it was looked for. */
+/** Another caller has created the row since it was looked up. */
 export function isOvertaken(error: unknown, { property }: Column): error is HttpError {
   if (!(error instanceof HttpError) || error.status !== 409) return false
   const { cause } = error

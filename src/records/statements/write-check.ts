@@ -1,4 +1,6 @@
-/** The rules of a record's fields on what a program writes, checked by the same compiled code as a request's body. */
+/**
+ * The rules of a record's fields for values that a program writes, checked by the same compiled code as request bodies.
+ */
 import {
   compileInput,
   compileRowRules,
@@ -10,21 +12,21 @@ import { hideFaultsOfValues } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 
 export interface WriteChecks {
-  /** A whole record; a key may be given. Answers an instance with defaults filled in. */
+  /** A whole record, optionally with a key. Returns an instance with defaults. */
   readonly create: Check<Record<string, unknown>>
-  /** Only what is named, by the rules of each field alone: what looks at the whole row is asked by `row`. */
+  /** Only the given fields, each by its own rules; rules for the whole row are in `row`. */
   readonly update: Check<Record<string, unknown>>
-  /** The rules that look at the whole row, of the row as it will be; `undefined` where there are none. */
+  /** The rules for the whole row, applied to the row as it will be; `undefined` if there are none. */
   readonly row: Check<object> | undefined
-  /** As `create` before the record's own hooks have run: nothing need be there yet. Absent without hooks. */
+  /** As `create`, but before the record's hooks have run: fields may be missing. Absent without hooks. */
   readonly draft: Check<Record<string, unknown>> | undefined
 }
 
-/** What a client may not name (the key, read-only and hidden fields), a program may, except the key of an update. */
+/** Programs may set what clients may not (the key, read-only and hidden fields), except the key in an update. */
 export function compileWriteChecks(table: Table): WriteChecks {
   const columns = table.shape.fields.filter(({ rules }) => rules.relation !== true)
   const others = columns.filter(({ kind }) => kind !== 'id')
-  // The database or the repository gives a key where none is given.
+  // Without a key, the database or the repository makes one.
   const withKey = columns.map((field) =>
     field.kind === 'id' ? { ...field, optional: true } : field,
   )
@@ -32,7 +34,7 @@ export function compileWriteChecks(table: Table): WriteChecks {
   const hasHooks = table.hooks !== undefined
   const row = compileRowRules(shapeOf(table, columns), { from: 'program', whole })
   return Object.freeze({
-    // Hooks may put more on the instance than is kept.
+    // Hooks may set other properties on the instance, which are not stored.
     create: compile(table, withKey, hasHooks ? { unknownKeys: 'drop' } : {}),
     update: compile(table, others, { partial: true, part: 'own' }),
     row: row && hidingFaults(table, row),
@@ -52,7 +54,7 @@ function compile(
   return hidingFaults(table, check)
 }
 
-/** The same check, whose faults of hidden fields are marked as none for clients. */
+/** The same check, with faults of hidden fields marked as hidden from clients. */
 function hidingFaults<T>(table: Table, check: Check<T>): Check<T> {
   if (!table.columns.some(({ field }) => field.hidden)) return check
   const fail = (error: unknown): never => {

@@ -1,4 +1,4 @@
-/** Writes rows one after the other inside one transaction, and says of a fault which row it was. */
+/** Writes rows one after the other in one transaction, and adds the row's number to errors. */
 import { HttpError } from '../../errors/http-error.js'
 import type { Later } from '../../core/later.js'
 import { invalid } from '../filters/invalid.js'
@@ -6,7 +6,7 @@ import type { Id } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { atRow } from './insert-many.js'
 
-/** A change of a row that is named by its key, under the key's own name. */
+/** The changes of a row, with its key under the key's own name. */
 export type ChangedRow = Readonly<Record<string, unknown>>
 
 export async function createEach<T extends object>(
@@ -55,7 +55,7 @@ export function notThere(name: string, id: unknown): HttpError {
   return new HttpError(404, `There is no ${name} ${shown}.`, { code: 'NOT_FOUND' })
 }
 
-/** Says of a fault which row it was. */
+/** Adds the row's number to an error. */
 export async function numbered<R>(index: number, work: () => Later<R>): Promise<R> {
   try {
     return await work()

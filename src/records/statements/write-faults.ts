@@ -1,17 +1,20 @@
-/** What a database refuses, told to a client: by the field's name, never by SQL. Source: decisions, Small print: records. */
+/**
+ * Converts a database's refusal to an error for clients: with the field's name, never with SQL. Source: decisions,
+ * Small print: records.
+ */
 import { HttpError } from '../../errors/http-error.js'
 import { isCheckOf } from '../model/column-names.js'
 import { EngineFault } from '../engines/engine.js'
 import type { Column, Relation, Table } from '../model/table.js'
 
-/** What a statement was doing, to say what its failure means. */
+/** What a statement was doing, which decides what its failure means. */
 export type Doing = 'read' | 'write' | 'delete'
 
-/** What could be found out about a reference that does not hold. */
+/** What could be found out about a broken reference. */
 export interface Hint {
-  /** The relation whose key no row has. */
+  /** The relation whose key refers to no row. */
   readonly broken?: Relation | undefined
-  /** Whose rows still hold the key. */
+  /** The record whose rows still refer to the key. */
   readonly referrer?: Referrer | undefined
 }
 
@@ -22,7 +25,7 @@ export interface Referrer {
 }
 
 /**
- * @returns what to throw: an `HttpError` where the client or time can help, else the error itself
+ * @returns the error to throw: an `HttpError` if the client, or a later attempt, can succeed; else the error itself
  */
 export function toClientError(
   error: unknown,
@@ -43,7 +46,7 @@ export function toClientError(
   }
 }
 
-/** What a rule would have told: another program changed the table, or two changes of one number met. */
+/** A rule was not met: another program changed the table, or two changes of a number came together. */
 function unfit(table: Table, fault: EngineFault): HttpError {
   const { columns, constraint = '' } = fault
   const paths = table.columns
@@ -58,16 +61,16 @@ function unfit(table: Table, fault: EngineFault): HttpError {
   })
 }
 
-/** 503 where the same may work later, 409 where others were in the way. */
+/** 503 if a later attempt may succeed, 409 after a conflict. */
 export function toUnavailable(error: unknown): unknown {
   if (!(error instanceof EngineFault)) return error
   if (error.kind === 'conflict') {
-    const message = 'Others have changed the same records at the same time. Try again.'
+    const message = 'Other requests changed the same records at the same time. Try again.'
     return new HttpError(409, message, { code: 'CONFLICT_RETRY', cause: error })
   }
   if (error.kind !== 'unavailable') return error
   const message = error.isReadOnly
-    ? 'The database takes no writes at the moment: it is read-only.'
+    ? 'The database does not accept writes at the moment: it is read-only.'
     : 'The database is not available at the moment.'
   return new HttpError(503, message, {
     code: 'DATABASE_UNAVAILABLE',
@@ -81,9 +84,11 @@ function taken(table: Table, fault: EngineFault): HttpError {
     .filter((column) => !column.field.hidden && column !== table.shard)
     .map(({ property }) => property)
   const [first] = fields
-  if (first === undefined) return conflict('There is such a record already.', fault)
+  if (first === undefined) return conflict('Such a record already exists.', fault)
   const message =
-    fields.length === 1 ? `${first} is already taken` : `${fields.join(' and ')} are taken together`
+    fields.length === 1
+      ? `${first} is already taken`
+      : `${fields.join(' and ')} together are already taken`
   const errors = fields.map((path) => ({ path, code: 'unique', message }))
   return conflict(message, fault, errors)
 }
@@ -101,7 +106,7 @@ function noSuch(table: Table, fault: EngineFault, broken: Relation | undefined):
   return noSuchKey(relation, fault)
 }
 
-/** What a client is told whose key no record has, or none that it sees. */
+/** The error for a key that refers to no row, or to none that the client can see. */
 export function noSuchKey(relation: Relation, fault?: EngineFault): HttpError {
   const path = relation.kind === 'belongsTo' ? relation.local.property : relation.name
   if (relation.local.field.hidden) return conflict('A record it refers to does not exist.', fault)
@@ -109,7 +114,7 @@ export function noSuchKey(relation: Relation, fault?: EngineFault): HttpError {
   return conflict(message, fault, [{ path, code: 'reference', message }])
 }
 
-/** Constraints of ours are named for their column. */
+/** The names of our constraints contain their column. */
 function relationOf(table: Table, constraint: string | undefined): Relation | undefined {
   for (const relation of table.relations.values()) {
     if (relation.kind !== 'belongsTo') continue
@@ -118,7 +123,7 @@ function relationOf(table: Table, constraint: string | undefined): Relation | un
   return undefined
 }
 
-/** `product_category_id_fkey`, as PostgreSQL would call it, cut as it would be cut. */
+/** `product_category_id_fkey`, as PostgreSQL would name and shorten it. */
 export function toConstraintName(table: string, column: string): string {
   return `${table.slice(0, 28)}_${column.slice(0, 28)}_fkey`
 }
@@ -130,7 +135,7 @@ function stillUsed(table: Table, fault: EngineFault, referrer: Referrer | undefi
   return conflict(message, fault, [{ path, code: 'reference', message }])
 }
 
-/** `Product.categoryId`, without the field where it is hidden. */
+/** `Product.categoryId`, or `Product` if the field is hidden. */
 function toPath({ table, column }: Referrer): string {
   return column.field.hidden ? table.type.name : `${table.type.name}.${column.property}`
 }

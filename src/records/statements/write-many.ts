@@ -1,6 +1,6 @@
 /**
- * Writes many rows by one statement each, where nothing has to be asked of a row alone. Whatever a statement of many refuses is
- * left to those who write one by one, and say which row it was. Source: decisions, Second storey: records, Many.
+ * Writes many rows with one statement each, if no row must be checked alone. If such a statement is refused, the rows
+ * are written one by one, which tells the row of an error. Source: decisions, Second storey: records, Many.
  */
 import { EngineFault } from '../engines/engine.js'
 import type { Id } from '../filters/list-options.js'
@@ -20,10 +20,10 @@ import { readMeant } from './write-options.js'
 import { announced, type Instance } from './write-row.js'
 import { valuesToInsert, valuesToUpdate } from './write-values.js'
 
-/** Of one statement. */
+/** The most rows of one statement. */
 const mostRows = 5000
 
-/** @returns the records in order; `undefined` where they are written one by one */
+/** @returns the records in order; `undefined` if they must be written one by one */
 export async function createTogether(
   table: Table,
   source: Source,
@@ -58,7 +58,7 @@ export async function createTogether(
   })
 }
 
-/** @returns as `createTogether`. @throws {HttpError} 404 where one of them is not there */
+/** @returns as `createTogether`. @throws {HttpError} 404 if one of them does not exist */
 export async function changeTogether(
   table: Table,
   source: Source,
@@ -80,7 +80,7 @@ export async function changeTogether(
   })
 }
 
-/** @returns how many were there; `undefined` where they are deleted one by one */
+/** @returns how many existed; `undefined` if they must be deleted one by one */
 export async function deleteTogether(
   table: Table,
   source: Source,
@@ -91,7 +91,7 @@ export async function deleteTogether(
   const codec = context.codecOf(table)
   const keys = new Set(ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined))
   return together(table, source, async (here) => {
-    // Who follows must know what went along.
+    // Listeners must know what else was deleted.
     if (await here.feed.isFollowed(here.runner())) return undefined
     const list = context.dialect.encodeList(table.key, [...keys])
     const moment = table.deletedAt === undefined ? [] : [new Date(context.now()).toISOString()]
@@ -104,11 +104,11 @@ export async function deleteTogether(
 
 interface Changes {
   readonly columns: readonly Column[]
-  /** Of each row the key, then the values of the columns. */
+  /** For each row the key, then the values of the columns. */
   readonly written: readonly unknown[][]
 }
 
-/** @returns `undefined` where the rows name different fields, or one has to be looked at first */
+/** @returns `undefined` if the rows have different fields, or one must be read first */
 async function readChanges(
   table: Table,
   { context }: Source,
@@ -144,7 +144,7 @@ function isAlike(columns: readonly Column[], others: readonly Column[]): boolean
 }
 
 /**
- * Runs a statement of many in a part of its own, where what it refuses can be taken back.
+ * Runs a statement for many rows in a part of the transaction that can be rolled back.
  *
  * @returns `undefined` where it was refused
  */
@@ -165,7 +165,7 @@ async function together<R>(
   }
 }
 
-/** What a row is the reason of, a type that the column no longer has, or others whom writing one by one waits for. */
+/** Faults caused by a single row, by a changed column type, or by others for whom single writes would wait. */
 function isRefused(error: unknown, isPart: boolean): boolean {
   if (!(error instanceof EngineFault) || error.kind === 'unavailable') return false
   return error.kind !== 'conflict' || !isPart
@@ -191,7 +191,7 @@ async function readTypes(table: Table, here: Source): Promise<ReadonlyMap<unknow
 interface Lists {
   readonly plan: Plan
   readonly rows: readonly unknown[][]
-  /** How many values each has. */
+  /** How many values each of them has. */
   readonly count: number
   /** Their number is the last value. */
   readonly isCounted?: boolean
@@ -210,7 +210,7 @@ async function runLists(
   return found.map((row) => readRow(row) as Instance)
 }
 
-/** The records in the order of the rows that hold their keys at a place; a hole where there is none. */
+/** The records in the order of the rows with their keys at a place; undefined where a record is missing. */
 function inOrder(
   { key }: Table,
   records: readonly Instance[],

@@ -1,4 +1,7 @@
-/** What an update or a deletion may be asked beside its values, and how both are read. Source: public face, Records, continued. */
+/**
+ * The options of updates and deletions besides the values, and how they are read. Source: public face, Records,
+ * continued.
+ */
 import { invalid } from '../filters/invalid.js'
 import type { Where } from '../filters/filter-types.js'
 import type { TableCodec } from '../model/codec.js'
@@ -9,19 +12,21 @@ import type { RowChange } from './change-row.js'
 import { refuseUnknownOptions } from './refuse-options.js'
 
 export interface DeleteOptions {
-  /** The version that is meant: with another it is 409. For records of `@Record({ version: true })`. */
+  /**
+   * The expected version: if the row has another one, the answer is 409. For records of `@Record({ version: true })`.
+   */
   expectedVersion?: number | undefined
 }
 
 export interface UpdateOptions<T> extends DeleteOptions {
-  /** Only a row of which this holds: null where it does not, and nothing is written. */
+  /** Only if the row matches this condition; otherwise nothing is written and the result is null. */
   where?: Where<T>
 }
 
 const updateNames: ReadonlySet<string> = new Set(['where', 'expectedVersion'])
 const deleteNames: ReadonlySet<string> = new Set(['expectedVersion'])
 
-/** @throws {TypeError} an option that is none, a condition that is undefined, versions where there are none */
+/** @throws {TypeError} an unknown option, an undefined condition, or a version for a record without versions */
 export function readUpdateOptions(
   table: Table,
   options: UpdateOptions<never> | undefined,
@@ -64,9 +69,9 @@ function readVersion(
 }
 
 /**
- * Takes out of the values of an update what says which row is meant: its key, and its version.
+ * Removes from the values of an update what identifies the row: its key and its version.
  *
- * @throws {HttpError} 400 `VALIDATION`: another key, a version that is none
+ * @throws {HttpError} 400 `VALIDATION`: another key, or an invalid version
  */
 export function readMeant(
   { key, version }: Table,
@@ -75,7 +80,7 @@ export function readMeant(
   values: object,
 ): Pick<RowChange, 'values' | 'expected'> {
   const given = values as Record<string, unknown>
-  // What is no object is refused with the values.
+  // Values that are not an object are refused later.
   const isObject = isPlain(values)
   const hasVersion = isObject && version !== undefined && version.property in given
   if (!isObject || !(key.property in given || hasVersion)) return { values }

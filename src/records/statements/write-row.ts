@@ -1,4 +1,4 @@
-/** Writes one row whose values are checked, and tells a client what the database refused. */
+/** Writes one row whose values are checked, and converts the database's errors for clients. */
 import { type Later, after, attempt, promise } from '../../core/later.js'
 import type { Row } from '../engines/engine.js'
 import type { Id } from '../filters/list-options.js'
@@ -13,7 +13,7 @@ import { valuesToInsert, type WriteValues } from './write-values.js'
 
 export type Instance = Record<string, unknown>
 
-/** Runs a write; in a transaction where a message to other processes goes with it. */
+/** Runs a write; in a transaction if a message to other processes goes with it. */
 export function announced<R>(
   table: Table,
   source: Source,
@@ -24,7 +24,7 @@ export function announced<R>(
   )
 }
 
-/** @returns the record as it was stored */
+/** @returns the record as stored */
 export function insertRow(table: Table, source: Source, record: Instance): Later<Instance> {
   const { context } = source
   if (table.version !== undefined) record[table.version.property] = 1
@@ -36,14 +36,14 @@ export function insertRow(table: Table, source: Source, record: Instance): Later
 }
 
 export interface RowUpdate extends WriteValues {
-  /** As the driver takes it. */
+  /** In the driver's form. */
   readonly key: unknown
   readonly within: RowsWithin | undefined
-  /** By property, for what a fault is about. */
+  /** By property, for messages of errors. */
   readonly record: Instance
 }
 
-/** @returns null where there is no such row */
+/** @returns null if there is no such row */
 export function updateRow(
   table: Table,
   source: Source,
@@ -73,7 +73,7 @@ export function runRows(
   return toldToClients(table, source, { doing, record }, run)
 }
 
-/** Runs, and tells a client what the database refused. */
+/** Runs the work, and converts the database's errors for clients. */
 export function toldToClients<R>(
   table: Table,
   source: Source,
@@ -88,7 +88,7 @@ export function toldToClients<R>(
   })
 }
 
-/** Reads a row that was written, and takes note that it was. */
+/** Reads a written row, and records the change. */
 function stored(table: Table, source: Source, event: 'created' | 'updated', row: Row): Instance {
   const record = source.context.codecOf(table).readRow(row) as Instance
   source.changed({ event, table, ids: [record[table.key.property] as Id] })

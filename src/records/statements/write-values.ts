@@ -1,4 +1,4 @@
-/** What a statement that writes one row is given: its columns, and their values as the driver takes them. */
+/** The columns and values of a statement that writes one row, in the driver's form. */
 import { randomUUID } from 'node:crypto'
 import type { TableCodec } from '../model/codec.js'
 import type { RecordsContext } from './source.js'
@@ -10,7 +10,7 @@ export interface WriteValues {
   readonly values: unknown[]
 }
 
-/** All columns; without the key where the database gives it. A UUID is given to the record here. */
+/** All columns; without the key if the database makes it. A UUID key is set on the record here. */
 export function valuesToInsert(
   { key, columns }: Table,
   codec: TableCodec,
@@ -23,7 +23,7 @@ export function valuesToInsert(
   return { columns: columns.filter((column) => column !== key), values }
 }
 
-/** What is named, with the moment of the change. Nothing where nothing is named. */
+/** The given values, with the time of the change. Empty if no values are given. */
 export function valuesToUpdate(
   { updatedAt }: Table,
   codec: TableCodec,

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL in this process, by PGlite: for tests and previews that want PostgreSQL without a server. It has one connection:
- * a transaction makes all others wait in line. SQL, JSON, catalogue and faults are PostgreSQL's.
+ * PostgreSQL in this process, by PGlite: for tests and previews without a server. It has one connection: a transaction
+ * makes all other statements wait in line. SQL, JSON, catalogue and faults are PostgreSQL's.
  * Source: PGlite, API.
  */
 import type { BeginOptions } from '../begin-options.js'
@@ -19,14 +19,14 @@ import { readPostgresSizes } from '../postgres/table-sizes.js'
 import { beginStatement } from '../postgres/transaction.js'
 
 export interface PgliteOptions {
-  /** A folder that keeps the database. Default: it is in memory, and gone with the process. */
+  /** The folder of the database. Default: in memory, lost when the process ends. */
   readonly folder?: string
-  /** Milliseconds to wait in line for another transaction. Default 5,000. */
+  /** Milliseconds to wait for another transaction. Default 5,000. */
   readonly busyTimeout?: number
 }
 
 /**
- * PostgreSQL in the process, by the package `@electric-sql/pglite`: `connect({ engine: pglite() })`,
+ * PostgreSQL in this process, by the package `@electric-sql/pglite`: `connect({ engine: pglite() })`,
  * `bootstrap(AppModule, { database: pglite() })`.
  */
 export function pglite({ folder, busyTimeout = 5000 }: PgliteOptions = {}): EngineSource {
@@ -60,10 +60,10 @@ interface DriverResult {
   readonly affectedRows?: number
 }
 
-/** @throws {DeclarationError} the package is not there */
+/** @throws {DeclarationError} the package is missing */
 async function loadDriver(): Promise<Driver> {
   try {
-    // Typed here, by the part that is used: no types of its own are needed to compile.
+    // Typed here, so that the package is not needed to compile.
     const name = '@electric-sql/pglite'
     return (await import(name)) as Driver
   } catch (cause) {
@@ -92,7 +92,7 @@ function unreadable(folder: string | undefined, cause: unknown): DeclarationErro
   return error
 }
 
-/** As pg hands them on: bigint, dates, moments and JSON as their text, which the record's own code reads. */
+/** Text for bigint, dates, moments and JSON, as pg returns them; the record's codecs read it. */
 const parsers = {
   20: asText,
   114: asText,
@@ -112,7 +112,7 @@ function toBuffer(text: string): Buffer {
   return Buffer.from(text.slice(2), 'hex')
 }
 
-/** Runs statements at once; whose turn it is, is not its business. */
+/** Runs statements at once; callers decide about the order. */
 class PgliteRunner implements Runner {
   readonly #database: DriverDatabase
 
@@ -154,7 +154,7 @@ class PgliteRunner implements Runner {
   }
 }
 
-/** What the driver refuses by itself has no code: a value that is not of its type, and a database that is closed. */
+/** Errors without a code come from the driver: a value of the wrong type, or a closed database. */
 function toFault(error: unknown): unknown {
   const fault = toPostgresFault(error)
   if (fault instanceof EngineFault || !(error instanceof Error)) return fault
@@ -239,7 +239,7 @@ class PgliteEngine implements Engine {
     return this.#database.close()
   }
 
-  /** Between transactions; the driver puts statements in line by itself. */
+  /** Runs between transactions; the driver itself runs statements one after the other. */
   #alone<T>(work: () => Promise<T>): Promise<T> {
     return this.#turn.taken ? this.#turn.run(work) : work()
   }

@@ -1,6 +1,6 @@
 /**
- * One statement on its way, as pg's clients take it: it writes its own messages and reads its own answer, so that each costs
- * one piece of bytes, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
+ * One statement that is sent through pg's clients: it writes its own messages and reads its own answer, so that it
+ * costs one buffer, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
  */
 import type { Row, Statement } from '../engine.js'
 import { sendRows } from './copy.js'
@@ -10,40 +10,43 @@ import { writeStatement } from './messages.js'
 import type { Preparation, PooledConnection } from './pooled-connection.js'
 import { mostAttempts, stalenessOf } from './statement-names.js'
 
-/** What is made of an answer: its rows, the first, how many there were, all of it, or nothing of a script. */
+/**
+ * The part of the answer that is wanted: its rows, the first row, the number of rows, all of it, or nothing, for a
+ * script.
+ */
 export type Wanted = 'rows' | 'first' | 'count' | 'all' | 'script'
 
-/** Decides what becomes of a call that failed: it runs again, or is refused. */
+/** Decides whether a failed call runs again or is refused. */
 export interface CallOwner {
   failed(call: Call, error: unknown): void
-  /** It takes so long that it has got the connection for itself. */
+  /** The call takes so long that it got the connection for itself. */
   isAlone?(call: Call, connection: PooledConnection): void
-  /** It stood behind one that takes long, and has to go elsewhere. */
+  /** The call was behind a slow one and must run elsewhere. */
   moved?(call: Call): void
 }
 
 export class Call implements Submittable {
   readonly statement: Statement
-  /** By the names of pg's own statements, for whoever watches its clients. */
+  /** Named as in pg's own statements, for tools that watch its clients. */
   readonly values: readonly unknown[]
   readonly #wanted: Wanted
   readonly #owner: CallOwner
   readonly #isKept: boolean
-  /** Runs so far. */
+  /** The number of attempts so far. */
   attempts = 0
-  /** Set by pg where the address has a `query_timeout`: ends its timer. */
+  /** Set by pg if the address has a `query_timeout`: ends its timer. */
   callback: (() => void) | undefined = undefined
   #resolve: ((value: unknown) => void) | undefined
   #reject: ((error: unknown) => void) | undefined
   #connection: PooledConnection | undefined
-  /** Under which it is prepared here. */
+  /** The name under which it is prepared on this connection. */
   #name: string | undefined
   #columns: Columns | undefined
   #found: Row[] = []
   #changes = 0
   #broken: unknown
 
-  /** @param isKept it is prepared once a connection */
+  /** @param isKept whether it is prepared once on each connection */
   constructor(
     statement: Statement,
     values: readonly unknown[],
@@ -62,7 +65,7 @@ export class Call implements Submittable {
     return this.statement.sql
   }
 
-  /** Its answer. Asked for once, before it is sent. */
+  /** Its answer. Called once, before it is sent. */
   answer<T>(): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve as (value: unknown) => void
@@ -70,7 +73,7 @@ export class Call implements Submittable {
     })
   }
 
-  /** Before it is handed to the client of a connection. */
+  /** Called before it is passed to a connection's client. */
   begin(connection: PooledConnection): void {
     this.attempts++
     this.#connection = connection
@@ -81,7 +84,7 @@ export class Call implements Submittable {
     this.callback = undefined
   }
 
-  /** There is no connection for it. */
+  /** No connection could be had for it. */
   unsent(error: unknown): void {
     this.attempts++
     this.#owner.failed(this, error)
@@ -91,12 +94,12 @@ export class Call implements Submittable {
     this.#reject?.(error)
   }
 
-  /** It takes so long that the connection is its own. */
+  /** It takes so long that it keeps the connection for itself. */
   stay(connection: PooledConnection): void {
     this.#owner.isAlone?.(this, connection)
   }
 
-  /** Goes elsewhere as another; what still comes of this one is for nobody. */
+  /** It runs again elsewhere as another call; the answer to this one is ignored. */
   moveOn(): void {
     const other = new Call(this.statement, this.values, this.#wanted, this.#owner, this.#isKept)
     other.#resolve = this.#resolve
@@ -116,7 +119,7 @@ export class Call implements Submittable {
     const { prepared, names, toText } = connection
     let name = this.#isKept && this.attempts < mostAttempts ? names.of(sql) : undefined
     let known: Preparation | undefined = name === undefined ? undefined : prepared.get(name)
-    // It might fail to be prepared: who comes in the same moment does not rely on it.
+    // Its preparation might fail, so calls of the same moment do not rely on it.
     if (known === 'begun') name = known = undefined
     const isThere = known !== undefined && known !== 'unsure'
     this.#name = name
@@ -173,7 +176,7 @@ export class Call implements Submittable {
   }
 
   handlePortalSuspended(): void {
-    this.#broken ??= new Error('The server has sent a part of the answer alone.')
+    this.#broken ??= new Error('The server has sent only a part of the answer.')
   }
 
   handleCopyInResponse(wire: Wire): void {
@@ -207,7 +210,7 @@ export class Call implements Submittable {
     if (this.#reject !== undefined) this.#owner.failed(this, error)
   }
 
-  /** @returns false where it has ended before */
+  /** @returns false if it has already ended */
   #end(): boolean {
     const connection = this.#connection
     if (connection === undefined) return false
@@ -239,7 +242,7 @@ export class Call implements Submittable {
     if (this.#name !== undefined) this.#connection?.prepared.set(this.#name, columns)
   }
 
-  /** Keeps what is known of the connection's prepared statements true. */
+  /** Updates what is known about the connection's prepared statements. */
   #note(error: unknown, { prepared }: PooledConnection): void {
     const name = this.#name
     if (name === undefined) return
@@ -250,7 +253,7 @@ export class Call implements Submittable {
   }
 }
 
-/** pg's clients send several at once only of their own class. */
+/** pg's clients pipeline statements only if they are of pg's own class. */
 export function becomeQueries({ Query }: Driver): void {
   Object.setPrototypeOf(Call.prototype, Query.prototype)
 }

@@ -1,7 +1,7 @@
-/** Asks PostgreSQL to end what a connection runs. Source: PostgreSQL, Canceling Requests in Progress. */
+/** Asks PostgreSQL to cancel what a connection runs. Source: PostgreSQL, Canceling Requests in Progress. */
 import type { Client } from './driver.js'
 
-/** pg's own bare connection, by which alone the request can be sent. */
+/** pg's low-level connection, which is needed to send the request. */
 export type CancelConnection = new (options: { readonly ssl: unknown }) => BareConnection
 
 interface BareConnection {
@@ -12,7 +12,7 @@ interface BareConnection {
   on(event: 'error', listener: () => void): unknown
 }
 
-/** Sent and not waited for: the statement itself fails, or ends by its time-out. */
+/** Sent without waiting: the statement itself fails, or ends by its time-out. */
 export function cancelStatement(client: Client, Connection: CancelConnection): void {
   const { processID, secretKey, host, port, ssl } = client
   if (processID === null || typeof secretKey !== 'number' || typeof host !== 'string') return

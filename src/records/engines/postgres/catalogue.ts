@@ -1,4 +1,4 @@
-/** Reads PostgreSQL's catalogue, the schema that names without one lead to. Source: PostgreSQL, System Catalogs. */
+/** Reads PostgreSQL's catalogue of the schema that unqualified names refer to. Source: PostgreSQL, System Catalogs. */
 import type {
   ActualColumn,
   ActualForeignKey,

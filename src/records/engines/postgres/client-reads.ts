@@ -1,6 +1,7 @@
 /**
- * Reads for clients: of one request they take a share of the pool, so that others find a connection, and end on the server
- * too once nobody waits for the answer. Reads that come together go together, in one journey.
+ * Reads for clients: the reads of one request use a share of the pool, so that others find a connection, and are
+ * cancelled on the server when the client no longer waits. Reads that start together are sent together, in one round
+ * trip.
  * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
 import { EngineFault, type ClientReading, type Statement } from '../engine.js'
@@ -15,7 +16,7 @@ import type { SharedReads } from './shared-reads.js'
 import type { StatementNames } from './statement-names.js'
 import { currentTurn } from './waiting.js'
 
-/** What the engine lends to the reads of a request. */
+/** The parts of the engine that a request's reads use. */
 export interface ReadParts {
   readonly engine: PostgresRunner
   readonly pool: ConnectionPool
@@ -24,10 +25,10 @@ export interface ReadParts {
   readonly brief: SharedReads
 }
 
-/** Reads of one turn of the loop that go over one connection; more would have another to go over. */
+/** The most reads of one turn of the loop that share a connection; the others use another one. */
 const mostTogether = 8
 
-/** Reads that go together, and their connection once there is one. */
+/** Reads that are sent together, and their connection once there is one. */
 interface Group {
   readonly turn: number
   size: number
@@ -35,7 +36,7 @@ interface Group {
   connection: PooledConnection | undefined
 }
 
-/** Runs the reads of one request. What writes goes the way of all others. */
+/** Runs the reads of one request. Writes run like all others. */
 export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
   inUse = 0
   isOver: boolean
@@ -73,7 +74,9 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
     return this.#parts.engine.script(sql)
   }
 
-  /** Again as the engine does: where the connection was found dead, or what was prepared on it is stale. */
+  /**
+   * Runs again under the same conditions as in the engine: the connection was dead, or the prepared statement outdated.
+   */
   failed(call: Call, error: unknown): void {
     const fault = toPostgresFault(error)
     const runsAgain = mayRunAgain(call, fault, this.#parts.names)
@@ -93,7 +96,7 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
     if (this.isOver) connection.cancel()
   }
 
-  /** On a connection that others have no part in. */
+  /** Runs it on a connection that no other request shares. */
   #send(call: Call): void {
     const group = this.#group
     const fits = group?.turn === currentTurn() && group.size < mostTogether
@@ -144,5 +147,5 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
 }
 
 function isOverFault(): EngineFault {
-  return new EngineFault('other', 'The request was answered, or its client has gone.')
+  return new EngineFault('other', 'The request was answered, or its client has left.')
 }

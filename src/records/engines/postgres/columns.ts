@@ -1,15 +1,18 @@
-/** How the texts that a statement answers become values. JSON, days and moments stay text: the record's own code reads them. */
+/**
+ * Converts the texts in a statement's answer to values. JSON, days and moments stay text: the record's codecs read
+ * them.
+ */
 import type { Driver, Field } from './driver.js'
 
 export interface Columns {
   readonly names: readonly string[]
-  /** By place; `undefined` where the text is the value. */
+  /** By place; `undefined` if the text is the value. */
   readonly read: readonly (((text: string) => unknown) | undefined)[]
 }
 
 export const noColumns: Columns = Object.freeze({ names: [], read: [] })
 
-/** Reads what a server says of a statement's columns. */
+/** Reads the server's description of a statement's columns. */
 export type ColumnReader = (fields: readonly Field[]) => Columns
 
 export function createColumnReader({ types }: Driver): ColumnReader {
@@ -24,8 +27,8 @@ export function createColumnReader({ types }: Driver): ColumnReader {
 }
 
 /**
- * int8, text, json, varchar, char, date, time, timestamptz, numeric, uuid, jsonb. Of a day pg would make midnight
- * somewhere, as a Date.
+ * int8, text, json, varchar, char, date, time, timestamptz, numeric, uuid, jsonb. pg would make a Date at midnight in
+ * the local time zone from a day.
  */
 const keptAsText: ReadonlySet<number> = new Set([
   20, 25, 114, 1042, 1043, 1082, 1083, 1184, 1700, 2950, 3802,

@@ -1,11 +1,14 @@
 /**
- * Many rows by `copy … from stdin`: the server reads each value by the column's own type, and nothing is planned or cast.
+ * Writes many rows with `copy … from stdin`: the server reads each value by its column's type, without plans and casts.
  * Sources: PostgreSQL, COPY, Text Format; Frontend/Backend Protocol, COPY Operations.
  */
 import type { InsertCopy } from '../engine.js'
 import type { Wire } from './driver.js'
 
-/** What a copy passes by (rules), refuses (policies for rows, views), or is done elsewhere (foreign tables) is inserted. */
+/**
+ * COPY ignores rules, refuses tables with row policies and views, and foreign tables are elsewhere: there rows are
+ * inserted.
+ */
 export const copiedTable = `select relkind in ('r', 'p') and not relhasrules and not row_security_active(oid)
   from pg_class where oid = cast($1 as regclass)`
 
@@ -45,12 +48,12 @@ function escape(character: string): string {
   return escapes[character] ?? '\\\\'
 }
 
-/** The server works on one while the next is under way. */
+/** The server works on one chunk while the next is being sent. */
 const chunkSize = 262_144
 const dataType = 100
 const done = Buffer.from('6300000004', 'hex')
 
-/** Sends rows to a server that waits for them, and that there are no more. */
+/** Sends rows to a server that waits for them, and the end of the data. */
 export function sendRows({ stream }: Wire, rows: string): void {
   const bytes = Buffer.from(rows)
   stream.cork()

@@ -13,9 +13,9 @@ import { quote } from '../../schema/ddl.js'
 import { PostgresJson } from './json.js'
 
 /**
- * @param hasIcu the server knows the letters of all languages; without it lower case is made of ASCII's only
- * @param hasTrigrams the extension pg_trgm is there, or may be made
- * @param copy how the driver copies rows; absent: it does not
+ * @param hasIcu whether the server knows the letters of all languages; without it only ASCII letters become lower case
+ * @param hasTrigrams whether the extension pg_trgm exists or may be created
+ * @param copy how the driver copies rows; absent if it cannot
  */
 export function createPostgresDialect(
   hasIcu: boolean,
@@ -35,13 +35,13 @@ export function createPostgresDialect(
     toDriver: (value) => value,
     placeholder: (place) => `$${place}`,
     textsOf: (place) => `select json_array_elements_text($${place})`,
-    // What has no type is text.
+    // A value without a type would be text.
     typed: (column) => `::${columnType(column)}`,
     limit: { behind: '', none: '' },
-    // An owner is found in half the time by a join than by a subquery; up to 8 of them are planned well.
+    // A join finds an owner in half the time of a subquery; PostgreSQL plans up to 8 tables well.
     owners: { most: 7, join: 'lateral' },
     hasLateral: true,
-    // It plans both alike.
+    // PostgreSQL plans both forms alike.
     listsKeys: false,
     json(sql) {
       return new PostgresJson(sql, this)
@@ -96,7 +96,7 @@ function columnType({
   return `numeric(${digits.precision},${digits.scale})`
 }
 
-/** As text whatever JSON would make another thing of. */
+/** As text if JSON would change the value. */
 const rowJson: Dialect['rowJson'] = {
   list: 'json_build_array',
   all: ['coalesce(json_agg(', "), '[]')"],
@@ -117,9 +117,9 @@ const changes: TableChanges = {
 }
 
 /**
- * A sequence does not heed keys that are given: the next row would get a taken one. Near ones are counted through, since
- * `setval` could set back what another session counts meanwhile; a far one is jumped to. Without the privilege nothing
- * is done: rows were written without it before.
+ * A sequence ignores keys that are given, so the next row would get a used one. If the gap is small, `nextval` skips
+ * it, because `setval` could reset what another session has counted meanwhile; a large gap is jumped. Without the
+ * privilege nothing is done, as rows could be written without it before.
  */
 function passKeys(table: string, key: string): string {
   const name = `'${table.replaceAll("'", "''")}'`
@@ -149,7 +149,7 @@ type Decoder = (column: Column) => Code<unknown>
 
 const decoders: Readonly<Partial<Record<Column['storage'], Decoder>>> = {
   integer: () => 'Number(v)',
-  // A table that others made may hold exact numbers where a record has doubles, and the reverse.
+  // A table of another program may hold exact numbers where a record has doubles, and the reverse.
   real: () => 'Number(v)',
   wide: () => 'String(v)',
   decimal: ({ field: { entry } }) => {
@@ -161,7 +161,7 @@ const decoders: Readonly<Partial<Record<Column['storage'], Decoder>>> = {
   time: () => 'v.slice(0, 8)',
 }
 
-/** The casts are for columns that others made of another type, and for moments that are kept as text still. */
+/** Casts for columns that other programs created with another type, and for moments that are still stored as text. */
 const texts: Readonly<Partial<Record<Column['storage'], Around>>> = {
   wide: ['cast(', ' as text)'],
   moment: [
@@ -172,7 +172,10 @@ const texts: Readonly<Partial<Record<Column['storage'], Around>>> = {
   time: ['cast(cast(', ' as time(0)) as text)'],
 }
 
-/** Text sorts by code point in the collation C whatever the database's own; `json` keeps a value's text, `jsonb` would not. */
+/**
+ * With the collation C text is sorted by code point, whatever the database's own. `json` keeps a value's text, `jsonb`
+ * would not.
+ */
 const columnTypes: Readonly<Record<Column['storage'], string>> = {
   integer: 'bigint',
   wide: 'bigint',

@@ -1,12 +1,12 @@
-/** The part of pg that is used, and its loading. Source: node-postgres, Client. */
+/** The part of pg that is used, and how it is loaded. Source: node-postgres, Client. */
 import { installCommand } from '../../../core/install-command.js'
 import { DeclarationError } from '../../../errors/declaration-error.js'
 import type { CancelConnection } from './cancel-statement.js'
 
-/** Typed here, by the part that is used: no types of its own are needed to compile. */
+/** Typed here, so that the package's types are not needed to compile. */
 export interface Driver {
   readonly Client: new (options: object) => Client
-  /** The class of its own statements, which those of others have to be of. */
+  /** The class of pg's own statements, which other statements must belong to. */
   readonly Query: { readonly prototype: object }
   readonly Connection: CancelConnection
   readonly types: { getTypeParser(oid: number, format?: string): (text: string) => unknown }
@@ -14,7 +14,7 @@ export interface Driver {
 }
 
 export interface Client {
-  /** By these its statement can be cancelled; null behind what does not tell them. */
+  /** Needed to cancel its statement; null if the server does not tell it. */
   readonly processID: number | null
   readonly secretKey?: unknown
   readonly host?: string
@@ -24,14 +24,14 @@ export interface Client {
   connect(): Promise<unknown>
   end(): Promise<void>
   query(query: Query | string): Promise<Result>
-  /** Sends a statement that hears of its own answer. */
+  /** Runs a statement that handles its own answer. */
   query(query: Submittable): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
   on(event: 'notification', listener: (message: Notification) => void): unknown
 }
 
-/** The protocol below. */
+/** The low-level protocol. */
 export interface Wire {
   readonly stream: {
     readonly writable: boolean
@@ -61,7 +61,7 @@ export interface Result {
   readonly fields: readonly { readonly name: string }[]
 }
 
-/** What the driver calls of a statement, in the order of the answer; behind a failure nothing else. */
+/** The methods of a statement that the driver calls, in the order of the answer; nothing follows a failure. */
 export interface Submittable {
   submit(wire: Wire): Error | null
   handleRowDescription(message: { readonly fields: readonly Field[] }): void
@@ -76,7 +76,7 @@ export interface Field {
   readonly dataTypeID: number
 }
 
-/** @throws {DeclarationError} the package is not there */
+/** @throws {DeclarationError} the package is missing */
 export async function loadDriver(): Promise<Driver> {
   try {
     const name = 'pg'

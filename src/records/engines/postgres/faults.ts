@@ -1,10 +1,10 @@
-/** Sorts PostgreSQL's errors. Source: PostgreSQL, Appendix A, Error Codes. */
+/** Converts PostgreSQL's errors to faults. Source: PostgreSQL, Appendix A, Error Codes. */
 import { EngineFault, type FaultKind } from '../engine.js'
 
-/** @returns an `EngineFault`; an error that neither the server nor its connection made as it is */
+/** @returns an `EngineFault`; errors that come neither from the server nor from its connection unchanged */
 export function toPostgresFault(error: unknown): unknown {
   if (error instanceof EngineFault) return error
-  // By their looks, not by their class: errors of sockets may come from another realm.
+  // Not by `instanceof`: errors of sockets may come from another realm.
   const { code, message, constraint, column } = (error ?? {}) as Partial<Record<string, unknown>>
   if (typeof message !== 'string') return error
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')) {
@@ -26,7 +26,7 @@ const exact: Readonly<Record<string, FaultKind>> = {
   '23505': 'unique',
   '23503': 'reference',
   '23001': 'reference',
-  // Names of `read_only_sql_transaction`: a replica took over, or the disk is protected.
+  // `read_only_sql_transaction`: a replica took over, or the disk is protected.
   '25006': 'unavailable',
   '40001': 'conflict',
   '40P01': 'conflict',
@@ -43,13 +43,13 @@ const classes: Readonly<Record<string, FaultKind>> = {
   '58': 'unavailable',
 }
 
-/** The statement took longer than `statement_timeout` or `lock_timeout` lets it: the same again would do so too. */
+/** The statement exceeded `statement_timeout` or `lock_timeout`: the same statement would do so again. */
 export function tookTooLong({ cause }: EngineFault): boolean {
   const { code } = (cause ?? {}) as { readonly code?: unknown }
   return code === '57014' || code === '55P03'
 }
 
-/** The connection is of no use behind it: it is gone, or the server ends it. */
+/** The connection cannot be used afterwards: it is lost, or the server closes it. */
 export function endsConnection(error: unknown): boolean {
   const { code, message } = (error ?? {}) as Partial<Record<string, unknown>>
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E'))
@@ -57,7 +57,7 @@ export function endsConnection(error: unknown): boolean {
   return isLost(code, String(message))
 }
 
-/** A lock was waited for as long as `lock_timeout` lets, whatever was made of the error since. */
+/** A wait for a lock reached `lock_timeout`, even if the error was wrapped since. */
 export function isLockTimeout(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if ((cause as { readonly code?: unknown }).code === '55P03') return true
@@ -65,7 +65,7 @@ export function isLockTimeout(error: unknown): boolean {
   return false
 }
 
-/** Errors of the socket and of the driver about it; programming errors are none of them. */
+/** True for errors of the socket and of the driver about it, not for programming errors. */
 function isLost(code: unknown, message: string): boolean {
   if (typeof code === 'string' && /^(E[A-Z]+|CERT_|ERR_TLS)/.test(code)) return code !== 'EINVAL'
   return /connection|timeout (?:exceeded|expired)|terminat|not queryable|after calling end/i.test(

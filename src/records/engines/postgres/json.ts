@@ -1,6 +1,7 @@
 /**
- * SQL that writes JSON as text on PostgreSQL, piece by piece: functions that make JSON look up the type of each value
- * again in every row, and read again what they have made. A null would make the whole text null, and so no piece is one.
+ * SQL that writes JSON as text on PostgreSQL, piece by piece: PostgreSQL's JSON functions look up the type of each
+ * value in every row, and parse their own results again. One null would make the whole text null, so no piece may be
+ * null.
  * Source: PostgreSQL, JSON Functions and Operators; String Functions and Operators.
  */
 import {
@@ -15,11 +16,11 @@ import {
 
 const largestFloat = '1.7976931348623157e308'
 
-/** JSON that is known, or an expression that gives JSON. */
+/** Constant JSON, or an expression that gives JSON. */
 type Piece = string | Fragment
 
 export class PostgresJson extends AnyJson implements JsonSql {
-  /** What fragments are put together of: where two meet, what is known becomes one text. */
+  /** The pieces of each fragment: neighbouring constants are joined to one text. */
   readonly #pieces = new WeakMap<Fragment, readonly Piece[]>()
 
   object(pairs: readonly (readonly [string, Fragment])[]): Fragment {
@@ -35,7 +36,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return this.sql`coalesce(${start} || ${rows} || ${end}, '[]')`
   }
 
-  /** In columns of their own, for else the server would copy all of it twice to put brackets around it. */
+  /** In separate columns, because otherwise the server would copy all of it twice to put brackets around it. */
   all(object: Fragment): Fragment {
     const { start, rows, end } = this.#rows(object)
     return this.sql`${start}, ${rows}, ${end}`
@@ -46,7 +47,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return this.sql.join(pieces)
   }
 
-  /** What every object begins and ends with stands between the rows. Of no rows, they are null. */
+  /** The constant start and end of the objects are put between the rows. Without rows, they are null. */
   #rows(object: Fragment): Readonly<Record<'start' | 'rows' | 'end', Fragment>> {
     const [first, ...more] = this.#piecesOf(object)
     const last = more.pop()
@@ -92,7 +93,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return this.optional(this.#value(field, column))
   }
 
-  /** A number in quotes. No key is null; where one is nevertheless, the statement fails. */
+  /** A number in quotes. Keys are never null; if one is nevertheless, the statement fails. */
   #key(column: Fragment): Fragment {
     const { sql } = this
     const text = sql`cast(${column} as text)`
@@ -140,7 +141,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return this.#pieces.get(json) ?? [json]
   }
 
-  /** @param given what follows each other, never null */
+  /** @param given the pieces in order, never null */
   #put(given: readonly Piece[]): Fragment {
     const pieces: Piece[] = []
     for (const piece of given) {
@@ -158,7 +159,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return typeof piece === 'string' ? this.quoted(piece) : piece
   }
 
-  /** By halves: from left to right, each piece would copy all before it. */
+  /** In halves: from left to right, each piece would copy all before it. */
   #concatenated(pieces: readonly Piece[]): Fragment {
     const { sql } = this
     const [first] = pieces
@@ -180,7 +181,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return this.sql`cast(to_json(${value}) as text)`
   }
 
-  /** Its own text is no number. */
+  /** Makes the statement fail: the cast text is not a number. */
   #fault(column: Fragment): Fragment {
     return this.sql`cast(cast('!' || cast(${column} as text) as bigint) as text)`
   }
@@ -188,7 +189,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
   #enumeration(model: JsonEnum, column: Fragment): Fragment {
     const fault = this.#fault(column)
     if (!model.isPlain) return this.named(column, model, fault, JSON.stringify)
-    // Names that are their values hold nothing to escape.
+    // Names that equal their values need no escaping.
     const name = this.#inQuotes(this.sql`cast(${column} as text)`)
     return this.checked(name, this.isAmong(column, model), fault)
   }

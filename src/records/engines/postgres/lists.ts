@@ -1,6 +1,6 @@
 /**
- * Many rows by one statement: a list for each column. The lists have the types of the columns as they are in the database,
- * which others may have made. Sources: PostgreSQL, Array Functions; Array Input and Output Syntax.
+ * Writes many rows with one statement: a list for each column, with the column's type in the database, which another
+ * program may have created. Sources: PostgreSQL, Array Functions; Array Input and Output Syntax.
  */
 import type { InsertLists } from '../engine.js'
 

@@ -1,19 +1,19 @@
 /**
- * Writes a statement as one piece of bytes for the server: Parse where it is not prepared, Bind, Describe where its columns
- * are not known, Execute, Sync. Source: PostgreSQL, Frontend/Backend Protocol, Message Formats.
+ * Writes a statement's messages into one buffer: Parse if it is not prepared, Bind, Describe if its columns are
+ * unknown, Execute, Sync. Source: PostgreSQL, Frontend/Backend Protocol, Message Formats.
  */
 
 export interface StatementMessage {
-  /** Of the prepared statement; empty: it is for once. */
+  /** The name of the prepared statement; empty if it runs once. */
   readonly name: string
-  /** It is prepared first. */
+  /** The text, if it must be prepared first. */
   readonly text: string | undefined
-  /** Whatever was prepared under the name before is let go. */
+  /** Whether to close an earlier statement of this name. */
   readonly closes: boolean
-  /** The server says what the columns are. */
+  /** Whether to ask the server for the columns. */
   readonly describes: boolean
   readonly values: readonly unknown[]
-  /** Turns a value that is no text, number, boolean or bytes into what is sent. */
+  /** Converts values that are not text, numbers, booleans or bytes. */
   readonly toText: (value: unknown) => string | Uint8Array | null
 }
 
@@ -21,11 +21,11 @@ const code = { bind: 66, close: 67, parse: 80 } as const
 const describeExecuteSync = Buffer.from('44000000065000450000000900000000005300000004', 'hex')
 const executeSync = describeExecuteSync.subarray(7)
 
-/** Used again and again: what is in it is copied before anything else runs. */
+/** Reused for all statements: its content is copied before other code runs. */
 let bytes = Buffer.allocUnsafe(16_384)
 let end = 0
 
-/** What is longer is kept for nobody. */
+/** A larger buffer is not kept. */
 const mostKept = 1_048_576
 
 export function writeStatement(message: StatementMessage): Buffer {
@@ -83,7 +83,7 @@ function writeBind({ name, values, toText }: StatementMessage): void {
       end += value.length
     }
   }
-  // All columns come as text.
+  // All columns are sent as text.
   writeShort(0)
   finish(start)
 }
@@ -135,14 +135,14 @@ function writeInt(value: number): void {
   end += 4
 }
 
-/** Ended by a zero. */
+/** Followed by a zero byte. */
 function writeName(text: string): void {
   writeCharacters(text)
   room(1)
   bytes[end++] = 0
 }
 
-/** Begun by its length in bytes. */
+/** Preceded by its length in bytes. */
 function writeText(text: string): void {
   const start = end
   writeInt(0)
@@ -150,7 +150,7 @@ function writeText(text: string): void {
   bytes.writeInt32BE(end - start - 4, start)
 }
 
-/** Short texts are mostly ASCII, and sooner written than handed over. */
+/** Short texts are mostly ASCII and faster to write in JavaScript. */
 const short = 40
 
 function writeCharacters(text: string): void {

@@ -1,7 +1,10 @@
-/** Moments as PostgreSQL sends them: in the session's time zone, in ISO form. Source: PostgreSQL, Date/Time Types, 8.5.2. */
+/**
+ * Reads moments as PostgreSQL sends them: in the session's time zone, in ISO form. Source: PostgreSQL, Date/Time Types,
+ * 8.5.2.
+ */
 
 /**
- * @param value `2026-11-20 11:00:00.5+01`, a Date where a driver makes one, or the text of a column that is kept as text
+ * @param value `2026-11-20 11:00:00.5+01`, a Date from some drivers, or the value of a text column
  * @returns `2026-11-20T10:00:00.500Z`
  */
 export function readMoment(value: unknown): unknown {

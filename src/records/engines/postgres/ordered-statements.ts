@@ -1,4 +1,7 @@
-/** Statements in a line on a connection of their own, sent together. Source: PostgreSQL, Extended Query, Pipelining. */
+/**
+ * Runs statements in order on a connection of their own, sent without waiting. Source: PostgreSQL, Extended Query,
+ * Pipelining.
+ */
 import { EngineFault, type Statement } from '../engine.js'
 import type { OrderedRunner } from '../ordered-runner.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
@@ -11,7 +14,7 @@ export class OrderedStatements extends PostgresRunner implements OrderedRunner, 
   readonly #pool: ConnectionPool
   readonly #connection: PooledConnection
 
-  /** @param connection lent by the pool, which gets it back at the end */
+  /** @param connection borrowed from the pool, and returned at the end */
   constructor(pool: ConnectionPool, connection: PooledConnection) {
     super()
     this.#pool = pool
@@ -42,7 +45,7 @@ export class OrderedStatements extends PostgresRunner implements OrderedRunner, 
     }
   }
 
-  /** Nothing runs again: it would run behind those that stand behind it. */
+  /** A failed statement is not run again, because it would then come after later ones. */
   failed(call: Call, error: unknown): void {
     const fault = toPostgresFault(error)
     const isStale = this.#connection.names.heed(call.statement.sql, error)

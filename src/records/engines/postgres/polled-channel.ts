@@ -1,7 +1,7 @@
 /**
- * Texts between processes by a table that they look into, where a server has no LISTEN or a pooler keeps no sessions for it.
- * Who writes inserts the text in its transaction; who listens reads what is new some times a second. Moments are the
- * server's, of the insert: rows that are committed late are found by reading some seconds twice.
+ * Messages between processes by a table that they poll, for servers without LISTEN or poolers without sessions. Writers
+ * insert messages in their transaction; listeners read new ones several times a second. Times are the server's at the
+ * insert: rows that are committed late are found because the last seconds are read again.
  */
 import { randomInt, randomUUID } from 'node:crypto'
 import { lookupsLast, type ChannelHandlers, type ChannelListener } from '../channel-listener.js'
@@ -12,13 +12,13 @@ import type { PostgresOptions } from './options.js'
 import type { ConnectionPool } from './pool.js'
 import { changePostgresSchema } from './schema-change.js'
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two polls. */
 const pause = 200
-/** Milliseconds that a commit may take behind its insert. */
+/** How many milliseconds after its insert a message may be committed. */
 const settling = 5000
-/** Milliseconds until a process that says nothing counts no more, and between two signs of life. */
+/** Milliseconds after which a silent process no longer counts, and between two signs of life. */
 const [silence, sign] = [15_000, 5000]
-/** Milliseconds for which texts are kept: a listener that was away longer has missed some. */
+/** Milliseconds for which messages are kept: a listener that was away longer has missed some. */
 const kept = 60_000
 
 const isThere = statement(
@@ -63,7 +63,7 @@ function statement(sql: string, writes = false): Statement {
   return Object.freeze({ sql, writes, isFresh: true })
 }
 
-/** @returns once its tables are there */
+/** @returns the channel, once its tables exist */
 export async function createPolledChannel(
   driver: Driver,
   pool: ConnectionPool,
@@ -100,15 +100,15 @@ async function ask(
 }
 
 class PolledListener implements ChannelListener {
-  /** No server process: a number of its own, by which it knows its topics again. */
+  /** Not a server process: a random number, by which it recognizes its topics. */
   readonly processId = randomInt(1, 2 ** 31 - 1)
   readonly #pool: ConnectionPool
   readonly #options: PostgresOptions
   readonly #handlers: ChannelHandlers
   #topics: ReadonlySet<number> = new Set()
-  /** Texts of the last seconds, which were told already. */
+  /** Messages of the last seconds that were already passed on. */
   #told = new Set<string>()
-  /** Milliseconds, when it looked last; undefined while nobody wants to know. */
+  /** The time of the last look at the topics, in milliseconds; undefined while nobody needs them. */
   #lookedAt: number | undefined
   #signedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
@@ -129,12 +129,12 @@ class PolledListener implements ChannelListener {
       return
     }
     if (this.#lookedAt === undefined) {
-      // What was told before is nobody's here.
+      // Earlier messages are not for the listeners of this process.
       this.#told = new Set((await this.#read(settling)).map(([id]) => String(id)))
       this.#lookedAt = performance.now()
       this.#later()
     }
-    // Who writes by what it knew before has committed when this is over.
+    // Afterwards, all writers that did not know the topic have committed.
     if (isNew) await new Promise((resolve) => setTimeout(resolve, lookupsLast + pause))
   }
 
@@ -190,7 +190,7 @@ class PolledListener implements ChannelListener {
     return ask(this.#pool, readNew.sql, [since])
   }
 
-  /** Says that it is there and what it wants, and takes away what nobody reads any more. */
+  /** Renews this process's topics, and deletes old rows. */
   async #sign(): Promise<void> {
     const topics = [...this.#topics]
     await ask(this.#pool, enter, [this.processId, topics])

@@ -1,6 +1,6 @@
 /**
- * Connections to PostgreSQL: opened where they are needed, kept, lent to one at a time. Whoever waits gets the first that is
- * free. Not pg's own pool, which costs a timer and promises a statement. Source: node-postgres, Pool.
+ * Connections to PostgreSQL: opened when needed, kept, and lent to one caller at a time. Waiting callers get the first
+ * free one. Not pg's own pool, which costs a timer and promises for each statement. Source: node-postgres, Pool.
  */
 import type { PoolState, Row } from '../engine.js'
 import { Call, type CallOwner, becomeQueries } from './call.js'
@@ -11,12 +11,12 @@ import { PooledConnection } from './pooled-connection.js'
 import type { StatementNames } from './statement-names.js'
 import { WaitingCall, type Wait, type Waiter } from './waiting.js'
 
-/** Statements that wait together and so are sent together at most: others have connections too. */
+/** The most waiting statements that are sent together, because there are other connections, too. */
 const mostTogether = 8
 
-/** Milliseconds that somebody waits while connections come and go, where nobody says. As the time for handlers. */
+/** The default time, in milliseconds, to wait while connections come and go; the same as for handlers. */
 const longestWait = 30_000
-/** Milliseconds that an idle connection is kept, and after which is looked for such. */
+/** Milliseconds that an idle connection is kept, and between two searches for such connections. */
 const [idleTime, sweepTime] = [30_000, 10_000]
 
 export class ConnectionPool implements CallOwner {
@@ -29,12 +29,12 @@ export class ConnectionPool implements CallOwner {
   readonly #all = new Set<PooledConnection>()
   readonly #idle: PooledConnection[] = []
   readonly #waiting = new Map<Waiter, Wait>()
-  /** When a connection was given back last. */
+  /** The time of the last return of a connection. */
   #moved = 0
   readonly #back = (connection: PooledConnection): void => {
     this.release(connection)
   }
-  /** When statements were lost with a connection last. */
+  /** The time of the last loss of a connection with running statements. */
   #lost = 0
   #opening = 0
   #impatient: NodeJS.Timeout | undefined
@@ -54,24 +54,24 @@ export class ConnectionPool implements CallOwner {
     }, sweepTime).unref()
   }
 
-  /** How many connections there are and may be, and how many wait for one. */
+  /** The number of connections, their limit, and the number of waiting callers. */
   get state(): PoolState {
     const open = this.#all.size + this.#opening
     return { most: this.most, open, idle: this.#idle.length, waiting: this.#waiting.size }
   }
 
-  /** How many wait for a connection. */
+  /** The number of waiting callers. */
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** One that is free, unless others wait for it. */
+  /** A free connection, unless others are waiting. */
   take(): PooledConnection | undefined {
     return this.#waiting.size > 0 ? undefined : this.#idle.pop()
   }
 
   /**
-   * Calls the waiter once, with a connection or with a fault; at once where one is free.
+   * Calls the waiter once, with a connection or an error; at once if a connection is free.
    *
    * @param patience milliseconds to wait while the connections of others come and go
    */
@@ -100,7 +100,7 @@ export class ConnectionPool implements CallOwner {
     })
   }
 
-  /** Back from whoever had it. What is still in flight on it has to be over, unless it is broken. */
+  /** Returns a connection. Its statements must be finished, unless it is broken. */
   release(connection: PooledConnection): void {
     connection.onIdle = undefined
     const isDoubtful = connection.opened < this.#lost
@@ -119,7 +119,7 @@ export class ConnectionPool implements CallOwner {
     this.#idle.push(connection)
   }
 
-  /** Runs a call on a connection of its own, or of its turn where it has to wait. */
+  /** Runs a call on a free connection or, if it must wait, together with others of its turn. */
   run(call: Call): void {
     const free = this.take()
     if (free === undefined) {
@@ -130,7 +130,7 @@ export class ConnectionPool implements CallOwner {
     free.send(call)
   }
 
-  /** Runs one statement outside of everything else. */
+  /** Runs one statement, independently of all others. */
   query(sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     const call = new Call({ sql, writes: true }, values, 'rows', this, false)
     const answer = call.answer<readonly Row[]>()
@@ -138,12 +138,12 @@ export class ConnectionPool implements CallOwner {
     return answer
   }
 
-  /** A statement of `query`: its failure goes to whoever asked. */
+  /** The error of a `query` goes to its caller. */
   failed(call: Call, error: unknown): void {
     call.refuse(error)
   }
 
-  /** Lets those who have a connection end what they do. */
+  /** Closes the pool; callers with a connection can finish. */
   end(): Promise<void> {
     if (this.#closed !== undefined) return this.#closed.promise
     let resolve: () => void = () => undefined
@@ -214,7 +214,7 @@ export class ConnectionPool implements CallOwner {
     return connection
   }
 
-  /** Its statements are told by the driver. */
+  /** The driver reports the loss to its statements. */
   #lose(connection: PooledConnection, error: Error | undefined): void {
     const isLost = !connection.isBroken && connection.calls.size > 0
     connection.isBroken = true
@@ -227,7 +227,7 @@ export class ConnectionPool implements CallOwner {
     }
   }
 
-  /** Where one is lost the server mostly ends all: what runs again gets a connection that was opened since. */
+  /** If one connection is lost, the server has usually closed all: statements that run again get a newly opened one. */
   #doubt(): void {
     this.#lost = performance.now()
     for (const connection of this.#idle.splice(0)) this.#drop(connection)
@@ -236,7 +236,7 @@ export class ConnectionPool implements CallOwner {
   #drop(connection: PooledConnection): void {
     if (!this.#all.delete(connection)) return
     const { client, calls } = connection
-    // Whatever is in flight is for nobody.
+    // Nobody needs the answers of running statements.
     if (calls.size > 0) client.connection.stream.destroy()
     client.end().catch(() => undefined)
     this.#openMore()
@@ -249,7 +249,10 @@ export class ConnectionPool implements CallOwner {
       this.#closed.resolve()
   }
 
-  /** Those who have waited as long as connecting may take, unless others move on: then the database is well. */
+  /**
+   * Fails callers who have waited as long as connecting may take, unless others move on, which shows that the database
+   * is up.
+   */
   #giveUp(): void {
     if (this.#waiting.size === 0) {
       clearInterval(this.#impatient)
@@ -266,7 +269,7 @@ export class ConnectionPool implements CallOwner {
 
   #sweep(): void {
     const until = performance.now() - idleTime
-    // The longest idle is the first.
+    // The first one has been idle longest.
     while (this.#idle.length > 0) {
       const [oldest] = this.#idle
       if (oldest === undefined || oldest.idleSince > until) return

@@ -1,5 +1,5 @@
 /**
- * A connection of the pool, and what is in flight on it. Several statements may be: the server answers them in their order,
+ * A connection of the pool, and the statements that it runs. There may be several: the server answers them in order,
  * and each fails alone. Source: PostgreSQL, Extended Query, Pipelining.
  */
 import type { Call } from './call.js'
@@ -10,8 +10,8 @@ import { endsConnection } from './faults.js'
 import type { StatementNames } from './statement-names.js'
 
 /**
- * What is known of a name here: its columns; that somebody is preparing it; that this failed, so that it may be there or not;
- * that another process has prepared it on what a pooler has lent.
+ * What is known of a statement's name on this connection: its columns; that it is being prepared; that preparing
+ * failed, so that it may exist or not; that another process has prepared it on a connection that a pooler lends.
  */
 export type Preparation = Columns | 'begun' | 'unsure' | 'undescribed'
 
@@ -20,11 +20,11 @@ export interface ConnectionParts {
   readonly driver: Driver
   readonly names: StatementNames
   readonly readColumns: ColumnReader
-  /** Told when statements were lost with it. */
+  /** Called when statements were lost with the connection. */
   readonly onLost: () => void
 }
 
-/** So many go to the server at once, however long the turn is: it works on them while others are made. */
+/** This many are sent at once, however long the turn of the loop is: the server works on them while others are made. */
 const mostHeldBack = 8
 
 export class PooledConnection {
@@ -33,21 +33,21 @@ export class PooledConnection {
   readonly readColumns: ColumnReader
   readonly toText: Driver['utils']['prepareValue']
   readonly prepared = new Map<string, Preparation>()
-  /** In flight, the first of them at work. */
+  /** The running statements, in order. */
   readonly calls = new Set<Call>()
-  /** It is of no use any more. */
+  /** The connection can no longer be used. */
   isBroken = false
-  /** Called when nothing is in flight any more. */
+  /** Called when no statement is running any more. */
   onIdle: ((connection: PooledConnection) => void) | undefined = undefined
-  /** Moments of `performance.now`. */
+  /** In milliseconds of `performance.now`. */
   readonly opened = performance.now()
   idleSince = 0
-  /** What was the first in flight when it was last looked at. */
+  /** The first running statement at the last look. */
   seen: Call | undefined = undefined
   readonly #driver: Driver
   readonly #onLost: () => void
   #heldBack = 0
-  /** Whose rows the server waits for, or will: it would take nothing else, so that others go behind them. */
+  /** A call whose rows the server waits for: it accepts nothing else, so later statements are sent after them. */
   #copying: Call | undefined
   readonly #behindRows: Call[] = []
   #isCancelled = false
@@ -61,19 +61,19 @@ export class PooledConnection {
     this.#onLost = onLost
   }
 
-  /** At once, or together with what else comes in this turn of the loop where something is in flight already. */
+  /** Sends it at once or, if others are running, together with all others of this turn of the loop. */
   send(call: Call): void {
     if (this.calls.size > 0) this.#holdBack()
     this.#send(call)
   }
 
-  /** Together with what else comes in this turn of the loop. */
+  /** Sends it together with all others of this turn of the loop. */
   sendLater(call: Call): void {
     this.#holdBack()
     this.#send(call)
   }
 
-  /** As one piece, at once. */
+  /** Sends them at once, in one buffer. */
   sendAll(calls: readonly Call[]): void {
     const { stream } = this.client.connection
     stream.cork()
@@ -92,11 +92,14 @@ export class PooledConnection {
   /** The server has all rows that it waited for, or wants none. */
   isReady(): void {
     this.#copying = undefined
-    // One of them may be rows again, and holds the next ones back.
+    // One of them may have rows again, which holds the next ones back.
     for (const call of this.#behindRows.splice(0)) this.#send(call)
   }
 
-  /** Ends what is in flight on the server too. It may be told so late that nobody else uses the connection afterwards. */
+  /**
+   * Cancels running statements on the server. The request may arrive late, so nobody else may use the connection
+   * afterwards.
+   */
   cancel(): void {
     this.isBroken = true
     this.#isCancelled = true
@@ -120,7 +123,7 @@ export class PooledConnection {
     this.client.query(call)
   }
 
-  /** A piece of bytes for each statement would cost the most of it. */
+  /** Writing to the socket for each statement would be the largest part of its cost. */
   #holdBack(): void {
     const { stream } = this.client.connection
     if (this.#heldBack === 0) {

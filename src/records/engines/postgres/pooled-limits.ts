@@ -1,6 +1,6 @@
 /**
- * Time-outs behind a pooler that refuses them among a connection's parameters, as PgBouncer does: each transaction sets
- * them for itself, in the message that begins it. Source: issue 13, 1; docs/records.md, Behind a pooler.
+ * Time-outs behind a pooler that does not accept them as parameters of a connection, such as PgBouncer: each
+ * transaction sets them in the message that begins it. Source: issue 13, 1; docs/records.md, Behind a pooler.
  */
 import type { PostgresOptions } from './options.js'
 
@@ -11,7 +11,7 @@ export function refusesLimits(cause: unknown): boolean {
   return /unsupported startup parameter.*(statement|lock)_timeout/.test(String(cause))
 }
 
-/** The same without time-outs among the connection's parameters; those of the address win, as before. */
+/** The options without time-outs as parameters of the connection; those of the address still take precedence. */
 export function limitedWithin(options: PostgresOptions): PostgresOptions {
   const { statementTimeout = 30_000, lockTimeout = 10_000 } = options
   const address = new URL(options.url)
@@ -33,7 +33,7 @@ export function limitedWithin(options: PostgresOptions): PostgresOptions {
   }
 }
 
-/** Milliseconds; what is no number of them is left to the server's word on it, which is none here. */
+/** Milliseconds; other values are ignored here, where the server does not see them. */
 function readLimit(text: string | null): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }

@@ -1,7 +1,7 @@
 /**
- * PostgreSQL, and what speaks its protocol, by the clients of pg. Statements that are kept are prepared under a name once a
- * connection; brief reads of everybody go over few connections, many at once, everything else over one of its own. A lost
- * connection fails what was in flight on it; others are opened where they are needed.
+ * PostgreSQL, and servers that speak its protocol, by pg's clients. Kept statements are prepared once on each
+ * connection; brief reads of all requests share few connections, everything else gets its own. When a connection is
+ * lost, its running statements fail; others are opened when needed.
  * Sources: node-postgres, Client; PostgreSQL, Extended Query.
  */
 import type { BeginOptions } from '../begin-options.js'
@@ -42,7 +42,7 @@ import { StatementNames } from './statement-names.js'
 import { readPostgresSizes } from './table-sizes.js'
 import { beginStatement, PostgresTransaction } from './transaction.js'
 
-/** @throws {DeclarationError} no driver, no server, no access */
+/** @throws {DeclarationError} a missing driver, no server, a refused connection */
 export async function openPostgres(options: PostgresOptions): Promise<Engine> {
   const driver = await loadDriver()
   const names = new StatementNames(options.prepare === false)
@@ -52,7 +52,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
     const traits = await readServerTraits(pool, options)
     names.isPooled = await seesPooler(pool)
     if (names.isPooled && options.direct === undefined) options.log.warn({}, noDirectAddress)
-    // What it lacks is decided from here on.
+    // From here on it is known what the server lacks.
     const settled = { ...options, listen: traits.listen, locks: traits.locks }
     const engine = new PostgresEngine({
       driver,
@@ -87,16 +87,16 @@ function openChannel(
     : createPostgresChannel(driver, pool, options)
 }
 
-/** Letters of all languages; trigrams, which whoever may create in the database may add where the server has them. */
+/** Letters of all languages; trigrams, which a user with the right to create extensions may add. */
 const abilitiesSql = `select exists (select from pg_collation where collname = 'und-x-icu'),
   exists (select from pg_extension where extname = 'pg_trgm')
     or (has_database_privilege(current_database(), 'create')
       and exists (select from pg_available_extensions where name = 'pg_trgm'))`
 
 const noDirectAddress =
-  'a pooler stands before the database: set DATABASE_DIRECT_URL to an address around it, for events between processes and migrations'
+  'the database is behind a pooler: set DATABASE_DIRECT_URL to its address without the pooler, for events between processes and migrations'
 
-/** Whether the server's process is another than the one that the driver was told: a pooler may lend it to others. */
+/** Whether the server's process differs from the one that the driver was told: then a pooler may lend it to others. */
 async function seesPooler(pool: ConnectionPool): Promise<boolean> {
   const connection = await pool.acquire()
   const answer = new Call(readProcessId, [], 'first', pool, false)
@@ -128,7 +128,7 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   readonly channel: EngineChannel | undefined
   readonly changesPiecemeal = true
   readonly #parts: EngineParts
-  /** Reads that look at few rows; what takes long is moved to a connection of its own. */
+  /** Reads of few rows; slow ones move to a connection of their own. */
   readonly #brief: SharedReads
   readonly #readParts: ReadParts
 
@@ -156,7 +156,7 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
     return answer
   }
 
-  /** Reads are tried once more where the connection was found dead; anything where what was prepared is stale. */
+  /** Reads run once more if the connection was dead; all statements if the prepared one is outdated. */
   failed(call: Call, error: unknown): void {
     const fault = toPostgresFault(error)
     if (mayRunAgain(call, fault, this.#parts.names)) this.#parts.pool.run(call)
@@ -176,7 +176,7 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   }
 
   async begin({ isolation, patience }: BeginOptions = {}): Promise<TransactionRunner> {
-    // A replica takes no `serializable`, and nobody can be in the way of what only reads.
+    // Replicas do not accept `serializable`, and reads alone conflict with nobody.
     const begin = beginStatement(this.isReadOnly && isolation ? 'repeatable read' : isolation)
     const { pool, options } = this.#parts
     const connection = await pool.acquire(patience).catch(refuse)

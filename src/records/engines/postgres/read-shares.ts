@@ -1,16 +1,16 @@
-/** How many connections the reads of one request have, so that others find one. */
+/** Limits how many connections the reads of one request use, so that others find one. */
 
-/** Reads of one request. */
+/** The reads of one request. */
 export interface Sharing {
-  /** Connections that it has now. */
+  /** The number of connections that they use now. */
   inUse: number
   readonly isOver: boolean
 }
 
 export class ReadShares {
-  /** Connections that one request may have at once. */
+  /** The most connections of one request. */
   readonly #share: number
-  /** Connections that requests may have which have one already; the others are left for who has none. */
+  /** The most connections of requests with more than one; the others are reserved for requests that have none. */
   readonly #most: number
   #inUse = 0
   readonly #waiting = new Set<{ readonly reads: Sharing; readonly go: () => void }>()
@@ -20,7 +20,7 @@ export class ReadShares {
     this.#most = Math.max(1, connections - this.#share)
   }
 
-  /** Calls back once another connection may be had, at once where that is now. */
+  /** Calls back when another connection may be used, which may be at once. */
   take(reads: Sharing, go: () => void): void {
     if (!this.#fits(reads)) {
       this.#waiting.add({ reads, go })
@@ -35,7 +35,7 @@ export class ReadShares {
     this.wake()
   }
 
-  /** Lets those go on who may now, in the order in which they came. */
+  /** Lets waiting reads continue that now may, in their order. */
   wake(): void {
     for (const waiting of this.#waiting) {
       if (!this.#fits(waiting.reads)) continue
@@ -45,7 +45,7 @@ export class ReadShares {
     }
   }
 
-  /** What is had already counts too. */
+  /** Connections that are in use count as well. */
   count(reads: Sharing, by: 1 | -1): void {
     reads.inUse += by
     this.#inUse += by

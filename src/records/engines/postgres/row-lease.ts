@@ -1,6 +1,6 @@
 /**
- * The lock of the schema as a row with a time on it, where a server has no advisory locks: who holds it says so again from
- * time to time, and whose time is over has lost it. Moments are the server's.
+ * The schema lock as a row with an expiry time, for servers without advisory locks: the holder renews it regularly, and
+ * loses it when it expires. Times are the server's.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -9,7 +9,7 @@ import type { Client, Driver } from './driver.js'
 import type { PostgresOptions } from './options.js'
 import { endSession, openSession, runOn } from './session.js'
 
-/** Milliseconds that it holds without a sign of life, and between two signs. */
+/** Milliseconds after which it expires, and between two renewals. */
 const [lasts, sign] = [15_000, 4000]
 const name = 'schema'
 
@@ -41,7 +41,7 @@ export class RowLease {
     })
   }
 
-  /** @param wait waits until it is asked for again; it is given who holds it */
+  /** @param wait waits before the next attempt; receives the holder */
   static async take(
     driver: Driver,
     options: PostgresOptions,
@@ -71,7 +71,7 @@ export class RowLease {
     return lease
   }
 
-  /** @throws {EngineFault} it is somebody else's, or may be */
+  /** @throws {EngineFault} another process holds it, or may hold it */
   async assertHeld(): Promise<void> {
     if (this.#isLost || !(await this.#has(prolong))) {
       throw new EngineFault('unavailable', 'The lock of the schema was lost.')
@@ -85,7 +85,7 @@ export class RowLease {
   }
 
   async #make(): Promise<void> {
-    // Two who make it at once are in each other's way, after which it is there.
+    // Two processes that create it at once conflict; afterwards it exists.
     try {
       await this.#client.query(table)
     } catch {

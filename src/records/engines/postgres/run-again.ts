@@ -1,13 +1,13 @@
 /**
- * Which statements run once more: reads whose connection was found dead, and any that was refused before it ran because of
- * what was prepared. A pooler may answer each attempt by another server connection: the last needs nothing there.
+ * Decides which statements run again: reads on a dead connection, and statements that were refused because of their
+ * preparation. A pooler may use another server connection for each attempt: the last one needs nothing prepared.
  */
 import { EngineFault } from '../engine.js'
 import type { Call } from './call.js'
 import { tookTooLong } from './faults.js'
 import { mostAttempts, type StatementNames } from './statement-names.js'
 
-/** @param fault of the call's last attempt; what it says of prepared statements is taken note of */
+/** @param fault the fault of the last attempt; what it says about prepared statements is remembered */
 export function mayRunAgain(call: Call, fault: unknown, names: StatementNames): boolean {
   if (!(fault instanceof EngineFault)) return false
   const { statement, attempts } = call
@@ -17,14 +17,13 @@ export function mayRunAgain(call: Call, fault: unknown, names: StatementNames): 
   return isStale || (isLost && attempts === 1)
 }
 
-/** With the waits below, a second and a half of nothing but conflicts. */
+/** With the waits below, this is a second and a half of conflicts. */
 const mostConflicts = 16
-/** Milliseconds that the first wait may be long; each next one may be twice as long, up to the longest. */
+/** The longest first wait in milliseconds; each next one may be twice as long, up to the longest. */
 const [firstWait, longestWait] = [4, 120]
 
 /**
- * Runs a statement that others were in the way of (40001) once more, after a while: it was a transaction by itself, of which
- * nothing was kept.
+ * Runs a statement again after a conflict (40001) and a delay: it was a transaction by itself, which was rolled back.
  *
  * @returns whether it will run
  */

@@ -1,4 +1,4 @@
-/** The statements of a runner on PostgreSQL are all run one way, and differ in what is made of the answer. */
+/** Runs all kinds of statements on PostgreSQL in one way; they differ in the part of the answer that is wanted. */
 import type { QueryResult, Row, Runner, Statement } from '../engine.js'
 import type { Wanted } from './call.js'
 
@@ -21,6 +21,6 @@ export abstract class PostgresRunner implements Runner {
 
   abstract script(sql: string): Promise<void>
 
-  /** @param wanted of `all` nothing is kept prepared: it runs once */
+  /** @param wanted statements with `all` are not prepared: they run once */
   abstract run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T>
 }

@@ -1,4 +1,4 @@
-/** Plans of PostgreSQL. Source: PostgreSQL, EXPLAIN; PREPARE. */
+/** Reads PostgreSQL's query plans. Source: PostgreSQL, EXPLAIN; PREPARE. */
 import type { Row } from '../engine.js'
 import type { ScanSql } from '../scan-sql.js'
 
@@ -9,11 +9,11 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** Names of statements are their session's. */
+/** Statement names belong to a session. */
 let count = 0
 
 export const postgresScans: ScanSql = {
-  // A plan for any values: with values of its own it would be the plan for those.
+  // A generic plan: with values, the plan would be the one for those values.
   explain: async (engine, sql) => {
     const most = Math.max(0, ...[...sql.matchAll(/\$(\d+)/g)].map(([, place]) => Number(place)))
     const values = most === 0 ? '' : `(${Array.from({ length: most }, () => 'null').join()})`

@@ -1,8 +1,8 @@
 /**
- * Changes of the schema: by one process at a time, on a connection of their own. The lock ends with the transaction that
- * took it, so that neither a pooler nor a killed process can leave it behind; statements that no transaction may hold run
- * beside that transaction on a second connection. Who waits for a table lets its readers pass from time to time: behind a
- * waiting ALTER all of them would wait too.
+ * Changes the schema, in one process at a time, on a separate connection. The lock ends with the transaction that took
+ * it, so that neither a pooler nor a killed process can leave it behind; statements that cannot be in a transaction run
+ * meanwhile on a second connection. A statement that waits for a table gives up now and then and lets readers pass,
+ * because all of them wait behind a waiting ALTER.
  * Sources: PostgreSQL, Advisory Locks; Explicit Locking; lock_timeout.
  */
 import { setTimeout } from 'node:timers/promises'
@@ -18,17 +18,17 @@ import { endSession, openSession, runOn, scriptOn, type Session } from './sessio
 
 export type SchemaWork<T> = (runner: Runner) => Promise<T>
 
-/** Any number that is ours alone: who changes the schema holds it. */
+/** An arbitrary number of our own: the lock of the process that changes the schema. */
 const schemaLock = 4_163_170_431
-/** Milliseconds for others and for a table's readers; the whole wait by default. */
+/** Milliseconds to wait for a table at once, and in total by default. */
 const [lockTimeout, defaultPatience] = [2000, 60_000]
-/** Milliseconds until a wait is told for the first time, and after that each time. */
+/** Milliseconds until a wait is first logged, and between later lines. */
 const [firstWord, nextWord] = [1000, 10_000]
 const applicationName = 'filigree schema'
 
 /**
  * @param atomic all or nothing; false commits each statement by itself
- * @throws {DeclarationError} `SCHEMA_LOCKED` when others are in the way for too long
+ * @throws {DeclarationError} `SCHEMA_LOCKED` if others are in the way for too long
  */
 export async function changePostgresSchema<T>(
   driver: Driver,
@@ -50,7 +50,7 @@ interface Change<T> {
   readonly work: SchemaWork<T>
   readonly atomic: boolean
   readonly patience: Patience
-  /** Holds the others back; absent where a lock of the transaction does. */
+  /** The lock, if it is a row; absent if the transaction holds it. */
   readonly lease?: RowLease
 }
 
@@ -80,7 +80,7 @@ async function changeInTurn<T>(
 
 /** Opens the transaction that holds the lock. */
 async function begin(client: Client, patience: Patience, lease?: RowLease): Promise<void> {
-  // Who changes the schema has to see what others have done while it waited.
+  // The process must see what others have changed while it waited.
   await scriptOn(
     client,
     `begin isolation level read committed; set local statement_timeout = 0;
@@ -88,7 +88,7 @@ async function begin(client: Client, patience: Patience, lease?: RowLease): Prom
   )
   if (lease !== undefined) return
   const take = `select pg_try_advisory_xact_lock(${schemaLock})`
-  // It asks again and again: who waits in a statement is waited for by `create index concurrently`.
+  // It tries repeatedly: `create index concurrently` waits for statements that wait for a lock.
   for (;;) {
     const [row] = (await runOn(client, take, [])).rows
     if (row?.[0] === true) return
@@ -117,7 +117,7 @@ async function beside<T>(
   })
   const { client, isPooled } = session
   try {
-    // Through a pooler the settings would be others' too.
+    // Behind a pooler the setting would affect others.
     if (!isPooled) await client.query('set statement_timeout = 0')
     return await work(
       new SessionRunner(client, async (sql) => {
@@ -131,7 +131,7 @@ async function beside<T>(
   }
 }
 
-/** An index that is made concurrently holds nobody up, and is left invalid when it is cut. */
+/** An interrupted `create index concurrently` leaves an invalid index; it blocks nobody. */
 async function scriptWithPatience(client: Client, sql: string, patience: Patience): Promise<void> {
   const limit = /\bconcurrently\b/i.test(sql) ? 0 : patience.lockTimeout
   await scriptOn(client, `set lock_timeout = ${limit}`)
@@ -146,7 +146,7 @@ async function scriptWithPatience(client: Client, sql: string, patience: Patienc
   }
 }
 
-/** How long others are waited for, in words in the log. */
+/** How long others are waited for, and the lines in the log. */
 class Patience {
   readonly lockTimeout: number
   readonly #options: PostgresOptions
@@ -161,7 +161,7 @@ class Patience {
     this.lockTimeout = Math.max(1, Math.min(lockTimeout, this.#patience))
   }
 
-  /** A moment until the lock is asked for again. */
+  /** Waits a moment before the next attempt at the lock. */
   async wait(readHolders: () => Promise<string>): Promise<void> {
     const waited = performance.now() - this.#began
     const isOver = waited >= this.#patience
@@ -173,7 +173,7 @@ class Patience {
     await setTimeout(50)
   }
 
-  /** After a table could not be had: its readers go first. */
+  /** Waits after a table was in use, so that its readers go first. */
   async pause(why: string, error: unknown): Promise<void> {
     const waited = performance.now() - this.#began
     if (waited >= this.#patience) throw locked(why, this.#patience, error)

@@ -1,7 +1,7 @@
 /**
- * Searches by PostgreSQL's text search: an index over an expression, which every statement repeats, so that no column is
- * added. Texts are cut into words before: the parser by itself makes one word of an address or a path. What is beyond the
- * first 200,000 characters is not searched, since the words of a row have to fit into a megabyte.
+ * Full-text search by PostgreSQL: an index on an expression, which every statement repeats, so that no column is
+ * needed. Texts are split into words before, because PostgreSQL's parser makes one word of an address or a path. Text
+ * after the first 200,000 characters is not searched, because the words of a row must fit into a megabyte.
  * Sources: PostgreSQL, Full Text Search; Regular Expressions.
  */
 import type { RawBuilder } from '../../statements/builder.js'
@@ -13,12 +13,12 @@ type Fragment = RawBuilder<unknown>
 const mostCharacters = 200_000
 const weights = ['A', 'B', 'C', 'D'] as const
 
-/** @param fold makes lower case @param hasIcu the server knows what letters are in all languages */
+/** @param fold makes lower case @param hasIcu whether the server knows the letters of all languages */
 export function createPostgresSearch(
   fold: readonly [before: string, after: string],
   hasIcu: boolean,
 ): SearchSql {
-  // Without knowing the letters whatever is no ASCII is one.
+  // Otherwise every character outside ASCII counts as a letter.
   const noLetters = hasIcu
     ? '[^[:alnum:]]+'
     : '[\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u007f]+'

@@ -1,6 +1,6 @@
 /**
- * What a server that speaks PostgreSQL's protocol lacks, asked of it once. What an address says goes before what was found
- * out: `?listen=poll&locks=row`. Sources: docs/scaling.md, Distributed engines.
+ * What a server with PostgreSQL's protocol lacks, determined once. Settings in the address, `?listen=poll&locks=row`,
+ * take precedence. Sources: docs/scaling.md, Distributed engines.
  */
 import { copiedTable } from './copy.js'
 import type { ConnectionPool } from './pool.js'
@@ -8,20 +8,20 @@ import type { ConnectionPool } from './pool.js'
 export interface ServerTraits {
   /** `PostgreSQL`, `CockroachDB`, `YugabyteDB`, `Citus`, `Aurora`, `Neon`, `PGlite`. */
   readonly product: string
-  /** It takes no writes: a replica. */
+  /** It accepts no writes: a replica. */
   readonly isReadOnly: boolean
-  /** How processes hear of each other's changes: by NOTIFY, or by looking into a table. */
+  /** How processes hear of each other's changes: by NOTIFY, or by polling a table. */
   readonly listen: Listening
-  /** Who changes the schema holds a lock of the server, or a row with a time on it. */
+  /** What locks the schema: an advisory lock of the server, or a row with an expiry time. */
   readonly locks: Locking
-  /** It takes rows by `copy … from stdin`, and tells which tables do. */
+  /** It accepts rows by `copy … from stdin`, and tells for which tables. */
   readonly copies: boolean
 }
 
 export type Listening = 'notify' | 'poll'
 export type Locking = 'advisory' | 'row'
 
-/** What the address says. */
+/** The settings in the address. */
 export interface GivenTraits {
   readonly listen?: Listening | undefined
   readonly locks?: Locking | undefined
@@ -43,21 +43,21 @@ export async function readServerTraits(
 }
 
 /**
- * Servers that take the words and do nothing: CockroachDB's advisory locks are had by everybody, YugabyteDB ignores LISTEN.
- * Whether a server of the name has learnt it since is for the address to say.
+ * Servers that accept the statements without effect: CockroachDB's advisory locks do not exclude anybody, YugabyteDB
+ * ignores LISTEN. If a newer version supports them, the address can say so.
  */
 const lacking: Readonly<Record<string, GivenTraits>> = {
   CockroachDB: { listen: 'poll', locks: 'row' },
   YugabyteDB: { listen: 'poll', locks: 'row' },
 }
 
-/** Their `copy` is read about alone, or is another than PostgreSQL's: rows go as lists of values. */
+/** Here `copy` differs from PostgreSQL's or could not be tested: rows are sent as lists of values. */
 const notCopying: ReadonlySet<string> = new Set(['CockroachDB', 'YugabyteDB', 'PGlite'])
 
-/** Asked so of each table later, where a failure would end a transaction. */
+/** The same question is later asked for each table, where a failure would end a transaction. */
 const askCopied = copiedTable.replace('$1', "'pg_catalog.pg_class'")
 
-/** Let go at once: it is a statement by itself. */
+/** Released at once, because it is a statement by itself. */
 const tryLock = 'select pg_try_advisory_xact_lock_shared(4163170432)'
 
 async function readProduct(pool: ConnectionPool): Promise<string> {
@@ -76,7 +76,7 @@ async function readProduct(pool: ConnectionPool): Promise<string> {
   return typeof found === 'string' ? found : 'PostgreSQL'
 }
 
-/** @returns the one value; `undefined` where the server does not know the question */
+/** @returns the single value; `undefined` if the server does not know the question */
 async function ask(pool: ConnectionPool, text: string): Promise<unknown> {
   try {
     const [row] = await pool.query(text)

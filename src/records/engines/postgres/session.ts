@@ -1,7 +1,7 @@
 /**
- * Connections outside the pool, for what needs a session: LISTEN, the schema. A transaction pooler (PgBouncer) between the
- * process and the server gives each transaction to whichever server connection is free, so that a session's state is
- * lost; the direct address leads around it.
+ * Connections outside the pool, for work that needs a session: LISTEN, schema changes. A transaction pooler (PgBouncer)
+ * between the process and the server assigns each transaction to any free server connection, so the state of a session
+ * is lost; the direct address avoids the pooler.
  */
 import { randomBytes } from 'node:crypto'
 import { EngineFault } from '../engine.js'
@@ -14,20 +14,20 @@ export interface Session {
   readonly client: Client
   /** The id of the server's process. */
   readonly processId: number
-  /** The driver was told another id: somebody stands between. */
+  /** The driver was told another id, so there is a pooler. */
   readonly isPooled: boolean
 }
 
 export interface SessionOptions {
   readonly applicationName: string
-  /** Milliseconds that the driver waits for an answer. Default: without end. */
+  /** Milliseconds that the driver waits for an answer. Default: no limit. */
   readonly queryTimeout?: number
 }
 
-/** Parameters of the address that would cut what a session does; its own code sets what holds there. */
+/** Parameters of the address that would limit the session's work, which sets its own limits. */
 const limits = ['statement_timeout', 'query_timeout', 'lock_timeout', 'connections']
 
-/** @throws {EngineFault} `unavailable` where no connection can be had */
+/** @throws {EngineFault} `unavailable` if no connection can be opened */
 export async function openSession(
   driver: Driver,
   { url, direct, connectTimeout = 5000 }: PostgresOptions,
@@ -42,7 +42,7 @@ export async function openSession(
     keepAlive: true,
     application_name: applicationName,
   })
-  // An error is followed by the end.
+  // After an error the connection ends.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -80,20 +80,20 @@ export async function scriptOn(client: Client, sql: string): Promise<void> {
   }
 }
 
-/** The server's process that answers at the moment; a pooler tells the driver an id of its own. */
+/** The server process that answers at the moment; a pooler tells the driver another id. */
 async function readProcessId(client: Client): Promise<number> {
   const text = 'select pg_backend_pid()'
   const { rows } = await client.query({ text, values: [], rowMode: 'array' })
   return Number(rows[0]?.[0])
 }
 
-/** Milliseconds for a notification to come around; on a session it comes with the answer. */
+/** Milliseconds to wait for a notification; in a real session it comes with the answer. */
 const probeLasts = 2000
 
 /**
- * Whether notifications come to this connection, which is tried: a pooler may keep sessions.
+ * Tests whether notifications reach this connection: some poolers keep sessions.
  *
- * @throws {EngineFault} `unavailable` where they do not
+ * @throws {EngineFault} `unavailable` if they do not
  */
 export async function proveListening({ client }: Session, pool: ConnectionPool): Promise<void> {
   const name = `filigree_probe_${randomBytes(8).toString('hex')}`

@@ -1,22 +1,22 @@
 /**
- * Brief reads of everybody over few connections, on which many are in flight at once. One that turns out to take long gets
- * the connection for itself: those behind it go elsewhere, so that nobody waits for another's statement, and ending it on the
- * server can meet nobody else.
+ * Brief reads of all requests on few connections, each with many statements at once. A read that turns out to be slow
+ * keeps its connection for itself: those behind it move elsewhere, so that they need not wait, and cancelling it on the
+ * server affects no other.
  */
 import type { Call } from './call.js'
 import type { PooledConnection } from './pooled-connection.js'
 import type { ConnectionPool } from './pool.js'
 
-/** In flight on a connection before another is shared too. */
+/** The number of running statements from which another connection is shared. */
 const enough = 8
-/** Milliseconds between two looks. What is first at two of them is no brief read. */
+/** Milliseconds between two looks. A statement that is first at two of them is slow. */
 const lookTime = 50
 
 export class SharedReads {
   readonly #pool: ConnectionPool
   readonly #most: number
   readonly #shared: PooledConnection[] = []
-  /** Came while no connection was there. */
+  /** Calls that came while there was no connection. */
   #early: Call[] = []
   #isGrowing = false
   #looking: NodeJS.Timeout | undefined
@@ -44,10 +44,10 @@ export class SharedReads {
     }
   }
 
-  /** The one with the least in flight. While others wait for connections no more than one is kept from them. */
+  /** The connection with the fewest statements. While others wait for connections, only one is shared. */
   #choose(): PooledConnection | undefined {
     const isScarce = this.#pool.waiting > (this.#isGrowing ? 1 : 0)
-    // The only one there may be is had in turn.
+    // A single connection is used in turns.
     if (isScarce && this.#pool.most === 1) return undefined
     let chosen: PooledConnection | undefined
     for (const connection of this.#shared) {
@@ -99,7 +99,7 @@ export class SharedReads {
     if (place >= 0) this.#shared.splice(place, 1)
   }
 
-  /** Looks from time to time while something is in flight. */
+  /** Looks regularly while statements are running. */
   #look(): void {
     this.#looking ??= setInterval(() => {
       if (this.#shared.length === 0) {

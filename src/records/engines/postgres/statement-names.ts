@@ -1,37 +1,37 @@
 /**
- * Names of prepared statements. Each is a hash of its text: where a pooler lends one server connection to several processes,
- * a name that is there already stands for the same statement.
+ * Names of prepared statements. Each is a hash of the text: if a pooler lends one server connection to several
+ * processes, an existing name stands for the same statement.
  * Sources: PostgreSQL, Extended Query; PgBouncer, Features.
  */
 import { createHash } from 'node:crypto'
 
-/** Servers keep statements until the connection ends: their number is bounded. */
+/** Servers keep prepared statements until the connection ends, so their number is limited. */
 const mostNames = 1000
-/** A text that a change of the schema outdates this often is sent whole from then on. */
+/** A statement that schema changes outdate this often is no longer prepared. */
 const mostRenewals = 20
 
-/** Attempts at a statement whose preparation is stale; the last sends its text. */
+/** The most attempts at a statement whose preparation is outdated; the last one sends its text. */
 export const mostAttempts = 4
 
-/** What an error of a prepared statement says about it. */
+/** What an error says about a prepared statement. */
 export type Staleness = 'missing' | 'there already' | 'outdated'
 
 export class StatementNames {
   /**
-   * Others use the server's connections too: what was prepared may be gone or another's, and transactions, which that ends,
-   * send texts.
+   * Others use the server's connections too: prepared statements may be gone or belong to others. Such an error would
+   * end a transaction, so transactions send texts.
    */
   isPooled = false
   readonly #isOff: boolean
   readonly #names = new Map<string, string | undefined>()
   readonly #renewals = new Map<string, number>()
 
-  /** @param isOff no statement is prepared: all texts are sent whole */
+  /** @param isOff no statements are prepared: texts are sent instead */
   constructor(isOff = false) {
     this.#isOff = isOff
   }
 
-  /** @returns `undefined`: the text is sent whole */
+  /** @returns `undefined` if the text must be sent */
   of(sql: string): string | undefined {
     const name = this.#names.get(sql)
     if (name !== undefined || this.#names.has(sql)) return name
@@ -39,7 +39,7 @@ export class StatementNames {
     return this.#remember(sql, nameOf(sql))
   }
 
-  /** The plan of the text is outdated: it is prepared anew under a name that no connection has. */
+  /** The statement is outdated: it is prepared again, under a name that no connection has. */
   #renew(sql: string): void {
     const renewals = (this.#renewals.get(sql) ?? 0) + 1
     this.#renewals.set(sql, renewals)
@@ -47,7 +47,7 @@ export class StatementNames {
     else this.#remember(sql, `${nameOf(sql)}_${renewals}`)
   }
 
-  /** Whether the statement was refused before it ran, because of what was prepared. Takes note of what that says. */
+  /** Whether the statement was refused because of its preparation, before it ran. Remembers the reason. */
   heed(sql: string, error: unknown): boolean {
     const staleness = stalenessOf(error)
     if (staleness === undefined) return false
@@ -62,7 +62,7 @@ export class StatementNames {
   }
 }
 
-/** The statement was refused before it ran: it may run again. */
+/** The reason if the statement was refused before it ran, so that it may run again. */
 export function stalenessOf(error: unknown): Staleness | undefined {
   const { code, message, routine } = (error ?? {}) as Partial<Record<string, unknown>>
   if (code === '26000') return 'missing'

@@ -1,7 +1,7 @@
-/** Roughly how many rows PostgreSQL's tables have, as its own planner knows it. Source: PostgreSQL, pg_class. */
+/** The approximate sizes of PostgreSQL's tables, from the planner's statistics. Source: PostgreSQL, pg_class. */
 import type { Runner } from '../engine.js'
 
-/** Bytes of a row, for a table that was never analysed. */
+/** The assumed size of a row in bytes, for tables that were never analysed. */
 const usualRow = 100
 
 const statement = {

@@ -1,15 +1,15 @@
-/** Sums and means on PostgreSQL. Source: PostgreSQL, Aggregate Functions. */
+/** Sums and averages on PostgreSQL. Source: PostgreSQL, Aggregate Functions. */
 import { toDecimal } from '../../../fields/kinds/decimal.js'
 import type { Dialect } from '../engine.js'
 import { toWhole } from '../total.js'
 
-/** Sums of whole numbers are `numeric` there and cannot overflow. */
+/** Sums of integers are `numeric` there and cannot overflow. */
 export const postgresTotal: Dialect['total'] = (called, { storage, field: { entry } }) => {
   const scale = entry.digits?.scale ?? 0
   const encode = (operand: unknown): unknown => operand
   if (storage === 'decimal') {
     return {
-      // A table that others made may have doubles there.
+      // A table of another program may have doubles.
       sql:
         called === 'sum'
           ? 'sum(cast({c} as numeric))'

@@ -9,7 +9,7 @@ import { PostgresRunner } from './runner.js'
 
 const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read', 'serializable'])
 
-/** @throws {TypeError} an isolation that there is not */
+/** @throws {TypeError} an unknown isolation level */
 export function beginStatement(isolation: BeginOptions['isolation']): string {
   if (isolation === undefined) return 'begin'
   if (levels.has(isolation)) return `begin isolation level ${isolation}`
@@ -23,14 +23,14 @@ export class PostgresTransaction extends PostgresRunner implements TransactionRu
   readonly #connection: PooledConnection
   #isOver = false
 
-  /** @param connection lent by the pool, which gets it back at the end */
+  /** @param connection borrowed from the pool, and returned at the end */
   constructor(pool: ConnectionPool, connection: PooledConnection) {
     super()
     this.#pool = pool
     this.#connection = connection
   }
 
-  /** @param begin by `beginStatement` */
+  /** @param begin the SQL of `beginStatement` */
   async begin(begin: string): Promise<this> {
     try {
       await this.script(begin)
@@ -59,11 +59,13 @@ export class PostgresTransaction extends PostgresRunner implements TransactionRu
   }
 
   async rollback(): Promise<void> {
-    // A connection that cannot roll back is closed, which rolls back.
+    // If rolling back fails, the connection is closed, which rolls back.
     await this.#end('rollback').catch(() => undefined)
   }
 
-  /** What was prepared is stale: the server has ended the transaction, which may be tried again from its beginning. */
+  /**
+   * The prepared statement was outdated: the server has ended the transaction, which may run again from its beginning.
+   */
   failed(call: Call, error: unknown): void {
     const fault = toPostgresFault(error)
     const isStale = this.#connection.names.heed(call.statement.sql, error)

@@ -1,14 +1,14 @@
-/** Who waits for a connection of the pool. */
+/** Callers that wait for a connection of the pool. */
 import type { Call } from './call.js'
 import type { PooledConnection } from './pooled-connection.js'
 
-/** Waits for a connection. */
+/** A waiting caller. */
 export interface Waiter {
   take(connection: PooledConnection): void
   fail(error: unknown): void
 }
 
-/** A call that waits for one: those of the same turn of the loop go together. */
+/** A call that waits: calls of the same turn of the loop are sent together. */
 export class WaitingCall implements Waiter {
   readonly call: Call
   readonly turn: number
@@ -30,7 +30,7 @@ export class WaitingCall implements Waiter {
   }
 }
 
-/** Moments of `performance.now`. */
+/** Times of `performance.now`. */
 export interface Wait {
   readonly since: number
   readonly end: number
@@ -39,7 +39,7 @@ export interface Wait {
 let turn = 0
 let isCounted = false
 
-/** What asks in the same turn of the loop is mostly one request. */
+/** The number of the current turn of the loop; calls of one turn mostly belong to one request. */
 export function currentTurn(): number {
   if (!isCounted) {
     isCounted = true

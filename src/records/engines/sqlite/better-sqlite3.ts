@@ -1,4 +1,4 @@
-/** The driver better-sqlite3, where it is installed. Source: better-sqlite3, API. */
+/** The driver better-sqlite3, if it is installed. Source: better-sqlite3, API. */
 import { createRequire } from 'node:module'
 import type { Driver, DriverDatabase, DriverStatement, OpenOptions } from './driver.js'
 
@@ -17,16 +17,16 @@ interface PackageStatement extends DriverStatement {
   raw(): DriverStatement
 }
 
-/** Versions that run on a line of Node: 13 ends Node 20 at once, and 12 ends Node 24 within seconds. */
+/** The version that works on a line of Node: 13 crashes Node 20 at once, and 12 crashes Node 24 within seconds. */
 export function fittingMajor(nodeMajor: number): 12 | 13 {
   return nodeMajor < 22 ? 12 : 13
 }
 
 /**
- * @throws {Error} the package is not there, its version ends this process sooner or later, its binary cannot be loaded
+ * @throws {Error} the package is missing, its version would crash this process, or its binary cannot be loaded
  */
 export async function loadBetterSqlite(): Promise<Driver> {
-  // Typed here, by the part that is used: no types of its own are needed to compile.
+  // Typed here, so that the package is not needed to compile.
   const name = 'better-sqlite3'
   refuseFatalVersion(name)
   const { default: Database } = (await import(name)) as { default: Package }
@@ -57,7 +57,7 @@ function toDatabase(database: PackageDatabase): DriverDatabase {
   }
 }
 
-/** Before the package is loaded, since loading may be what ends the process. */
+/** Checked before the package is loaded, because loading alone may crash the process. */
 function refuseFatalVersion(name: string): void {
   const node = Number(process.versions.node.split('.')[0])
   const major = Number(readVersion(name).split('.')[0])

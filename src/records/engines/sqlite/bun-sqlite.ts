@@ -22,10 +22,10 @@ interface ModuleStatement {
   run(...values: readonly unknown[]): { readonly changes: number }
 }
 
-/** @throws {Error} the runtime is not Bun, or one whose SQLite takes no functions */
+/** @throws {Error} the runtime is not Bun, or its SQLite does not support custom functions */
 export async function loadBunSqlite(): Promise<Driver> {
   if (process.versions.bun === undefined) throw new Error('bun:sqlite is part of Bun.')
-  // Not written in the call: other runtimes' bundlers do not know the module.
+  // A variable, because bundlers for other runtimes do not know the module.
   const name = 'bun:sqlite'
   const { Database } = (await import(name)) as Module
   if (!('function' in Database.prototype)) throw new Error('bun:sqlite of this Bun is too old.')
@@ -83,11 +83,11 @@ class BunStatement implements DriverStatement {
   }
 }
 
-/** Bun binds the lower 64 bits of what is larger. */
+/** Bun would bind only the lower 64 bits of larger values. */
 function refuseLarge(values: readonly unknown[]): void {
   for (const value of values) {
     if (typeof value === 'bigint' && BigInt.asIntN(64, value) !== value) {
-      throw new RangeError('A whole number has more than 64 bits.')
+      throw new RangeError('An integer has more than 64 bits.')
     }
   }
 }

@@ -85,7 +85,7 @@ const indexesSql = `select t.name, i.name, i."unique", group_concat(c.name)
   from sqlite_schema t join pragma_index_list(t.name) i join pragma_index_info(i.name) c
   where t.type = 'table' and i.origin = 'c' group by t.name, i.name`
 
-/** What keeps the words of a table's rows. */
+/** The search indexes of tables. */
 const searchesSql = `select tbl_name, name from sqlite_schema
   where type = 'trigger' and name glob 'filigree_search_*_insert'`
 
@@ -106,12 +106,12 @@ function toColumn(
   }
 }
 
-/** An expression is told without the brackets that it was written in. */
+/** The catalogue returns an expression without its outer parentheses. */
 function readPreset(text: string): string {
   return /^[\w]+ *\(/.test(text) ? `(${text})` : text
 }
 
-/** Their names stand nowhere else. */
+/** The names of checks are only in the table's SQL. */
 function readChecks(sql: string): string[] {
   return [...sql.matchAll(/\bconstraint\s+"([^"]+)"\s+check\b/gi)].map(([, name = '']) => name)
 }

@@ -1,4 +1,4 @@
-/** Chooses the driver of SQLite at the start: what the runtime brings along, else the package better-sqlite3. */
+/** Selects the driver of SQLite at the start: the runtime's own one, otherwise the package better-sqlite3. */
 import { DeclarationError } from '../../../errors/declaration-error.js'
 import { didYouMean } from '../../../errors/did-you-mean.js'
 import { fittingMajor, loadBetterSqlite } from './better-sqlite3.js'
@@ -16,7 +16,7 @@ const drivers: Readonly<Record<DriverName, () => Driver | Promise<Driver>>> = {
 export const driverNames = Object.keys(drivers) as readonly DriverName[]
 
 /**
- * @param wanted the one driver that will do: `?driver=` of the address; else the first that can be loaded
+ * @param wanted the only allowed driver: `?driver=` of the address; else the first one that can be loaded
  * @throws {DeclarationError} there is no such driver, or it cannot be loaded here
  */
 export async function chooseDriver(wanted?: string): Promise<Driver> {
@@ -41,7 +41,7 @@ function unknownDriver(wanted: string): DeclarationError {
   return new DeclarationError([
     {
       code: 'DATABASE_URL',
-      message: `The database's parameter driver is "${wanted}", and there is no such driver of SQLite.`,
+      message: `The database's parameter driver is "${wanted}", which is not a driver of SQLite.`,
       remedy: remedy.trim(),
     },
   ])
@@ -65,14 +65,14 @@ function missingDriver(wanted: DriverName | undefined, cause: unknown): Declarat
   return error
 }
 
-/** What to do about it on this runtime. */
+/** The remedy for this runtime. */
 function remedyFor(wanted: DriverName | undefined, reason: string): string {
   const { bun, deno, node } = process.versions as Partial<Record<string, string>>
   if (bun !== undefined) return 'Leave out driver=, or update Bun: bun upgrade'
   if (deno !== undefined) return 'Leave out driver=, or update Deno: deno upgrade'
   if (wanted === 'bun:sqlite') return 'Leave out driver=, or run the application with Bun.'
   if (wanted === 'node:sqlite') return 'Leave out driver=, or use Node 22.16 or newer.'
-  // What is installed has the right version and was compiled for another.
+  // The right version is installed, but it was compiled for another Node.
   if (/bindings file|NODE_MODULE_VERSION/.test(reason)) return 'Run: npm rebuild better-sqlite3'
   return `Run: npm install better-sqlite3@${fittingMajor(Number(node?.split('.')[0]))}`
 }

@@ -1,4 +1,4 @@
-/** Runs the reads of one client's request: what is over at once here and now, what looks at many rows by a thread. */
+/** Runs the reads of one client's request: short ones in this thread at once, long ones in a reader thread. */
 import { type Later, after } from '../../../core/later.js'
 import {
   EngineFault,
@@ -11,12 +11,12 @@ import {
 import type { ReadPlans } from './read-plan.js'
 import type { Reading, Readers } from './readers.js'
 
-/** What the requests of an engine share. */
+/** The parts that all requests of an engine share. */
 export interface ReadParts {
   readonly engine: Runner
   readonly plans: ReadPlans
   readonly readers: Readers
-  /** Milliseconds that the reads of a request may take by threads, all together; 0 is any number. */
+  /** Milliseconds that all long reads of a request may take together; 0 means no limit. */
   readonly time: number
 }
 
@@ -24,7 +24,7 @@ export class SqliteClientReads implements Runner {
   readonly #request: ClientReading
   readonly #parts: ReadParts
   readonly #running = new Set<Reading>()
-  /** Where the time is over; `undefined` before there was a long read. */
+  /** When the time is up; `undefined` before the first long read. */
   #end: number | undefined
 
   constructor(request: ClientReading, parts: ReadParts) {
@@ -71,7 +71,7 @@ export class SqliteClientReads implements Runner {
         for (const reading of this.#running) reading.cancel(leftAlone())
       })
     }
-    // A stream goes on for longer than a handler: there each read has the time.
+    // A stream lasts longer than a handler: each of its reads gets the full time.
     const end = this.#request.answered === true && time > 0 ? now + time : this.#end
     if (now >= end) throw tookTooLong(time)
     const reading = readers.read(statement.sql, values)
@@ -99,5 +99,5 @@ function tookTooLong(time: number): EngineFault {
 }
 
 function leftAlone(): EngineFault {
-  return new EngineFault('unavailable', 'Nobody waits for the answer of the read any more.')
+  return new EngineFault('unavailable', 'The client no longer waits for the answer of the read.')
 }

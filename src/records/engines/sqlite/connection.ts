@@ -8,17 +8,20 @@ import { toSqliteFault } from './faults.js'
 import { toMean, toSum } from './totals.js'
 
 export interface SqliteOptions {
-  /** A path, or `:memory:` for a database that is gone with the process. */
+  /** A path, or `:memory:` for a database that is lost when the process ends. */
   readonly file: string
-  /** What survives a power cut: `full` every commit, `normal` all but the last ones. Both survive a killed process. Default `normal`. */
+  /**
+   * Which commits survive a power failure: `full` all, `normal` all but the last ones. Both survive a killed process.
+   * Default `normal`.
+   */
   readonly synchronous?: 'normal' | 'full'
-  /** Milliseconds to wait for a lock, another process's or another transaction's. Default 5,000. */
+  /** Milliseconds to wait for a lock of another process or transaction. Default 5,000. */
   readonly busyTimeout?: number | undefined
   /** Nothing can be written. Default false. */
   readonly readOnly?: boolean
-  /** Milliseconds that the long reads of a client's request may take, all together; 0 is any number. Default 30,000. */
+  /** Milliseconds that the long reads of a client's request may take together; 0 means no limit. Default 30,000. */
   readonly readTime?: number | undefined
-  /** The one driver that will do. Default: the first that can be loaded. */
+  /** The only allowed driver. Default: the first one that can be loaded. */
   readonly driver?: string | undefined
 }
 
@@ -33,7 +36,7 @@ export class Connection {
       if (!readOnly) database.exec('pragma journal_mode = WAL')
       database.exec(`pragma synchronous = ${synchronous === 'full' ? 'FULL' : 'NORMAL'}`)
       database.exec('pragma foreign_keys = ON')
-      // LIKE heeds case then, as in PostgreSQL, and can use an index.
+      // Makes LIKE case-sensitive, as in PostgreSQL, and lets it use an index.
       database.exec('pragma case_sensitive_like = ON')
       database.define('filigree_fold', foldText)
       database.define('filigree_base64', toBase64)
@@ -41,7 +44,7 @@ export class Connection {
       database.define('filigree_units', keepDecimal)
       database.define('filigree_sum', toSum)
       database.define('filigree_mean', toMean)
-      // Nothing is read before: a file that is no database shows here.
+      // The first read shows whether the file is a database.
       database.prepare('select count(*) from sqlite_schema', false).get([])
       database.exec(`pragma busy_timeout = ${Math.min(shortWait, busyTimeout)}`)
     } catch (error) {
@@ -99,7 +102,7 @@ export class Connection {
     }
   }
 
-  /** @throws {EngineFault} `reference` where a row refers to none */
+  /** @throws {EngineFault} `reference` if a row refers to a missing row */
   checkReferences(): void {
     const { rows } = this.query({ sql: 'pragma foreign_key_check', writes: false }, [])
     const [row] = rows
@@ -124,16 +127,16 @@ export class Connection {
   }
 }
 
-/** Bytes are Buffers by every driver, as they are on PostgreSQL. */
+/** Bytes become Buffers, as they are on PostgreSQL; drivers differ. */
 function toBuffer(value: unknown): unknown {
   if (!(value instanceof Uint8Array) || Buffer.isBuffer(value)) return value
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 }
 
-/** Milliseconds that the driver waits for another process's lock by itself, during which nothing else happens here. */
+/** Milliseconds that the driver itself waits for another process's lock; this process is blocked meanwhile. */
 const shortWait = 20
 
-/** What keeps a file from being opened, for the boot report. */
+/** The error about a file that cannot be opened, for the report at the start. */
 export function toBootFault(file: string, cause: unknown): DeclarationError {
   const { message } = (cause ?? {}) as { message?: unknown }
   const reason = typeof message === 'string' ? message : String(cause)

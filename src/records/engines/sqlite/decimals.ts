@@ -1,6 +1,6 @@
 /**
- * Exact numbers in SQLite, which has none: counted in their smallest unit as an integer where 64 bits hold them, and else
- * as text that sorts like the numbers.
+ * Exact decimals in SQLite, which has no type for them: stored as integers in their smallest unit if 64 bits suffice,
+ * else as text that sorts like the numbers.
  *
  * ```
  * 12.50 of 12 digits, 2 behind the point     1250         (in a column of type integer_scale_2)
@@ -11,7 +11,7 @@
 import type { Digits } from '../../../fields/kinds/kind.js'
 import { toDecimal } from '../../../fields/kinds/decimal.js'
 
-/** As many digits fit into an integer, and into a number of JavaScript's. */
+/** So many digits fit into a 64-bit integer. */
 const integerDigits = 18
 const numberDigits = 15
 
@@ -79,12 +79,12 @@ export function isKeptAsText({ precision }: Digits): boolean {
   return precision > integerDigits
 }
 
-/** Whether the driver would hand the integer on as a number that has lost digits. */
+/** Whether the driver would return the integer as a number that has lost digits. */
 export function isBeyondNumbers({ precision }: Digits): boolean {
   return precision > numberDigits && precision <= integerDigits
 }
 
-/** @returns from a decimal with its full scale to what is kept */
+/** @returns a function from a decimal with its full scale to the stored value */
 export function decimalEncoder({ precision }: Digits): (value: unknown) => unknown {
   const unitsOf = (value: unknown): string => (value as string).replace('.', '')
   if (precision <= numberDigits) return (value) => Number(unitsOf(value)) + 0
@@ -92,17 +92,17 @@ export function decimalEncoder({ precision }: Digits): (value: unknown) => unkno
   return (value) => toSortable(unitsOf(value), precision)
 }
 
-/** The function `filigree_decimal`, of the scale and what is kept: `2 1250` is `12.50`. */
+/** The SQL function `filigree_decimal`: its argument is the scale and the stored value; `2 1250` is `12.50`. */
 export function showDecimal(value: unknown): unknown {
   if (typeof value !== 'string') return null
   const [scale = '', kept = ''] = value.split(' ')
   return toDecimalText(kept, Number(scale))
 }
 
-/** @returns what is kept as a decimal with its full scale */
+/** @returns a stored value as a decimal with its full scale */
 export function toDecimalText(kept: unknown, places: number): string {
   const text = String(kept)
-  // Nothing else has more digits than an integer of 64 bits.
+  // Integers of 64 bits have at most 20 characters; longer texts are the sortable form.
   const units = text.length > 20 ? fromSortable(text) : text
   if (places === 0) return toDecimal(units, 0)
   const sign = units.startsWith('-') ? '-' : ''
@@ -110,7 +110,7 @@ export function toDecimalText(kept: unknown, places: number): string {
   return toDecimal(`${sign}${digits.slice(0, -places)}.${digits.slice(-places)}`, places)
 }
 
-/** At least 21 characters, since there are at least 19 digits and one is more for the sign. */
+/** The text has at least 21 characters: at least 20 digits and one character for the sign. */
 export function toSortable(units: string, precision: number): string {
   const width = Math.max(precision, 20)
   if (!units.startsWith('-')) return `1${units.padStart(width, '0')}`

@@ -16,18 +16,19 @@ export const sqliteDialect: Dialect = {
   toDriver,
   placeholder: () => '?',
   textsOf: () => 'select value from json_each(?)',
-  // Values bring their types along.
+  // Values carry their own types.
   typed: () => '',
-  // It looks at a bare placeholder's value to plan, and so plans anew at every run; it wants a limit before an offset.
+  // SQLite plans by the value of a bare placeholder, and so plans again at every run. It requires a limit before an
+  // offset.
   limit: { behind: ' + 0', none: ' limit -1' },
-  // An owner is found up to a tenth faster by a join than by a subquery; it takes 64 tables at most.
+  // A join finds an owner up to a tenth faster than a subquery; SQLite joins at most 64 tables.
   owners: { most: 30, join: 'left' },
   hasLateral: false,
   listsKeys: true,
   json(sql) {
     return new SqliteJson(sql, this)
   },
-  // Cheaper to look for in the answer than to ask of every value.
+  // It is cheaper to search the answer for it than to test every value.
   infinity: 'e+999',
   changes: { kind: 'anew', rebuild: writeRebuild },
   now: {
@@ -35,12 +36,12 @@ export const sqliteDialect: Dialect = {
     date: "(strftime('%Y-%m-%d', 'now'))",
     time: "(strftime('%H:%M:%S', 'now'))",
   },
-  // Of text its characters, of a blob its bytes.
+  // `length` counts the characters of text and the bytes of a blob.
   lengthOf: () => 'length({c})',
   replay: { url: 'sqlite::memory:', dump: dumpTables },
   columnType: ({ storage, field: { entry } }) =>
     storage === 'decimal' && entry.digits ? decimalType(entry.digits) : columnTypes[storage],
-  // Never gives the id of a deleted row again.
+  // `autoincrement` never reuses the id of a deleted row.
   incrementType: 'integer primary key autoincrement',
   encoder: ({ isBoolean, storage, field: { entry } }) => {
     if (isBoolean) return (value) => (value === true ? 1 : 0)
@@ -51,7 +52,7 @@ export const sqliteDialect: Dialect = {
     if (isBoolean) return 'v === 1'
     const scale = entry.digits?.scale ?? 0
     if (storage === 'decimal') return (value) => toDecimalText(value, scale)
-    // Some drivers give plain bytes.
+    // Some drivers return Uint8Arrays.
     return storage === 'bytes' ? 'Buffer.isBuffer(v) ? v : Buffer.from(v)' : undefined
   },
   answered: ({ storage, field: { entry } }) => {
@@ -73,7 +74,7 @@ export const sqliteDialect: Dialect = {
   },
   search: sqliteSearch,
   indexes: { nulls: false, trigrams: false },
-  // Numbers with fractions would have to survive two conversions, and bytes have no JSON.
+  // Fractions would have to survive two conversions, and JSON has no bytes.
   encodeList: ({ storage }: Column, values) =>
     unlisted.has(storage) ? undefined : JSON.stringify(values),
   lock: '',
@@ -100,20 +101,20 @@ export const sqliteDialect: Dialect = {
     value: (column) =>
       column.storage === 'bytes' ? ['filigree_base64(', ')'] : sqliteDialect.answered(column),
   },
-  // From 3.54 on it is a text for what stands around the subquery; `json` makes JSON of it on every version.
+  // From 3.54 on the outer query sees a subquery's JSON as text; `json` makes it JSON again on every version.
   jsonOfSubquery: ['json(', ')'],
 }
 
-/** Of the SQLite that is there: where it leaves JSON as it is, reading it once more would be lost time. */
+/** For the given version of SQLite: if it keeps JSON from subqueries as JSON, `json(…)` would only cost time. */
 export function createSqliteDialect(leavesJson: boolean): Dialect {
   return leavesJson ? { ...sqliteDialect, jsonOfSubquery: ['', ''] } : sqliteDialect
 }
 
 const asText = ['cast(', ' as text)'] as const
 
-/** Values that JSON does not carry as they are. */
+/** Storage classes whose values JSON cannot carry unchanged. */
 const unlisted: ReadonlySet<string> = new Set(['real', 'bytes', 'wide', 'decimal'])
-/** What it has no type for. */
+/** Converts values of types that SQLite does not have. */
 function toDriver(value: unknown): unknown {
   if (typeof value === 'boolean') return value ? 1 : 0
   if (value instanceof Date) return value.toISOString()
@@ -142,12 +143,12 @@ const columnTypes: Readonly<Record<Column['storage'], string>> = {
   json: 'text',
 }
 
-/** The function `filigree_fold`: SQLite's own `lower` knows the letters of ASCII only. */
+/** The SQL function `filigree_fold`: SQLite's own `lower` only knows ASCII letters. */
 export function foldText(text: unknown): unknown {
   return typeof text === 'string' ? text.toLowerCase() : text
 }
 
-/** The function `filigree_base64`: bytes and text as base64, which SQLite itself has no word for. */
+/** The SQL function `filigree_base64`: SQLite has no function for base64. */
 export function toBase64(value: unknown): unknown {
   if (typeof value === 'string') return Buffer.from(value).toString('base64')
   return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : null

@@ -1,8 +1,8 @@
-/** What the SQLite engine asks of a driver. One file a driver, behind this; which is taken: `choose-driver.ts`. */
+/** The interface of SQLite drivers. Each driver has one file; `choose-driver.ts` selects one. */
 import type { Row } from '../engine.js'
 
 export interface Driver {
-  /** As `?driver=` names it. */
+  /** The name in `?driver=`. */
   readonly name: DriverName
   open(file: string, options: OpenOptions): DriverDatabase
 }
@@ -10,24 +10,27 @@ export interface Driver {
 export type DriverName = 'node:sqlite' | 'better-sqlite3' | 'bun:sqlite'
 
 export interface OpenOptions {
-  /** Milliseconds that a statement waits for another connection's lock, with everything else in this process. */
+  /** Milliseconds that a statement waits for another connection's lock; the whole process is blocked meanwhile. */
   readonly timeout: number
   readonly readonly: boolean
 }
 
 export interface DriverDatabase {
   readonly inTransaction: boolean
-  /** @param writes it may change something, and so cannot be run a second time for the same answer */
+  /** @param writes whether it may change something, so that it must not run a second time */
   prepare(sql: string, writes: boolean): DriverStatement
   exec(sql: string): unknown
-  /** A function of one argument for SQL, which answers the same to the same. */
+  /** Defines an SQL function with one argument, which always returns the same value for it. */
   define(name: string, run: (value: unknown) => unknown): void
   close(): void
 }
 
-/** Rows are lists of values; better-sqlite3's own statement is one, so that nothing stands between. */
+/**
+ * A prepared statement; rows are lists of values. The interface fits better-sqlite3's own statements, so that they need
+ * no wrapper.
+ */
 export interface DriverStatement {
-  /** It answers rows. */
+  /** It returns rows. */
   readonly reader: boolean
   columns(): readonly { readonly name: string }[]
   all(values: readonly unknown[]): Row[]

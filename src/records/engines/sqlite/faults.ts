@@ -1,9 +1,9 @@
-/** Sorts SQLite's errors. Source: SQLite, Result and Error Codes. */
+/** Converts SQLite's errors to faults. Source: SQLite, Result and Error Codes. */
 import { EngineFault, type FaultKind } from '../engine.js'
 
-/** @returns an `EngineFault`; an error that is not SQLite's as it is */
+/** @returns an `EngineFault`; errors that are not SQLite's unchanged */
 export function toSqliteFault(error: unknown): unknown {
-  // By their looks, not by their class: the driver keeps the error class of whoever loaded it first.
+  // Not by `instanceof`: the driver keeps the error class of the module instance that loaded it first.
   const { name, code, message } = (error ?? {}) as Partial<Record<string, unknown>>
   if (typeof message !== 'string') return error
   if (name === 'RangeError' || code === 'ERR_INVALID_ARG_VALUE') {
@@ -17,22 +17,22 @@ export function toSqliteFault(error: unknown): unknown {
   return new EngineFault(kind, message, error, details)
 }
 
-/** Another connection has the lock: the statement has done nothing and may be tried again. */
+/** Another connection has the lock: the statement has changed nothing and may be tried again. */
 export function isBusy(fault: unknown): boolean {
   if (!(fault instanceof EngineFault) || fault.kind !== 'unavailable') return false
   return primary(resultOf(fault.cause as DriverError) ?? 0) === 5
 }
 
-/** What drivers write on their errors. */
+/** The properties of drivers' errors. */
 interface DriverError {
   readonly message: string
-  /** A result's name by better-sqlite3 and Bun; by Node the same for all of SQLite's. */
+  /** The result's name in better-sqlite3 and Bun; in Node the same text for all errors of SQLite. */
   readonly code?: unknown
-  /** A result's number, by Node. */
+  /** The result's number, in Node. */
   readonly errcode?: unknown
 }
 
-/** @returns SQLite's extended result code; `undefined` where the error is not SQLite's */
+/** @returns SQLite's extended result code; `undefined` if the error is not SQLite's */
 function resultOf({ code, errcode, message }: DriverError): number | undefined {
   if (code === 'ERR_SQLITE_ERROR') {
     return typeof errcode === 'number' ? errcode : resultByMessage(message)
@@ -42,7 +42,7 @@ function resultOf({ code, errcode, message }: DriverError): number | undefined {
   return extended[code] ?? primaryResults[family] ?? 1
 }
 
-/** Deno tells no code where a statement is compiled, a script run or a file opened. */
+/** Deno gives no code when it compiles a statement, runs a script or opens a file. */
 function resultByMessage(message: string): number {
   const [, family = ''] = messages.find(([start]) => message.startsWith(start)) ?? []
   return primaryResults[family] ?? 1
@@ -80,7 +80,7 @@ const extended: Readonly<Record<string, number>> = {
   SQLITE_CONSTRAINT_ROWID: 2579,
 }
 
-/** An extended result has its primary one in the lowest byte. */
+/** The lowest byte of an extended result is its primary result. */
 function primary(result: number): number {
   return result & 0xff
 }
@@ -89,7 +89,7 @@ function kindOf(result: number): FaultKind {
   return kinds[result] ?? kinds[primary(result)] ?? 'other'
 }
 
-/** What comes under the code of something else: of triggers, or of whatever a statement may do wrong. */
+/** Errors with a general code: those of triggers, and others whose code says too little. */
 const kindsByMessage: Readonly<Record<string, FaultKind>> = {
   'FOREIGN KEY constraint failed': 'reference',
   'integer overflow': 'overflow',
@@ -100,7 +100,7 @@ const kinds: Readonly<Record<number, FaultKind>> = {
   1555: 'unique',
   2067: 'unique',
   2579: 'unique',
-  // Constraints of other kinds, too big, mismatch.
+  // Constraints of other kinds, values that are too big, type mismatches.
   18: 'value',
   19: 'value',
   20: 'value',

@@ -1,4 +1,4 @@
-/** SQL that makes JSON on SQLite, by its functions. Source: SQLite, JSON Functions. */
+/** Writes the SQL that makes JSON on SQLite. Source: SQLite, JSON Functions. */
 import {
   AnyJson,
   type CursorValue,
@@ -9,7 +9,7 @@ import {
   type JsonSql,
 } from '../json-sql.js'
 
-/** Functions take few more than a hundred arguments on some builds. */
+/** On some builds functions accept little more than a hundred arguments. */
 const mostPairs = 45
 
 export class SqliteJson extends AnyJson implements JsonSql {
@@ -67,7 +67,7 @@ export class SqliteJson extends AnyJson implements JsonSql {
 
   value(field: JsonField, column: Fragment): Fragment {
     const { sql } = this
-    // Not a constant, which might be evaluated though no row needs it.
+    // Not a constant, which might be evaluated even if no row needs it.
     const fault = sql`json('!' || ${column})`
     switch (field.form) {
       case 'id':

@@ -26,7 +26,7 @@ interface ModuleStatement {
   run(...values: readonly unknown[]): { readonly changes: number | bigint }
 }
 
-/** @throws {Error} the runtime has no `node:sqlite`, or one that cannot give rows as lists */
+/** @throws {Error} the runtime has no `node:sqlite`, or one that cannot return rows as lists */
 export function loadNodeSqlite(): Driver {
   const module = loadQuietly()
   if (module === undefined) throw new Error('This runtime has no node:sqlite.')
@@ -43,7 +43,7 @@ export function loadNodeSqlite(): Driver {
 
 type Warn = (...args: readonly unknown[]) => void
 
-/** Node 22 warns that the module is experimental; what is used of it is tested on every line of Node. */
+/** Loads the module without Node 22's warning that it is experimental; our tests run on every line of Node. */
 function loadQuietly(): Module | undefined {
   const emitWarning = Reflect.get(process, 'emitWarning') as Warn
   process.emitWarning = (warning: unknown, ...rest: unknown[]): void => {
@@ -51,7 +51,7 @@ function loadQuietly(): Module | undefined {
     Reflect.apply(emitWarning, process, [warning, ...rest])
   }
   try {
-    // No import: bundlers do not know the module. Node 20 before 20.16 lacks the function.
+    // Not an import, because bundlers do not know the module. Node 20 before 20.16 lacks the function.
     const { getBuiltinModule } = process as { getBuiltinModule?: (name: string) => unknown }
     return getBuiltinModule?.('node:sqlite') as Module | undefined
   } finally {
@@ -116,7 +116,7 @@ class NodeStatement implements DriverStatement {
     return { changes: Number(this.#statement.run(...values).changes) }
   }
 
-  /** Integers beyond 53 bits are refused by this driver; as numbers they lose digits, as they do by the others. */
+  /** This driver refuses integers beyond 53 bits; they are read as numbers that lose digits, as other drivers do. */
   #readLarge<T>(error: unknown, again: () => T): T {
     if ((error as { code?: unknown }).code !== 'ERR_OUT_OF_RANGE' || this.#writes) throw error
     this.#statement.setReadBigInts(true)

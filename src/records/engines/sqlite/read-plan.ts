@@ -1,6 +1,6 @@
 /**
- * Tells statements that are over at once from those that look at many rows, by SQLite's own plan and the sizes of tables.
- * Sources: SQLite, EXPLAIN QUERY PLAN; The ROWID.
+ * Tells short statements from those that read many rows, by SQLite's query plan and the sizes of tables. Sources:
+ * SQLite, EXPLAIN QUERY PLAN; The ROWID.
  */
 import { Kept } from '../../../core/kept.js'
 import { isSearchName } from '../../model/column-names.js'
@@ -8,25 +8,28 @@ import { quote } from '../../schema/ddl.js'
 import type { Row, Statement } from '../engine.js'
 import type { Connection } from './connection.js'
 
-/** Rows that a statement may look at where others wait for it: some milliseconds. A function for each row counts as a row. */
+/**
+ * The most rows that a statement may read in the main thread, which takes some milliseconds. A function call for each
+ * row counts as another row.
+ */
 const mostRows = 10_000
 
 /**
- * Steps that the patterns of a statement may take where others wait for it: a pattern may be held against each character
- * of the whole file. Nothing ends one, whatever few rows it is held against.
+ * The most steps for a statement's patterns in the main thread: a pattern may be compared at each character
+ * of the whole file, and cannot be interrupted even for a few rows.
  */
 const mostSteps = 30_000_000
 
-/** Milliseconds for which the size of a table is taken to be what it was. */
+/** How many milliseconds a table's size is remembered. */
 const sizeLasts = 10_000
 
-/** Texts whose plans are kept. */
+/** The most plans that are kept. */
 const mostPlans = 1000
 
-/** What a statement goes through. */
+/** What a statement reads. */
 export interface ReadPlan {
   readonly tables: readonly string[]
-  /** How often a row is looked at. */
+  /** How many times each row is read. */
   readonly looks: number
   /** Texts are held against patterns. */
   readonly matches: boolean
@@ -40,13 +43,16 @@ export class ReadPlans {
   readonly #sizes = new Map<string, { readonly rows: number; readonly until: number }>()
   #file = { bytes: 0, until: 0 }
 
-  /** @param now milliseconds of a clock that only goes forward */
+  /** @param now milliseconds of a monotonic clock */
   constructor(connection: Connection, now = (): number => performance.now()) {
     this.#connection = connection
     this.#now = now
   }
 
-  /** Whether so many rows are looked at that others should not wait for them. The plan of a text is read once. */
+  /**
+   * Whether the statement reads so many rows that other requests should not wait for it. The plan of each SQL text is
+   * read once.
+   */
   isLong(statement: Statement, values: readonly unknown[]): boolean {
     let plan = this.#byStatement.get(statement)
     if (plan === undefined) {
@@ -72,7 +78,7 @@ export class ReadPlans {
     return readPlan(sql, this.#connection.query(explaining, values).rows)
   }
 
-  /** The largest row number, which is found without looking at the rows. */
+  /** The largest row number, which SQLite finds without reading the rows. */
   #sizeOf(table: string): number {
     const known = this.#sizes.get(table)
     if (known !== undefined && this.#now() < known.until) return known.rows
@@ -86,13 +92,13 @@ export class ReadPlans {
       const sql = `select max(rowid) from ${quote(table)}`
       return Number(this.#connection.query({ sql, writes: false }, []).rows[0]?.[0] ?? 0)
     } catch {
-      // The name stands for a part of the statement, whose tables are in the plan as well.
+      // Not a table but a part of the statement, whose tables are in the plan as well.
       return 0
     }
   }
 }
 
-/** @param rows of `explain query plan`: a number, the number of what it is part of, nothing, words */
+/** @param rows rows of `explain query plan`: an id, the parent's id, an unused number, a text */
 export function readPlan(sql: string, rows: readonly Row[]): ReadPlan {
   const names = tablesByAlias(sql)
   const parts = rows.map(([id, parent, , detail]) => ({ id, parent, detail: String(detail) }))
@@ -107,7 +113,7 @@ export function readPlan(sql: string, rows: readonly Row[]): ReadPlan {
     const [, word, name = ''] = /^(SCAN|SEARCH) (\S+)/.exec(detail) ?? []
     if (word === undefined) continue
     if (detail.includes('VIRTUAL TABLE')) {
-      // Of a search any number of rows may have the words; each row has its own in a table beside it.
+      // A search may match any number of rows; `_docsize` has one row for each indexed row.
       if (isSearchName(name)) tables.add(`${name}_docsize`)
       continue
     }
@@ -129,7 +135,7 @@ function lengthOf(values: readonly unknown[]): number {
   return length
 }
 
-/** A table whose rows are taken as they come, up to a number: no more of them are looked at. */
+/** True if a table's rows are read in order up to a limit: then only that many are read. */
 function endsEarly(sql: string, table: string, alias: string): boolean {
   const from = alias === table ? quote(table) : `${quote(table)} as ${quote(alias)}`
   const behind = sql.split(`from ${from}`).slice(1)

@@ -1,6 +1,6 @@
 /**
- * The program of a reader thread: opens the file to read only, and answers one statement after the other. As text, so that
- * no compiler, bundler or test runner has to carry a file of its own to where a thread would find it.
+ * The program of a reader thread: opens the file read-only, and runs one statement after the other. It is text, so that
+ * no compiler, bundler or test runner has to ship a file where a thread would find it.
  */
 export const readerProgram = `
 const { parentPort, workerData } = require('node:worker_threads')

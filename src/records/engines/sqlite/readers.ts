@@ -1,6 +1,6 @@
 /**
- * Threads that read a SQLite file by connections of their own, so that nobody waits for a long statement but who asked
- * it. They are started when first needed. Sources: SQLite, Write-Ahead Logging; Node.js, Worker threads.
+ * Threads that read a SQLite file on connections of their own, so that a long statement delays only its own request.
+ * They start when they are first needed. Sources: SQLite, Write-Ahead Logging; Node.js, Worker threads.
  */
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
@@ -17,10 +17,10 @@ export interface ReadersOptions {
   readonly timeout: number
 }
 
-/** A statement on its way to a thread and back. */
+/** A statement that runs in a thread. */
 export interface Reading {
   readonly rows: Promise<Row[]>
-  /** Nobody waits for it any more: it fails so, and a thread that is at it is ended. */
+  /** Rejects it with the fault, because nobody needs the answer; a thread that is running it is ended. */
   cancel(fault: Error): void
 }
 
@@ -34,7 +34,7 @@ interface Job {
 
 interface Thread {
   readonly worker: Worker
-  /** What it is at. */
+  /** The job that it is running. */
   job: Job | undefined
   isReady: boolean
   isEnding: boolean
@@ -42,12 +42,12 @@ interface Thread {
 
 type Message = { ready: true } | { rows: Row[] } | { error: { message: string } }
 
-/** One less than the machine has processors, since the loop needs one. */
+/** One less than the machine's processors, because the event loop needs one. */
 const mostThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
 
 export class Readers {
   readonly #options: ReadersOptions
-  /** Those that are being ended count until they have: a statement that takes long would else become many. */
+  /** Threads that are being ended still count: otherwise one slow statement could start many. */
   readonly #threads = new Set<Thread>()
   readonly #waiting: Job[] = []
   #isUsable = true
@@ -56,7 +56,7 @@ export class Readers {
     this.#options = options
   }
 
-  /** False on a runtime where no such thread can be started. */
+  /** False if the runtime cannot start such threads. */
   get isUsable(): boolean {
     return this.#isUsable
   }
@@ -85,7 +85,7 @@ export class Readers {
     await Promise.all(threads.map(({ worker }) => worker.terminate()))
   }
 
-  /** Gives work to a thread that has none. */
+  /** Gives the next job to an idle thread. */
   #next(): void {
     if (this.#waiting.length === 0) return
     let thread = [...this.#threads].find((one) => one.job === undefined && !one.isEnding)

@@ -1,4 +1,6 @@
-/** Changes a SQLite table by making it anew: the engine alters little in place. Source: SQLite, ALTER TABLE, section 7. */
+/**
+ * Changes a SQLite table by a rebuild, because SQLite alters little in place. Source: SQLite, ALTER TABLE, section 7.
+ */
 import type { ActualTable } from '../../schema/catalogue.js'
 import { quote, writeCreateTable, writeIndex } from '../../schema/ddl.js'
 import type { Dialect } from '../engine.js'
@@ -7,7 +9,7 @@ import type { ColumnSchema, TableSchema } from '../../schema/schema.js'
 import { convertDecimal } from './decimals.js'
 import { writeDropSearch } from './search.js'
 
-/** Statements that keep every row, column by column of the same name. Run them with foreign keys off. */
+/** Statements that keep every row; columns are copied by name. Run them with foreign keys off. */
 export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[] {
   const fresh = `filigree_new_${schema.name}`.slice(0, 63)
   const all = { ...schema, columns: [...schema.columns, ...unknownColumns(schema, actual)] }
@@ -33,7 +35,7 @@ export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: 
   ]
 }
 
-/** Columns that no field has keep what is in them. */
+/** Columns without a field keep their values. */
 function unknownColumns(schema: TableSchema, actual: ActualTable): ColumnSchema[] {
   const known = new Set(schema.columns.map(({ name }) => name))
   return [...actual.columns.values()]

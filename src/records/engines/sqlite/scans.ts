@@ -1,16 +1,16 @@
-/** Plans of SQLite. Source: SQLite, EXPLAIN QUERY PLAN. */
+/** Reads SQLite's query plans. Source: SQLite, EXPLAIN QUERY PLAN. */
 import type { ScanSql } from '../scan-sql.js'
 
 export const sqliteScans: ScanSql = {
   explain: async (engine, sql) => {
-    // Some drivers want one for each placeholder.
+    // Some drivers require a value for each placeholder.
     const values = Array.from({ length: sql.split('?').length - 1 }, () => null)
     const { rows } = await engine.query({ sql: `explain query plan ${sql}`, writes: false }, values)
     return rows
   },
   read: (rows) => {
     const details = rows.map((row) => String(row[3]))
-    // In the order of an index, or of the key: it stops where enough is found.
+    // A scan in the order of an index or of the key is not listed: it stops when enough rows are found.
     return details.flatMap((detail) => /^SCAN (\w+)$/.exec(detail)?.[1] ?? [])
   },
 }

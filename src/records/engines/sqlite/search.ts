@@ -1,7 +1,8 @@
 /**
- * Searches by SQLite's FTS5: a table of words beside the record's, which three triggers keep, so that what other programs
- * write is found too. It keeps no text of its own. Keys that are no numbers have one in a third table: the numbers that
- * SQLite gives such rows by itself may change. Source: SQLite, FTS5, Contentless Tables and External Content Tables.
+ * Searches with SQLite's FTS5: an index table for each record, which three triggers maintain, so that writes of other
+ * programs are indexed too. It stores no copy of the text. If keys are not numbers, a third table maps them to numbers,
+ * because SQLite may change the row numbers of such tables. Source: SQLite, FTS5, Contentless Tables and External
+ * Content Tables.
  */
 import type { Table, TableSearch } from '../../model/table.js'
 import { quote } from '../../schema/ddl.js'
@@ -10,7 +11,7 @@ import type { SearchParts, SearchSql } from '../search-sql.js'
 
 type Fragment = RawBuilder<unknown>
 
-/** Letters and digits are words, and accents are a part of their letters, as they are for the other engines. */
+/** Words consist of letters and digits, and accents are significant, as in the other engines. */
 const tokenizer = "unicode61 remove_diacritics 0 categories 'L* Nd'"
 const weights = [10, 4, 2, 1] as const
 
@@ -34,7 +35,7 @@ export const sqliteSearch: SearchSql = {
     const factors = search.columns.map((_, place) => weights[place] ?? 1).join(', ')
     const ranked = `${alias}_ranked`
     const rank = sql.raw(`bm25(${quote(search.name)}, ${factors})`)
-    // The limit keeps it a list that is made once: for each row of the table the words would be looked up again.
+    // The limit makes SQLite compute the list once, instead of searching again for each row of the table.
     const list = sql`(select ${keyOf(parts)} as filigree_key, ${rank} as filigree_rank from ${found(parts)} limit -1) as ${sql.id(ranked)}`
     return {
       from: sql`${list} cross join `,
@@ -62,7 +63,7 @@ function keyOf({ sql, table, search }: SearchParts): Fragment {
   return isNumbered(table) ? sql.raw('rowid') : sql.ref(`${toKeys(search.name)}.key`)
 }
 
-/** The rows of the words, behind `from`. */
+/** The rows that contain the words, for `from`. */
 function found({ sql, table, search, value }: SearchParts): Fragment {
   const words = sql.id(search.name)
   if (isNumbered(table)) return sql`${words} where ${words} match ${value}`
@@ -76,7 +77,7 @@ function toKeys(name: string): string {
 
 const events = ['insert', 'update', 'delete'] as const
 
-/** What is made is named by the search, and nothing else is. */
+/** Drops everything that was made for a search; all of it is named after the search. */
 export function writeDropSearch(name: string): string[] {
   return [
     ...events.map((event) => `drop trigger if exists ${quote(`${name}_${event}`)}`),
@@ -116,7 +117,7 @@ function writeCreate(table: Table, { name, columns }: TableSearch): string[] {
   const shard = table.shard === undefined ? [] : [table.shard]
   const watched = [...shard, table.key, ...columns].map((column) => quote(column.name)).join(', ')
   return [
-    // Of a table that is gone they are left.
+    // Remains of a table that was dropped.
     ...writeDropSearch(name),
     `create virtual table ${words} using fts5 (${fields}, content='', tokenize="${tokenizer}")`,
     ...(isPlain

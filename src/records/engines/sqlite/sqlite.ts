@@ -1,6 +1,6 @@
 /**
- * SQLite in this process. Autocommitted statements run at once on one connection; a transaction, which
- * lasts over turns of the event loop, has a second one, and writes wait for it in line.
+ * SQLite in this process. Autocommitted statements run synchronously on one connection. A transaction, which lasts over
+ * turns of the event loop, uses a second one, and other writes wait for its end.
  * Sources: SQLite, Write-Ahead Logging; PRAGMA Statements; Result and Error Codes.
  */
 import type { BeginOptions } from '../begin-options.js'
@@ -23,7 +23,7 @@ import { ReadPlans } from './read-plan.js'
 import { Readers } from './readers.js'
 import { readSqliteSizes } from './table-sizes.js'
 
-/** @throws {DeclarationError} no driver, no such folder, no database in the file */
+/** @throws {DeclarationError} a missing driver or folder, or a file that is not a database */
 export async function openSqlite(options: SqliteOptions): Promise<Engine> {
   const driver = await chooseDriver(options.driver)
   try {
@@ -38,15 +38,17 @@ class SqliteEngine implements Engine {
   readonly dialect: Dialect
   readonly driver: string
   readonly changesPiecemeal = false
-  /** Absent in memory: no other connection sees that. */
+  /** Absent for databases in memory, which other connections cannot see. */
   readonly clientReads?: (reading: ClientReading) => Runner
   readonly #open: () => Connection
   readonly #main: Connection
   readonly #turn: Turn
   readonly #patience: number
-  /** As the address says. */
+  /** The timeout in the address. */
   readonly #waits: number | undefined
-  /** One connection for all: what a transaction has not committed is on it, so others wait to read too. */
+  /**
+   * There is one connection for everything. It shows uncommitted changes of the transaction, so reads have to wait too.
+   */
   readonly #shared: boolean
   readonly #readers: Readers | undefined
   #second: Connection | undefined
@@ -98,7 +100,10 @@ class SqliteEngine implements Engine {
     return readSqliteSizes(this, tables)
   }
 
-  /** One writer at a time: nobody else writes from here to the end, so that every isolation is as good as the highest. */
+  /**
+   * There is one writer at a time: nobody else writes before it ends, so every isolation level is as good as the
+   * highest.
+   */
   begin({ patience }: BeginOptions = {}): Promise<TransactionRunner> {
     return this.#begin(false, this.#waits ?? patience)
   }
@@ -119,7 +124,7 @@ class SqliteEngine implements Engine {
     await this.#turn.take(patience)
     try {
       const connection = this.#shared ? this.#main : (this.#second ??= this.#open())
-      // A table that is made anew is dropped first, which would delete what refers to it.
+      // A table that is rebuilt is dropped first, which would delete the rows that refer to it.
       if (schema) connection.script('pragma foreign_keys = off')
       await untilFree(this.#patience, () => {
         connection.script('begin immediate')
@@ -137,7 +142,7 @@ class SqliteEngine implements Engine {
     this.#main.close()
   }
 
-  /** At once where nothing is in the way. */
+  /** Runs at once if nothing is in the way. */
   #run<T>(writes: boolean, work: () => T): Later<T> {
     if (this.#turn.taken && (writes || this.#shared)) {
       return this.#turn.run(() => untilFree(this.#patience, work))
@@ -151,13 +156,13 @@ class SqliteEngine implements Engine {
   }
 }
 
-/** Whether JSON is still JSON when it comes out of a subquery. */
+/** Whether JSON from a subquery is still JSON in the outer query. */
 function leavesJson(connection: Connection): boolean {
   const sql = 'select json_array((select json_array(1)))'
   return connection.query({ sql, writes: false }, []).rows[0]?.[0] === '[[1]]'
 }
 
-/** Tries again while another process has the lock, letting others have a turn meanwhile. */
+/** Tries again while another process has the lock; other work can run meanwhile. */
 async function untilFree<T>(patience: number, work: () => T): Promise<T> {
   const end = performance.now() + patience
   for (;;) {
@@ -214,7 +219,7 @@ class SqliteTransaction implements TransactionRunner {
     return this.#end(() => undefined)
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await -- what is thrown becomes a rejection
+  // eslint-disable-next-line @typescript-eslint/require-await -- errors must become rejections
   async #end(last: () => void): Promise<void> {
     if (this.#isOver) return
     try {
@@ -227,7 +232,9 @@ class SqliteTransaction implements TransactionRunner {
     }
   }
 
-  /** Some faults (a full disk) make SQLite roll back by itself: what came next would be committed one by one. */
+  /**
+   * After some faults (a full disk) SQLite rolls back by itself: following statements would be committed one by one.
+   */
   #living(): Connection {
     if (this.#isOver || !this.#connection.inTransaction) {
       throw new EngineFault('other', 'The transaction is over.')

@@ -1,4 +1,4 @@
-/** Roughly how many rows SQLite's tables have: the largest row number, which is found without looking at the rows. */
+/** The approximate sizes of SQLite's tables: the largest row number, which is found without reading the rows. */
 import { type Later, after, attempt } from '../../../core/later.js'
 import { quote } from '../../schema/ddl.js'
 import type { Runner } from '../engine.js'
@@ -13,7 +13,7 @@ export function readSqliteSizes(
     return attempt(
       () =>
         after(runner.query({ sql, writes: false }, []), ({ rows }) => Number(rows[0]?.[0] ?? 0)),
-      // It is not there yet.
+      // The table does not exist yet.
       () => 0,
     )
   }

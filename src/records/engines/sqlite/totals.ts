@@ -1,16 +1,17 @@
 /**
- * Sums and means on SQLite, exact for decimals, which it keeps as integers of 64 bits or as text: where a sum could be too
- * large for one, nine digits at a time are added up, and put together for each group as text that sorts like the numbers.
+ * Sums and averages on SQLite, exact for decimals, which are stored as 64-bit integers or as text. If a sum could be
+ * too large for an integer, groups of nine digits are added up separately, and combined to text that sorts like the
+ * numbers.
  */
 import type { Dialect } from '../engine.js'
 import { toWhole, type Total } from '../total.js'
 import { isKeptAsText, toDecimalText, toSortable } from './decimals.js'
 
-/** Nine million of the largest decimals of so many digits fit into an integer. */
+/** With so many digits, nine million of the largest decimals fit into an integer. */
 const plainDigits = 12
 const chunkDigits = 9
 const chunk = 10n ** BigInt(chunkDigits)
-/** Digits of a sum: of 38 and of more rows than there can be. */
+/** The digits of a sum: 38, and those of more rows than there can be. */
 const widest = 60
 
 export const sqliteTotal: Dialect['total'] = (called, column, isLarge = false) => {
@@ -52,7 +53,7 @@ function integerSum(isLarge: boolean): Total {
   return { sql, isText, isExact: false, decode, encode: (operand) => toPlace(operand as number) }
 }
 
-/** Text that sorts among sums as the number does, behind the whole number below it where it has a fraction. */
+/** Text that sorts among sums as the number does; a fraction sorts after the integer below it. */
 function toPlace(operand: number): string {
   const whole = BigInt(Math.floor(Math.max(-1e59, Math.min(1e59, operand))))
   const isBetween = Number.isFinite(operand) && !Number.isInteger(operand)
@@ -61,7 +62,7 @@ function toPlace(operand: number): string {
 
 interface Exact {
   readonly scale: number
-  /** SQL of the sums of digits, the highest first. */
+  /** SQL of the sums of digit groups, the highest first. */
   readonly chunks: readonly string[]
 }
 
@@ -94,7 +95,7 @@ function exactTotal(called: 'sum' | 'avg', { scale, chunks }: Exact): Total {
 
 const integerChunks = [`sum({c} / ${chunk})`, `sum({c} % ${chunk})`]
 
-/** Of negative numbers the complement of every digit is kept. */
+/** Negative numbers are stored as the complement of every digit. */
 function textChunks(width: number): string[] {
   const chunks: string[] = []
   for (let end = width; end > 0; end -= chunkDigits) {
@@ -110,20 +111,20 @@ function toUnits(operand: unknown): string {
   return (operand as string).replace('.', '')
 }
 
-/** No sum is beyond. */
+/** Limits an operand to 64 bits: no sum is larger. */
 function clamped(units: bigint): bigint {
   const largest = 2n ** 63n - 1n
   if (units > largest) return largest
   return units < -largest ? -largest : units
 }
 
-/** The function `filigree_sum`, of sums of digits, the highest first. */
+/** The SQL function `filigree_sum`: its argument is the sums of digit groups, the highest first. */
 export function toSum(value: unknown): unknown {
   if (typeof value !== 'string') return null
   return toSortable(joinChunks(value.split(' ')).toString(), widest)
 }
 
-/** The function `filigree_mean`, of a count and such sums: a half is rounded away from nought. */
+/** The SQL function `filigree_mean`: its argument is a count and such sums; halves are rounded away from zero. */
 export function toMean(value: unknown): unknown {
   if (typeof value !== 'string') return null
   const [count = '1', ...chunks] = value.split(' ')

@@ -1,6 +1,6 @@
 /**
- * A primary that did not answer at the start, while a replica did: the application starts read-only, and the primary is asked
- * for again with what needs it.
+ * A primary that did not answer at the start, while a replica did: the application starts read-only, and tries the
+ * primary again whenever it is needed.
  */
 import type { Catalogue } from '../../../schema/catalogue.js'
 import type { BeginOptions } from '../../begin-options.js'
@@ -34,7 +34,7 @@ export class AbsentPrimary implements Engine {
   #opening: Promise<Engine> | undefined
   #triedAt = performance.now()
 
-  /** @param replica says what can be known without the primary, and is closed with it */
+  /** @param replica answers what can be known without the primary, and is closed with it */
   constructor(open: () => Promise<Engine>, replica: Engine) {
     this.#open = open
     this.#replica = replica
@@ -49,7 +49,7 @@ export class AbsentPrimary implements Engine {
     }
   }
 
-  /** What starts with it makes no tables. */
+  /** Components that start meanwhile create no tables. */
   get isReadOnly(): boolean {
     return this.#engine === undefined || this.#engine.isReadOnly === true
   }

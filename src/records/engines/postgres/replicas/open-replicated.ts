@@ -12,14 +12,14 @@ import { ReplicatedEngine } from './replicated-engine.js'
 export interface ReplicatedOptions {
   readonly primary: PostgresOptions
   readonly replicas: readonly PostgresOptions[]
-  /** Milliseconds that a replica may be behind. */
+  /** How many milliseconds a replica may be behind. */
   readonly bound: number
 }
 
-/** Milliseconds that a server may take to say where it is, at the least. */
+/** The shortest time, in milliseconds, for a server to tell its position. */
 const leastPatience = 1000
 
-/** @throws {DeclarationError} the primary cannot be reached; a replica that cannot is left out until it can */
+/** @throws {DeclarationError} the primary cannot be reached; unreachable replicas are left out until they answer */
 export async function openReplicated(options: ReplicatedOptions): Promise<Engine> {
   const { primary, bound } = options
   const { log } = primary
@@ -28,7 +28,7 @@ export async function openReplicated(options: ReplicatedOptions): Promise<Engine
   const patience = Math.max(leastPatience, bound)
   const probe = new PositionProbe(driver, primary, patience)
   const replicas = options.replicas.map((one) => {
-    // A pooler before a replica hides nothing that is needed of it.
+    // For replicas, the features that a pooler hides are not needed.
     const settings = { ...one, direct: one.direct ?? one.url }
     const ofReplica = new PositionProbe(driver, settings, patience)
     return new Replica({
@@ -54,7 +54,7 @@ export async function openReplicated(options: ReplicatedOptions): Promise<Engine
   return new ReplicatedEngine(engine, set)
 }
 
-/** @throws {DeclarationError} it is gone and no replica is there, or it is there and does not let us in */
+/** @throws {DeclarationError} the primary does not answer and there is no replica, or it refuses the connection */
 async function openPrimary({ primary, replicas }: ReplicatedOptions): Promise<Engine> {
   try {
     return await openPostgres(primary)
@@ -78,7 +78,7 @@ async function openFirst(replicas: readonly PostgresOptions[]): Promise<Engine |
   return undefined
 }
 
-/** Nobody is there, or nobody yet. What is wrong with name or password would not be better later. */
+/** The server does not answer (yet). A wrong name or password would not become right later. */
 function isGone(error: unknown): boolean {
   const { cause } = error as { readonly cause?: unknown }
   const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown }

@@ -1,12 +1,12 @@
-/** Asks a server how far its write-ahead log has come, by a connection of its own: a pool may be busy. */
+/** Asks a server for its position in the write-ahead log, on a separate connection, because the pool may be busy. */
 import type { Client, Driver } from '../driver.js'
 import type { PostgresOptions } from '../options.js'
 import { endSession, openSession } from '../session.js'
 
-/** Where a server is in the write-ahead log: bytes since its beginning. */
+/** A server's position in the write-ahead log, in bytes since its beginning. */
 export interface Position {
   readonly lsn: bigint
-  /** It replays what another server has written. */
+  /** True for a server that replays another one's log. */
   readonly isReplica: boolean
 }
 
@@ -20,14 +20,14 @@ export class PositionProbe {
   #client: Client | undefined
   #isClosed = false
 
-  /** @param patience milliseconds that an answer may take */
+  /** @param patience milliseconds to wait for an answer */
   constructor(driver: Driver, options: PostgresOptions, patience: number) {
     this.#driver = driver
     this.#options = { ...options, connectTimeout: patience }
     this.#patience = patience
   }
 
-  /** @throws whatever keeps the server from answering */
+  /** @throws the error that kept the server from answering */
   async read(): Promise<Position> {
     const client = (this.#client ??= await this.#connect())
     try {
@@ -64,7 +64,9 @@ export class PositionProbe {
 export function toBytes(lsn: unknown): bigint {
   const [high = '', low = ''] = String(lsn).split('/')
   if (!/^[0-9a-f]+$/i.test(high) || !/^[0-9a-f]+$/i.test(low)) {
-    throw new TypeError(`The server tells no position in its write-ahead log: ${String(lsn)}.`)
+    throw new TypeError(
+      `The server did not tell its position in the write-ahead log: ${String(lsn)}.`,
+    )
   }
   return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`)
 }

@@ -1,6 +1,6 @@
 /**
- * Which server answers a read. Each is asked from time to time how far it is; a replica that is further behind than the
- * bound, or behind what the caller has written, is passed over, and the primary answers where none is left.
+ * Selects the server for a read. Each replica is asked regularly for its position; one that is further behind than the
+ * bound, or behind the caller's own writes, is skipped, and if none is left the primary answers.
  */
 import type { Log } from '../../../../core/log.js'
 import type { CurrentCaller, EngineCaller, OtherProcesses } from '../../engine-caller.js'
@@ -12,20 +12,20 @@ import { WriteMarks } from './write-marks.js'
 
 export interface ReplicaSetParts {
   readonly replicas: readonly Replica[]
-  /** Asks the primary where it is. */
+  /** Asks the primary for its position. */
   readonly askPrimary: () => Promise<Position>
   readonly closePrimary: () => void
-  /** Milliseconds that a replica may be behind. */
+  /** How many milliseconds a replica may be behind. */
   readonly bound: number
   readonly log: Log
 }
 
-/** Milliseconds without a read after which nobody is asked any more, until the next one. */
+/** After so many milliseconds without a read the servers are not asked until the next one. */
 const restsAfter = 60_000
-/** Milliseconds for which writes are remembered, at the least: any replica within the bound shows them sooner. */
+/** The shortest time, in milliseconds, for which writes are remembered: replicas within the bound show them sooner. */
 const leastMemory = 5000
 
-/** Writes of no caller: of jobs and programs. */
+/** The name for writes without a caller: of jobs and programs. */
 const ownNames: readonly string[] = ['']
 
 export class ReplicaSet {
@@ -40,7 +40,7 @@ export class ReplicaSet {
   #usedAt = performance.now()
   #isResting = true
   #next = 0
-  /** Each time that asking begins; what began before ends. */
+  /** Incremented when asking starts; earlier rounds end. */
   #round = 0
   readonly #timers = new Set<NodeJS.Timeout>()
   #isClosed = false
@@ -51,7 +51,7 @@ export class ReplicaSet {
     this.#marks = new WriteMarks(Math.max(leastMemory, 2 * parts.bound))
   }
 
-  /** Asks all once, and goes on asking. */
+  /** Asks all servers once, and continues to ask. */
   async start(): Promise<void> {
     await this.#askPrimary()
     await Promise.all(this.#parts.replicas.map((replica) => this.#askReplica(replica)))
@@ -67,7 +67,7 @@ export class ReplicaSet {
     })
   }
 
-  /** @returns the replica that answers this read; `undefined`: the primary does */
+  /** @returns the replica for this read; `undefined` for the primary */
   choose(): Replica | undefined {
     const now = performance.now()
     this.#usedAt = now
@@ -76,18 +76,18 @@ export class ReplicaSet {
     if (caller !== undefined && (caller.isFresh || caller.hasWritten)) return undefined
     const needed = this.#marks.needed(caller?.names ?? ownNames, now)
     if (needed === 'everything') return undefined
-    // Where the primary is gone nobody writes: who was not behind when it went serves on.
+    // Without a primary there are no writes: replicas that were up to date when it was lost stay usable.
     const since = (this.#isPrimaryUp ? now : this.#history.newest) - this.#parts.bound
     return this.#leastBusy(needed, since)
   }
 
-  /** @returns a replica that was near enough when the primary went; `undefined` while the primary is there */
+  /** @returns a replica that was up to date when the primary was lost; `undefined` while the primary answers */
   standIn(): Replica | undefined {
     if (this.#isPrimaryUp) return undefined
     return this.#leastBusy(0n, this.#history.newest - this.#parts.bound)
   }
 
-  /** A write has ended, well or not: its caller sees it from now on. */
+  /** A write has ended, successfully or not: from now on its caller must see it. */
   wrote(): void {
     const caller: EngineCaller | undefined = this.#caller()
     this.#marks.add(caller?.ownNames ?? ownNames, performance.now())
@@ -115,7 +115,7 @@ export class ReplicaSet {
   #leastBusy(needed: bigint, since: number): Replica | undefined {
     const { replicas } = this.#parts
     let best: Replica | undefined
-    // In turn among those that are equally busy.
+    // Equally busy ones take turns.
     const first = this.#next++
     for (let index = 0; index < replicas.length; index++) {
       const replica = replicas[(first + index) % replicas.length] as Replica
@@ -135,7 +135,7 @@ export class ReplicaSet {
       this.#isPrimaryUp = true
       for (const replica of this.#parts.replicas) this.#measure(replica)
     } catch {
-      // What runs on it next tells what is wrong.
+      // The next statement on the primary will show what is wrong.
       this.#isPrimaryUp = false
     }
   }

@@ -1,4 +1,6 @@
-/** One replica: asked again and again how far it is, left out while it does not answer, and back when it does. */
+/**
+ * A replica: it is asked repeatedly for its position, left out while it does not answer, and used again when it does.
+ */
 import type { Log } from '../../../../core/log.js'
 import type { Engine } from '../../engine.js'
 import type { Position } from './position-probe.js'
@@ -8,21 +10,21 @@ export interface ReplicaParts {
   readonly name: string
   readonly log: Log
   open(): Promise<Engine>
-  /** Where it is. */
+  /** Asks for its position. */
   ask(): Promise<Position>
   close(): void
 }
 
 export class Replica {
   readonly name: string
-  /** There once it was reached for the first time. */
+  /** Set once it was reached for the first time. */
   engine: Engine | undefined
-  /** It has answered, and nothing that it was asked since has failed for lack of it. */
+  /** True if it has answered, and no statement has failed since because it was unreachable. */
   isUp = false
   lsn = 0n
-  /** Milliseconds: all that was committed before is shown. */
+  /** Milliseconds: everything committed before is visible on it. */
   shownUntil = -Infinity
-  /** Statements that it is running. */
+  /** The number of its running statements. */
   running = 0
   readonly #parts: ReplicaParts
   #told: 'up' | 'down' | 'no replica' | undefined
@@ -33,7 +35,7 @@ export class Replica {
     this.#parts = parts
   }
 
-  /** @returns whether it answered, and is one */
+  /** @returns whether it answered and is a replica */
   async look(): Promise<boolean> {
     try {
       const { isReplica, lsn } = await this.#parts.ask()
@@ -56,7 +58,7 @@ export class Replica {
     }
   }
 
-  /** A statement was not answered for lack of the server. */
+  /** A statement failed because the server is unreachable. */
   lose(error: unknown): void {
     this.#leaveOut('down', error)
   }
@@ -79,7 +81,7 @@ export class Replica {
         'a replica of the database was lost; reads go elsewhere',
       )
     } else {
-      log.error({ replica: this.name }, 'an address among the replicas is no replica: left out')
+      log.error({ replica: this.name }, 'an address among the replicas is not a replica: left out')
     }
   }
 }

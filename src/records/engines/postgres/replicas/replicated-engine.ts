@@ -1,6 +1,6 @@
 /**
- * A primary with replicas as one engine: reads outside transactions go to a replica that is near enough, everything else
- * to the primary. A read that a replica cannot answer is answered by the primary.
+ * A primary with replicas as one engine: reads outside transactions go to a replica that is up to date enough,
+ * everything else to the primary. If a replica cannot answer a read, the primary does.
  */
 import type { Catalogue } from '../../../schema/catalogue.js'
 import type { BeginOptions } from '../../begin-options.js'
@@ -26,13 +26,13 @@ import type { ReplicaSet } from './replica-set.js'
 
 type Ask<T> = (runner: Runner) => Promise<T>
 
-/** Reads where it is near enough, and writes on the primary. */
+/** Reads from a replica that is up to date enough, and writes to the primary. */
 class RoutedRunner implements Runner {
   readonly #primary: Runner
   readonly #set: ReplicaSet
   readonly #on: (replica: Replica) => Runner | undefined
 
-  /** @param on what runs statements on a replica */
+  /** @param on gives the runner for a replica */
   constructor(primary: Runner, set: ReplicaSet, on: (replica: Replica) => Runner | undefined) {
     this.#primary = primary
     this.#set = set
@@ -74,7 +74,7 @@ class RoutedRunner implements Runner {
     return runner === undefined ? ask(this.#primary) : this.#read(replica as Replica, runner, ask)
   }
 
-  /** Whatever comes of it: a connection may be lost behind the commit. */
+  /** Whether it fails or not: a connection may be lost after the commit. */
   async #write<T>(ask: Ask<T>): Promise<T> {
     try {
       return await ask(this.#primary)
@@ -83,7 +83,10 @@ class RoutedRunner implements Runner {
     }
   }
 
-  /** Sessions and revocations: while the primary is gone nobody writes them, and who has a token is not sent away. */
+  /**
+   * Sessions and revocations: while the primary is down they cannot change, so a replica can answer for callers with a
+   * token.
+   */
   async #readOwn<T>(ask: Ask<T>): Promise<T> {
     try {
       return await ask(this.#primary)
@@ -110,15 +113,15 @@ class RoutedRunner implements Runner {
   }
 }
 
-/** The framework's own tables: sessions, revocations, counts. They are read where they are written. */
+/** The framework's own tables: sessions, revocations, counts. They are read from the primary. */
 function isOwn(sql: string): boolean {
   return /\b(?:from|into|update)\s+"?filigree_/i.test(sql)
 }
 
-/** Faults that the same statement need not have on the primary. */
+/** Faults that the same statement might not have on the primary. */
 function isReplicas(error: unknown): error is EngineFault {
   if (!(error instanceof EngineFault) || tookTooLong(error)) return false
-  // A table or column that has not arrived; what only a primary does; a row that was cleaned up while it was read.
+  // A table or column that has not arrived yet; work for a primary only; a row that was cleaned up while it was read.
   return isGone(error) || /^(?:42|25006|55000|0A000|40)/.test(codeOf(error))
 }
 
@@ -131,7 +134,7 @@ function codeOf({ cause }: EngineFault): string {
   return typeof code === 'string' ? code : ''
 }
 
-/** Statements in a line on the primary: what one has written the next one reads. */
+/** Statements in order on the primary: each sees what the ones before have written. */
 class RoutedLine extends RoutedRunner implements OrderedRunner {
   readonly #line: OrderedRunner
 
@@ -171,7 +174,7 @@ export class ReplicatedEngine extends RoutedRunner implements Engine {
     this.#replicas.followCallers(caller, others)
   }
 
-  /** Of each server that the request reads from, a share. */
+  /** A share for each server that the request reads from. */
   clientReads(reading: ClientReading): Runner {
     const shares = new Map<Engine, Runner>()
     const of = (engine: Engine): Runner => {
@@ -220,7 +223,7 @@ export class ReplicatedEngine extends RoutedRunner implements Engine {
   }
 }
 
-/** A transaction on the primary, of which its caller sees all once it is over. */
+/** A transaction on the primary; when it is over, its caller must see its changes. */
 class MarkedTransaction implements TransactionRunner {
   readonly #inner: TransactionRunner
   readonly #wrote: () => void

@@ -1,50 +1,51 @@
 /**
- * What callers have written, by the position of the primary's log behind it: a replica before that position is not read
- * by them. The position is not asked for with each write: the next one that the primary tells stands behind all before.
+ * Remembers callers' writes by the position of the primary's log after them: callers do not read from replicas before
+ * that position. The position is not asked for with each write: the next one that the primary tells is after all
+ * earlier writes.
  */
 
 interface Mark {
-  /** Undefined until the primary was asked behind the write. */
+  /** Undefined until the primary was asked after the write. */
   lsn: bigint | undefined
-  /** Milliseconds, from when on every replica that is read shows it. */
+  /** In milliseconds: from then on every usable replica shows it. */
   readonly until: number
 }
 
-/** What a caller must see: everything, or what was written before a position. */
+/** What a caller must see: everything, or all writes before a position. */
 export type Needed = bigint | 'everything'
 
 export class WriteMarks {
   readonly #marks = new Map<string, Mark>()
   #open: Mark[] = []
-  /** Of callers that were forgotten for lack of room: all must see it. */
+  /** For callers that were dropped for lack of room: everybody must see their writes. */
   #floor: Mark = { lsn: 0n, until: -Infinity }
   readonly #most: number
   readonly #lasts: number
 
-  /** @param lasts milliseconds. @param most callers that are remembered one by one */
+  /** @param lasts milliseconds. @param most the number of callers that are remembered individually */
   constructor(lasts: number, most = 10_000) {
     this.#lasts = lasts
     this.#most = most
   }
 
-  /** Remembers a write that has ended, whatever came of it. */
+  /** Remembers a write that has ended, successfully or not. */
   add(names: readonly string[], now: number): void {
     const mark: Mark = { lsn: undefined, until: now + this.#lasts }
     this.#open.push(mark)
     for (const name of names) {
-      // What was written last is behind what was written before.
+      // The last write comes after the earlier ones.
       this.#marks.delete(name)
       this.#marks.set(name, mark)
     }
     this.#forget(now)
   }
 
-  /** Marks without a position. Those that are there before the primary is asked are behind it. */
+  /** The number of marks without a position. A position that is asked for later is after them. */
   get open(): number {
     return this.#open.length
   }
 
-  /** Gives the first of the open marks the position that the primary has told. */
+  /** Gives the first open marks the position that the primary has told. */
   settle(count: number, lsn: bigint): void {
     for (const mark of this.#open.splice(0, count)) mark.lsn = lsn
   }
@@ -65,7 +66,7 @@ export class WriteMarks {
     return this.#marks.size
   }
 
-  /** Oldest first: what is over, and what there is no room for. */
+  /** The oldest first: those that are over, and those for which there is no room. */
   #forget(now: number): void {
     for (const [name, mark] of this.#marks) {
       if (mark.until > now) {
