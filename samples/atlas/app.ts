@@ -1,4 +1,4 @@
-/** The atlas: what belongs to it. */
+/** The atlas: its modules, records and controllers. */
 import { Controller, Doc, Get, Module, reply } from 'filigree'
 import { accessLog } from 'filigree/access-log'
 import { health } from 'filigree/health'

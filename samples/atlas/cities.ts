@@ -52,7 +52,7 @@ class NearbyCity extends CityView {
   @Field('numeric', { description: 'Kilometres from the point asked for.' }) distance!: number
 }
 
-/** The example of the documentation. */
+/** The example in the documentation. */
 export const reykjavik = {
   id: 84549,
   name: 'Reykjavík',
@@ -73,7 +73,7 @@ export class CityController {
 
   @Get('/', { query: CityQuery, returns: Page.of(CityView) })
   @Doc({
-    description: 'Cities whose name holds a text; case and accents do not count.',
+    description: 'Cities whose name contains a text; case and accents do not count.',
     exampleResponse: { items: [reykjavik], total: 1, limit: 20, offset: 0 },
   })
   search(query: CityQuery) {
@@ -103,7 +103,7 @@ export class CityController {
     return this.#world.citiesAround({ lat, lng }, query.radius, query)
   }
 
-  /** Closed: POST needs a token unless it says otherwise. */
+  /** Protected: a POST needs a token by default. */
   @Post('/', { body: NewCity, returns: CityView, status: 201 })
   @Doc({
     description: 'Adds a city.',
@@ -117,7 +117,7 @@ export class CityController {
 
   @Patch('/<id:int>', { body: CityChanges, returns: CityView })
   @Doc({
-    description: 'Changes what is named of a city, and leaves the rest.',
+    description: 'Changes the given fields of a city.',
     example: { name: 'Reykjavíkurborg' },
     exampleResponse: { ...reykjavik, name: 'Reykjavíkurborg' },
   })

@@ -1,4 +1,4 @@
-/** Search without regard to case and accents: over a hidden column that holds each name in plain letters. */
+/** Search that ignores case and accents: on a hidden column with each name in plain letters. */
 import { Database } from 'filigree'
 import { City } from './records.js'
 
@@ -7,17 +7,17 @@ export function toSearchable(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 }
 
-/** The pattern of texts that hold this one. */
+/** The pattern for texts that contain this one. */
 export function containing(text: string): string {
   return `%${escapePattern(text)}%`
 }
 
-/** A pattern that only the text itself fits. */
+/** A pattern that matches only the text itself. */
 export function escapePattern(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }
 
-/** Fills the column in for cities that are written by others than the REST routes, over GraphQL for instance. */
+/** Fills the column for cities that are not written by the REST routes, but for instance over GraphQL. */
 export class CitySearch {
   static inject = [Database]
   readonly #database: Database

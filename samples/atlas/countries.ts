@@ -10,7 +10,7 @@ class CountryQuery extends PageQuery {
     optional: true,
     maxLength: 120,
     pattern: /^\P{Cc}*$/u,
-    description: 'Part of a name, in whatever case.',
+    description: 'Part of a name; case does not count.',
   })
   q?: string
 
@@ -53,7 +53,10 @@ export class CountryController {
   }
 
   @Get('/<code:slug>', { returns: CountryView })
-  @Doc({ description: 'One country by its code, in either case.', exampleResponse: iceland })
+  @Doc({
+    description: 'One country by its code, in upper or lower case.',
+    exampleResponse: iceland,
+  })
   show(code: string) {
     return this.#world.country(code)
   }

@@ -14,7 +14,7 @@ const leastArea = 0.08
 
 const folder = join(dirname(createRequire(import.meta.url).resolve('world-countries')), 'data')
 
-/** Douglas and Peucker's: keeps the ends and whatever lies further from the line between them. */
+/** Douglas and Peucker: keeps the ends, and points further from the line between them. */
 function simplify(points) {
   const [from, to] = [points[0], points.at(-1)]
   const [dx, dy] = [to[0] - from[0], to[1] - from[1]]

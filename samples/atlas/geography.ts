@@ -12,14 +12,14 @@ export interface Range {
 
 export interface Box {
   readonly lat: Range
-  /** Two where the box lies across the date line. */
+  /** Two ranges if the box crosses the date line. */
   readonly lngs: readonly Range[]
 }
 
 const earthRadius = 6371
 const toRadians = Math.PI / 180
 
-/** The smallest box that holds the circle, across the date line and around the poles. */
+/** The smallest box that contains the circle, also across the date line and around the poles. */
 export function boxAround({ lat, lng }: Place, kilometres: number): Box {
   const angle = kilometres / earthRadius
   const rows = { from: lat - angle / toRadians, to: lat + angle / toRadians }

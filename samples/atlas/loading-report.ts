@@ -1,7 +1,7 @@
-/** Shows how far a long task is: a bar on a terminal, a line for every tenth elsewhere. */
+/** Shows the progress of a long task: a bar on a terminal, otherwise a line for every tenth. */
 
 export interface Output {
-  /** A terminal, where a line can be written over. */
+  /** True for a terminal, where a line can be overwritten. */
   readonly isTTY?: boolean
   write(text: string): unknown
 }
@@ -12,7 +12,7 @@ export class LoadingReport {
   readonly #out: Output
   #tenths = 0
 
-  /** @param out default: standard error, so that standard output stays the log's alone */
+  /** @param out default: standard error, so that standard output only contains the log */
   constructor(out: Output = process.stderr) {
     this.#out = out
   }

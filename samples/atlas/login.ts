@@ -1,4 +1,4 @@
-/** Who may write: users with hashed passwords, a login that hands out a token, and a page for administrators only. */
+/** Users with hashed passwords, a login that returns a token, and a page for administrators only. */
 import {
   Auth,
   Controller,
@@ -39,7 +39,7 @@ export class LoginController {
 
   @Post('/login', { body: Credentials })
   @NoAuth
-  // Guessing is slow: by one address, one try in three seconds.
+  // Guessing is slow: one attempt in three seconds from each address.
   @Throttle('20/m')
   @Doc({
     description: 'Answers with a token in the header FreshToken.',
@@ -57,7 +57,10 @@ export class LoginController {
 
   @Get('/me')
   @Secured
-  @Doc({ description: 'Who the token is for.', exampleResponse: { name: 'ada', roles: ['admin'] } })
+  @Doc({
+    description: 'The user of the token.',
+    exampleResponse: { name: 'ada', roles: ['admin'] },
+  })
   me(user: Claims | null) {
     return { name: user?.sub ?? null, roles: user?.roles ?? [] }
   }

@@ -4,15 +4,15 @@ import { AtlasModule } from './app.js'
 import { pageOptions } from './page.js'
 import { World } from './world.js'
 
-// Empty counts as unset.
+// Empty variables count as not set.
 const { DATABASE_URL = '', TOKEN_LIFE = '1h' } = process.env
 
 const app = await bootstrap(AtlasModule, {
   ...pageOptions,
   docs: { title: 'Atlas', version: '1.0.0' },
-  // DATABASE_URL=postgres://… npm start runs the same on PostgreSQL.
+  // On PostgreSQL: DATABASE_URL=postgres://… npm start
   database: DATABASE_URL === '' ? 'sqlite:./data/atlas.db' : DATABASE_URL,
-  // A short life shows rotation: TOKEN_LIFE=10s npm start
+  // A short lifetime shows the rotation of tokens: TOKEN_LIFE=10s npm start
   auth: { expiresIn: TOKEN_LIFE },
 })
 const { countries, cities } = await app.get(World).statistics()

@@ -1,13 +1,13 @@
-/** The atlas's page: plain files on the browser client, and a policy that lets nothing else in. */
+/** The atlas's page: plain files that use the browser client, and a policy that allows nothing else. */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { file, type BootstrapOptions, type Reply } from 'filigree'
 
-// The compiler copies no pages: they are read where they were written, also by what it compiled.
+// The compiler does not copy pages, so compiled code reads them from the source folder, too.
 const project = dirname(createRequire(import.meta.url).resolve('filigree/package.json'))
 const folder = join(project, 'samples/atlas/page')
 
-/** What the page needs of the application: its parts at `/assets`, the client at `/filigree.js`. */
+/** The routes that the page needs: its files at `/assets`, the client at `/filigree.js`. */
 export const pageOptions = {
   static: { '/assets': join(folder, 'assets') },
   client: true,
@@ -24,7 +24,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Browsers name HTML among what they accept; programs do not. */
+/** Browsers list HTML in `Accept`; programs do not. */
 export function wantsPage(accept: string | undefined): boolean {
   return accept?.includes('text/html') ?? false
 }

@@ -1,4 +1,4 @@
-/** Paging, the same for every list. */
+/** Paging, shared by all lists. */
 import { Field } from 'filigree'
 
 export class PageQuery {
@@ -11,14 +11,14 @@ export class PageQuery {
 
 export interface Paged<T> {
   readonly items: readonly T[]
-  /** How many there are on all pages together. */
+  /** The number of items on all pages together. */
   readonly total: number
   readonly limit: number
   readonly offset: number
 }
 
 /**
- * Reads a page, then counts, which a page that is not full makes unnecessary: it tells the total itself.
+ * Reads a page, then counts all items, unless the page is not full, which already shows the total.
  *
  * @param list reads the page's items
  */

@@ -22,11 +22,11 @@ const extensions: Readonly<Record<string, string>> = {
   'image/webp': 'webp',
 }
 
-/** Where the files lie. The database knows which of them belong to whom. */
+/** The folder of the files. The database knows which country each file belongs to. */
 export class PictureFolder {
   readonly path: string
 
-  /** @param path made when the first file comes */
+  /** @param path created for the first file */
   constructor(path = './data/pictures') {
     this.path = path
   }
@@ -48,7 +48,9 @@ export class Pictures {
     return picture
   }
 
-  /** The file first, then the record, then the old file's end: whenever it breaks off, the record has its file. */
+  /**
+   * Stores the file, then the record, then deletes the old file: after an interruption the record still has its file.
+   */
   async keep(country: Country, upload: UploadedFile, extension: string): Promise<void> {
     const name = `${randomUUID()}.${extension}`
     const { type, size } = upload
@@ -94,7 +96,7 @@ export class PictureController {
   }
 
   @Get
-  @Doc({ description: 'The picture of a country, as it was uploaded.' })
+  @Doc({ description: 'The picture of a country.' })
   async show(code: string) {
     const picture = await this.#pictures.find(await this.#existing(code))
     if (picture === undefined) throw new HttpError(404, `${code.toUpperCase()} has no picture yet.`)

@@ -1,8 +1,8 @@
-/** What the atlas keeps in its database: each class is a table, and a type of GraphQL. */
+/** The records of the atlas: each class is a table, and a type of GraphQL. */
 import { BelongsTo, Field, HasMany, Record, Resolve, Secured, type Rel } from 'filigree'
 import { distance, toTenths, type Place } from './geography.js'
 
-/** Everybody reads it; over GraphQL administrators alone write it. `?search=` finds words in its names. */
+/** Everybody can read it; over GraphQL only administrators can write it. `?search=` finds words in its names. */
 @Record({ mutations: 'admin', search: ['name', 'officialName', 'capital'] })
 export class Country {
   @Field('id') id!: number
@@ -19,26 +19,28 @@ export class Country {
   @Field('string', { nullable: true, example: 'Reykjavik' }) capital!: string | null
   @Field('string', { index: true, example: 'Europe' }) region!: string
   @Field('string', { example: 'Northern Europe' }) subregion!: string
-  @Field('numeric', { description: 'Square kilometres; -1 where nobody knows.' }) area!: number
+  @Field('numeric', { description: 'Square kilometres; -1 if unknown.' }) area!: number
   @Field('numeric') lat!: number
   @Field('numeric') lng!: number
   @Field('string') flag!: string
   @HasMany(() => City) cities!: Rel<City[]>
 }
 
-/** Everybody reads it; over GraphQL administrators alone write it, over REST whoever logs in adds and changes. */
+/**
+ * Everybody can read it; over GraphQL only administrators can write it, over REST all users can add and change cities.
+ */
 @Record({ mutations: 'admin' })
 export class City {
   @Field('id') id!: number
   @Field('string', { minLength: 1, maxLength: 120, example: 'Reykjavík' }) name!: string
-  // One index over both: it alone answers which cities lie between two latitudes and two longitudes.
+  // One index on both: it finds the cities between two latitudes and two longitudes without reading the table.
   @Field('numeric', { min: -90, max: 90, index: 'place', example: 64.13548 }) lat!: number
   @Field('numeric', { min: -180, max: 180, index: 'place', example: -21.89541 }) lng!: number
   @Field('integer') countryId!: number
   @BelongsTo(() => Country) country!: Rel<Country>
-  /** The name without case and accents. `CitySearch` fills it in where it was not given. */
+  /** The name without case and accents. `CitySearch` fills it if it is missing. */
   @Field('string', { hidden: true, optional: true, index: true }) searchable?: string
-  /** Computed where it is asked for: `{ cities { name distance(lat: 64.14, lng: -21.9) } }`. */
+  /** Computed on request: `{ cities { name distance(lat: 64.14, lng: -21.9) } }`. */
   @Resolve('Float', {
     needs: ['lat', 'lng'],
     args: { lat: 'Float!', lng: 'Float!' },
@@ -49,18 +51,18 @@ export class City {
   }
 }
 
-/** For administrators, over GraphQL too. */
+/** Only for administrators, also over GraphQL. */
 @Record
 @Secured('admin')
 export class User {
   @Field('id') id!: number
   @Field('string', { minLength: 1, maxLength: 80, unique: true }) name!: string
   @Field('string', { list: true, default: [] }) roles!: string[]
-  /** Made by `hashPassword`. Nobody can log in without one. */
+  /** Made by `hashPassword`. A user without one cannot log in. */
   @Field('string', { hidden: true, optional: true }) passwordHash?: string
 }
 
-/** Which country has which file. Uploads alone write it: GraphQL shows it, and has no mutations of it. */
+/** The file of each country's picture. Only uploads write it: GraphQL has no mutations for it. */
 @Record({ timestamps: true, mutations: false })
 export class Picture {
   @Field('id') id!: number

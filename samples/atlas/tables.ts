@@ -1,4 +1,4 @@
-/** The records as they are: filters, searches, sums and related rows, by routes that nobody had to write. */
+/** The records themselves: filters, searches, sums and related rows, with generated routes. */
 import { Controller, Doc } from 'filigree'
 import { City, Country } from './records.js'
 

@@ -1,4 +1,4 @@
-/** The atlas's questions to its database. */
+/** The atlas's database queries. */
 import { Database, HttpError, type Repository } from 'filigree'
 import { containing, escapePattern, toSearchable } from './city-search.js'
 import type { KnownCity } from './gazetteer.js'
@@ -33,7 +33,7 @@ export class World {
     return { countries: await this.#countries.count(), cities: await this.#cities.count() }
   }
 
-  /** @param code in either case */
+  /** @param code in upper or lower case */
   async country(code: string): Promise<Country | undefined> {
     const [country] = await this.#countries.list({ where: { code: code.toUpperCase() }, limit: 1 })
     return country
@@ -63,7 +63,7 @@ export class World {
     return this.#listCities({ countryId: id }, page)
   }
 
-  /** Cities whose name holds the text, in whatever case and with whatever accents. */
+  /** Cities whose name contains the text; case and accents do not count. */
   async searchCities(
     { text, country }: { text: string; country: string | undefined },
     page: PageQuery,
@@ -95,7 +95,7 @@ export class World {
     )
   }
 
-  /** @throws {HttpError} 400 for a country that is not there */
+  /** @throws {HttpError} 400 for an unknown country */
   async addCity({ country: code, ...values }: KnownCity): Promise<CityAnswer> {
     const country = await this.#existing(code)
     const searchable = toSearchable(values.name)
@@ -104,10 +104,10 @@ export class World {
   }
 
   /**
-   * Changes what is named.
+   * Changes the given fields.
    *
-   * @returns null where there is no such city
-   * @throws {HttpError} 400 for a country that is not there
+   * @returns null if there is no such city
+   * @throws {HttpError} 400 for an unknown country
    */
   async changeCity(
     id: number,
@@ -120,9 +120,9 @@ export class World {
     return city === null ? null : this.city(id)
   }
 
-  /** Only what distances need, for there may be many: the index `place` holds it all. */
+  /** Only the columns for distances, because there may be many rows: the index `place` contains them all. */
   #placesAround(here: Place, kilometres: number) {
-    // Distances are rounded: 30.04 is still within 30.
+    // Distances are rounded: 30.04 counts as within 30.
     const { lat, lngs } = boxAround(here, kilometres + 0.05)
     return this.#database.kysely
       .withTables<{ city: { id: number | string; lat: number; lng: number } }>()

@@ -12,13 +12,15 @@ import type { ApplicationPlan } from './plan-application.js'
 
 type Plan = Pick<ApplicationPlan, 'routes' | 'graphql' | 'authOptions'>
 
-/** One line for all that everybody can read and any token can write, unless a decorator says that it is meant so. */
+/**
+ * One line with all records that everybody can read and every token can write, unless a decorator says so explicitly.
+ */
 export function logOpenRecords(plan: Plan, log: Log): void {
   const names = openRecords(plan)
   if (names.length === 0) return
   log.info(
     { records: names },
-    `Everybody can read and any token can write: ${names.join(', ')}. @NoAuth, @Secured, rows or mutations of a record say who may.`,
+    `Everybody can read and any token can write: ${names.join(', ')}. Restrict a record with @Secured, rows or mutations, or confirm with @NoAuth that it is meant.`,
   )
 }
 
@@ -27,7 +29,7 @@ function openRecords({ routes, graphql, authOptions }: Plan): string[] {
   const queried = graphql.instances
     .filter((one) => one.routes.some(({ access }) => access.read.open))
     .flatMap(({ schema }) => schema.records)
-  // What a filter or a selection reaches is read as well.
+  // Records that filters and selections reach can be read as well.
   const reached = readTables(queried, []).filter((table) => policyOf(table).isSilent)
   const served = routes
     .filter(({ route, access }) => route.method === 'GET' && access.open)

@@ -1,8 +1,14 @@
-/** The database as applications see it: what repositories, `crud` and GraphQL are made of stays inside. */
+/**
+ * The public type of `Database`: only what applications use. The parts for repositories, `crud` and GraphQL are not in
+ * it.
+ */
 import { connect as open, Database as OpenDatabase } from './database.js'
 import type { DatabaseOptions } from './database-options.js'
 
-/** The tables of records, by `records(Product)`. A provider of every application with records; `connect` opens one without. */
+/**
+ * Gives repositories: `records(Product)`. Every application with records provides it; `connect` opens one without an
+ * application.
+ */
 export type Database = Pick<OpenDatabase, Shown>
 
 type Shown =
@@ -23,13 +29,13 @@ type Shown =
   | 'close'
   | typeof Symbol.asyncDispose
 
-/** What constructors ask for by it; `connect` makes them. */
+/** The token that constructors ask for; `connect` creates instances. */
 export const Database = OpenDatabase as unknown as abstract new (...never: never[]) => Database
 
 /**
  * Opens a database outside an application; inside, ask for `Database` in a constructor.
  *
- * @throws {DeclarationError} an address that says nothing, no driver, no access, faulty records
+ * @throws {DeclarationError} a malformed address, a missing driver, a refused connection, faulty records
  */
 export const connect: {
   (url: string, options?: Omit<DatabaseOptions, 'url'>): Promise<Database>

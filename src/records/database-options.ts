@@ -9,26 +9,32 @@ import type { Builder } from './statements/builder.js'
 export interface DatabaseOptions {
   /** Default `sqlite:./data/app.db`. */
   url?: string
-  /** Another engine than the one that the address chooses: `pglite()`. */
+  /** An engine of your own instead of the one that the address selects: `pglite()`. */
   engine?: EngineSource
-  /** PostgreSQL's address around a pooler, for what needs a session: events of other processes, migrations. Default `url`. */
+  /**
+   * PostgreSQL's address without the pooler, for work that needs a session: events of other processes, migrations.
+   * Default `url`.
+   */
   direct?: string | undefined
   /**
-   * Copies of PostgreSQL that answer reads outside transactions: `['postgres://a/shop']`. Who has written reads what it wrote;
-   * a copy that is too far behind, or gone, is passed over. Default none.
+   * Copies of PostgreSQL that answer reads outside transactions: `['postgres://a/shop']`. A caller who has written
+   * reads its own writes; a copy that is unreachable or too far behind is skipped. Default none.
    */
   replicas?: readonly string[] | undefined
-  /** Milliseconds that a replica may be behind. Default 1,000. */
+  /** How many milliseconds a replica may be behind the primary. Default 1,000. */
   replicaLag?: number | undefined
-  /** The record classes, whose tables `sync` makes. Those that relations lead to belong to them. Default: those used so far. */
+  /**
+   * The record classes whose tables `sync` creates; records that relations lead to are included. Default: those used so
+   * far.
+   */
   records?: readonly Class[]
-  /** Gets lost connections and changes of the schema. Default: nobody. */
+  /** Receives lost connections and schema changes. Default: nothing is logged. */
   log?: Log
-  /** Milliseconds since 1970, for timestamps. Default the system's clock. */
+  /** The clock for timestamps, in milliseconds since 1970. Default the system's clock. */
   now?: () => number
   /**
-   * Milliseconds after which the server ends a statement, changes of the schema excepted; 0 is never. An address with
-   * `statement_timeout` says it itself. Default 30,000; in an application its time for handlers.
+   * Milliseconds after which the server cancels a statement, except changes of the schema; 0 means never. An address
+   * with `statement_timeout` overrides it. Default 30,000; in an application, its time limit for handlers.
    */
   statementTimeout?: number
 }

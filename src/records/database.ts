@@ -32,7 +32,7 @@ import { toUnavailable } from './statements/write-faults.js'
 /**
  * Opens a database outside an application; inside, ask for `Database` in a constructor.
  *
- * @throws {DeclarationError} an address that says nothing, no driver, no access, faulty records
+ * @throws {DeclarationError} a malformed address, a missing driver, a refused connection, faulty records
  */
 export function connect(url: string, options?: Omit<DatabaseOptions, 'url'>): Promise<Database>
 export function connect(options: DatabaseOptions): Promise<Database>
@@ -63,16 +63,16 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   return database
 }
 
-/** The tables of records, by `records(Product)`. A provider of every application with records; `connect` opens one without. */
+/** Gives repositories: `records(Product)`. Applications with records provide it; `connect` opens one without an application. */
 export class Database implements Source {
   readonly context: RecordsContext
   readonly log: Log
-  /** Who is told of changes. */
+  /** Tells listeners of changes. */
   readonly feed: ChangeFeed
   /** Every table known so far. */
   readonly tables = new Set<Table>()
   readonly line: Line
-  /** Roughly how large they are. */
+  /** The approximate sizes of the tables. */
   readonly sizes: TableSizes
   readonly #repositories = new WeakMap<Class, Repository>()
   readonly #byType = new WeakMap<Class, Table>()
@@ -89,27 +89,27 @@ export class Database implements Source {
     this.line = new Line(engine, this.#transactions)
   }
 
-  /** `sqlite` or `postgres`, or what the engine calls itself: migrations are named by it. */
+  /** `sqlite` or `postgres`, or the name that another engine gives itself; it is part of the names of migrations. */
   get engineName(): string {
     return this.context.dialect.name
   }
 
-  /** What the engine is driven by: `node:sqlite`, `better-sqlite3`, `bun:sqlite` or `pg`. */
+  /** The driver: `node:sqlite`, `better-sqlite3`, `bun:sqlite` or `pg`. */
   get driverName(): string {
     return this.context.engine.driver
   }
 
-  /** The query builder, for everything that repositories do not do. Part of the transaction it is used in. */
+  /** The query builder, for everything that repositories cannot do. Inside a transaction it belongs to it. */
   get kysely(): QueryBuilder {
     return this.context.builder.kysely
   }
 
-  /** How its connections are used; `undefined` on SQLite, which has no pool. */
+  /** The state of the connection pool; `undefined` on SQLite, which has no pool. */
   get pool(): PoolState | undefined {
     return this.context.engine.pool?.()
   }
 
-  /** Asks the database for nothing. @throws {HttpError} 503 where it does not answer */
+  /** Checks that the database answers. @throws {HttpError} 503 if it does not */
   check(): Promise<unknown> {
     return promise(() => this.context.engine.first(isThere, [])).catch(refuse)
   }
@@ -117,7 +117,7 @@ export class Database implements Source {
   /**
    * The repository of a record class; the same for every call.
    *
-   * @throws {DeclarationError} the class is no record, or a faulty one
+   * @throws {DeclarationError} the class is not a record, or is a faulty one
    */
   records<T extends object>(type: Class<T>): Repository<T> {
     let repository = this.#repositories.get(type)
@@ -128,16 +128,16 @@ export class Database implements Source {
     return repository as Repository<T>
   }
 
-  /** The same for a client's request, with which its reads end. */
+  /** The same for a client's request: when the request ends, its reads are cancelled. */
   recordsFor<T extends object>(type: Class<T>, request: ClientReading): Repository<T> {
     const source = this.forClient(request)
     return source === this ? this.records(type) : new Repository(this.table(type), source)
   }
 
   /**
-   * The table of a record class, known to `sync` from now on with all that its relations lead to.
+   * The table of a record class. From now on `sync` knows it and all records that its relations lead to.
    *
-   * @throws {DeclarationError} the class is no record, or a faulty one
+   * @throws {DeclarationError} the class is not a record, or is a faulty one
    */
   table<T extends object>(type: Class<T>): Table<T> {
     const known = this.#byType.get(type)
@@ -152,12 +152,12 @@ export class Database implements Source {
   }
 
   /**
-   * Runs work in a transaction: all of it is stored when the promise it answers is fulfilled, none when it is rejected.
-   * Inside another it is a part that can fail alone. What is found and then updated is not lost to others: where another
-   * was in the way, what the work did is taken back and it runs again, so let it have no effects outside the database.
+   * Runs work in a transaction: all of it is stored when the promise that it returns is fulfilled, none when it is
+   * rejected. Inside another transaction it is a part that can fail alone. If another transaction was in the way, the work
+   * is rolled back and runs again, so that no change is lost: let it have no effects outside the database.
    *
-   * @param work everything it does with this database belongs to the transaction, by `tx` or not
-   * @throws {HttpError} 409 `CONFLICT_RETRY` where others were in its way for too long
+   * @param work everything it does with this database belongs to the transaction, whether it uses `tx` or not
+   * @throws {HttpError} 409 `CONFLICT_RETRY` if other transactions were in its way for too long
    */
   transaction<R>(work: (tx: Transaction) => Promise<R>, options?: TransactionOptions): Promise<R> {
     return this.#transactions
@@ -166,10 +166,10 @@ export class Database implements Source {
   }
 
   /**
-   * Makes the tables, columns and indexes that are missing. Nothing that is there is changed or lost.
+   * Creates missing tables, columns and indexes. Never changes or drops anything that exists.
    *
    * @returns what was missing
-   * @throws {DeclarationError} `SCHEMA_DIFFERS` where that is not enough
+   * @throws {DeclarationError} `SCHEMA_DIFFERS` if that is not enough
    */
   async sync(): Promise<Difference[]> {
     const differences = await syncSchema(this.tables, this.context)
@@ -177,25 +177,26 @@ export class Database implements Source {
     return differences
   }
 
-  /** @throws {DeclarationError} `SCHEMA_DIFFERS`: what the records cannot work with. For production, which changes nothing by itself. */
+  /** For production: changes nothing. @throws {DeclarationError} `SCHEMA_DIFFERS`: what the records cannot work with */
   async verify(): Promise<void> {
     await verifySchema(this.tables, this.context)
     this.sizes.refresh()
   }
 
-  /** Makes a table of a package's own where it is not there, in production too, by a script for this engine. */
+  /** Creates a package's own table if it is missing, in production too, with a script for this engine. */
   ensureTable(name: string, sql: string): Promise<void> {
     return ensureTable(this, name, sql).then(() => undefined, refuse)
   }
 
-  /** Everything in which the database differs from the records. */
+  /** Every difference between the database and the records. */
   differences(): Promise<Difference[]> {
     return readDifferences(this.tables, this.context, this.context.engine)
   }
 
   /**
-   * Told of every row that a repository of this process has written, after its commit; with `everywhere`, on PostgreSQL, one of
-   * any process, and of rows that were lost. @returns what ends it; with `everywhere` once no change can be missed
+   * Calls the listener for every row that a repository of this process has written, after its commit. With
+   * `everywhere`, on PostgreSQL, for rows written by any process, and for lost events.
+   * @returns a function that ends it; with `everywhere`, once no change can be missed
    */
   onChange(listener: (change: Change) => void): () => void
   onChange(
@@ -210,11 +211,11 @@ export class Database implements Source {
   }
 
   /**
-   * Follows a record's rows, on PostgreSQL in whichever process a repository writes them. A watcher is told of rows in
-   * lists, and that some were lost: after a broken connection to the server, and of an `insertMany` that was under way.
+   * Follows a record's rows, on PostgreSQL whichever process writes them. A watcher receives rows in lists. It is also
+   * told when events were lost: after a broken connection to the server, and of an `insertMany` that was under way.
    *
-   * @returns what ends it, once no change that is committed from now on can be missed
-   * @throws {HttpError} 503 where the server cannot be reached
+   * @returns a function that ends it, once no change that is committed from now on can be missed
+   * @throws {HttpError} 503 if the server cannot be reached
    */
   async watch(type: Class, watcher: Watcher): Promise<() => void> {
     try {
@@ -224,7 +225,7 @@ export class Database implements Source {
     }
   }
 
-  /** Ends all connections. Closing twice is closing once. */
+  /** Ends all connections. Calling it again does nothing. */
   close(): Promise<void> {
     this.#closing ??= this.feed.close().then(() => this.context.engine.close())
     return this.#closing
@@ -238,7 +239,7 @@ export class Database implements Source {
     return this.#transactions.current()?.runner() ?? this.line.runner ?? this.context.engine
   }
 
-  /** Where the repositories of a client's request work: reads end with it. The same for every call with this request. */
+  /** The source for repositories of a client's request: reads end with it. The same for every call with this request. */
   forClient(request: ClientReading | undefined): Source {
     const { engine } = this.context
     if (request === undefined || engine.clientReads === undefined) return this
@@ -272,7 +273,7 @@ function refuse(error: unknown): never {
   throw toUnavailable(error)
 }
 
-/** What work in a transaction is given. */
+/** What the function of `transaction` receives. */
 export class Transaction {
   readonly #database: Database
   readonly #scope: Scope

@@ -1,4 +1,6 @@
-/** What a repository does with many rows at once, all or nothing. Source: decisions, Second storey: records, Many. */
+/**
+ * The methods of a repository that work on many rows, all or nothing. Source: decisions, Second storey: records, Many.
+ */
 import { promise } from '../core/later.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
@@ -28,7 +30,7 @@ export abstract class ManyRecords<T extends object> {
   abstract update(id: Id, values: Partial<T>): Promise<T | null>
   abstract delete(id: Id): Promise<boolean>
   abstract list(options?: ListOptions<T>): Promise<T[]>
-  /** The same on another source. */
+  /** The same repository on another source. */
   protected abstract on(source: Source): ManyRecords<T>
 
   /**
@@ -46,7 +48,7 @@ export abstract class ManyRecords<T extends object> {
    * Changes rows as `update` does, all or none: `updateMany([{ id: 1, price: '9.00' }])`.
    *
    * @returns the records in the order of the changes
-   * @throws {HttpError} 404 where one of them is not there
+   * @throws {HttpError} 404 if one of the rows does not exist
    */
   async updateMany(rows: readonly (Partial<T> & ChangedRow)[]): Promise<T[]> {
     const changed = await changeTogether(this.table, this.source, rows)
@@ -54,7 +56,7 @@ export abstract class ManyRecords<T extends object> {
     return this.source.atomically((inner) => changeEach(this.table, rows, this.on(inner)))
   }
 
-  /** Deletes rows as `delete` does, all or none. @returns how many were there */
+  /** Deletes rows as `delete` does, all or none. @returns how many existed */
   async deleteMany(ids: readonly Id[]): Promise<number> {
     demandList('deleteMany', 'keys', ids)
     const gone = await deleteTogether(this.table, this.source, ids)
@@ -68,9 +70,10 @@ export abstract class ManyRecords<T extends object> {
   }
 
   /**
-   * Changes the row of a unique value, or makes it: what is not named stays as it is. Several at once make one row.
+   * Updates the row that has a unique value, or creates it; fields that are not named keep their values. Concurrent
+   * calls create one row.
    *
-   * @param options `{ by: 'sku' }`: the unique field, or the key, that the values hold
+   * @param options `{ by: 'sku' }`: the unique field, or the key, by which the row is found; the values must contain it
    */
   upsert(values: Partial<T>, options: UpsertOptions<T>): Promise<T> {
     return promise(() =>
@@ -79,16 +82,16 @@ export abstract class ManyRecords<T extends object> {
   }
 
   /**
-   * Counts, sums, means, smallest and largest values, of all rows or of groups, by one statement.
+   * Counts, sums, averages, minima and maxima, of all rows or of groups, with one statement.
    *
-   * @returns one row without `groupBy`, else one for each group, nulls last
+   * @returns one row without `groupBy`, else one for each group; groups of nulls come last
    */
   aggregate(options: AggregateOptions<T> = {}): Promise<AggregateRow<T>[]> {
     return promise(() => runAggregate(this.table, this.source, options))
   }
 
   /**
-   * Writes many rows in one transaction: all or none. Quicker than `createMany` by far, since nothing is read back.
+   * Writes many rows in one transaction: all or none. Much faster than `createMany`, because nothing is read back.
    *
    * @returns the number of rows
    */
@@ -97,28 +100,28 @@ export abstract class ManyRecords<T extends object> {
   }
 
   /**
-   * Ties records of a many-to-many relation to this one; pairs that are tied already stay so.
+   * Links records of a many-to-many relation to this one; existing links stay.
    *
-   * @returns the number of new pairs
+   * @returns the number of new links
    */
   link(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
     return link(this.table, this.source, { id, relation, ids, removes: false })
   }
 
-  /** @returns the number of pairs that were tied and are no longer */
+  /** @returns the number of links that were removed */
   unlink(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
     return link(this.table, this.source, { id, relation, ids, removes: true })
   }
 
   /**
-   * The place of a row in an order, for `list({ after })` and for pages of GraphQL and `crud`: they go on behind it whether
-   * or not the row is still there.
+   * The place of a row in an order, for `list({ after })` and for pages of GraphQL and `crud`. It works even if the row
+   * has been deleted since.
    */
   cursorOf(row: T, orderBy?: OrderBy<T>): string {
     return writeCursor(readOrder(this.table, orderBy, false), row as Record<string, unknown>)
   }
 
-  /** Counts that do not look at every row. */
+  /** Counts that do not read every row. */
   get counts(): RowCounts<T> {
     return new RowCounts(this.table, this.source)
   }

@@ -1,30 +1,30 @@
-/** Tables of the framework's own, made when they are first needed, in production too. */
+/** The framework's own tables. They are created when they are first needed, in production too. */
 import type { Later } from '../core/later.js'
 import type { Database } from './database.js'
 import { EngineFault } from './engines/engine.js'
 
 /**
- * @param sql a script that makes the table where it is not there
- * @returns false where it is not there and cannot be made: on a replica
+ * @param sql a script that creates the table if it is missing
+ * @returns false if it is missing and cannot be created: on a replica
  */
 export async function ensureTable(database: Database, name: string, sql: string): Promise<boolean> {
   const { engine } = database.context
   if ((await engine.catalogue(engine)).has(name)) return true
   if (engine.isReadOnly === true) return false
-  // Two processes that start together must not both make it: the schema is one's at a time.
+  // Two processes that start together must not both create it; `changeSchema` lets one in at a time.
   await engine.changeSchema(async (runner) => {
     await runner.script(sql)
   })
   return true
 }
 
-/** Milliseconds between two looks for tables that were not there. */
+/** Milliseconds between two checks for missing tables. */
 const pause = 1000
 
 /**
- * What stands on tables that a replica did not have at the start: `absent` until they have come with the primary's changes.
+ * Gives what works on tables that a replica did not have at the start: `absent` until the primary's changes bring them.
  *
- * @param ensure whether they are there
+ * @param ensure tells whether the tables exist
  */
 export function onceThere<T>(ensure: () => Promise<boolean>, there: T, absent: T): () => Later<T> {
   let current = absent
@@ -36,7 +36,7 @@ export function onceThere<T>(ensure: () => Promise<boolean>, there: T, absent: T
   }
 }
 
-/** What is written to a table that could not be made. */
+/** Refuses writes to a table that could not be created. */
 export function refuseWrite(): never {
   throw new EngineFault('unavailable', 'The database is read-only.', undefined, {
     isReadOnly: true,

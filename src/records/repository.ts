@@ -1,4 +1,4 @@
-/** The rows of one record class: found, listed, written. Source: public face, Records. */
+/** The repository of a record class: finds, lists and writes its rows. Source: public face, Records. */
 import type { Plan } from './statements/builder.js'
 import type { Claims } from '../http/request.js'
 import type { Changes } from './statements/additions.js'
@@ -52,8 +52,8 @@ import type { Table } from './model/table.js'
 import { toClientError, type Doing, type Referrer } from './statements/write-faults.js'
 
 /**
- * Every method answers a promise. What a client can help is an `HttpError`: 400 `VALIDATION` with paths, 409 `CONFLICT`
- * with the field's name, 503 `DATABASE_UNAVAILABLE` with `Retry-After`.
+ * Every method returns a promise. Errors that a client can correct are `HttpError`s: 400 `VALIDATION` with paths, 409
+ * `CONFLICT` with the field's name, 503 `DATABASE_UNAVAILABLE` with `Retry-After`.
  */
 export class Repository<T extends object = object> extends ManyRecords<T> {
   readonly #plans: TablePlans
@@ -66,7 +66,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     this.#codec = source.context.codecOf(table) as TableCodec<T>
   }
 
-  /** @returns null where no (living) row has the key, or the value can be no key */
+  /** @returns null if no (undeleted) row has the key, or the value cannot be a key */
   find(id: Id, options?: FindOneOptions & Partial<T>): Promise<T | null> {
     return promise(() => {
       if (options !== undefined) checkFindOptions(options, this.table.shard)
@@ -91,7 +91,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     })
   }
 
-  /** The rows that a filter finds, in order. */
+  /** The rows that match a filter, in order. */
   list(options: ListOptions<T> = {}): Promise<T[]> {
     return promise(() => {
       const { plan, values, readBehind } = planList(this.table, this.source.context, options)
@@ -105,7 +105,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     })
   }
 
-  /** The number of rows that a filter finds, of those that differ by `distinct`. Default: of all living ones. */
+  /** The number of rows that match a filter; with `distinct`, of those that differ in its fields. Default: all undeleted. */
   count(
     where?: Where<T>,
     options: Pick<ListOptions<T>, 'search' | 'distinct' | 'withDeleted' | 'view'> = {},
@@ -147,9 +147,9 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * As `create`, without a promise where the database needs none: what fails is thrown at once, or later.
+   * As `create`, but without a promise if the database needs none; errors are thrown at once or reject the promise.
    *
-   * @param user on whose behalf, for hooks; undefined: whoever's request it is
+   * @param user the user for hooks; if undefined, the user of the current request
    */
   createNow(given: Partial<T>, user?: Claims | null): Later<T> {
     const { table } = this
@@ -165,12 +165,12 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * Changes what is named, nothing else: `{ stock: { add: -1 } }` is added to what is there. The record's own key may be
-   * among it and is left alone; so is its version, which must then be that of the row. Related rows are written with it, all
-   * or nothing: `{ products: { create: [{ … }], update: [{ id: 1, … }], connect: [2], disconnect: [3], delete: [4] } }`.
+   * Changes only the named fields. `{ stock: { add: -1 } }` adds to the stored value. The record's own key may be among them
+   * and is ignored; its version must then equal the row's. Related rows are written with it, all or nothing:
+   * `{ products: { create: [{ … }], update: [{ id: 1, … }], connect: [2], disconnect: [3], delete: [4] } }`.
    *
-   * @returns the record as it is now; null where no row has the key, or `where` does not hold
-   * @throws {HttpError} 409 `CONFLICT` where the row is at another version
+   * @returns the updated record; null if no row has the key, or `where` does not match
+   * @throws {HttpError} 409 `CONFLICT` if the row is at another version
    */
   update(
     id: Id,
@@ -196,7 +196,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     return this.#nested().update(id, readTree(table, values), conditions) as Promise<T | null>
   }
 
-  /** As `update`, without a promise where the database needs none. */
+  /** As `update`, but without a promise if the database needs none. */
   updateNow(id: Id, values: Changes<T>, options: Omit<RowChange, 'values'> = {}): Later<T | null> {
     const { table } = this
     const source = this.source
@@ -209,7 +209,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * Changes every row that a filter finds, all or none; `{}` finds all.
+   * Changes every row that matches a filter, all or none; `{}` matches all.
    *
    * @returns how many
    */
@@ -218,7 +218,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * Deletes every row that a filter finds, all or none; `{}` finds all.
+   * Deletes every row that matches a filter, all or none; `{}` matches all.
    *
    * @returns how many
    */
@@ -227,8 +227,8 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * @returns false where no (living) row has the key
-   * @throws {HttpError} 409 `CONFLICT` where others refer to it, or the row is at another version
+   * @returns false if no (undeleted) row has the key
+   * @throws {HttpError} 409 `CONFLICT` if other rows refer to it, or it is at another version
    */
   delete(id: Id, options?: DeleteOptions & Partial<T>): Promise<boolean> {
     return promise(() => {
@@ -241,10 +241,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * As `delete`, without a promise where the database needs none.
+   * As `delete`, but without a promise if the database needs none.
    *
-   * @param mayTell whether the fault of a row that is still referred to may say by which record
-   * @param expected only a row of one of these versions
+   * @param mayTell whether the error about a row that is still referred to may name the referring record
+   * @param expected delete only a row at one of these versions
    */
   deleteNow(
     id: Id,
@@ -297,4 +297,4 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
 }
 
 const lockOutside =
-  'find: { lock: true } holds the row until its transaction ends, and none is open here. Call it in database.transaction(…), or in a route with { transaction: true }.'
+  'find: { lock: true } holds the row until its transaction ends, but no transaction is open here. Call it in database.transaction(…), or in a route with { transaction: true }.'

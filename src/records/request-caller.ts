@@ -1,6 +1,6 @@
 /**
- * Who a request's statements are for, where a database reads from replicas: the session, the token, or the address.
- * Source: docs/records.md, Replicas.
+ * Tells for which caller a request's statements run, where a database reads from replicas: by the session, the token or
+ * the address. Source: docs/records.md, Replicas.
  */
 import type { HttpRequest } from '../http/request.js'
 import { secureTokenCookie, tokenCookie } from '../http/token-cookie.js'
@@ -15,15 +15,15 @@ const tokenCookies = [tokenCookie, secureTokenCookie]
 
 const callers = new WeakMap<object, RequestCaller>()
 
-/** The part of a database that is looked at. */
+/** The part of a database that is needed here. */
 interface Reading {
   readonly context: { readonly engine: Pick<Engine, 'followCallers'> }
 }
 
 /**
- * From now on who has written reads what it wrote. Without it all work of this process is one caller.
+ * From now on each caller reads its own writes. Without it, all work of this process counts as one caller.
  *
- * @returns whether the database has replicas at all, so that requests have to be followed
+ * @returns whether the database has replicas, so that requests have to be followed
  */
 export function followCallers(
   { context: { engine } }: Reading,
@@ -42,7 +42,7 @@ export function hasReplicas({ context: { engine } }: Reading): boolean {
   return engine.followCallers !== undefined
 }
 
-/** What the request reads from now on is read where it is written (`now`), or from replicas too (`soon`). */
+/** From now on the request reads from the primary (`now`), or from replicas too (`soon`). */
 export function readAsOf(
   moment: 'now' | 'soon',
   request: HttpRequest | undefined,
@@ -71,7 +71,7 @@ class RequestCaller implements EngineCaller {
     this.isFresh = !safe.has(request.method)
   }
 
-  /** The address too: who has just signed in wrote by it. */
+  /** The address is included for callers who have just signed in, and wrote without a token. */
   get names(): readonly string[] {
     return (this.#names ??= [...signedIn(this.#request), this.#address()])
   }
@@ -104,8 +104,8 @@ function signedIn(request: HttpRequest): string[] {
 }
 
 /**
- * On public routes nobody checks the token, and nobody has to: a forged one gains nothing but reads from the primary. Its
- * subject, since each answer may bring the next token.
+ * Public routes do not check the token, and need not: a forged one only causes reads from the primary. Its subject is
+ * used, because each answer may bring the next token.
  */
 function subjectOf(token: string): string {
   try {

@@ -1,4 +1,6 @@
-/** Revoked tokens in the database, known to every process that uses it. Source: decisions, Authentication, "Revocation". */
+/**
+ * Revoked tokens in the database, shared by all processes that use it. Source: decisions, Authentication, "Revocation".
+ */
 import type { Revocations, TokenTrace } from '../auth/revocations.js'
 import type { Database } from './database.js'
 import type { Dialect, Row, Statement } from './engines/engine.js'
@@ -12,13 +14,13 @@ export interface DatabaseRevocationsOptions {
   readonly now?: () => number
 }
 
-/** The largest moment that JavaScript's dates know: for ever. */
+/** The latest moment that JavaScript's dates can hold; stands for "for ever". */
 const never = 8.64e15
 
-/** Tokens that one statement asks about. */
+/** The most tokens that one statement asks about. */
 const mostAtOnce = 1000
 
-/** @returns once its tables are there */
+/** @returns the store, once its tables exist */
 export async function createDatabaseRevocations(
   database: Database,
   { trustFor = 5000, now = Date.now }: DatabaseRevocationsOptions = {},
@@ -82,7 +84,7 @@ function late(current: () => Later<Revocations>, trustFor: number): Revocations 
   }
 }
 
-/** Of a replica to which no revocations have come. */
+/** For a replica that has no table of revocations yet. */
 const noneRevoked: Revocations = {
   add: refuseWrite,
   addSubject: refuseWrite,
@@ -120,7 +122,7 @@ function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<
        on conflict (jti) do nothing`,
       true,
     ),
-    // A shorter one does not call a longer one back.
+    // A shorter revocation does not shorten a longer one.
     extend: statement(
       `update filigree_revocation set expires_at = ${p(1)}
        where jti = ${p(2)} and expires_at < ${p(3)}`,

@@ -1,4 +1,4 @@
-/** Sessions in the database, shared by every process that uses it. Source: decisions, Sessions. */
+/** Sessions in the database, shared by all processes that use it. Source: decisions, Sessions. */
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Database } from './database.js'
 import type { Dialect, Statement } from './engines/engine.js'
@@ -6,11 +6,11 @@ import { after, attempt, type Later } from '../core/later.js'
 import { ensureTable, onceThere, refuseWrite } from './own-tables.js'
 import { toUnavailable } from './statements/write-faults.js'
 
-/** @returns once its table is there */
+/** @returns the store, once its table exists */
 export async function createDatabaseSessionStore(database: Database): Promise<SessionStore> {
   const ensure = (): Promise<boolean> => ensureTable(database, 'filigree_session', createTable)
   const isThere = await ensure()
-  // Beside whatever transaction a handler may have open: a session is kept even if that is taken back.
+  // Outside the handler's transaction: a session is kept even if that transaction is rolled back.
   const { engine } = database.context
   const statements = writeStatements(engine.dialect)
   const change = (statement: Statement, values: readonly unknown[]): Later<void> =>
@@ -44,7 +44,7 @@ function late(current: () => Later<SessionStore>): SessionStore {
   }
 }
 
-/** Of a replica to which no sessions have come. */
+/** For a replica that has no table of sessions yet. */
 const emptyStore: SessionStore = {
   read: () => undefined,
   write: refuseSession,
@@ -69,7 +69,7 @@ create index if not exists filigree_session_expires_at on filigree_session (expi
 type Name = 'read' | 'write' | 'replace' | 'remove' | 'sweep'
 
 function writeStatements({ placeholder: p }: Dialect): Readonly<Record<Name, Statement>> {
-  // What reads, reads one row.
+  // The statements that read answer one row.
   const statement = (sql: string, writes: boolean): Statement =>
     Object.freeze({ sql, writes, isFresh: true, isBrief: !writes })
   return {

@@ -1,4 +1,6 @@
-/** The messages of `filigree:statement`, and an engine that sends them. Values of statements are never in them. */
+/**
+ * The messages of `filigree:statement`, and an engine that publishes them. They never contain the values of statements.
+ */
 import type { BeginOptions } from './engines/begin-options.js'
 import type { CurrentCaller, OtherProcesses } from './engines/engine-caller.js'
 import { Watched, type WatchedWork } from '../core/watched.js'
@@ -23,13 +25,13 @@ import type {
 export interface StatementEvent extends WatchedWork {
   /** The `Database` that it belongs to. */
   readonly database: object | undefined
-  /** What monitoring calls the engine. */
+  /** The database's name for monitoring, e.g. `postgresql`. */
   readonly system: string
   /** As it was sent: placeholders stand for the values. */
   readonly sql: string
   /** Its first word in upper case: `SELECT`, `INSERT`, `BEGIN`. */
   readonly kind: string
-  /** The first table that it names; `undefined` where it names none. */
+  /** The first table that it names, if it names one. */
   readonly table: string | undefined
 }
 
@@ -40,20 +42,20 @@ interface Meaning {
   readonly table: string | undefined
 }
 
-/** What texts say is read once. Texts with values of a program's own would fill it: then it begins anew. */
+/** Each text is parsed once. Texts that contain values would fill this memory; then it is emptied. */
 const meanings = new Map<string, Meaning>()
 const mostMeanings = 1000
 
 const named = /\b(?:from|into|update)\s+(?:only\s+)?"?([a-z_]\w*)"?/i
 const copied = /^copy\s+"?([a-z_]\w*)"?/i
 
-/** @returns what kind of statement it is, and of which table */
+/** @returns the statement's kind and its table */
 export function meaningOf(sql: string): Meaning {
   const known = meanings.get(sql)
   if (known !== undefined) return known
   const text = sql.trimStart()
   const first = /^[a-z]+/i.exec(text)?.[0].toUpperCase() ?? 'OTHER'
-  // What a common table expression leads to is the statement.
+  // The statement behind a common table expression is the one that counts.
   const main = first === 'WITH' ? /\)\s*(select|insert|update|delete)\b/i.exec(text)?.[1] : first
   const places = first === 'COPY' ? copied : named
   const table = places.exec(text)?.[1]
@@ -64,7 +66,7 @@ export function meaningOf(sql: string): Meaning {
 }
 
 class Teller {
-  /** Set once there is one. */
+  /** Set once the database exists. */
   database: object | undefined = undefined
   readonly #system: string
 
@@ -136,7 +138,7 @@ class ToldLine extends ToldRunner<OrderedRunner> implements OrderedRunner {
   }
 }
 
-/** An engine whose statements are told where somebody listens. */
+/** An engine whose statements are published if somebody listens. */
 export class ToldEngine extends ToldRunner<Engine> implements Engine {
   readonly dialect: Dialect
   readonly driver: string
@@ -169,7 +171,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
     return this.inner.isReadOnly === true
   }
 
-  /** The statements are this database's. */
+  /** Names the database that the statements belong to. */
   belongsTo(database: object): void {
     this.teller.database = database
   }
@@ -203,7 +205,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
   }
 }
 
-/** Answered by a database that is there. */
+/** The statement that tests whether a database answers. */
 export const isThere: Statement = Object.freeze({ sql: 'select 1', writes: false, isFresh: true })
 
 const noPool: PoolState = Object.freeze({ most: 0, open: 0, idle: 0, waiting: 0 })

@@ -172,7 +172,7 @@ export function describeTransactions(ground: Ground): void {
 
     it('holds a row for whoever finds it with a lock, and only inside', async () => {
       await expect(ground.categories.find(ground.light.id, { lock: true })).rejects.toThrow(
-        'find: { lock: true } holds the row until its transaction ends, and none is open here.',
+        'find: { lock: true } holds the row until its transaction ends, but no transaction is open here.',
       )
       const add = (): Promise<void> =>
         ground.database.transaction(

@@ -126,9 +126,9 @@ describe.each(engines)('migrations on %s', (engine) => {
       expect(await states(database)).toStrictEqual(Array(4).fill('applied'))
       const unknown = (await database.differences()).map(({ message }) => message).sort()
       expect(unknown).toStrictEqual([
-        'thing.at belongs to no field.',
-        'thing.gone belongs to no field.',
-        'thing.price belongs to no field.',
+        'thing.at does not belong to a field.',
+        'thing.gone does not belong to a field.',
+        'thing.price does not belong to a field.',
       ])
     }
   })
@@ -197,7 +197,7 @@ describe.each(engines)('migrations on %s', (engine) => {
     await write('20261121103000_a', 'select 1;\n')
     expect((await failure(migrateUp(database, at()))).problems[0]?.code).toBe('MIGRATION_CHANGED')
     expect((await failure(migrateDown(database, at()))).message).toContain(
-      'does not say how it is taken back',
+      'does not say how to undo it',
     )
     await rm(join(at().folder, `20261121103000_a.${engine}.sql`))
     expect(await states(database)).toStrictEqual(['applied, file missing'])
@@ -237,7 +237,7 @@ describe.each(engines)('migrations on %s', (engine) => {
     await before.records([...before.tables][0]!.type).create({ name: 'a', old: 'kept' })
     const database = await open(thing(named))
     expect((await failure(database.verify())).message).toContain(
-      'thing.old belongs to no field and must be filled.',
+      'thing.old does not belong to a field and must be filled.',
     )
     await makeMigration(database, 'b', at(1))
     await migrateUp(database, at())
@@ -283,12 +283,12 @@ describe.each(engines)('migrations on %s', (engine) => {
     if (engine === 'sqlite') {
       const error = await failure(makeMigration(database, 'b', at(1)))
       expect(error.message).toContain(
-        'the database has been changed: Index thing_name_index on thing is missing (Thing.name).',
+        'the database was changed by hand: Index thing_name_index on thing is missing (Thing.name).',
       )
     } else {
       await makeMigration(database, 'b', at(1))
       expect(await read('20261121103100_b', 'sqlite')).toBe(
-        '-- Nothing is to be done here.\n\n-- down\n-- Nothing is to be done here.\n',
+        '-- Nothing to do for this engine.\n\n-- down\n-- Nothing to do for this engine.\n',
       )
       await migrateUp(database, at())
       await database.verify()
@@ -371,8 +371,8 @@ describe('migrations without a transaction', () => {
     const embedded = await connect('sqlite::memory:', { records: [thing(named)] })
     expect((await failure(migrateUp(embedded, { folder }))).problems[0]).toMatchObject({
       message:
-        'Migration 29991231000000_b is to run without a transaction, which it always has on SQLite.',
-      remedy: 'Take its first line away.',
+        'Migration 29991231000000_b asks to run without a transaction, but on SQLite migrations always run in one.',
+      remedy: 'Remove its first line.',
     })
     await embedded.close()
   })
@@ -386,11 +386,15 @@ describe('the schema beside the migrations', () => {
   afterEach(() => rm(folder, { recursive: true }))
 
   it.each<[string, (file: string) => Promise<void>, string]>([
-    ['is missing', (file) => rm(file), 'no schema.postgres.json beside them says where they lead'],
+    [
+      'is missing',
+      (file) => rm(file),
+      'schema.postgres.json, which holds the schema after them, is missing',
+    ],
     [
       'has a conflict in it',
       (file) => writeFile(file, '<<<<<<< ours\n{}\n'),
-      'Resolve the conflict in it, or bring it back from version control.',
+      'Resolve the conflict in it, or restore it from version control.',
     ],
   ])('is asked for where it %s', async (_, spoil, message) => {
     const records = [thing(named)]

@@ -103,7 +103,7 @@ describe('the rights of records', () => {
   const answers: [string, () => unknown, string][] = [
     ['a promise', () => Promise.resolve(true), 'answered a promise'],
     ['a rejection', () => Promise.reject(new Error('lost')), 'answered a promise'],
-    ['a thenable', () => ({ then: 1, owner: 'ann' }), 'is no filter'],
+    ['a thenable', () => ({ then: 1, owner: 'ann' }), 'cannot be used'],
     ['a Map', () => new Map([['owner', 'ann']]), 'answered a Map'],
     ['an empty object', () => ({}), 'without a condition'],
     ['an object of a class', () => new Filter(), 'answered a Filter'],
@@ -111,11 +111,11 @@ describe('the rights of records', () => {
     ['null', () => null, 'answered null'],
     ['nothing', () => undefined, 'answered undefined'],
     ['a text', () => 'owner', 'answered a string'],
-    ['an unknown field', () => ({ ownr: 'ann' }), 'is no filter'],
+    ['an unknown field', () => ({ ownr: 'ann' }), 'cannot be used'],
     ['an empty test', () => ({ owner: {} }), 'without a condition'],
     ['an empty and', () => ({ and: [] }), 'without a condition'],
     ['a Map for a value', () => ({ owner: new Map() }), 'with a Map in it'],
-    ['a wrong value', () => ({ owner: 7 }), 'is no filter'],
+    ['a wrong value', () => ({ owner: 7 }), 'cannot be used'],
     [
       'a throw',
       () => {
@@ -225,7 +225,7 @@ describe('the rights of records', () => {
   it('say at the start what nobody has closed', async () => {
     const said = () => lines.filter((line) => line.includes('Everybody can read'))
     expect(said()).toEqual([
-      'info Everybody can read and any token can write: Plain. @NoAuth, @Secured, rows or mutations of a record say who may.',
+      'info Everybody can read and any token can write: Plain. Restrict a record with @Secured, rows or mutations, or confirm with @NoAuth that it is meant.',
     ])
     await app.close()
     await database.close()

@@ -161,7 +161,7 @@ describe('migrations of large tables on PostgreSQL', () => {
     await makeMigration(database, 'first', at(0))
     become(database, thing({ name: ['string'], code: ['string'] }))
     const made = await makeMigration(database, 'second', at(1))
-    expect(made?.warnings.join()).toContain('Say what thing.code is')
+    expect(made?.warnings.join()).toContain('Fill in thing.code for existing rows')
     expect(await textOf('second', 'postgres')).toContain(
       '--   update "thing" set "code" = /* a value */',
     )
@@ -175,9 +175,9 @@ describe('migrations of large tables on PostgreSQL', () => {
     await makeMigration(database, 'first', at(0))
     become(database, thing({ name: ['string'] }))
     const made = await makeMigration(database, 'second', at(1))
-    expect(made?.warnings.join()).toContain('Nobody can read or write thing')
+    expect(made?.warnings.join()).toContain('Reads and writes of thing wait')
     expect(await textOf('second', 'postgres')).toContain(
-      '-- WARNING: nobody can read or write thing',
+      '-- WARNING: reads and writes of thing wait',
     )
   })
 })
@@ -218,7 +218,7 @@ describe('the engines that migrations are written for', () => {
     become(database, thing({ name: ['string', { maxLength: 3, default: 'a' }] }))
     expect(await check()).toEqual([
       'PostgreSQL: thing.name is not checked by the database (Thing.name).',
-      "PostgreSQL: thing.name has not the default 'a' (Thing.name).",
+      "PostgreSQL: thing.name does not have the default 'a' (Thing.name).",
     ])
   })
 })

@@ -140,7 +140,7 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     await database.sync()
     expect(await rows(database)).toMatchObject([{ name: 'old', extra: 'kept' }])
     expect(await database.differences()).toMatchObject([
-      { kind: 'unknown column', blocks: false, message: 'thing.extra belongs to no field.' },
+      { kind: 'unknown column', blocks: false, message: 'thing.extra does not belong to a field.' },
     ])
   })
 
@@ -162,6 +162,6 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     const database = await open(thing({ name: ['string', { unique: true }] }))
     const error = await failure(database.sync())
     expect(error.message).toContain('Index thing_name_key on thing is missing (Thing.name).')
-    expect(error.message).toContain('Rows that are there may be alike.')
+    expect(error.message).toContain('Existing rows may hold equal values.')
   })
 })

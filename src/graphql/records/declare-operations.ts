@@ -30,7 +30,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
         ? {
             distinct: {
               type: `[${name}Group!]`,
-              description: 'Of rows that are alike in these fields only the first.',
+              description: 'Of rows that are equal in these fields, only the first.',
             },
           }
         : {}),

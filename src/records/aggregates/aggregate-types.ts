@@ -1,8 +1,8 @@
-/** What `aggregate` of a repository may be asked, and what it answers, typed by the record. */
+/** The options and rows of a repository's `aggregate`, typed by the record. */
 import type { Direction, Where } from '../filters/filter-types.js'
 import type { RowsView } from '../statements/rows-view.js'
 
-/** What many values of a field are made one by. */
+/** The functions that compute one value of all values of a field. */
 export type AggregateFunction = 'sum' | 'avg' | 'min' | 'max'
 
 export const aggregateFunctions: readonly AggregateFunction[] = ['sum', 'avg', 'min', 'max']
@@ -14,27 +14,30 @@ export const aggregateFunctions: readonly AggregateFunction[] = ['sum', 'avg', '
  * ```
  */
 export interface AggregateOptions<T> {
-  /** Which rows. Default all living ones. */
+  /** Filters the rows. Default all undeleted rows. */
   where?: Where<T> | undefined
-  /** A row for each combination of their values, null among them. Default: one row for all. */
+  /** One row for each combination of these fields' values; null counts as a value. Default: one row for all. */
   groupBy?: readonly (keyof T & string)[] | undefined
-  /** The number of rows, as `count`. Default: where nothing else is asked. */
+  /** Answers the number of rows, as `count`. Default: true if nothing else is asked for. */
   count?: boolean | undefined
-  /** Fields of numbers, as `sumPrice`: exact for whole numbers and decimals. Null of none. */
+  /** Numeric fields; answered as `sumPrice`, exact for integers and decimals. Null if there are no values. */
   sum?: readonly (keyof T & string)[] | undefined
-  /** Fields of numbers, as `avgPrice`. A decimal's is rounded to its scale. */
+  /** Numeric fields; answered as `avgPrice`. For a decimal it is rounded to the field's scale. */
   avg?: readonly (keyof T & string)[] | undefined
   /** The smallest value, as `minPrice`. */
   min?: readonly (keyof T & string)[] | undefined
   /** The largest value, as `maxPrice`. */
   max?: readonly (keyof T & string)[] | undefined
-  /** Only groups of which this holds: `{ count: { gte: 2 }, sumPrice: { lt: '100.00' } }`. */
+  /** Only groups that match: `{ count: { gte: 2 }, sumPrice: { lt: '100.00' } }`. */
   having?: Having<T> | undefined
-  /** `{ sumPrice: 'desc' }`, or a list of such. Nulls come last unless `{ nulls: 'first' }`. Ties, and default: by the groups. */
+  /**
+   * `{ sumPrice: 'desc' }`, or a list of such. Nulls come last unless `{ nulls: 'first' }`. Ties, and by default all
+   * rows, are ordered by the grouping fields.
+   */
   orderBy?: AggregateOrder<T> | readonly AggregateOrder<T>[] | undefined
-  /** Most groups. Default all. */
+  /** The most groups. Default all. */
   limit?: number | undefined
-  /** On whose behalf. Default: the program's own, which sees everything. */
+  /** The view of the client who asks. Default: the program's own, which sees everything. */
   view?: RowsView | undefined
 }
 
@@ -59,7 +62,7 @@ export type AggregateOrder<T> = {
     Direction | { direction?: Direction; nulls?: 'first' | 'last' }
 }
 
-/** Groups under their own names; what was asked under `count`, `sumPrice` and so on. */
+/** Grouping fields under their own names; figures as `count`, `sumPrice` and so on. */
 export type AggregateRow<T> = { [K in keyof T]?: T[K] | null } & { count?: number } & {
   [K in Name<T, 'sum' | 'avg'>]?: number | string | null
 } & { [K in keyof T & string as `${'min' | 'max'}${Capitalize<K>}`]?: T[K] | null }

@@ -1,4 +1,4 @@
-/** One figure of a group: a count, or what a function makes of a field's values; its SQL, its answer, its operands. */
+/** One figure of a group: a count, or a function of a field's values, with its SQL, its decoding and its operands. */
 import { toDecimal } from '../../fields/kinds/decimal.js'
 import { toFunction } from '../../fields/kinds/table.js'
 import type { Dialect } from '../engines/engine.js'
@@ -12,25 +12,25 @@ import type { AggregateFunction } from './aggregate-types.js'
 
 type Fragment = RawBuilder<unknown>
 
-/** What SQL is written with. */
+/** What is needed to write SQL. */
 export interface Writing {
   readonly sql: Sql
   readonly dialect: Dialect
 }
 
 export interface Measure {
-  /** `count`, `sumPrice`, or the name of a group. */
+  /** `count`, `sumPrice`, or the name of a grouping field. */
   readonly name: string
   readonly column: Column | undefined
-  /** The same for the same figure. */
+  /** Equal for equal figures. */
   readonly key: string
-  /** Compares and sorts as the figure does. */
+  /** The SQL in comparisons and orders. */
   write(writing: Writing): Fragment
-  /** As a statement answers it. */
+  /** The SQL in the list of selected columns. */
   answer(writing: Writing): Fragment
-  /** From the statement's answer, never null, to a property's value. */
+  /** Converts the statement's value, which is never null, to a property's value. */
   decode(value: unknown): unknown
-  /** @throws {HttpError} 400 for what the figure cannot be compared with */
+  /** @throws {HttpError} 400 for operands that cannot be compared with the figure */
   encode(operand: unknown, path: string): unknown
 }
 
@@ -47,7 +47,7 @@ export const countMeasure: Measure = Object.freeze({
   },
 })
 
-/** The values of a field by which rows are put together. */
+/** The values of a field that rows are grouped by. */
 export function groupMeasure(table: Table, column: Column, context: FilterContext): Measure {
   return fieldMeasure('', table, column, context)
 }
@@ -81,7 +81,7 @@ export function functionMeasure(
   }
 }
 
-/** A field's own values: of groups, and the smallest and largest. */
+/** The values of a field itself, for groups, minima and maxima. */
 function fieldMeasure(
   called: '' | 'min' | 'max',
   table: Table,

@@ -1,4 +1,4 @@
-/** Reads what an aggregate is asked: names are looked up, operands checked, and the values put into slots. */
+/** Reads the options of an aggregate: looks names up, checks operands, and puts the values into slots. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import { isPlainObject, type FilterContext } from '../filters/filter.js'
@@ -14,7 +14,7 @@ export type HavingOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'isNull
 export interface HavingCondition {
   readonly measure: Measure
   readonly operator: HavingOperator
-  /** Of `isNull`, and of `eq` and `ne` with null: whether it must be null. */
+  /** Set for `isNull`, and for `eq` and `ne` with null: whether the value must be null. */
   readonly isNull: boolean | undefined
   readonly slot: number
 }
@@ -25,7 +25,7 @@ export interface AggregateTerm {
   readonly nullsFirst: boolean
 }
 
-/** An aggregate that was read; `key` is the same for those that differ in values only. */
+/** The parsed aggregate; `key` is the same for aggregates that differ in values only. */
 export interface Aggregate {
   readonly groups: readonly Measure[]
   readonly measures: readonly Measure[]
@@ -33,7 +33,7 @@ export interface Aggregate {
   readonly order: readonly AggregateTerm[]
   /** The slot of the limit. */
   readonly limit: number | undefined
-  /** Every field that is looked at, each once. */
+  /** Every field that is read, each once. */
   readonly columns: readonly Column[]
   readonly key: string
 }
@@ -75,7 +75,7 @@ export function readAggregate(
 interface Reading {
   readonly isClient: boolean
   readonly values: unknown[]
-  /** Sums are beyond what the database adds up by itself. */
+  /** Sums are larger than the database can add up natively. */
   readonly isLarge: boolean
 }
 
@@ -102,7 +102,7 @@ class AggregateReader {
     for (const name of Object.keys(options)) {
       if (optionNames.includes(name)) continue
       const meant = didYouMean(clip(name), optionNames)
-      throw invalid(name, 'unknown', `is no option of an aggregate. ${meant}`.trim())
+      throw invalid(name, 'unknown', `is not an option of an aggregate. ${meant}`.trim())
     }
     const groups = this.#names('groupBy', options.groupBy).map((name, index) =>
       this.#group(name, `groupBy.${index}`),
@@ -171,7 +171,7 @@ class AggregateReader {
     const column = this.#table.byProperty.get(name)
     if (column === undefined || (this.#isClient && column.field.hidden)) {
       const meant = didYouMean(clip(name), visibleNames(this.#table, this.#isClient))
-      throw invalid(path, 'unknown', `names no field. ${meant}`.trim())
+      throw invalid(path, 'unknown', `is not a field. ${meant}`.trim())
     }
     this.#columns.add(column)
     return column
@@ -215,7 +215,7 @@ class AggregateReader {
     const operator = havingOperators.find((one) => one === named)
     if (operator === undefined) {
       const meant = didYouMean(clip(named), havingOperators)
-      throw invalid(path, 'unknown', `is no comparison of an aggregate. ${meant}`.trim())
+      throw invalid(path, 'unknown', `is not a comparison of an aggregate. ${meant}`.trim())
     }
     const isNull = readNullTest(operator, operand, path)
     this.#key += `${measure.key}${operator}${isNull === undefined ? '' : String(isNull)};`
@@ -250,7 +250,7 @@ class AggregateReader {
   }
 }
 
-/** @returns `undefined` for what is a comparison with a value */
+/** @returns `undefined` for comparisons with a value */
 function readNullTest(
   operator: HavingOperator,
   operand: unknown,
@@ -274,7 +274,7 @@ function readDirection(given: unknown, path: string): Omit<AggregateTerm, 'measu
   return { descending: direction === 'desc', nullsFirst: nulls === 'first' }
 }
 
-/** What can be added up. */
+/** True for columns that can be summed. */
 export function isNumber({ storage, isBoolean, compares }: Column): boolean {
   return !isBoolean && compares === 'order' && numbers.has(storage)
 }

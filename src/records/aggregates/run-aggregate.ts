@@ -1,4 +1,4 @@
-/** Answers an aggregate by one statement. Source: decisions, Second storey: records, Aggregates. */
+/** Computes an aggregate with one statement. Source: decisions, Second storey: records, Aggregates. */
 import { type Later, after, attempt } from '../../core/later.js'
 import { Kept } from '../../core/kept.js'
 import { FilterReader } from '../filters/filter.js'
@@ -22,13 +22,13 @@ import {
 
 type Fragment = RawBuilder<unknown>
 
-/** @throws {HttpError} 400 `VALIDATION`; 401 or 403 for what the view does not let ask by */
+/** @throws {HttpError} 400 `VALIDATION`; 401 or 403 for fields that the view does not allow */
 export function runAggregate<T extends object>(
   table: Table<T>,
   source: Source,
   options: AggregateOptions<T>,
 ): Later<AggregateRow<T>[]> {
-  // Few sums are large, and what adds them up whatever they are takes twice as long.
+  // Large sums are rare, and the SQL that adds them up exactly takes twice as long: it is used only after an overflow.
   return attempt(
     () => readRows(table, source, options, false),
     (error) =>

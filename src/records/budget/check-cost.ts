@@ -1,22 +1,22 @@
-/** Refuses what would cost the database more than a client may ask of it. */
+/** Refuses client queries that would cost the database more than is allowed. */
 import { HttpError } from '../../errors/http-error.js'
 import type { Relation, Table } from '../model/table.js'
 import { costOf, ownNaming, type Question } from './query-cost.js'
 import type { TableSizes } from './table-sizes.js'
 
-/** What a client's question may cost where nothing is said: the same for `crud` and GraphQL. */
+/** The default for what a client's query may cost, for `crud` and GraphQL alike. */
 export const defaultCost = 5_000
 
-/** A list as `crud` reads it from a query. */
+/** A list query of `crud`. */
 export interface ListedQuestion extends Question {
   readonly where: object
   readonly orderBy: readonly object[]
   readonly limit: number
-  /** Related rows that come along. */
+  /** Related rows that are loaded with them. */
   readonly shape?: { readonly relations: AskedRelations } | undefined
 }
 
-/** Relation → those behind it. */
+/** Each relation, with the relations that are loaded behind it. */
 export type AskedRelations = ReadonlyMap<Relation, AskedRelations>
 
 /** @throws {HttpError} 400 `TOO_COSTLY` */
@@ -35,7 +35,7 @@ export function checkCost(
   if (points + question.limit + rows > most) throw tooCostly(most)
 }
 
-/** As many as rows have on the average. */
+/** An estimate, from the average number of related rows. */
 function rowsBehind(relations: AskedRelations, rows: number, sizes: TableSizes): number {
   let sum = 0
   for (const [{ kind, join, table, target }, below] of relations) {
@@ -49,7 +49,7 @@ function rowsBehind(relations: AskedRelations, rows: number, sizes: TableSizes):
   return sum
 }
 
-/** The answer to a question that costs more than it may. */
+/** The error for a query that costs more than allowed. */
 export function tooCostly(most: number): HttpError {
   const message =
     `This query costs more than ${most}: a row is 1, filters, orders and offsets count by the rows that the database ` +

@@ -7,16 +7,16 @@ import { holdsAll } from '../model/read-indexes.js'
 import type { Column, Relation, Table, TableIndex } from '../model/table.js'
 import { patternOperators, signsBeyond } from './pattern-weight.js'
 
-/** Points for what a row costs that is looked at, passed over, sorted, or held against a condition. */
+/** Points for each row that is read, skipped, sorted, or compared. */
 const weights = Object.freeze({
   row: 1 / 1000,
   compared: 0.2 / 1000,
   like: 2 / 1000,
   ilike: 3 / 1000,
   sorted: 2 / 1000,
-  /** Rows that an offset passes over count whatever the table's size. */
+  /** Rows that an offset skips cost the same for every table size. */
   passedOver: 1 / 50,
-  /** Each pattern, each sign in it that stands for any text, each condition through a relation, for every list. */
+  /** Fixed points for each list: for every pattern, every wildcard in it, and every condition through a relation. */
   pattern: 5,
   wildcard: 1,
   /** Of what is held against each place of a text: signs of a pattern beyond some. */
@@ -26,17 +26,17 @@ const weights = Object.freeze({
   listed: 1 / 100,
 })
 
-/** Stands for a value that is not known yet. */
+/** Stands for a value that is known only later. */
 export const unknownValue: unique symbol = Symbol('a value that is not known yet')
 
-/** The names by which a question knows a record's columns and relations. */
+/** The names by which a query addresses a record's columns and relations. */
 export interface Naming {
   readonly table: Table
   column(name: string): Column | undefined
   relation(name: string): { readonly relation: Relation; readonly naming: Naming } | undefined
 }
 
-/** Names as the record has them. */
+/** The record's own names. */
 export function ownNaming(table: Table): Naming {
   return {
     table,
@@ -53,30 +53,30 @@ export interface Question {
   /** `{ price: 'desc' }`, or a list of such. */
   readonly orderBy?: unknown
   readonly offset?: unknown
-  /** A cursor: that of a search, or of rows that differ, passes over rows as an offset does. */
+  /** A cursor: that of a search or of a list with `distinct` skips rows as an offset does. */
   readonly after?: unknown
-  /** All rows are counted. */
+  /** True if all rows are counted. */
   readonly counts?: boolean
-  /** All rows are looked at, for sums and groups. */
+  /** True if all rows are read, for sums and groups. */
   readonly aggregates?: boolean
 }
 
 export interface QuestionCost {
   readonly points: number
-  /** It says too little: values that are not known yet decide. */
+  /** True if the cost depends on values that are not known yet. */
   readonly isOpen: boolean
 }
 
-/** Rows of a table, by its name. */
+/** The number of rows of a table, by its name. */
 export type RowsOf = (table: string) => number
 
-/** What a list, or a count, costs beside the rows that it answers. */
+/** The cost of a list or a count, without the rows that it returns. */
 export function costOf(naming: Naming, question: Question, rowsOf: RowsOf): QuestionCost {
   const rows = rowsOf(naming.table.name)
   return new CostReader(rowsOf).read(naming, question, rows)
 }
 
-/** The same of the rows behind a relation, for one of the rows that have it. */
+/** The same for the rows behind a relation, for one row on this side. */
 export function costBehind(
   relation: Relation,
   naming: Naming,
@@ -88,13 +88,13 @@ export function costBehind(
   return new CostReader(rowsOf).read(naming, question, pairs / parents)
 }
 
-/** What a filter asks of a table's rows. */
+/** What a filter does to a table's rows. */
 interface Work {
-  /** Rows that are looked at. */
+  /** The number of rows that are read. */
   readonly rows: number
   /** Points for each of them. */
   readonly each: number
-  /** Points for what is done once, or cannot be cheap. */
+  /** Points for work that is done once, whatever the number of rows. */
   readonly once: number
 }
 
@@ -124,7 +124,7 @@ class CostReader {
     return { points, isOpen: this.#isOpen }
   }
 
-  /** Conditions that must all hold: the one that an index serves best says how many rows are looked at. */
+  /** Conditions that must all hold: the one with the best index decides how many rows are read. */
   #filter(naming: Naming, where: unknown, rows: number): Work {
     if (where === unknownValue) this.#isOpen = true
     if (!isObject(where)) return { rows, each: 0, once: 0 }
@@ -155,14 +155,14 @@ class CostReader {
     return through === undefined ? { rows, each: 0, once: 0 } : this.#related(through, value, rows)
   }
 
-  /** Its words are looked up; the rows that have them are held against each other. */
+  /** The words are looked up in an index; the rows that contain them are ranked. */
   #search(value: unknown, rows: number): Work {
     const words = typeof value === 'string' ? value.split(/\s+/).length : 1
     const once = weights.pattern + words * weights.wildcard
     return { rows: rows / 10, each: weights.like, once }
   }
 
-  /** Through a relation: the rows behind it are looked at, once for all, or one for each row. */
+  /** A condition through a relation reads the rows behind it: once for all, or once for each row. */
   #related(
     { relation, naming }: { readonly relation: Relation; readonly naming: Naming },
     value: unknown,
@@ -216,7 +216,7 @@ class CostReader {
     return { rows: rangeOperators.has(operator) ? rows / 4 : rows, each: 0, once: 0 }
   }
 
-  /** Rows that have the same value of an indexed column. */
+  /** The number of rows that share a value of an indexed column. */
   #alike(table: Table, column: Column, rows: number): number {
     const isUnique =
       column.isKey ||
@@ -234,7 +234,7 @@ class CostReader {
       if (term === unknownValue) this.#isOpen = true
       const [name] = isObject(term) ? Object.keys(term) : []
       const column = name === undefined ? undefined : naming.column(name)
-      // The first term decides: rows that are alike by it are few.
+      // The first term decides: few rows share its value.
       if (column === undefined) continue
       const { table } = naming
       const isIndexed =
@@ -266,7 +266,7 @@ function together(parts: readonly Work[], rows: number): Work {
   }
 }
 
-/** An empty filter looks at no row. */
+/** True unless the filter is empty: an empty filter reads no rows. */
 function asksSomething(where: unknown): boolean {
   return isGiven(where) && !(isObject(where) && Object.keys(where).length === 0)
 }

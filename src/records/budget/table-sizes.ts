@@ -1,16 +1,20 @@
 /**
- * Roughly how many rows each table has, for judging what a question makes the database do. Read now and then, never by
- * counting, and never waited for: until the first answer is there a table counts as empty.
+ * Knows roughly how many rows each table has, to estimate the cost of queries. The numbers come from the database's
+ * statistics, not from counting, and are refreshed now and then in the background: until the first answer a table
+ * counts as empty.
  */
 import { type Later, after, attempt } from '../../core/later.js'
 import type { Engine } from '../engines/engine.js'
 import type { Table } from '../model/table.js'
 
-/** Milliseconds that what was read is good for. */
+/** How many milliseconds the sizes may be used before they are refreshed. */
 const goodFor = 30_000
 
 export class TableSizes {
-  /** Another number once a table has become much larger or smaller: what was judged by the old sizes is to be judged anew. */
+  /**
+   * Changes when a table has become much larger or smaller: costs that were estimated by the old sizes must be computed
+   * again.
+   */
   version = 0
   readonly #engine: Engine
   readonly #tables: ReadonlySet<Table>
@@ -22,12 +26,12 @@ export class TableSizes {
     this.#tables = tables
   }
 
-  /** Rows of a table, by its name in the database. */
+  /** The number of rows of a table, by its name in the database. */
   rowsOf(name: string): number {
     return this.#rows.get(name) ?? 0
   }
 
-  /** Reads the sizes again where they are old. */
+  /** Reads the sizes again if they are old. */
   refresh(): void {
     if (performance.now() - this.#readAt < goodFor) return
     void attempt<undefined>(

@@ -1,6 +1,6 @@
 /**
- * Tells of changes: in this process after the commit, to other processes by texts that their database carries. Nothing is
- * sent while no process listens, and nothing is looked up before a write more than twice a second.
+ * Tells of changes: in this process after the commit, to other processes by text messages through their database.
+ * Nothing is sent while no process listens. Whether one listens is looked up at most twice a second.
  */
 import { randomUUID } from 'node:crypto'
 import type { Log } from '../../core/log.js'
@@ -18,18 +18,18 @@ import type { EngineChannel, Runner } from '../engines/engine.js'
 import type { Column, Table } from '../model/table.js'
 import { policyOf } from '../policy/record-policy.js'
 
-/** Somebody who follows a table. */
+/** A listener that follows a table. */
 export interface Watcher {
-  /** Must not throw, and must not wait. */
+  /** Must not throw and must not block. */
   tell(changes: RowChanges): void
-  /** The database is closed: nothing comes any more. */
+  /** The database is closed: no more changes will come. */
   end(): void
-  /** What it must know of rows that are gone, to tell whose they were. */
+  /** The columns of deleted rows that it needs, to tell who was allowed to see them. */
   readonly columns: readonly Column[]
 }
 
 export interface ChangeFeedOptions {
-  /** Absent where the database is this process's alone. */
+  /** Absent if no other process uses the database. */
   readonly channel: EngineChannel | undefined
   readonly engine: Runner
   readonly log: Log
@@ -40,10 +40,10 @@ export class ChangeFeed {
   readonly #origin = randomUUID()
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #watchers = new Map<Table, Set<Watcher>>()
-  /** What this process listens to, with the number of those who want it. */
+  /** The topics that this process listens to, each with its number of watchers. */
   readonly #wanted = new Map<number, number>()
   #listener: ChannelListener | undefined
-  /** What other processes listen to, as it was a moment ago. */
+  /** The topics that other processes listen to, as of the last look. */
   #topics: ReadonlySet<number> = new Set()
   #knownUntil = -Infinity
   #asking: Promise<void> | undefined
@@ -52,7 +52,7 @@ export class ChangeFeed {
     this.#options = options
   }
 
-  /** The number of those who follow something. */
+  /** The number of watchers. */
   get size(): number {
     let size = this.#listeners.size
     for (const watchers of this.#watchers.values()) size += watchers.size
@@ -67,9 +67,9 @@ export class ChangeFeed {
   }
 
   /**
-   * Follows a table, in whichever process it is written.
+   * Follows a table, whichever process writes to it.
    *
-   * @returns what ends it, once no change that is committed from now on can be missed
+   * @returns a function that ends it, once no change that is committed from now on can be missed
    */
   async watch(table: Table, watcher: Watcher): Promise<() => void> {
     const watchers = this.#watchers.get(table) ?? new Set()
@@ -102,25 +102,25 @@ export class ChangeFeed {
     return stop
   }
 
-  /** True where somebody, here or elsewhere, wants to know which rows of some table change. */
+  /** True if anybody, here or in another process, follows some table. */
   isFollowed(runner: Runner): Later<boolean> {
     if (this.#listeners.size > 0 || this.#watchers.size > 0) return true
     return after(this.#look(runner), () => this.#topics.size > 0)
   }
 
-  /** The same of one table. */
+  /** True if anybody, here or in another process, follows this table. */
   follows(table: Table, runner: Runner): Later<boolean> {
     if (this.#listeners.size > 0 || this.#watchers.has(table)) return true
     return this.announces(table, runner)
   }
 
-  /** True where other processes want to know, so that a message must go with the write. */
+  /** True if other processes follow the table, so that a message must go with the write. */
   announces(table: Table, runner: Runner): Later<boolean> {
     if (this.#options.channel === undefined) return false
     return after(this.#look(runner), () => this.#topics.has(topicOf(table)))
   }
 
-  /** What those who listen must know of a row of this table when it is deleted. After `follows`. */
+  /** The columns that watchers need of a deleted row of this table. Call it after `follows`. */
   pastColumns(table: Table): readonly Column[] {
     if (!policyOf(table).hasRows) return []
     const own = new Set([...(this.#watchers.get(table) ?? [])].flatMap(({ columns }) => columns))
@@ -129,7 +129,7 @@ export class ChangeFeed {
     )
   }
 
-  /** Sends what other processes listen to; part of the transaction that writes it. */
+  /** Sends the changes that other processes listen to, as part of the transaction that writes them. */
   async send(changes: readonly RowChanges[], runner: Runner): Promise<void> {
     const { channel } = this.#options
     if (channel === undefined || changes.length === 0) return
@@ -141,13 +141,13 @@ export class ChangeFeed {
     if (messages.length > 0) await channel.send(runner, messages)
   }
 
-  /** Tells those in this process. After the commit. */
+  /** Tells the watchers in this process. Call it after the commit. */
   tell(changes: readonly RowChanges[]): void {
     if (this.#listeners.size > 0) for (const one of changes) this.#tellEach(one)
     if (this.#watchers.size > 0) for (const one of changes) this.#tellWatchers(one)
   }
 
-  /** Ends all who follow, and the connection that listens. */
+  /** Ends all watchers, and the connection that listens. */
   async close(): Promise<void> {
     const watchers = [...this.#watchers.values()].flatMap((ofTable) => [...ofTable])
     this.#watchers.clear()
@@ -190,7 +190,10 @@ export class ChangeFeed {
     }
   }
 
-  /** Looks again where what is known is too old. Inside a transaction by its own connection: the pool may have no other. */
+  /**
+   * Looks the topics up again if they are too old. Inside a transaction it uses the transaction's connection, because
+   * the pool may have no other.
+   */
   #look(runner: Runner): Later<void> {
     const { channel, engine } = this.#options
     if (channel === undefined || performance.now() < this.#knownUntil) return undefined
@@ -208,7 +211,7 @@ export class ChangeFeed {
   }
 }
 
-/** Neighbours of one table and event as one, so that few messages carry them. */
+/** Joins neighbouring changes of one table and event, so that few messages carry them. */
 function joinAlike(changes: readonly RowChanges[]): readonly RowChanges[] {
   const joined: RowChanges[] = []
   let [ids, past]: [RowChanges['ids'][number][], (PastRow | undefined)[]] = [[], []]

@@ -1,11 +1,11 @@
-/** What is told of rows that were written, and how it travels between processes as short texts. */
+/** The changes that listeners receive, and the short text messages that carry them between processes. */
 import type { Class } from '../../metadata/note.js'
 import type { Id } from '../filters/list-options.js'
 import type { Column, Table } from '../model/table.js'
 
 export type ChangeEvent = 'created' | 'updated' | 'deleted'
 
-/** A row was written. Told after it is committed. */
+/** A row was written. Sent after the commit. */
 export interface Change {
   readonly event: ChangeEvent
   /** The row's class. */
@@ -14,26 +14,26 @@ export interface Change {
   readonly id: Id
 }
 
-/** Rows of one table that were written alike, in the order of their writing. */
+/** Rows of one table with the same event, in the order in which they were written. */
 export interface RowChanges {
-  /** `lost`: some rows were written, and which ones nobody can say any more. `ids` is empty then. */
+  /** `lost`: some rows were written, but it is not known which. Then `ids` is empty. */
   readonly event: ChangeEvent | 'lost'
   readonly table: Table
   readonly ids: readonly Id[]
-  /** Of deleted rows, where somebody who listens needs it to tell whose they were: one for each id. */
+  /** Past values of deleted rows, one for each id, if a watcher needs them to tell who was allowed to see the row. */
   readonly past?: readonly (PastRow | undefined)[]
 }
 
-/** What some columns of a row held before it was deleted, as the driver gives it, by the column's name. */
+/** Values of a row's columns before it was deleted, as the driver returns them, by the column's name. */
 export type PastRow = Readonly<Record<string, unknown>>
 
-/** Bytes of one text. PostgreSQL takes less than 8,000. */
+/** The most bytes of one message. PostgreSQL accepts less than 8,000. */
 const mostBytes = 7900
 
 /**
- * Writes changes as texts, as many as it takes: `["<origin>","item","created",[1,2,3]]`.
+ * Writes changes as messages, as many as needed: `["<origin>","item","created",[1,2,3]]`.
  *
- * @param origin the process that speaks, by which it knows its own texts again
+ * @param origin identifies the sending process, so that it recognizes its own messages
  */
 export function toMessages(origin: string, { event, table, ids, past }: RowChanges): string[] {
   const head = JSON.stringify([origin, table.name, event]).slice(0, -1)
@@ -51,7 +51,7 @@ export function toMessages(origin: string, { event, table, ids, past }: RowChang
   for (const [index, id] of ids.entries()) {
     const idText = JSON.stringify(id)
     let pastText = past === undefined ? '' : JSON.stringify(past[index] ?? null)
-    // What is too long to travel is missing: who needs it is told that an event was lost.
+    // Values that are too long are left out: a watcher that needs them is told that an event was lost.
     if (idText.length + Buffer.byteLength(pastText) > room) pastText = 'null'
     const size = idText.length + Buffer.byteLength(pastText) + 2
     if (size > left && idTexts.length > 0) flush()
@@ -63,7 +63,7 @@ export function toMessages(origin: string, { event, table, ids, past }: RowChang
   return messages
 }
 
-/** @returns `undefined` for a text that is none of these, and for tables that nobody here knows */
+/** @returns `undefined` for other texts, and for tables that this process does not know */
 export function readMessage(
   text: string,
   tables: Iterable<Table>,
@@ -98,8 +98,8 @@ function isId(id: unknown): id is Id {
 }
 
 /**
- * A number for a table, or for a column of it, by which processes tell each other what they listen to. Two of one number
- * cost a message that nobody wanted.
+ * A number for a table or a column, by which processes tell each other what they listen to. If two share a number, the
+ * only cost is a message that nobody needs.
  */
 export function topicOf(table: Table, column?: Column): number {
   const name = column === undefined ? table.name : `${table.name}.${column.name}`

@@ -1,17 +1,17 @@
-/** Changes of every table, in whichever process they are made: `onChange(listener, { everywhere: true })`. */
+/** Follows the changes of all tables, whichever process makes them: `onChange(listener, { everywhere: true })`. */
 import type { Log } from '../../core/log.js'
 import type { Class } from '../../metadata/note.js'
 import type { Table } from '../model/table.js'
 import type { ChangeFeed, Watcher } from './change-feed.js'
 import type { Change, RowChanges } from './changes.js'
 
-/** Rows of a class were written, and which ones nobody can say: the connection to the server was broken meanwhile. */
+/** Rows of a class were written, but it is not known which: the connection to the server was broken meanwhile. */
 export interface LostChanges {
   readonly event: 'lost'
   readonly record: Class
 }
 
-/** @returns what ends it, once no change that is committed from now on can be missed */
+/** @returns a function that ends it, once no change that is committed from now on can be missed */
 export async function followAll(
   { feed, log }: { readonly feed: ChangeFeed; readonly log: Log },
   tables: Iterable<Table>,

@@ -1,4 +1,4 @@
-/** Tells filters that lead to few rows by an index that is surely there: a key, or another unique column. */
+/** Recognizes filters that match few rows through an index that always exists: a key, or another unique column. */
 import type { Column, Table } from '../model/table.js'
 import type { Condition } from './condition.js'
 

@@ -1,4 +1,4 @@
-/** A filter that was read: a plain tree, whose values stand in the slots of its reader. */
+/** A parsed filter: a plain tree, whose values are in the reader's slots. */
 import type { ColumnCodec } from '../model/codec.js'
 import type { Column, Relation, Table, TableSearch } from '../model/table.js'
 import type { JsonPlace } from './json-place.js'
@@ -10,7 +10,7 @@ export type Condition =
       readonly codec: ColumnCodec
       readonly operator: Operator
       readonly slot: number
-      /** Within the column's JSON. */
+      /** The place within the column's JSON. */
       readonly at?: JsonPlace | undefined
     }
   | {
@@ -38,13 +38,13 @@ export type Condition =
 
 type Leaf = Exclude<Condition, { readonly kind: 'all' | 'any' | 'not' }>
 
-/** The columns of its own table that a condition reads which is made of no others. */
+/** The columns of its own table that a leaf reads. */
 export function columnsOfLeaf(leaf: Leaf): readonly Column[] {
   if (leaf.kind === 'related') return []
   return leaf.kind === 'search' ? leaf.search.columns : [leaf.codec.column]
 }
 
-/** The conditions of a tree that are made of no others of its own table. */
+/** The leaves of a tree: conditions on its own table that contain no other conditions. */
 export function leavesOf(condition: Condition): Leaf[] {
   if ('parts' in condition) return condition.parts.flatMap(leavesOf)
   return condition.kind === 'not' ? leavesOf(condition.part) : [condition]

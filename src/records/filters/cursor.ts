@@ -1,6 +1,6 @@
 /**
- * Cursors of pages: the values by which a row is sorted, its key last, as base64 of a JSON list. A page goes on behind
- * them whether or not the row is still there. Source: GraphQL Cursor Connections Specification, §4 and §5.
+ * Cursors of pages: the values by which a row is sorted, its key last, as base64 of a JSON list. A page starts behind
+ * these values even if the row was deleted. Source: GraphQL Cursor Connections Specification, §4 and §5.
  */
 import type { Condition } from './condition.js'
 import { invalid } from './invalid.js'
@@ -8,7 +8,7 @@ import type { ColumnCodec, TableCodec } from '../model/codec.js'
 import type { Operator } from './operators.js'
 import type { Order, OrderTerm } from './order.js'
 
-/** A cursor belongs to an order: this is its first item. */
+/** The first item of a cursor, which says for which order it was made. */
 export function cursorSignature(order: Order): string {
   return order.key
 }
@@ -23,7 +23,7 @@ export function writeCursor(order: Order, record: Readonly<Record<string, unknow
   return Buffer.from(JSON.stringify([cursorSignature(order), ...values])).toString('base64')
 }
 
-/** Where values go and how the statement differs by them. */
+/** Receives values, and the parts in which statements differ by them. */
 interface Slots {
   readonly values: unknown[]
   key: string
@@ -32,8 +32,8 @@ interface Slots {
 /**
  * The rows behind a cursor.
  *
- * @param name the argument that it was given as
- * @throws {HttpError} 400 `VALIDATION` for what is no cursor of this order
+ * @param name the argument that contains the cursor
+ * @throws {HttpError} 400 `VALIDATION` for anything but a cursor of this order
  */
 export function behindCursor(
   cursor: string,
@@ -45,7 +45,7 @@ export function behindCursor(
   const given = readCursor(cursor, order)
   const steps = given && order.terms.map((term, index) => toStep(term, given[index], codec, slots))
   if (steps === undefined || !steps.every((step) => step !== undefined)) {
-    throw invalid(name, 'type', 'is no cursor of this list in this order')
+    throw invalid(name, 'type', 'is not a cursor of this list in this order')
   }
   slots.key += `a${steps.map(({ isNull }) => (isNull ? 'n' : 'v')).join('')};`
   return behindSteps(steps)
@@ -67,15 +67,15 @@ function behindSteps([first, ...others]: readonly Step[]): Condition {
 }
 
 interface Step {
-  /** No row behind lacks this: by it an index leads to the page, and the rows before it are not gone through. */
+  /** Holds for all rows behind the cursor: an index uses it to skip the rows before the page. */
   readonly bound: Condition | undefined
   readonly same: Condition
-  /** `undefined` where nothing comes behind. */
+  /** `undefined` if no rows come behind. */
   readonly behind: Condition | undefined
   readonly isNull: boolean
 }
 
-/** @returns `undefined` for what the column cannot hold */
+/** @returns `undefined` for a value that the column cannot hold */
 function toStep(
   term: OrderTerm,
   value: unknown,
@@ -108,7 +108,7 @@ function toStep(
   }
 }
 
-/** The values of a cursor; `undefined` for what is none of this order. */
+/** The values of a cursor; `undefined` for anything but a cursor of this order. */
 function readCursor(cursor: string, order: Order): readonly unknown[] | undefined {
   let read: unknown
   try {

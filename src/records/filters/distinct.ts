@@ -1,4 +1,4 @@
-/** Reads by which fields the rows of a list must differ. Source: decisions, Second storey: records, Aggregates. */
+/** Reads the fields in which the rows of a list must differ. Source: decisions, Second storey: records, Aggregates. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import { readOwn } from '../model/hidden-names.js'
@@ -9,7 +9,7 @@ import { invalid } from './invalid.js'
 const mostFields = 50
 
 /**
- * @param view on whose behalf: what it may not read no rows can differ by
+ * @param view the client's view; fields that it may not read are refused
  * @throws {HttpError} 400 `VALIDATION`
  */
 export function readDistinct(
@@ -36,7 +36,7 @@ function readColumns(given: unknown, shown: readonly Column[]): readonly Column[
     if (column === undefined) {
       const names = shown.map(({ property }) => property)
       const meant = didYouMean(clip(String(name)), names)
-      throw invalid(path, 'unknown', `names no field. ${meant}`.trim())
+      throw invalid(path, 'unknown', `is not a field. ${meant}`.trim())
     }
     if (column.compares !== 'list' && column.compares !== 'json') return column
     const kind = column.field.list ? 'list' : column.field.kind

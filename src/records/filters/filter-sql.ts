@@ -1,4 +1,4 @@
-/** Turns a read filter into SQL. Everything in it is a name of the table's or a placeholder. */
+/** Writes a parsed filter as SQL. It contains only names of the table and placeholders. */
 import { Slot, type RawBuilder, type Sql } from '../statements/builder.js'
 import type { Dialect } from '../engines/engine.js'
 import type { Ranking, SearchParts } from '../engines/search-sql.js'
@@ -13,13 +13,13 @@ type Fragment = RawBuilder<unknown>
 type Compared = Extract<Condition, { kind: 'compare' }>
 type Placed = Extract<Condition, { kind: 'compare' | 'null' }>
 
-/** Writes conditions on a table that the statement knows by an alias, and how many rows of it are wanted. */
+/** Writes conditions on a table under an alias, and the number of rows that are wanted. */
 export class FilterWriter {
   readonly #sql: Sql
   readonly #dialect: Dialect
   #aliases = 0
   #looksAtAll = false
-  /** Searches that rows are sorted by, and what stands for their tests. */
+  /** Searches that rows are ordered by, with the SQL that replaces their conditions. */
   readonly #ranked = new Map<SearchCondition, Fragment>()
 
   constructor(sql: Sql, dialect: Dialect) {
@@ -28,7 +28,7 @@ export class FilterWriter {
   }
 
   /**
-   * @param alias of the table that the condition was read for
+   * @param alias the alias of the table that the condition was parsed for
    * @param isBelow whether the alias depends on the row of another table
    */
   write(condition: Condition, alias: string, isBelow = false): Fragment {
@@ -38,14 +38,14 @@ export class FilterWriter {
       case 'any':
         return this.#writeGroup(condition, alias, isBelow)
       case 'not':
-        // An anti join; what is there or not is never unknown.
+        // An anti join; `exists` is never null.
         if (condition.part.kind === 'related')
           return sql`not ${this.#writeThrough(condition.part, alias, isBelow)}`
         if (condition.part.kind === 'compare') {
           const opposite = toOpposite(condition.part)
           if (opposite !== undefined) return this.#writeCompare(opposite, alias)
         }
-        // Not `not (…)`: that is null where a comparison with null was, and finds neither side.
+        // Not `not (…)`: that is null for comparisons with null, so neither the condition nor its opposite would match.
         return sql`(${this.write(condition.part, alias, isBelow)}) is not true`
       case 'null':
         return condition.isNull
@@ -64,7 +64,7 @@ export class FilterWriter {
     }
   }
 
-  /** Finds rows in the order in which they fit a search; call it before its condition is written. */
+  /** Orders rows by how well they match a search. Call it before the search's condition is written. */
   rank(condition: SearchCondition, alias: string): Ranking {
     const ranking = this.#dialect.search.rank(this.#searched(condition, alias))
     this.#ranked.set(condition, ranking.test)
@@ -76,8 +76,8 @@ export class FilterWriter {
   }
 
   /**
-   * The same for a statement that looks at every row: related rows are looked for by a list of keys that is made once,
-   * where the engine would begin to look anew for each row.
+   * The same for a statement that reads every row: related rows are matched by a list of keys that is computed once,
+   * where the engine would otherwise run a subquery for each row.
    */
   writeForAll(condition: Condition, alias: string): Fragment {
     const before = this.#looksAtAll
@@ -93,7 +93,7 @@ export class FilterWriter {
     isBelow: boolean,
   ): Fragment {
     if (relation.kind === 'belongsTo') return this.#writeRelated(relation, part, alias)
-    // Any row at all is found by one look into the index. Keys are never null: neither form is ever unknown.
+    // Whether any related row exists is one look into the index. Keys are never null: neither form can be null.
     const isAny = part.kind === 'all' && part.parts.length === 0
     return isBelow || (this.#looksAtAll && !isAny)
       ? this.#writeAmong(relation, part, alias)
@@ -104,7 +104,7 @@ export class FilterWriter {
     return this.#sql
   }
 
-  /** ` limit …`, of the number in a slot. */
+  /** ` limit …`, with the number in a slot. */
   limit(slot: number): Fragment {
     const sql = this.#sql
     return sql` limit ${new Slot(slot)}${sql.raw(this.#dialect.limit.behind)}`
@@ -133,7 +133,8 @@ export class FilterWriter {
     const column = this.#place({ codec, at }, alias)
     const value = sql.val(new Slot(slot))
     const write = operatorOf(operator).sql
-    if (write === undefined) throw new TypeError(`${operator} compares with no single value.`)
+    if (write === undefined)
+      throw new TypeError(`${operator} does not compare with a single value.`)
     return write({
       sql,
       dialect: this.#dialect,
@@ -161,7 +162,7 @@ export class FilterWriter {
     return orNull ? sql`(${test} or ${column} is null)` : test
   }
 
-  /** There is a related row of which the condition holds: looked for anew for each row of the alias. */
+  /** A related row exists that matches the condition: a subquery for each row of the alias. */
   #writeRelated(relation: Relation, part: Condition, alias: string): Fragment {
     const { sql } = this
     const other = this.#newAlias()
@@ -173,9 +174,9 @@ export class FilterWriter {
   }
 
   /**
-   * The same by a list of keys that does not depend on the alias's row, so that the database makes it once. Rows of
-   * many below each other's rows of many would be looked through as often as there are ways to them: a few names in a
-   * client's filter, and minutes of work.
+   * The same by a list of keys that does not depend on the alias's row, so that the database computes it once.
+   * Otherwise nested lists would be read once for every path to them: a few names in a client's filter would cost
+   * minutes.
    */
   #writeAmong(relation: Relation, part: Condition, alias: string): Fragment {
     const { sql } = this
@@ -199,7 +200,7 @@ export class FilterWriter {
     return `r${++this.#aliases}`
   }
 
-  /** The target's rows as `other`, with what holds the key of the relation's own side. */
+  /** The target's rows as `other`, with the key of the relation's own side. */
   #reach(
     { target, foreign, join }: Relation,
     other: string,
@@ -231,7 +232,10 @@ const opposites: Readonly<Partial<Record<Compared['operator'], Compared['operato
   gte: 'lt',
 }
 
-/** The comparison that holds where this one does not, which an index may serve; none where null would be neither. */
+/**
+ * The comparison that is true exactly when this one is false, if an index may serve it; undefined if both are false for
+ * null.
+ */
 function toOpposite(compared: Compared): Compared | undefined {
   const operator = opposites[compared.operator]
   if (operator === undefined || compared.at !== undefined) return undefined

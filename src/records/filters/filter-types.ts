@@ -1,13 +1,13 @@
-/** What a filter and an order may say, typed by the record. Source: public face, Records. */
+/** The types of filters and orders, derived from the record. Source: public face, Records. */
 
 /**
- * Which rows. Conditions beside each other must all hold.
+ * Filters rows. Conditions side by side must all hold.
  *
  * ```ts
  * { price: { gte: 5, lt: 10 }, name: { like: 'La%' } }        // and
  * { or: [{ price: { lt: 5 } }, { name: 'Lamp' }] }
- * { category: { name: 'Light' } }                              // through a relation: there is one such
- * { not: { reviews: { stars: { lt: 3 } } } }                   // none such
+ * { category: { name: 'Light' } }                              // through a relation: at least one row matches
+ * { not: { reviews: { stars: { lt: 3 } } } }                   // no row matches
  * ```
  */
 export type Where<T> = {
@@ -21,7 +21,7 @@ export type Where<T> = {
 } & ('search' extends keyof T
     ? unknown
     : {
-        /** All these words are in the texts that `@Record({ search })` names. */
+        /** All these words must occur in the texts that `@Record({ search })` names. */
         search?: string
       })
 
@@ -36,7 +36,7 @@ type WhereValue<V> = V extends readonly (infer Item)[]
       : V | null | Operators<V>
 
 export interface Operators<V> {
-  /** Equal; null is equal to null. */
+  /** Equal; null equals null. */
   eq?: V | null
   /** Not equal; null differs from every value. */
   ne?: V | null
@@ -44,28 +44,33 @@ export interface Operators<V> {
   gte?: V
   lt?: V
   lte?: V
-  /** One of these. Of none, no row. */
+  /** One of these. An empty list matches no row. */
   in?: readonly (V | null)[]
-  /** `%` is any text, `_` any character, a backslash takes the next as it is. Heeds case. */
+  /** `%` is any text, `_` any character; a backslash before a character takes it literally. Case-sensitive. */
   like?: string
-  /** The same without regard to case. */
+  /** The same, case-insensitive. */
   ilike?: string
-  /** Begins with this text, character for character: `%` and `_` are themselves. Heeds case, as do the next two. */
+  /**
+   * Starts with this text, taken literally: `%` and `_` are ordinary characters. Case-sensitive, as are the next two.
+   */
   startsWith?: string
   endsWith?: string
   contains?: string
   isNull?: boolean
 }
 
-/** Compares a value within JSON: `{ path: ['a', 'b'], gte: 1 }`. Values of another type are as none. */
+/** Compares a value within JSON: `{ path: ['a', 'b'], gte: 1 }`. A value of another type counts as missing. */
 export type JsonTest = Omit<Operators<string | number | boolean>, 'has'> & {
-  /** Keys, and places in lists. */
+  /** Keys of objects, and indexes of lists. */
   path: readonly (string | number)[]
 }
 
 export type Direction = 'asc' | 'desc'
 
-/** `{ price: 'desc', name: 'asc' }`, or a list of such. Nulls come last unless `{ nulls: 'first' }`; ties go by the key. */
+/**
+ * `{ price: 'desc', name: 'asc' }`, or a list of such. Nulls come last unless `{ nulls: 'first' }`; ties are ordered by
+ * the key.
+ */
 export type OrderBy<T> = OrderTerms<T> | readonly OrderTerms<T>[]
 
 export type OrderTerms<T> = {

@@ -1,6 +1,6 @@
 /**
- * Reads a filter: every name is looked up and every value checked, so that what a client sent ends as data in a
- * placeholder or as 400. Answers a plain tree, and a key under which the statement made of it is kept.
+ * Reads a filter: looks every name up and checks every value, so that what a client sent becomes either data in a
+ * placeholder or a 400. Returns a plain tree, and a key under which the statement for it is kept.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
@@ -16,17 +16,20 @@ import { operatorOf, operators, readOperator, type Operator } from './operators.
 import { readWords, searchOf } from './search.js'
 import type { Table, TableSearch } from '../model/table.js'
 
-/** What a table of another relation is read with. */
+/** The reader's context for the tables of relations. */
 export interface FilterContext {
   readonly dialect: Dialect
   codecOf(table: Table): TableCodec
 }
 
-/** More than this in one filter is no question but an attack. */
+/** A filter with more conditions than this is refused as an attack. */
 const mostConditions = 200
 const deepest = 12
 const longestPattern = 1000
-/** Of a client's filter. No index serves them: each is held against every row, and SQLite's whole process waits. */
+/**
+ * The most patterns in a client's filter. No index serves them: each is compared with every row, which blocks SQLite's
+ * whole process.
+ */
 const mostPatterns = 20
 const longestList = 10_000
 
@@ -36,7 +39,7 @@ export class FilterReader {
   /** The same for filters that differ in values only. */
   key = ''
   readonly #context: FilterContext
-  /** Hidden fields do not exist. */
+  /** For clients, hidden fields do not exist. */
   readonly #isClient: boolean
   #count = 0
   #patterns = 0
@@ -47,7 +50,7 @@ export class FilterReader {
     this.values = values
   }
 
-  /** @throws {HttpError} 400 `VALIDATION`, the path leading to the fault */
+  /** @throws {HttpError} 400 `VALIDATION`, with the path of the fault */
   read(table: Table, where: unknown, path = '', depth = 1): Condition {
     if (!isPlainObject(where)) throw invalid(path, 'type', 'must be an object')
     if (depth > deepest) throw invalid(path, 'depth', `is nested deeper than ${deepest} levels`)
@@ -119,7 +122,7 @@ export class FilterReader {
   #readOperator(codec: ColumnCodec, name: string, operand: unknown, path: string): Condition {
     const operator = this.#operator(codec, name, path)
     if (codec.column.compares === 'json' && operator !== 'isNull')
-      throw invalid(path, 'type', 'means nothing for kind "json" without a path beside it')
+      throw invalid(path, 'type', 'needs a path for kind "json"')
     switch (operatorOf(operator).operand) {
       case 'flag':
         if (typeof operand !== 'boolean') throw invalid(path, 'type', 'must be true or false')
@@ -140,7 +143,7 @@ export class FilterReader {
     const operator = readOperator(name)
     if (operator === undefined) {
       const meant = didYouMean(clip(name), Object.keys(operators))
-      throw invalid(path, 'unknown', `is no comparison. ${meant}`.trim())
+      throw invalid(path, 'unknown', `is not a comparison. ${meant}`.trim())
     }
     if (operatorOf(operator).fits.includes(column.compares)) return operator
     throw invalid(path, 'type', `means nothing for kind "${column.field.kind}"`)
@@ -286,7 +289,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   )
 }
 
-/** Lists of one statement each have few lengths: the last item is repeated up to the next power of two. */
+/** Pads lists to a power of two by repeating the last item, so that few different statements are made. */
 function pad(values: readonly unknown[]): readonly unknown[] {
   if (values.length === 0) return values
   const length = 2 ** Math.ceil(Math.log2(values.length))

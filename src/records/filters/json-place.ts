@@ -1,24 +1,24 @@
-/** A place within a JSON value, by its path, and the type of what is compared there: values of another type are as none. */
+/** A place within a JSON value: its path, and the type to compare with. A value of another type counts as missing. */
 import type { RawBuilder, Sql } from '../statements/builder.js'
 import { Slot } from '../statements/builder.js'
 import type { Dialect } from '../engines/engine.js'
 import { invalid } from './invalid.js'
 
-/** `any` asks only whether there is a value. */
+/** `any` only asks whether a value exists. */
 export type JsonType = 'number' | 'text' | 'boolean' | 'any'
 
 export interface JsonPlace {
   readonly type: JsonType
-  /** Of the paths: an engine may need more than one for keys that look like places in a list. */
+  /** The slots of the path: an engine may need more than one for keys that look like list indexes. */
   readonly slots: readonly number[]
 }
 
 const longestPath = 20
 const longestName = 200
-/** Values in a list of those to be found. */
+/** The most values in an `in` list. */
 export const mostItems = 100
 
-/** @throws {HttpError} 400 for what is no list of names */
+/** @throws {HttpError} 400 for anything but a list of names */
 export function readPath(value: unknown, path: string): readonly string[] {
   if (!Array.isArray(value) || value.length === 0)
     throw invalid(path, 'type', 'must be a list of names')
@@ -36,14 +36,14 @@ export function readPath(value: unknown, path: string): readonly string[] {
   })
 }
 
-/** @returns `undefined` for what is no single value */
+/** @returns `undefined` for lists and objects */
 export function typeOfJson(value: unknown): Exclude<JsonType, 'any'> | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? 'number' : undefined
   if (typeof value === 'boolean') return 'boolean'
   return typeof value === 'string' && !/[\0\p{Surrogate}]/u.test(value) ? 'text' : undefined
 }
 
-/** SQL of the value there; null where there is none, or one of another type. */
+/** SQL of the value at the place; null if it is missing or of another type. */
 export function writePlace(
   { type, slots }: JsonPlace,
   column: RawBuilder<unknown>,
@@ -59,7 +59,7 @@ export function writePlace(
   return written.length === 1 ? sql`(${sql.join(written)})` : sql`coalesce(${sql.join(written)})`
 }
 
-/** Places of one form of path and one type are compared by one statement. */
+/** Places with the same form of path and the same type share a statement. */
 export function placeKey(at: JsonPlace | undefined): string {
   return at === undefined ? '' : `@${at.type}${at.slots.join('+')}`
 }

@@ -1,16 +1,16 @@
-/** The names by which a filter may ask of a record, and the error of one that is none. */
+/** The names that a filter may use for a record, and the error for unknown ones. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { HttpError } from '../../errors/http-error.js'
 import { clip } from '../../fields/faults.js'
 import type { Relation, Table } from '../model/table.js'
 import { invalid } from './invalid.js'
 
-/** `@Field({ hidden: true })` before a relation: for clients it does not exist. */
+/** `@Field({ hidden: true })` on a relation: it does not exist for clients. */
 export function isHidden({ table, name }: Relation): boolean {
   return table.shape.byName.get(name)?.hidden === true
 }
 
-/** @param isClient hidden fields and relations do not exist */
+/** @param isClient whether to leave hidden fields and relations out */
 export function unknownName(
   table: Table,
   name: string,

@@ -1,4 +1,4 @@
-/** What `find` and `list` of a repository may be asked. Source: public face, Records. */
+/** The options of a repository's `find` and `list`. Source: public face, Records. */
 import { refuseUnknownOptions } from '../statements/refuse-options.js'
 import type { Column } from '../model/table.js'
 import { invalid } from './invalid.js'
@@ -6,18 +6,21 @@ import type { OrderBy, Where } from './filter-types.js'
 import type { RelatedRows } from '../statements/related-json.js'
 import type { RowsView } from '../statements/rows-view.js'
 
-/** A record's key: a number, or a UUID. A number may come as its text. */
+/** A record's key: a number or a UUID. A number may also be given as text. */
 export type Id = number | string
 
 export interface FindOptions {
-  /** Relations to load too, by dotted path: `['category', 'reviews.author']`. One statement a level. Default none. */
+  /**
+   * Relations to load too, by dotted path: `['category', 'reviews.author']`. One statement for each level. Default
+   * none.
+   */
   with?: readonly string[]
 }
 
-/** Of one row, by its key. */
+/** Options for one row, found by its key. */
 export interface FindOneOptions extends FindOptions {
   /**
-   * Holds the row until the transaction ends: whoever else would change it, or hold it, waits. Only inside a transaction.
+   * Locks the row until the transaction ends: others who want to change or lock it wait. Only inside a transaction.
    * Default false.
    */
   lock?: boolean
@@ -25,26 +28,28 @@ export interface FindOneOptions extends FindOptions {
 
 export interface ListOptions<T> extends FindOptions {
   where?: Where<T>
-  /** All these words are in the texts that `@Record({ search })` names, as `{ search }` in `where` says too. */
+  /** Rows whose texts, named by `@Record({ search })`, contain all these words; same as `{ search }` in `where`. */
   search?: string
-  /** Default: by the key; with a search in `where`, the rows that fit it best first. */
+  /** Default: by the key; with a search in `where`, the best matches first. */
   orderBy?: OrderBy<T>
-  /** Of rows that are alike in all of these fields only the first one. Default: every row. */
+  /** Of rows that are equal in all of these fields, only the first one. Default: every row. */
   distinct?: readonly (keyof T & string)[]
-  /** Most rows. Default all. */
+  /** The most rows. Default all. */
   limit?: number
-  /** Rows to leave out first. Default 0. */
+  /** How many rows to skip. Default 0. */
   offset?: number
   /**
-   * Only rows behind this one in the order: what `cursorOf` gave for the last row of a page, with the same `orderBy`. Rows
-   * of a search without `orderBy`, and of `distinct`, have no such place, and go by `offset`.
+   * Only rows behind this place in the order: what `cursorOf` returned for the last row of a page, with the same
+   * `orderBy`. Searches without `orderBy`, and lists with `distinct`, have no such places; they use `offset`.
    */
   after?: string
-  /** Rows that were softly deleted too. Default false. */
+  /** Includes soft-deleted rows. Default false. */
   withDeleted?: boolean
-  /** On whose behalf: what they may see and ask by. Default: the program's own, which sees everything. */
+  /**
+   * The client's view, which limits what is seen and filtered by. Default: the program's own, which sees everything.
+   */
   view?: RowsView
-  /** Related rows by the same statement, on behalf of a client. */
+  /** Related rows to read with the same statement, for a client. */
   related?: RelatedRows
 }
 
@@ -62,12 +67,12 @@ const listOptions: ReadonlySet<string> = new Set([
   'related',
 ])
 
-/** @throws {TypeError} a misspelt option: a filter that nobody reads would find every row */
+/** @throws {TypeError} for an unknown option: a misspelt filter would otherwise find every row */
 export function checkListOptions(options: object): void {
   refuseUnknownOptions('list', options, listOptions)
 }
 
-/** @throws {TypeError} an option that is none */
+/** @throws {TypeError} for an unknown option */
 export function checkFindOptions(options: object | undefined, shard?: Column): void {
   refuseUnknownOptions(
     'find',
@@ -76,7 +81,7 @@ export function checkFindOptions(options: object | undefined, shard?: Column): v
   )
 }
 
-/** @throws {TypeError} an option that is none */
+/** @throws {TypeError} for an unknown option */
 export function checkCountOptions(options: object): void {
   refuseUnknownOptions('count', options, countOptions)
 }
@@ -84,7 +89,7 @@ export function checkCountOptions(options: object): void {
 const findOptions: ReadonlySet<string> = new Set(['with', 'lock'])
 const countOptions: ReadonlySet<string> = new Set(['search', 'distinct', 'withDeleted', 'view'])
 
-/** @throws {HttpError} 400 for what is no whole number */
+/** @throws {HttpError} 400 for anything but an integer from 0 */
 export function readCount(name: string, value: unknown): number {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
   throw invalid(name, 'type', 'must be an integer from 0')

@@ -1,7 +1,7 @@
 /**
- * A list in the order of a nullable column, as two lists: the rows that have a value, then those that have none. An index
- * serves each; together they have an order, or a place behind a cursor, that no index has. The second is not read where the
- * first is enough.
+ * Reads a list in the order of a nullable column as two lists: first the rows with a value, then those with null. An
+ * index serves each of them, but none serves the order, or the place behind a cursor, of both together. The second list
+ * is not read if the first one is enough.
  */
 import { Slot, type RawBuilder } from '../statements/builder.js'
 import type { Dialect } from '../engines/engine.js'
@@ -21,7 +21,10 @@ interface Piece {
   readonly isPlain?: boolean
 }
 
-/** @returns the pieces in order, those that are empty left out; `undefined` where an index serves the whole, or none any */
+/**
+ * @returns the pieces in order, without empty ones; `undefined` if an index serves the whole list, or none serves a
+ * piece
+ */
 export function toNullPieces(
   { table, codec }: { readonly table: Table; readonly codec: TableCodec },
   { terms: [first, ...others] }: Order,
@@ -39,7 +42,7 @@ export function toNullPieces(
       return (descending === first.descending) === (before === nullsFirst)
     })
   if (isServed && !isEitherOrNull(condition, column)) return undefined
-  // What is never null is sorted without a word on nulls, as an index is.
+  // A column that is never null is sorted without `nulls last`, as an index is.
   const valued = { ...first, column: { ...column, nullable: false } }
   const kept = codec.byProperty.get(column.property) as ColumnCodec
   const pieces = [toPiece(condition, kept, false, [valued, ...others])]
@@ -101,7 +104,7 @@ export function writePieces(
     return sql`(select * from (${write(first, sql``, most)}) union all select * from (${write(second, sql``, most)}) limit -1) as ${sql.id(alias)}`
   const name = sql.id('filigree_first')
   const found = sql`(select count(*) from ${name})`
-  // SQLite would hold a test against every row; PostgreSQL plans by a limit that it knows.
+  // SQLite would evaluate a condition for every row; PostgreSQL makes better plans for a limit that it knows.
   const behind = isLocal
     ? write(second, sql``, sql`${most} - ${found}`)
     : write(second, sql` and ${found} < ${most}`, most)
@@ -109,19 +112,19 @@ export function writePieces(
 }
 
 interface PieceParts {
-  /** Of the table in each piece, and of the pieces together. */
+  /** The alias of the table in each piece, and of the joined pieces. */
   readonly alias: string
   readonly writer: FilterWriter
-  /** The table as the alias, and `where` with a condition and what else must hold. */
+  /** The table under the alias, with `where`: the given condition and all others. */
   readonly rows: (condition: Condition) => Fragment
-  /** Places of the values: how many rows are wanted, behind how many. */
+  /** The slots of limit and offset. */
   readonly limit: number
   readonly offset: number | undefined
-  /** The dialect's. */
+  /** The dialect's `isLocal`. */
   readonly isLocal: boolean
 }
 
-/** What begins behind a cursor among values has those behind it, or none. */
+/** True if the cursor's condition is either "behind this value" or "null". */
 function isEitherOrNull(condition: Condition | undefined, column: Column): boolean {
   if (condition === undefined) return false
   if (condition.kind === 'all') return condition.parts.some((part) => isEitherOrNull(part, column))
@@ -137,7 +140,7 @@ function isNullTest(condition: Condition, column: Column): boolean {
   )
 }
 
-/** What a condition comes to among rows in which a column is null, or is not. */
+/** Simplifies a condition for rows in which a column is null, or is not null. */
 export function assume(condition: Condition, column: Column, isNull: boolean): Condition | boolean {
   switch (condition.kind) {
     case 'all':
@@ -160,7 +163,7 @@ export function assume(condition: Condition, column: Column, isNull: boolean): C
   }
   if (condition.at !== undefined) return condition
   if (condition.kind === 'null') return condition.isNull === isNull
-  // Null differs from every value, and compares with none.
+  // Null differs from every value; all other comparisons with it are false.
   return isNull ? condition.operator === 'ne' : condition
 }
 

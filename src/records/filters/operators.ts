@@ -1,7 +1,7 @@
 /**
- * The comparisons of a filter: which columns each makes sense for, what it is given, and its SQL. Reading a filter, a
- * query and GraphQL's inputs, writing SQL and counting costs all go by this table; a new operator is a line of it and its
- * member of `Operators` in `filter-types.ts`. Source: decisions, Small print: records; Second storey: records, Filters.
+ * The operators of filters: which columns each fits, its operand, and its SQL. Parsers of filters, queries and GraphQL
+ * inputs, the writer of SQL and the cost estimate all use this table; a new operator is one entry here and one member
+ * of `Operators` in `filter-types.ts`. Source: decisions, Small print: records; Second storey: records, Filters.
  */
 import type { Dialect } from '../engines/engine.js'
 import type { Column, ColumnComparison } from '../model/table.js'
@@ -9,36 +9,36 @@ import type { RawBuilder, Sql } from '../statements/builder.js'
 
 type Fragment = RawBuilder<unknown>
 
-/** What stands behind an operator. `operand.ts` reads each from a program's value and from a query's text. */
+/** The kinds of operands. `operand.ts` reads each from a program's value and from a query's text. */
 export type OperandKind =
   /** A value of the column's kind. */
   | 'value'
-  /** A value of a list's kind. */
+  /** A value of the list's kind. */
   | 'item'
-  /** A list of them, null among them perhaps. */
+  /** A list of values, which may contain null. */
   | 'list'
-  /** `%` is any text, `_` any character, a backslash takes the next as it is. */
+  /** A pattern: `%` is any text, `_` any character; a backslash before a character takes it literally. */
   | 'pattern'
-  /** Text that stands for itself. */
+  /** Literal text. */
   | 'part'
   /** True or false. */
   | 'flag'
 
 export interface OperatorEntry {
-  /** The columns that it makes sense for. */
+  /** The columns that it can be used on. */
   readonly fits: readonly ColumnComparison[]
   readonly operand: OperandKind
-  /** For readers of the documentation. */
+  /** For the documentation. */
   readonly meaning: string
-  /** What one of these makes the database do for each row: 1 is a comparison that an index may serve. */
+  /** Work for each row: 1 is a comparison that an index may serve. */
   readonly cost: number
-  /** Of patterns and parts: the pattern that the database is given. */
+  /** For patterns and literal text: the pattern that the database receives. */
   readonly pattern?: (text: string, dialect: Dialect) => string
-  /** Of what is no list and no test for null. */
+  /** The SQL, unless the operand is a list or a test for null. */
   readonly sql?: (part: Parts) => Fragment
 }
 
-/** What an operator's SQL is made of. */
+/** The parts for an operator's SQL. */
 export interface Parts {
   readonly sql: Sql
   readonly dialect: Dialect
@@ -49,7 +49,7 @@ export interface Parts {
 }
 
 const all: readonly ColumnComparison[] = ['nothing', 'equality', 'order', 'text', 'list', 'json']
-// Of JSON: values within it, beside `path`.
+// For JSON: compares values within it, at `path`.
 const comparable: readonly ColumnComparison[] = ['equality', 'order', 'text', 'json']
 const ordered: readonly ColumnComparison[] = ['order', 'text', 'json']
 const textual: readonly ColumnComparison[] = ['text', 'json']
@@ -72,7 +72,7 @@ export const operators = {
   eq: {
     fits: comparable,
     operand: 'value',
-    meaning: 'Equal; null is equal to null.',
+    meaning: 'Equal; null equals null.',
     cost: 1,
     sql: ({ sql, column, value }) => sql`${column} = ${value}`,
   },
@@ -94,7 +94,7 @@ export const operators = {
   gte: {
     fits: ordered,
     operand: 'value',
-    meaning: 'Larger or equal.',
+    meaning: 'Greater or equal.',
     cost: 1,
     sql: ({ sql, column, value }) => sql`${column} >= ${value}`,
   },
@@ -108,7 +108,7 @@ export const operators = {
   lte: {
     fits: ordered,
     operand: 'value',
-    meaning: 'Smaller or equal.',
+    meaning: 'Less or equal.',
     cost: 1,
     sql: ({ sql, column, value }) => sql`${column} <= ${value}`,
   },
@@ -121,14 +121,15 @@ export const operators = {
   like: {
     fits: textual,
     operand: 'pattern',
-    meaning: '`%` is any text, `_` any character, a backslash takes the next as it is. Heeds case.',
+    meaning:
+      '`%` is any text, `_` any character, a backslash takes the next character literally. Case-sensitive.',
     cost: 5,
     sql: like,
   },
   ilike: {
     fits: textual,
     operand: 'pattern',
-    meaning: '`like` without regard to case.',
+    meaning: '`like`, case-insensitive.',
     cost: 8,
     pattern: (text, dialect) => dialect.foldValue(text),
     sql: ({ sql, column, value, dialect }) => {
@@ -139,7 +140,7 @@ export const operators = {
   startsWith: {
     fits: textual,
     operand: 'part',
-    meaning: 'Begins with this text, character for character.',
+    meaning: 'Starts with this text, taken literally.',
     cost: 3,
     pattern: (text) => `${escapePattern(text)}%`,
     sql: like,
@@ -155,7 +156,7 @@ export const operators = {
   contains: {
     fits: textual,
     operand: 'part',
-    meaning: 'Has this text somewhere.',
+    meaning: 'Contains this text.',
     cost: 5,
     pattern: (text, dialect) => (dialect.textHas ? text : `%${escapePattern(text)}%`),
     sql: (parts) => textTest('contains', parts),
@@ -163,7 +164,7 @@ export const operators = {
   has: {
     fits: ['list'],
     operand: 'item',
-    meaning: 'The list has this value.',
+    meaning: 'The list contains this value.',
     cost: 4,
     sql: ({ sql, column, value, dialect }) => {
       const [before, between, behind] = dialect.listHas
@@ -180,28 +181,28 @@ export const operators = {
 
 export type Operator = keyof typeof operators
 
-/** The entry of an operator, as it may be: members that it has not are undefined. */
+/** The entry of an operator, typed so that members which some entries lack may be undefined. */
 export function operatorOf(name: Operator): OperatorEntry {
   return operators[name]
 }
 
-/** The names of all that make sense for such columns, in the table's order. */
+/** The names of all operators for such columns, in the table's order. */
 export function operatorsFor(compares: ColumnComparison): Operator[] {
   const names = Object.keys(operators) as Operator[]
   return names.filter((name) => operatorOf(name).fits.includes(compares))
 }
 
-/** @throws never; a name that no operator has is undefined */
+/** Gives `undefined` for an unknown name. */
 export function readOperator(name: string): Operator | undefined {
   return Object.hasOwn(operators, name) ? (name as Operator) : undefined
 }
 
-/** What rows can be sorted by. */
+/** True for columns that rows can be sorted by. */
 export function isOrdered({ compares, isBoolean }: Column): boolean {
   return isBoolean || compares === 'order' || compares === 'text'
 }
 
-/** Text as a pattern that finds nothing else. */
+/** Escapes a text so that a pattern matches it literally. */
 function escapePattern(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }

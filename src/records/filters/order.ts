@@ -19,16 +19,16 @@ export interface OrderTerm {
 
 export interface Order {
   readonly terms: readonly OrderTerm[]
-  /** The same for the same order. */
+  /** The same for equal orders. */
   readonly key: string
-  /** Before all terms: the rows that fit this search best. */
+  /** If set, rows are first ordered by how well they match this search. */
   readonly rank?: SearchCondition
 }
 
 const mostTerms = 16
 
 /**
- * @param orderBy `{ price: 'desc' }`, or a list of such; nothing is the key's order
+ * @param orderBy `{ price: 'desc' }`, or a list of such; undefined for the key's order
  * @throws {HttpError} 400 `VALIDATION`
  */
 export function readOrder(table: Table, orderBy: unknown, isClient: boolean): Order {
@@ -79,7 +79,7 @@ function readTerm(table: Table, name: string, given: unknown, isClient: boolean)
   return { column, descending: direction === 'desc', nullsFirst: nulls === 'first' }
 }
 
-/** What stands behind `order by`. */
+/** The SQL after `order by`. */
 export function writeOrder(
   terms: readonly OrderTerm[],
   writer: FilterWriter,

@@ -1,4 +1,4 @@
-/** Reads a filter of the program's own, which may ask by hidden fields: its faults are told to no client. */
+/** Reads a filter of the program, which may use hidden fields; its faults are not told to clients. */
 import { readOwn } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 import type { Condition } from './condition.js'

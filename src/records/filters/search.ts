@@ -1,6 +1,7 @@
 /**
- * Searches by words: `{ search: 'blue lamp' }` finds the rows in whose texts all of them are. A word is a run of letters and
- * digits, whatever its case. Without an order the rows that fit best come first. Source: decisions, Second storey: records, Filters.
+ * Full-text search: `{ search: 'blue lamp' }` finds rows whose texts contain all of these words. A word is a run of
+ * letters and digits; case does not matter. Without an order the best matches come first. Source: decisions, Second
+ * storey: records, Filters.
  */
 import type { Table, TableSearch } from '../model/table.js'
 import type { Condition } from './condition.js'
@@ -13,8 +14,8 @@ const longest = 1000
 const mostWords = 50
 
 /**
- * @returns no words for a text without any: all of none are in every row
- * @throws {HttpError} 400 for what is no text, or too much of it
+ * @returns an empty list for a text without words: such a search matches every row
+ * @throws {HttpError} 400 for anything but text, and for too much of it
  */
 export function readWords(value: unknown, path: string): readonly string[] {
   if (typeof value !== 'string' || /[\0\p{Surrogate}]/u.test(value))
@@ -29,12 +30,12 @@ export function readWords(value: unknown, path: string): readonly string[] {
   return words
 }
 
-/** The search that filters of a table may ask for under a name. */
+/** The search of a table that filters know under a name. */
 export function searchOf(table: Table, name: string): TableSearch | undefined {
   return name === 'search' ? table.search : undefined
 }
 
-/** By how well rows fit the first search that all of them must fit, where nobody says another order. */
+/** The order by rank of the first search that all rows must match, if no other order is given. */
 export function rankedOrder(
   order: Order,
   condition: Condition | undefined,
@@ -54,7 +55,7 @@ function searchIn(condition: Condition): SearchCondition | undefined {
   return undefined
 }
 
-/** Whether a list of such a filter is in the order of a search, where nobody says another. */
+/** Whether a list with this filter is ordered by a search's rank, if no other order is given. */
 export function asksSearch(table: Table, where: Readonly<Record<string, unknown>>): boolean {
   if (table.search === undefined) return false
   if (where.search !== undefined && readWords(where.search, 'search').length > 0) return true
@@ -62,19 +63,19 @@ export function asksSearch(table: Table, where: Readonly<Record<string, unknown>
   return parts.some((part) => asksSearch(table, part))
 }
 
-/** The first item of a cursor in the order of a search: its second is how many rows stand before the next page. */
+/** The first item of a cursor in a search's order: the second is the number of rows before the next page. */
 const signature = 'search'
 
-/** Rows have no place of their own in such an order, which every row that is written may change: the cursor counts. */
+/** Rows have no fixed place in an order by rank, because every write may change it: the cursor counts rows instead. */
 export function writePlace(place: number): string {
   return Buffer.from(JSON.stringify([signature, place])).toString('base64')
 }
 
-/** @throws {HttpError} 400 for what is no cursor of a search */
+/** @throws {HttpError} 400 for anything but a cursor of a search */
 export function readPlace(cursor: unknown): number {
   const place = placeIn(cursor)
   if (place !== undefined) return place
-  throw invalid('after', 'type', 'is no cursor of this list in this order')
+  throw invalid('after', 'type', 'is not a cursor of this list in this order')
 }
 
 /** The rows that a cursor passes over; none where it leads to its place by values. */

@@ -1,4 +1,6 @@
-/** What has run on a database: a row of `filigree_migration` each, changed by one process at a time. */
+/**
+ * The migrations that have run on a database, one row of `filigree_migration` each. One process changes them at a time.
+ */
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Database } from '../database.js'
 import type { Runner } from '../engines/engine.js'
@@ -11,7 +13,7 @@ export interface Applied {
   readonly appliedAt: string
 }
 
-/** Makes the table where it is not there. */
+/** Creates the table if it is missing. */
 export function prepareMigrations(database: Database): Promise<void> {
   return ensureTable(database, 'filigree_migration', createTable).then(() => undefined)
 }
@@ -22,7 +24,7 @@ const createTable = `create table if not exists filigree_migration (
   applied_at text not null
 )`
 
-/** By name, in the order of their names. */
+/** By name, sorted. */
 export async function readApplied(runner: Runner): Promise<Map<string, Applied>> {
   const sql = 'select name, hash, applied_at from filigree_migration'
   const { rows } = await runner.query({ sql, writes: false, isFresh: true }, [])

@@ -1,4 +1,4 @@
-/** Whether the files lead to what the classes say, without a database: for a build server. */
+/** Checks without a database whether the migrations lead to the schema of the classes: for a build server. */
 import type { Table } from '../model/table.js'
 import { findDifferences } from '../schema/difference.js'
 import { toSchema } from '../schema/schema.js'
@@ -8,13 +8,13 @@ import { isNeeded } from './migration-text.js'
 
 export interface CheckOptions {
   readonly folder: string
-  /** The engines in use, by their names. Default: those that have files, or all. */
+  /** The names of the engines in use. Default: those that have migrations; if none has, all. */
   readonly engines: readonly string[] | undefined
 }
 
 /**
  * @returns a sentence for each difference: `PostgreSQL: product.price is missing (Product.price).`
- * @throws {DeclarationError} `MIGRATION_FAILED` where it cannot be known where the files lead
+ * @throws {DeclarationError} `MIGRATION_FAILED` if the schema after the migrations cannot be determined
  */
 export async function checkMigrations(
   tables: Iterable<Table>,
@@ -28,7 +28,7 @@ export async function checkMigrations(
     if (!isUsed) continue
     const base = await readBase(folder, dialect)
     if (base === undefined) throw withoutSnapshot(dialect)
-    // Of this moment are only the values that rows get which are there.
+    // The time only matters for values that existing rows are given.
     const differences = findDifferences(toSchema(all, dialect, 0), base, dialect)
     const told = differences.filter((one) => isNeeded([one])).map(({ message }) => message)
     const lacking = missing.map((name) => `${name}.${dialect.name}.sql is missing.`)

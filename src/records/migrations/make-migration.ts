@@ -1,6 +1,6 @@
 /**
- * Writes a migration for every engine, connected or not: from where the engine's earlier files lead to what the records
- * want.
+ * Writes a migration for each engine, connected or not: from the schema after the engine's earlier migrations to that
+ * of the records.
  */
 import {
   migrationFault,
@@ -20,27 +20,35 @@ import { toSchema, type TableSchema } from '../schema/schema.js'
 import { toCatalogue, writeSnapshot } from './schema-snapshot.js'
 
 export interface MadeMigration {
-  /** Paths, in the order in which they run; one for every engine, all to be read first. */
+  /**
+   * The paths of the files, in the order in which they run; one for each engine. All of them should be read before they
+   * run.
+   */
   readonly files: readonly string[]
-  /** Names of migrations that the database has already, made by `sync`: from now on they count as applied to it. */
+  /**
+   * Names of migrations whose tables `sync` has already made in this database: from now on they count as applied to it.
+   */
   readonly applied: readonly string[]
-  /** What locks a large table, or has to be decided before it runs. */
+  /** Changes that lock a large table, or that need a decision before they run. */
   readonly warnings: readonly string[]
 }
 
-/** What is to be done on an engine. */
+/** The migration of one engine. */
 interface Step {
   readonly dialect: Dialect
   readonly wanted: readonly TableSchema[]
   readonly differences: readonly Difference[]
-  /** Tables that no record has any more. */
+  /** Tables without a record. */
   readonly forgotten: readonly string[]
-  /** There is no file yet, and the database is neither empty nor as the records want it: it is begun with as it is. */
+  /**
+   * No migration exists yet, but the database has tables that differ from the records: the first migration describes
+   * them.
+   */
   readonly isAdopted: boolean
 }
 
 export interface MakeOptions extends MigrationOptions {
-  /** The engines in use, by their names. Default: all. */
+  /** The names of the engines in use. Default: all. */
   readonly engines?: readonly string[] | undefined
 }
 
@@ -49,15 +57,15 @@ interface Making {
   readonly folder: string
   /** Milliseconds since 1970. */
   readonly now: number
-  /** In what the connected database differs from the records. */
+  /** The differences between the connected database and the records. */
   readonly actual: readonly Difference[]
 }
 
 /**
- * @param name what it is for, in a few words
- * @returns `undefined` where nothing differs
- * @throws {DeclarationError} `MIGRATION_FAILED` where it cannot be known where the earlier files lead, or where the
- * database is not where they have led
+ * @param name what the migration is for, in a few words
+ * @returns `undefined` if there are no differences
+ * @throws {DeclarationError} `MIGRATION_FAILED` if the schema after the earlier migrations cannot be determined, or the
+ * database does not have that schema
  */
 export async function makeMigration(
   database: Database,
@@ -113,7 +121,7 @@ async function findStep(making: Making, dialect: Dialect): Promise<Step> {
   return { dialect, wanted, differences, forgotten, isAdopted: false }
 }
 
-/** Tables of the framework. */
+/** The framework's own tables. */
 const own = /^filigree_/
 
 async function isPending({ database, folder }: Making): Promise<boolean> {
@@ -123,14 +131,14 @@ async function isPending({ database, folder }: Making): Promise<boolean> {
   return [...files.map((file) => file.name), ...missing].some((name) => !applied.has(name))
 }
 
-/** Everything has run and led to what the records want, but the database is another: somebody has changed one of them. */
+/** All migrations have run and lead to the schema of the records, but the database differs: it was changed by hand. */
 function mend({ database, actual }: Making, steps: readonly Step[]): Step[] {
   if (database.context.dialect.replay !== undefined) {
     const told = actual.map(({ message }) => message).join(' ')
     throw migrationFault(
       'MIGRATION_FAILED',
-      `The migrations lead to what the records want and have run, but the database has been changed: ${told}`,
-      'Change it back by hand.',
+      `All migrations have run and fit the records, but the database was changed by hand: ${told}`,
+      'Undo these changes by hand.',
     )
   }
   return steps.map((step) =>
@@ -138,7 +146,7 @@ function mend({ database, actual }: Making, steps: readonly Step[]): Step[] {
   )
 }
 
-/** @returns the names of those that were not applied before */
+/** @returns the names of the migrations that were not marked as applied before */
 async function takeAsApplied({ database, folder, now }: Making): Promise<string[]> {
   const { files } = await readMigrations(folder, database.engineName)
   await prepareMigrations(database)

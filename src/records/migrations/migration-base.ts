@@ -1,4 +1,7 @@
-/** Where the files of an engine lead, without a database; and which engines an application has files for. */
+/**
+ * Reads the schema after an engine's migrations, without a database, and which engines an application has migrations
+ * for.
+ */
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { dialects } from '../engines/engine-for-url.js'
@@ -9,7 +12,7 @@ import { readMigrations } from './migration-files.js'
 import { replayMigrations } from './replay-migrations.js'
 import { readSnapshot } from './schema-snapshot.js'
 
-/** @returns `undefined` where there are files and nothing says where they lead */
+/** @returns `undefined` if there are migrations but no file with their schema */
 export async function readBase(folder: string, dialect: Dialect): Promise<Catalogue | undefined> {
   const { files } = await readMigrations(folder, dialect.name)
   if (dialect.replay !== undefined) return replayMigrations(files, dialect.replay)
@@ -20,14 +23,14 @@ export async function readBase(folder: string, dialect: Dialect): Promise<Catalo
 export function withoutSnapshot({ name, title }: Dialect): Error {
   return migrationFault(
     'MIGRATION_FAILED',
-    `There are migrations for ${title}, and no schema.${name}.json beside them says where they lead.`,
-    `Bring it back from version control, or make this one connected to a ${title} where they have run.`,
+    `There are migrations for ${title}, but schema.${name}.json, which holds the schema after them, is missing.`,
+    `Restore it from version control, or make this migration while connected to a ${title} on which they have run.`,
   )
 }
 
 /**
  * @param names `"filigree": { "engines": ["postgres"] }` of package.json
- * @throws {DeclarationError} `MIGRATION_FAILED` for a name that no engine has
+ * @throws {DeclarationError} `MIGRATION_FAILED` for an unknown engine
  */
 export function chooseDialects(names: readonly string[] | undefined): readonly Dialect[] {
   if (names === undefined) return dialects
@@ -36,7 +39,7 @@ export function chooseDialects(names: readonly string[] | undefined): readonly D
     .filter((name) => !known.includes(name))
     .map((name) => ({
       code: 'MIGRATION_FAILED',
-      message: `package.json: filigree.engines names "${name}", which is no engine.`,
+      message: `package.json: filigree.engines names "${name}", which is not an engine.`,
       remedy: `${didYouMean(name, known)} There are ${known.join(', ')}.`.trim(),
     }))
   if (problems.length > 0) throw new DeclarationError(problems)

@@ -1,8 +1,8 @@
 /**
- * The folder of migrations. A migration is one file for each engine, `20261121103000_add-price.postgres.sql`: what is done,
- * then, below a line `-- down`, what takes it back. An engine's files lead from nothing to what the records want there.
- * Beside them `schema.postgres.json` says where PostgreSQL's lead, for those who are not connected to one; SQLite's are
- * run in memory for that.
+ * The folder of migrations. A migration is one file for each engine, `20261121103000_add-price.postgres.sql`: the
+ * changes and then, below a line `-- down`, the statements that undo them. An engine's files lead from an empty
+ * database to the schema of the records. `schema.postgres.json` beside them holds the schema after PostgreSQL's
+ * migrations, for developers who are not connected to one; SQLite's are run in memory instead.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
@@ -18,26 +18,26 @@ export interface MigrationFile {
   /** Without engine and ending: `20261121103000_add-price`. */
   readonly name: string
   readonly up: string
-  /** Empty where the file does not say. */
+  /** Empty if the file has no such part. */
   readonly down: string
-  /** False: each statement is committed by itself. */
+  /** If false, each statement is committed by itself. */
   readonly inTransaction: boolean
   readonly hash: string
 }
 
 export interface MigrationFolder {
-  /** Of one engine, oldest first. */
+  /** The files of one engine, oldest first. */
   readonly files: readonly MigrationFile[]
-  /** Of migrations that other engines have and this one lacks, though it has an older one or none at all. */
+  /** Migrations that other engines have and this one lacks, although it has an older one or none at all. */
   readonly missing: readonly string[]
   /** The engines that have any file. */
   readonly engines: ReadonlySet<EngineName>
 }
 
-/** What files may be named by. */
+/** The engine names that file names may contain. */
 const engineNames: readonly EngineName[] = dialects.map(({ name }) => name)
 
-/** @throws {DeclarationError} `MIGRATION_FAILED` for a first line that is not understood */
+/** @throws {DeclarationError} `MIGRATION_FAILED` for an unknown note in the first line */
 export async function readMigrations(folder: string, engine: EngineName): Promise<MigrationFolder> {
   const names = (await readdir(folder).catch(() => [] as string[])).sort()
   const namesOf = (one: EngineName): string[] => {
@@ -48,7 +48,7 @@ export async function readMigrations(folder: string, engine: EngineName): Promis
   }
   const own = namesOf(engine)
   const all = [...new Set(engineNames.flatMap(namesOf))].sort()
-  // What is older than the engine's first file is in that: it was made from nothing.
+  // Changes that are older than the engine's first file are part of it: it was made from an empty database.
   const missing = all.filter(
     (name) => !own.includes(name) && !(own[0] !== undefined && name < own[0]),
   )

@@ -1,4 +1,4 @@
-/** Writes differences as a migration's text, with what needs an eye on it said beside it. */
+/** Writes differences as the text of a migration, with comments on what must be reviewed. */
 import type { Dialect } from '../engines/engine.js'
 import { quote } from '../schema/ddl.js'
 import type { Difference } from '../schema/difference-kinds.js'
@@ -7,11 +7,11 @@ import { toOnlineSteps, type OnlineSteps } from './online-steps.js'
 
 export interface MigrationText {
   readonly text: string
-  /** What somebody has to know before it runs. */
+  /** What a developer must know before it runs. */
   readonly warnings: readonly string[]
 }
 
-/** Whether there is anything to do; what belongs to no record may stay. */
+/** Whether there is anything to change; tables and columns without a record may stay. */
 export function isNeeded(differences: readonly Difference[]): boolean {
   return differences.some(isDone)
 }
@@ -25,7 +25,7 @@ export function isNeeded(differences: readonly Difference[]): boolean {
  * drop table "product";
  * ```
  *
- * @param forgotten tables that no record has any more
+ * @param forgotten tables without a record
  */
 export function writeMigration(
   differences: readonly Difference[],
@@ -48,7 +48,7 @@ export function writeMigration(
     .filter(({ difference }) => isDone(difference))
     .map(writeDown)
   if (down.length === 0) down.push(`-- ${nothing.message}\n`)
-  // What takes long is committed statement by statement, so that it holds nobody up.
+  // Statements that take long are committed one by one, so that they block nobody.
   const head = later.length === 0 ? '' : '-- filigree: no transaction\n\n'
   return {
     text: `${head}${[...up, ...later].join('\n')}\n-- down\n${down.join('\n')}`,
@@ -58,7 +58,7 @@ export function writeMigration(
   }
 }
 
-/** A change, and how it is made. */
+/** A difference, and the steps that remove it. */
 interface Change {
   readonly difference: Difference
   readonly steps: OnlineSteps
@@ -68,22 +68,22 @@ function upperFirst(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
-/** For an engine that has it all, while another has not. */
+/** For an engine that has everything while another one needs changes. */
 const nothing: Difference = {
   kind: 'unknown column',
   table: '',
-  message: 'Nothing is to be done here.',
+  message: 'Nothing to do for this engine.',
   blocks: false,
   remedy: 'safe',
   sql: [],
 }
 
 function toForgotten(table: string): Difference {
-  const message = `Table ${table} belongs to no record.`
+  const message = `Table ${table} does not belong to a record.`
   return { ...nothing, table, message, remedy: 'by hand', sql: [`drop table ${quote(table)}`] }
 }
 
-/** A column or table that no field or record has is never dropped unasked: its data would be gone. */
+/** Columns and tables without a field or record are never dropped automatically: their data would be lost. */
 function isDone({ kind }: Difference): boolean {
   return kind !== 'unknown column'
 }
@@ -93,20 +93,20 @@ function writeUp({ difference, steps }: Change): string {
   const lines = [`-- ${message}`]
   if (!isDone(difference)) {
     if (sql.length === 0) return `${lines.join('\n')}\n`
-    lines.push('-- Its data would be lost. Take the comment away to drop it:')
+    lines.push('-- Its data would be lost. Uncomment to drop it:')
     return [...lines, ...sql.map((one) => `-- ${one};`), ''].join('\n')
   }
-  if (rebuilds === true) lines.push('-- The table is made anew and its rows are copied.')
+  if (rebuilds === true) lines.push('-- The table is rebuilt and its rows are copied.')
   if (steps.warning !== undefined) lines.push(`-- WARNING: ${steps.warning}`)
-  if (remedy === 'may fail') lines.push('-- REVIEW: rows that are there may not allow it.')
+  if (remedy === 'may fail') lines.push('-- REVIEW: existing rows may not allow it.')
   if (remedy === 'by hand') lines.push('-- REVIEW: values may be changed or refused.')
-  if (steps.now.length === 0) lines.push('-- See below, where nobody is held up.')
+  if (steps.now.length === 0) lines.push('-- See below, among the steps that block nobody.')
   return [...lines, ...steps.now.map((one) => `${one};`), ''].join('\n')
 }
 
 function writeLater({ difference: { message }, steps }: Change): string {
   return [
-    `-- Without holding anybody up: ${message}`,
+    `-- Without blocking anybody: ${message}`,
     ...steps.later.map((one) => `${one};`),
     '',
   ].join('\n')
@@ -114,5 +114,5 @@ function writeLater({ difference: { message }, steps }: Change): string {
 
 function writeDown({ difference: { message }, steps: { undo } }: Change): string {
   if (undo !== undefined) return undo.map((one) => `${one};\n`).join('')
-  return `-- REVIEW: cannot be taken back by itself: ${message}\n`
+  return `-- REVIEW: cannot be undone automatically: ${message}\n`
 }

@@ -1,6 +1,6 @@
 /**
- * Runs schema changes that lie in files of SQL: each once, in a transaction unless its first line says
- * `-- filigree: no transaction`, one process at a time.
+ * Runs migrations, which are SQL files: each runs once, in a transaction unless its first line says `-- filigree: no
+ * transaction`, in one process at a time.
  */
 import {
   forgetMigration,
@@ -30,19 +30,19 @@ export interface MigrationStatus {
     | 'changed after it was applied'
     | 'applied, file missing'
     | 'no file for this engine'
-  /** ISO 8601, where it is applied. */
+  /** ISO 8601, if it is applied. */
   readonly appliedAt: string | undefined
 }
 
 export const defaultFolder = './migrations'
 
 /**
- * Runs what has not run yet, oldest first.
+ * Runs all pending migrations, oldest first.
  *
- * @returns the names of what ran
- * @throws {DeclarationError} `MIGRATION_FAILED`, naming the file; what ran before it stays, it itself leaves nothing
- * unless it is without a transaction. `MIGRATION_CHANGED` when a file that ran is another now, `MIGRATION_MISSING` when
- * only other engines have it; then nothing runs
+ * @returns the names of the migrations that ran
+ * @throws {DeclarationError} `MIGRATION_FAILED`, naming the file; the ones before it stay applied, and it leaves no
+ * changes unless it runs without a transaction. `MIGRATION_CHANGED` if an applied file was edited, `MIGRATION_MISSING`
+ * if only other engines have a file; then nothing runs
  */
 export async function migrateUp(
   database: Database,
@@ -57,7 +57,7 @@ export async function migrateUp(
   for (const file of files) {
     const isNew = await database.context.engine.changeSchema(
       async (transaction) => {
-        // Under the lock: another process may have been quicker.
+        // Read under the lock: another process may have been faster.
         const known = (await readApplied(transaction)).get(file.name)
         if (known !== undefined) {
           if (known.hash !== file.hash) throw changed(file)
@@ -75,10 +75,10 @@ export async function migrateUp(
 }
 
 /**
- * Takes the last ones back, newest first.
+ * Undoes the last migrations, newest first.
  *
- * @returns the names of what was taken back
- * @throws {DeclarationError} `MIGRATION_FAILED`, also where a file does not say how
+ * @returns the names of the migrations that were undone
+ * @throws {DeclarationError} `MIGRATION_FAILED`, also if a file has no part below `-- down`
  */
 export async function migrateDown(
   database: Database,
@@ -94,7 +94,7 @@ export async function migrateDown(
     if (file === undefined || file.down === '') throw irreversible(last)
     const isDone = await database.context.engine.changeSchema(
       async (transaction) => {
-        // Under the lock: another process may have been quicker.
+        // Read under the lock: another process may have been faster.
         if (!(await readApplied(transaction)).has(last)) return false
         await run(database, transaction, file, file.down)
         await forgetMigration(database, transaction, last)
@@ -135,8 +135,8 @@ async function run(
   sql: string,
 ): Promise<void> {
   if (!inTransaction && !database.context.engine.changesPiecemeal) {
-    const message = `Migration ${name} is to run without a transaction, which it always has on ${database.context.dialect.title}.`
-    throw migrationFault('MIGRATION_FAILED', message, 'Take its first line away.')
+    const message = `Migration ${name} asks to run without a transaction, but on ${database.context.dialect.title} migrations always run in one.`
+    throw migrationFault('MIGRATION_FAILED', message, 'Remove its first line.')
   }
   const parts = inTransaction ? [sql] : splitStatements(sql)
   for (const [index, part] of parts.entries()) {
@@ -154,10 +154,10 @@ function failed(name: string, cause: EngineFault, where: string): Error {
   if (/transaction block/.test(cause.message)) {
     remedies[0] = 'Let its first line be "-- filigree: no transaction".'
   } else if (where !== '') {
-    remedies.push('What came before the statement stays: undo it, or take it out of the file.')
+    remedies.push('What came before the statement stays: undo it, or remove it from the file.')
   } else if (/already exists|duplicate column/.test(cause.message)) {
     remedies.push(
-      'Where the application made it by itself, outside production: migrate another database, or let this one go.',
+      'If the application created these tables itself, outside production: migrate another database, or delete this one.',
     )
   }
   const message = `Migration ${name}${where}: ${cause.message}.`
@@ -169,16 +169,16 @@ function failed(name: string, cause: EngineFault, where: string): Error {
 function changed({ name }: MigrationFile): Error {
   return migrationFault(
     'MIGRATION_CHANGED',
-    `Migration ${name} is another than the one that ran.`,
-    'Bring the file back, and write what is new into another.',
+    `Migration ${name} was changed after it ran.`,
+    'Restore the file, and write new changes into a new migration.',
   )
 }
 
 function irreversible(name: string): Error {
   return migrationFault(
     'MIGRATION_FAILED',
-    `Migration ${name} does not say how it is taken back.`,
-    'Write it below a line "-- down".',
+    `Migration ${name} does not say how to undo it.`,
+    'Write the statements below a line "-- down".',
   )
 }
 
@@ -187,6 +187,6 @@ function missingFor({ engineName }: Database, name: string): Error {
   return migrationFault(
     'MIGRATION_MISSING',
     `Migration ${name} has no file for this engine: ${file}.`,
-    'Write it beside the other; a comment is enough where nothing is to be done here.',
+    'Write it beside the other one; if this engine needs no changes, a comment is enough.',
   )
 }

@@ -1,7 +1,7 @@
 /**
- * What a change does to a table that is large and in use, and how it is made without holding its readers and writers up: a
- * column comes nullable, is filled in pieces and held against its rule afterwards; an index is made concurrently. Such steps
- * are in no transaction. They can run again where they were cut. Sources: PostgreSQL, ALTER TABLE, Notes; CREATE INDEX.
+ * Changes large tables in use without blocking their readers and writers: a column is added as nullable, filled in
+ * pieces and constrained afterwards; an index is created concurrently. These steps run outside transactions, and can
+ * run again after an interruption. Sources: PostgreSQL, ALTER TABLE, Notes; CREATE INDEX.
  */
 import type { Dialect } from '../engines/engine.js'
 import { quote, writeAddCheck, writeAddColumn } from '../schema/ddl.js'
@@ -9,20 +9,20 @@ import type { Difference } from '../schema/difference-kinds.js'
 import type { ColumnSchema } from '../schema/schema.js'
 
 export interface OnlineSteps {
-  /** They hold a lock for a moment only, or nobody can use the table yet. */
+  /** Statements that hold a lock only for a moment, or on a table that nobody uses yet. */
   readonly now: readonly string[]
-  /** They take long and hold nobody up, each committed by itself. */
+  /** Statements that take long but block nobody, each committed by itself. */
   readonly later: readonly string[]
-  /** What takes all of it back. */
+  /** The statements that undo all of it. */
   readonly undo: readonly string[] | undefined
-  /** For whoever reads the file. */
+  /** A comment for the reader of the file. */
   readonly warning?: string
 }
 
-/** Rows that are filled by one statement. */
+/** The number of rows that one statement fills. */
 const piece = 10_000
 
-/** @param made tables that are made by the same migration: they are empty */
+/** @param made tables that the same migration creates: they are empty */
 export function toOnlineSteps(
   difference: Difference,
   dialect: Dialect,
@@ -30,7 +30,7 @@ export function toOnlineSteps(
 ): OnlineSteps {
   const { kind, table, sql, later = [], undo, rebuilds } = difference
   if (rebuilds === true)
-    return { now: sql, later: [], undo, warning: 'nobody can write while the rows are copied.' }
+    return { now: sql, later: [], undo, warning: 'writes wait while the rows are copied.' }
   const plain = { now: [...sql, ...later], later: [], undo }
   if (dialect.changes.kind === 'anew' || made.has(table)) return plain
   switch (kind) {
@@ -49,14 +49,14 @@ export function toOnlineSteps(
       if (!sql.some((one) => one.includes(' using '))) return plain
       return {
         ...plain,
-        warning: `nobody can read or write ${table} while its rows are written anew.`,
+        warning: `reads and writes of ${table} wait while its rows are rewritten.`,
       }
     default:
       return plain
   }
 }
 
-/** A build that was cut leaves an index that is of no use. */
+/** An interrupted build leaves an invalid index, which is dropped first. */
 function indexSteps({ sql, undo = [] }: Difference): OnlineSteps {
   const create = /^create (unique )?index ("(?:[^"]|"")+")/
   const now = sql.filter((one) => !create.test(one) && !one.startsWith('drop index'))
@@ -88,7 +88,7 @@ function columnSteps({ table, column, undo, sql }: Difference, dialect: Dialect)
   const isFilled = nullable || fill !== undefined || preset !== undefined
   const bare = { ...column, check: undefined, nullable: nullable || !isFilled }
   const alter = `alter table ${quote(table)}`
-  // Rows that are there get a default without being written.
+  // Existing rows get a default without being rewritten.
   const now = [
     writeAddColumn(table, bare, dialect).replace('add column', 'add column if not exists'),
   ]
@@ -104,7 +104,7 @@ function columnSteps({ table, column, undo, sql }: Difference, dialect: Dialect)
     later,
     undo,
     ...(!isFilled && {
-      warning: `say what ${table}.${column.name} is in the rows that are there, where the comment says so.`,
+      warning: `fill in ${table}.${column.name} for existing rows, where the comment says so.`,
     }),
   }
 }
@@ -115,7 +115,7 @@ function stricterSteps({ table, column, sql, undo }: Difference): OnlineSteps {
   return { now: [], later: notNullSteps(table, column), undo: [loosen] }
 }
 
-/** `set not null` looks at no row where a check has said already that none is null. */
+/** `set not null` does not scan the table if a check already guarantees it. */
 function notNullSteps(table: string, { name, fill }: ColumnSchema): string[] {
   const alter = `alter table ${quote(table)}`
   const [column, rule] = [quote(name), quote(`${name.slice(0, 50)}_not_null`)]
@@ -149,7 +149,7 @@ function writeBackfill(table: string, column: string, fill: string): string {
   ].join('\n')
 }
 
-/** The same for somebody to fill in, as a comment: a record without a default does not say it. */
+/** The same as a comment for the developer to fill in, if the record has no default. */
 function writeQuestion(table: string, column: string): string {
   const lines = writeBackfill(table, column, '/* a value */').split('\n')
   return `${lines.map((line) => `-- ${line}`).join('\n')};\n`
@@ -159,7 +159,7 @@ function constraintOf(sql: string): string | undefined {
   return /\badd constraint ("(?:[^"]|"")+")/.exec(sql)?.[1]
 }
 
-/** For the second time. */
+/** Drops the constraints first, for when the steps run a second time. */
 function dropFirst(table: string, sql: readonly string[]): string[] {
   return sql
     .flatMap((one) => constraintOf(one) ?? [])

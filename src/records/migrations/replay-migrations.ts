@@ -1,4 +1,4 @@
-/** Finds out where an engine's migrations lead, by running them in a database that is empty and gone afterwards. */
+/** Finds the schema after an engine's migrations by running them in a temporary, empty database. */
 import { silentLog } from '../../core/log.js'
 import { openEngine } from '../engines/engine-for-url.js'
 import { migrationFault } from './applied-migrations.js'
@@ -7,7 +7,7 @@ import { EngineFault } from '../engines/engine.js'
 import type { Replay } from '../engines/table-changes.js'
 import type { MigrationFile } from './migration-files.js'
 
-/** @throws {DeclarationError} `MIGRATION_FAILED`: one cannot be run from nothing */
+/** @throws {DeclarationError} `MIGRATION_FAILED` if one does not run on an empty database */
 export async function replayMigrations(
   files: readonly MigrationFile[],
   replay: Replay,
@@ -34,7 +34,7 @@ function unplayable(name: string, cause: EngineFault): Error {
   const error = migrationFault(
     'MIGRATION_FAILED',
     message,
-    'Correct it: by that is known where they lead.',
+    'Correct it: the schema after the migrations is found by running them.',
   )
   error.cause = cause
   return error

@@ -1,4 +1,7 @@
-/** `schema.postgres.json`: where an engine's migrations lead, kept beside them for who is connected to another. */
+/**
+ * `schema.postgres.json`: the schema after an engine's migrations, kept beside them for developers who use another
+ * engine.
+ */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DeclarationError } from '../../errors/declaration-error.js'
@@ -14,13 +17,13 @@ interface SnapshotTable {
   readonly columns: readonly ActualColumn[]
   readonly indexes: readonly (ActualIndex & { readonly name: string })[]
   readonly foreignKeys: readonly ActualForeignKey[]
-  /** Of sharded tables. */
+  /** For sharded tables. */
   readonly primaryKey?: readonly string[] | undefined
-  /** Names; in files of older versions there are none. */
+  /** Names of checks; files of older versions have none. */
   readonly checks?: readonly string[]
 }
 
-/** What an engine's catalogue says once the tables are as they should be. */
+/** The catalogue of a database whose tables fit the records. */
 export function toCatalogue(schemas: readonly TableSchema[]): Catalogue {
   return new Map(
     schemas.map(({ name, columns, indexes, foreignKeys, primaryKey, isSharded }) => [
@@ -44,8 +47,8 @@ function toActual(column: TableSchema['columns'][number]): ActualColumn {
 }
 
 /**
- * @returns `undefined` where there is none
- * @throws {DeclarationError} `MIGRATION_FAILED` for a file that cannot be read as one, e.g. with a conflict in it
+ * @returns `undefined` if there is no such file
+ * @throws {DeclarationError} `MIGRATION_FAILED` for a file that cannot be read, e.g. with a merge conflict in it
  */
 export async function readSnapshot(
   folder: string,
@@ -75,7 +78,7 @@ export async function readSnapshot(
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const message = `${file} cannot be read: ${reason}.`
-    const remedy = 'Resolve the conflict in it, or bring it back from version control.'
+    const remedy = 'Resolve the conflict in it, or restore it from version control.'
     const error = new DeclarationError([{ code: 'MIGRATION_FAILED', message, remedy }])
     error.cause = cause
     throw error

@@ -1,6 +1,6 @@
-/** Parts a script of PostgreSQL's SQL into its statements. Source: PostgreSQL, Lexical Structure. */
+/** Splits a script of PostgreSQL's SQL into its statements. Source: PostgreSQL, Lexical Structure. */
 
-/** `create index a …; -- b` → `['create index a …']`: what holds no more than comments is none. */
+/** `create index a …; -- b` → `['create index a …']`: a part that contains only comments is left out. */
 export function splitStatements(script: string): string[] {
   const statements: string[] = []
   let start = 0
@@ -20,19 +20,19 @@ export function splitStatements(script: string): string[] {
   return statements
 }
 
-/** Whatever may hold a semicolon that ends nothing; what is none of it goes on character by character. */
+/** Tokens that may contain a semicolon which ends no statement; all other text is skipped character by character. */
 const tokens = [
   /--[^\n]*/y,
   /[eE]'(?:[^'\\]|''|\\[^])*'/y,
   /'(?:[^']|'')*'/y,
   /"(?:[^"]|"")*"/y,
-  // Text between dollar signs, with a word between them or without.
+  // Dollar-quoted text, with or without a tag.
   /(\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$)[^]*?\1/uy,
-  // Names: an "e" or a "$" inside begins nothing.
+  // Names: an "e" or a "$" within a name starts no string.
   /[\p{L}_][\p{L}\p{N}_$]*/uy,
 ]
 
-/** @returns the place behind what begins here */
+/** @returns the place behind the token that starts here */
 function skip(script: string, place: number): number {
   if (script.startsWith('/*', place)) return skipComment(script, place)
   for (const token of tokens) {
@@ -42,7 +42,7 @@ function skip(script: string, place: number): number {
   return place + 1
 }
 
-/** Comments of this kind may lie in each other. */
+/** Comments of this kind may be nested. */
 function skipComment(script: string, place: number): number {
   let depth = 0
   const marks = /\/\*|\*\//g

@@ -1,6 +1,6 @@
 /**
- * Who asks, and whether a rule lets them in. Every door makes a caller of what it knows; everything that is read or
- * written on behalf of a client is decided with it. Source: decisions, Second storey: rights.
+ * The caller of a request, and whether an access rule admits it. Every door creates a caller; all reads and writes for
+ * clients are checked with it. Source: decisions, Second storey: rights.
  */
 import { hasRoles, type AccessRule } from '../../auth/access.js'
 import { isThenable, type Later } from '../../core/later.js'
@@ -9,23 +9,23 @@ import type { Claims, HttpRequest, RequestAuth } from '../../http/request.js'
 import { LateVerdict } from './late-verdict.js'
 
 export interface Caller {
-  /** The program itself: nothing is asked, no row filter applies. */
+  /** True for the program itself: no rules and no row filters apply. */
   readonly trusted: boolean
-  /** Undefined for anonymous callers. `by: 'key'` passes every role. */
+  /** Undefined for anonymous callers. `by: 'key'` has every role. */
   readonly auth: RequestAuth | undefined
   readonly user: Claims | null
-  /** For guards; undefined where the program gave a `user` without one. */
+  /** The request for guards; undefined if the program gave a `user` without one. */
   readonly request: HttpRequest | undefined
-  /** What guards that answer later have said, for as long as something is asked for this caller. */
+  /** Results of guards that answer with a promise, kept while a question for this caller runs. */
   verdicts?: Map<AccessRule, Admission>
 }
 
-/** The client that sent a request. */
+/** The caller of a request. */
 export function requestCaller(request: HttpRequest): Caller {
   return { trusted: false, auth: request.auth, user: request.user, request }
 }
 
-/** A client that nothing is known about: where no answer depends on who asks. */
+/** A caller without identity, for answers that do not depend on it. */
 export const anonymous: Caller = Object.freeze({
   trusted: false,
   auth: undefined,
@@ -33,17 +33,19 @@ export const anonymous: Caller = Object.freeze({
   request: undefined,
 })
 
-/** `'unauthenticated'`: a token is needed and there is none; `'forbidden'`: the caller's does not do. */
+/**
+ * `'unauthenticated'`: the rule needs a token and there is none; `'forbidden'`: the caller's token does not suffice.
+ */
 export type Admission = 'admitted' | 'unauthenticated' | 'forbidden'
 
-/** Asks a rule about a caller; at once unless the rule's guard answers a promise. */
+/** Applies a rule to a caller, synchronously unless the rule's guard returns a promise. */
 export function admission(rule: AccessRule, caller: Caller): Later<Admission> {
   if (caller.trusted || rule.open) return 'admitted'
   if (caller.auth === undefined) return 'unauthenticated'
   const { claims } = caller.auth
   if (!hasRoles(rule, claims)) return 'forbidden'
   if (rule.guard === undefined) return 'admitted'
-  // A guard wants a request; whoever calls without one cannot be judged by it.
+  // A guard needs a request; without one it cannot decide.
   if (caller.request === undefined) return 'forbidden'
   const said = caller.verdicts?.get(rule)
   if (said !== undefined) return said
@@ -56,9 +58,9 @@ function toAdmission(verdict: unknown): Admission {
 }
 
 /**
- * Asks a rule at once.
+ * Applies a rule synchronously.
  *
- * @throws {HttpError} 401 `UNAUTHENTICATED`, 403 `FORBIDDEN`; `LateVerdict` where its guard answers later
+ * @throws {HttpError} 401 `UNAUTHENTICATED`, 403 `FORBIDDEN`; `LateVerdict` if its guard returns a promise
  */
 export function demand(rule: AccessRule | undefined, caller: Caller): void {
   if (rule === undefined || rule.open) return
@@ -67,16 +69,16 @@ export function demand(rule: AccessRule | undefined, caller: Caller): void {
   assertAdmitted(verdict)
 }
 
-/** True where the rule lets in without a guard being waited for. */
+/** True if the rule admits the caller without waiting for a guard. */
 export function admitsAtOnce(rule: AccessRule, caller: Caller): boolean {
   if (rule.open || caller.trusted) return true
   return rule.guard === undefined && admission(rule, caller) === 'admitted'
 }
 
 /**
- * Goes on where all rules let in.
+ * Calls the function if all rules admit the caller.
  *
- * @throws {HttpError} 401 `UNAUTHENTICATED`, 403 `FORBIDDEN`, at once or later
+ * @throws {HttpError} 401 `UNAUTHENTICATED`, 403 `FORBIDDEN`, at once or as a rejection
  */
 export function admitted<T>(
   rules: readonly (AccessRule | undefined)[],
@@ -99,9 +101,9 @@ export function admitted<T>(
 }
 
 /**
- * The same with nothing to go on to.
+ * The same without a function.
  *
- * @returns what is to be waited for, where a guard answers later
+ * @returns a promise if a guard returns one
  */
 export function demandAll(rules: readonly (AccessRule | undefined)[], caller: Caller): Later<void> {
   return admitted(rules, caller, () => undefined)

@@ -1,4 +1,4 @@
-/** Many writes of a client as one, all or nothing, each judged as a write alone is. Source: decisions, Many. */
+/** Many writes of a client, all or nothing, each checked like a single write. Source: decisions, Many. */
 import { HttpError } from '../../errors/http-error.js'
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
@@ -38,7 +38,7 @@ export class ClientManyWriter {
     })
   }
 
-  /** @throws {HttpError} 404 `NOT_FOUND` where the caller sees one of the rows not */
+  /** @throws {HttpError} 404 `NOT_FOUND` if the caller cannot see one of the rows */
   async update(trees: readonly KeyedTree[]): Promise<Instance[]> {
     const rows = trees.map(({ tree }) => tree)
     const changed = await this.#together(rows, (table) => {
@@ -58,7 +58,7 @@ export class ClientManyWriter {
     })
   }
 
-  /** @returns how many the caller saw */
+  /** @returns how many of them the caller could see */
   async delete(table: Table, ids: readonly Id[]): Promise<number> {
     if (!this.#writer.view.isBound(table)) {
       const gone = await deleteTogether(table, this.#database, ids)
@@ -71,7 +71,7 @@ export class ClientManyWriter {
     })
   }
 
-  /** A row that the caller does not see cannot be changed, and its value is taken. */
+  /** If the caller cannot see the existing row, the row is not changed, and its value counts as taken. */
   async upsert(tree: WriteTree, column: Column): Promise<Instance> {
     const row = await this.#together([tree], (table) =>
       upsertTogether(table, this.#database, column, tree.values),
@@ -90,8 +90,8 @@ export class ClientManyWriter {
   }
 
   /**
-   * Writes rows of which nothing is judged by few statements. What is refused is left to those who write one by one, and
-   * tell it as the client knows it.
+   * Writes rows that need no checks with few statements. If that fails, the rows are written one by one, which reports
+   * the error with the client's names.
    */
   async #together<R>(
     trees: readonly WriteTree[],

@@ -1,7 +1,7 @@
 /**
- * One client's view of a record: everything that a door reads or writes on behalf of a client goes through it, in the
- * form of records. Hidden fields do not exist, rows that the client may not see are not there, and secured fields are
- * left out for those without the role. Source: decisions, Second storey: rulings and rights.
+ * One client's view of a record: every door reads and writes for clients through it. Hidden fields do not exist, rows
+ * that the client may not see are missing, and secured fields are left out for callers without the role. Source:
+ * decisions, Second storey: rulings and rights.
  */
 import { type Later, after } from '../../core/later.js'
 import type { Database } from '../database.js'
@@ -36,7 +36,7 @@ export class ClientRecords<T extends object> {
     this.#database = database
   }
 
-  /** Made where it is needed: what everybody sees is read without it. */
+  /** Created when first needed: records that everybody can see are read without it. */
   get #writer(): ClientWriter {
     this.#itsWriter ??= new ClientWriter(this.#database, this.#caller)
     return this.#itsWriter
@@ -46,7 +46,7 @@ export class ClientRecords<T extends object> {
     return this.#table
   }
 
-  /** @returns null where there is no such row, or none that the client sees */
+  /** @returns null if there is no such row, or the client cannot see it */
   find(id: Id): Later<T | null> {
     const records = this.#records as unknown as Repository<Instance>
     const { hasRows, columns } = policyOf(this.#table)
@@ -55,7 +55,7 @@ export class ClientRecords<T extends object> {
     return after(found, (record) => this.#shownOrNull(record))
   }
 
-  /** The same with related rows, by one statement. @throws {HttpError} 401 or 403 for relations */
+  /** The same with related rows, with one statement. @throws {HttpError} 401 or 403 for relations */
   async findWith(id: Id, relations: RelationTree): Promise<T | null> {
     const { key } = this.#table
     if (toKey(this.#database.context.codecOf(this.#table), id) === undefined) return null
@@ -65,8 +65,8 @@ export class ClientRecords<T extends object> {
   }
 
   /**
-   * @param relations what to bring along, by the same statement
-   * @throws {HttpError} 401 or 403 for a filter, an order or relations by what the client may not read
+   * @param relations related records to load with the same statement
+   * @throws {HttpError} 401 or 403 for a filter, an order or relations that the client may not use
    */
   async list(options: Omit<ListOptions<T>, 'view'>, relations?: RelationTree): Promise<T[]> {
     const { view } = this.#writer
@@ -97,13 +97,13 @@ export class ClientRecords<T extends object> {
     })
   }
 
-  /** Counted no further than `most`; undefined where there are more. */
+  /** Counts no further than `most`; undefined if there are more. */
   countUpTo(most: number, where?: Where<T>): Promise<number | undefined> {
     const { counts } = this.#records
     return this.#asked(() => counts.upTo(most, { where, view: this.#writer.view }))
   }
 
-  /** Roughly. */
+  /** An estimate of the count. */
   estimate(where?: Where<T>): Promise<number> {
     const { counts } = this.#records
     return this.#asked(() => counts.roughly({ where, view: this.#writer.view }))
@@ -114,20 +114,20 @@ export class ClientRecords<T extends object> {
     return this.#records.cursorOf(row, orderBy)
   }
 
-  /** Of the rows that the client sees. @throws {HttpError} 401 or 403 for what the client may not read */
+  /** Only over rows that the client sees. @throws {HttpError} 401 or 403 for fields that the client may not read */
   aggregate(options: Omit<AggregateOptions<T>, 'view'>): Promise<AggregateRow<T>[]> {
     return this.#asked(() => this.#records.aggregate({ ...options, view: this.#writer.view }))
   }
 
-  /** @throws {HttpError} 403 where the new row would not be theirs; nothing is written then */
+  /** @throws {HttpError} 403 if the client could not see the new row; then nothing is written */
   create(values: Partial<T>): Later<T> {
     const created = this.#writer.create(readTree(this.#table, values))
     return after(created, (record) => this.#shown(record))
   }
 
   /**
-   * @param expected only a row of one of these versions
-   * @returns null where there is no such row, or none that the client sees
+   * @param expected update only a row at one of these versions
+   * @returns null if there is no such row, or the client cannot see it
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   update(id: Id, values: Partial<T>, expected?: readonly number[]): Later<T | null> {
@@ -135,12 +135,12 @@ export class ClientRecords<T extends object> {
     return after(updated, (record) => this.#shownOrNull(record))
   }
 
-  /** @returns false where there is no such row, or none that the client sees */
+  /** @returns false if there is no such row, or the client cannot see it */
   delete(id: Id, expected?: readonly number[]): Later<boolean> {
     return this.#writer.delete(this.#table, id, expected)
   }
 
-  /** Asks at once, and again behind each guard that answers later. */
+  /** Runs the question, and again after each guard that returns a promise. */
   #asked<R>(ask: () => Promise<R>): Promise<R> {
     if (!policyOf(this.#table).mayWait) return ask()
     return Promise.resolve(settled(this.#caller, ask))
@@ -170,7 +170,7 @@ export class ClientRecords<T extends object> {
 }
 
 function without(record: Instance, properties: readonly string[]): Instance {
-  // What is not declared to be there is left out of the JSON.
+  // JSON leaves undefined properties out.
   for (const property of properties) record[property] = undefined
   return record
 }

@@ -1,6 +1,6 @@
 /**
- * Reads which related records a client wants: of each relation the rows that it sees. Source: decisions, Second storey:
- * rights, and records, `crud`.
+ * Reads which related records a client wants; of each relation it gets the rows that it may see. Source: decisions,
+ * Second storey: rights, and records, `crud`.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
@@ -11,16 +11,16 @@ import type { RelatedQuestion } from '../statements/related-json.js'
 import type { Slots } from '../statements/rows-view.js'
 import type { ClientView } from './client-view.js'
 
-/** Relation → what to load behind it. */
+/** Each relation, with the relations to load behind it. */
 export type RelationTree = ReadonlyMap<Relation, RelationTree>
 
 const deepest = 4
-/** Of one question. */
+/** The most relations in one question. */
 const mostRelations = 20
 
 /**
  * @param paths `['products.tags', 'category']`
- * @throws {HttpError} 400 for a path that leads nowhere a client can go
+ * @throws {HttpError} 400 for a path that does not exist for clients
  */
 export function readRelationTree(table: Table, paths: readonly string[]): RelationTree {
   const tree = new Map<Relation, Map<Relation, never>>()
@@ -53,12 +53,12 @@ function readRelation(table: Table, name: string): Relation {
     clip(name),
     known.map((one) => one.name),
   )
-  const text = `names "${clip(name)}", which is no relation of ${table.type.name}. ${meant}`
+  const text = `names "${clip(name)}", which is not a relation of ${table.type.name}. ${meant}`
   throw invalid('with', 'unknown', text.trim())
 }
 
 /**
- * What a client wants behind relations, for the statement of its own rows.
+ * The related rows that a client wants, for the statement of its own rows.
  *
  * @throws {HttpError} 401 or 403 for a relation that the client may not follow
  */

@@ -1,6 +1,7 @@
 /**
- * What one client sees: its rows of each record, and the fields and relations by which it may ask. Every question of a
- * client is bound here, filters through relations included. Source: decisions, Second storey: rights.
+ * Limits what one client sees: the rows of each record, and the fields and relations that it may filter and sort by.
+ * Every question of a client is bound here, including filters through relations. Source: decisions, Second storey:
+ * rights.
  */
 import type { AccessRule } from '../../auth/access.js'
 import type { Log } from '../../core/log.js'
@@ -17,7 +18,7 @@ import { logFault, visibleRows } from './visible-rows.js'
 export interface ClientViewOptions {
   readonly context: FilterContext
   readonly caller: Caller
-  /** Gets the faults of `rows`. */
+  /** Receives errors of `rows`. */
   readonly log: Log
 }
 
@@ -25,11 +26,11 @@ const nothing: Condition = Object.freeze({ kind: 'any', parts: [] })
 
 export class ClientView implements RowsView {
   readonly caller: Caller
-  /** What was read depends on who asks: another caller's rows are others, or refused. */
+  /** True if the result depends on the caller: others would see other rows, or an error. */
   isPersonal = false
   readonly #context: FilterContext
   readonly #log: Log
-  /** `rows` is asked once for each record and request. */
+  /** `rows` is called once for each record and request. */
   readonly #answers = new Map<Table, object | boolean>()
 
   constructor({ context, caller, log }: ClientViewOptions) {
@@ -38,12 +39,12 @@ export class ClientView implements RowsView {
     this.#log = log
   }
 
-  /** True where some rows of a record may not be there for the caller. */
+  /** True if some rows of a record may be invisible to the caller. */
   isBound(table: Table): boolean {
     return policyOf(table).hasRows && !this.caller.trusted
   }
 
-  /** The rows of a record that the caller sees; `undefined` for all. */
+  /** A condition for the rows that the caller may see; `undefined` if it may see all. */
   rows(table: Table, slots: Slots): Condition | undefined {
     if (!policyOf(table).hasRows) return undefined
     this.isPersonal = true
@@ -61,17 +62,17 @@ export class ClientView implements RowsView {
     } catch (error) {
       slots.values.length = before
       this.#answers.set(table, false)
-      logFault(table, this.#log, 'answered what is no filter of it', error)
+      logFault(table, this.#log, 'answered a filter that cannot be used', error)
       slots.key += 'F'
       return nothing
     }
   }
 
   /**
-   * Binds what a client asks: its own rows, and behind every relation the rows that it sees there.
+   * Adds conditions to a client's question: for its own rows, and for the rows behind every relation.
    *
-   * @param asked read from the client's filter; its values and those added here stand in `slots`
-   * @throws {HttpError} 401 `UNAUTHENTICATED` or 403 `FORBIDDEN` for fields, relations and records it may not ask by
+   * @param asked the client's parsed filter; its values and those added here are in `slots`
+   * @throws {HttpError} 401 `UNAUTHENTICATED` or 403 `FORBIDDEN` for fields, relations and records that it may not use
    */
   bind(table: Table, asked: Condition | undefined, slots: Slots): Condition | undefined {
     const own = this.rows(table, slots)
@@ -91,7 +92,7 @@ export class ClientView implements RowsView {
     this.#demand(policyOf(table).columns.get(column))
   }
 
-  /** The relation itself, and the record that it leads to. @throws {HttpError} as `bind` */
+  /** Checks the relation itself, and the record that it leads to. @throws {HttpError} as `bind` */
   demandRelation(relation: Relation): void {
     for (const rule of rulesBehind(relation)) this.#demand(rule)
   }
@@ -153,7 +154,7 @@ export class ClientView implements RowsView {
   }
 }
 
-/** The one value that a filter lets a property have, where it says so. */
+/** The only value that a filter allows for a property, if it does so. */
 function valueIn(filter: unknown, property: string): string | number | undefined {
   if (typeof filter !== 'object' || filter === null) return undefined
   const { [property]: own, and } = filter as Readonly<Record<string, unknown>>
@@ -167,14 +168,14 @@ function valueIn(filter: unknown, property: string): string | number | undefined
   return undefined
 }
 
-/** What must let somebody in who follows a relation. */
+/** The rules that must admit a caller who follows a relation. */
 export function rulesBehind(relation: Relation): readonly AccessRule[] {
   const own = policyOf(relation.table).relations.get(relation) ?? []
   const { read } = policyOf(relation.target)
   return read === undefined || read.open ? own : [...own, read]
 }
 
-/** All of them; `undefined` of none. */
+/** Joins conditions with "and"; `undefined` if there are none. */
 export function joined(
   one: Condition | undefined,
   other: Condition | undefined,

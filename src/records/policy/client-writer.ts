@@ -1,7 +1,7 @@
 /**
- * Creates, updates and deletes on behalf of a client, nested rows and ties included, all or nothing. A row is judged
- * before the write, on what is there, and after it, with all its children and ties; keys may name only rows that the
- * caller sees. Source: decisions, Second storey: rights.
+ * Creates, updates and deletes for a client, with nested rows and links, all or nothing. Each row is checked before the
+ * write, as it is stored, and afterwards with its children and links; keys may only name rows that the caller can see.
+ * Source: decisions, Second storey: rights.
  */
 import { type Later, after, isThenable } from '../../core/later.js'
 import type { Database } from '../database.js'
@@ -39,10 +39,10 @@ export class ClientWriter {
   }
 
   /**
-   * Who may write the row itself was asked before; whoever writes others with it is asked here.
+   * The right to write the row itself was checked earlier; rights for the other rows are checked here.
    *
    * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`; 401 or 403 for fields and nested records that the caller may
-   * not write; 404 `NOT_FOUND` for nested rows that are not there; 403 `FORBIDDEN` where a row would not be the caller's.
+   * not write; 404 `NOT_FOUND` for missing nested rows; 403 `FORBIDDEN` if the caller could not see a row afterwards.
    * Nothing is written then
    */
   create(tree: WriteTree): Later<Instance> {
@@ -54,8 +54,8 @@ export class ClientWriter {
   }
 
   /**
-   * @param expected only a row of one of these versions
-   * @returns null where there is no such row, or none that the caller sees
+   * @param expected update only a row at one of these versions
+   * @returns null if there is no such row, or the caller cannot see it
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   update(id: Id, tree: WriteTree, expected?: readonly number[]): Later<Instance | null> {
@@ -67,7 +67,7 @@ export class ClientWriter {
   }
 
   /**
-   * Whether nothing of a row is judged but what it names, so that many may be written together.
+   * Whether a row needs no checks but those of its fields, so that many can be written together.
    *
    * @throws {HttpError} 401 or 403 for fields that the caller may not write
    */
@@ -79,14 +79,14 @@ export class ClientWriter {
     return !hasMore(tree) && !this.view.isBound(tree.table) && !this.#keys.names(tree)
   }
 
-  /** True where a creation or a change is one statement, which is given to the database before anything is waited for. */
+  /** True if a creation or change is one statement, which is sent to the database without waiting for anything. */
   isOneStatement(tree: WriteTree): boolean {
     const { table } = tree
     if (!mayBeOneStatement(this.#database, table)) return false
     if (!this.#isAlone(tree) || hasAddition(table, tree.values)) return false
     const announced = this.#database.announces(table)
     if (!isThenable(announced)) return !announced
-    // It will be known for the next one.
+    // Not awaited: the next write will know the answer.
     announced.catch(() => undefined)
     return false
   }
@@ -108,8 +108,8 @@ export class ClientWriter {
   }
 
   /**
-   * @returns false where there is no such row, or none that the caller sees
-   * @throws {HttpError} 409 `CONFLICT` where others refer to it; not by which record, where the caller may not see those
+   * @returns false if there is no such row, or the caller cannot see it
+   * @throws {HttpError} 409 `CONFLICT` if other rows refer to it; their record is named only if the caller may see it
    */
   delete(table: Table, id: Id, expected?: readonly number[]): Later<boolean> {
     return table.shard === undefined
@@ -126,7 +126,7 @@ export class ClientWriter {
     )
   }
 
-  /** The row, where the caller sees it. */
+  /** The row, if the caller can see it. */
   find(table: Table, id: Id, repository = this.#repository(table)): Later<Instance | null> {
     if (!this.view.isBound(table)) return repository.find(id)
     const key = toKey(this.#database.context.codecOf(table), id)
@@ -135,7 +135,7 @@ export class ClientWriter {
     return after(repository.list({ where, limit: 1, view: this.view }), ([row]) => row ?? null)
   }
 
-  /** In the shard that the caller's rows name, that of the call, or that of the values. */
+  /** Runs the work in the shard of the caller's rows, of the call, or of the values. */
   inShard<R>(table: Table, values: object | undefined, work: () => R): R {
     const { shard } = table
     if (shard === undefined || this.#caller.trusted) return inShardOf(table, values, work)
@@ -143,7 +143,7 @@ export class ClientWriter {
     return value === undefined ? inShardOf(table, values, work) : inShard(table, value, work)
   }
 
-  /** Looks, writes, looks again. */
+  /** Checks, writes, and checks again. */
   #changeWhole(
     id: Id,
     tree: WriteTree,
@@ -176,7 +176,9 @@ export class ClientWriter {
   }
 }
 
-/** Nothing of the record itself is in the way of that: no hooks, no rules of the whole row, no rights of single fields. */
+/**
+ * True if the record has no hooks, rules of the whole row or rights of single fields, which would need more statements.
+ */
 function mayBeOneStatement({ context }: Database, table: Table): boolean {
   const { columns, relations } = policyOf(table)
   const { hooks } = table
@@ -184,7 +186,7 @@ function mayBeOneStatement({ context }: Database, table: Table): boolean {
   return columns.size + relations.size === 0
 }
 
-/** Its writes ask nobody for a token. */
+/** True if its writes need no token. */
 function isOpen(table: Table): boolean {
   return policyOf(table).write?.open === true
 }

@@ -1,10 +1,13 @@
-/** Hidden fields are unknown to clients: what is wrong with one is told without its name, whoever wrote it. */
+/** Removes the names of hidden fields from errors, because they are unknown to clients. */
 import { HttpError } from '../../errors/http-error.js'
 import type { Table } from '../model/table.js'
 
 const somewhere = 'A value does not fit the record.'
 
-/** @returns the error without the faults of hidden fields; others as they are */
+/**
+ * @returns the error without the faults of hidden fields, with a general message if none is left; other errors
+ * unchanged
+ */
 export function concealFaults(error: unknown, table: Table): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
   const shown = error.errors.filter(({ path }) => !isHidden(table, path))

@@ -1,4 +1,7 @@
-/** Keys and ties that a client names: only rows that it sees, else as if there were none. Source: decisions, Second storey: rights. */
+/**
+ * Checks keys and links that a client names: rows that it cannot see count as missing. Source: decisions, Second
+ * storey: rights.
+ */
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
 import type { Relation, Table } from '../model/table.js'
@@ -18,7 +21,7 @@ export class JudgedKeys {
     this.#view = view
   }
 
-  /** True where a key that is given must be looked at. */
+  /** True if a given key must be checked. */
   names({ table, values }: WriteTree): boolean {
     if (this.#view.caller.trusted) return false
     for (const { kind, local } of policyOf(table).judged)
@@ -27,7 +30,7 @@ export class JudgedKeys {
   }
 
   /**
-   * @param before the row as it is: a key that stays is not judged
+   * @param before the stored row: a key that does not change is not checked
    * @throws {HttpError} 409 `CONFLICT`
    */
   async judge(tree: WriteTree, before?: Instance): Promise<void> {
@@ -38,7 +41,7 @@ export class JudgedKeys {
       const value = tree.values[property]
       if (relation.kind !== 'belongsTo' || isNothing(value) || tree.given.has(property)) continue
       if (before !== undefined && textOf(before[property]) === textOf(value)) continue
-      // What can be no key is a fault of the value, and told as such.
+      // A value that cannot be a key is reported as a fault of the value.
       if (toKey(context.codecOf(relation.target), value) === undefined) continue
       const seen = await this.seen(relation.target, [value as Id])
       if (seen.length === 0) throw tree.told(noSuchKey(relation))
@@ -59,7 +62,7 @@ export class JudgedKeys {
     return !this.#view.caller.trusted && policyOf(relation.table).judged.has(relation)
   }
 
-  /** Those of them that are there for the caller. */
+  /** Those of the keys whose rows the caller can see. */
   async seen(target: Table, ids: readonly Id[]): Promise<Id[]> {
     const { property } = target.key
     const seen = new Set<string>()

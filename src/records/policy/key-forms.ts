@@ -1,4 +1,4 @@
-/** Keys in the forms that clients give them. */
+/** Converts keys in the forms in which clients send them. */
 import type { Id } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 
@@ -6,12 +6,12 @@ export function isNothing(value: unknown): boolean {
   return value === undefined || value === null
 }
 
-/** Keys come as numbers, or as texts in any case. */
+/** Clients send keys as numbers or as text, in upper or lower case. */
 export function textOf(id: unknown): string {
   return String(id).toLowerCase()
 }
 
-/** GraphQL's keys are texts. */
+/** GraphQL's keys are text. */
 export function keyOf({ key }: Table, id: Id): Id {
   return key.isUuid || typeof id !== 'string' ? id : Number(id)
 }

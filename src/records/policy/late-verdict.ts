@@ -1,6 +1,6 @@
 /**
- * Guards that answer later, asked where a question is read at once: the question is left, the guard waited for, and the
- * question asked again with its verdict. Source: decisions, Second storey: rights.
+ * Guards that return promises, where a question is read synchronously: the question is abandoned, the guard awaited,
+ * and the question read again with its result. Source: decisions, Second storey: rights.
  */
 import type { AccessRule } from '../../auth/access.js'
 import { type Later, attempt } from '../../core/later.js'
@@ -9,7 +9,7 @@ import type { Table } from '../model/table.js'
 import type { Admission, Caller } from './caller.js'
 import { policyOf } from './record-policy.js'
 
-/** Where nobody waits for the guard, it lets nobody in. */
+/** Thrown when a guard returns a promise. If nobody awaits it, it denies access. */
 export class LateVerdict extends HttpError {
   readonly rule: AccessRule
   readonly verdict: Promise<Admission>
@@ -18,12 +18,12 @@ export class LateVerdict extends HttpError {
     super(403, 'Forbidden')
     this.rule = rule
     this.verdict = verdict
-    // Its failure is told to who waits for it, and is nobody's where nobody does.
+    // Its failure is reported to whoever awaits it; otherwise it must not end the process.
     verdict.catch(() => undefined)
   }
 }
 
-/** Asks of a record; waits for guards only where one of its rules may have such. */
+/** Runs a question on a record; awaits guards only if one of its rules may have an asynchronous one. */
 export function asked<T>(
   table: Table,
   caller: Caller,
@@ -33,9 +33,9 @@ export function asked<T>(
 }
 
 /**
- * Asks a question, and again behind each guard that is waited for.
+ * Runs a question, and again after each guard that was awaited.
  *
- * @param ask must do nothing but read, and begin anew each time
+ * @param ask must only read, and start from the beginning each time
  */
 export function settled<T>(caller: Caller, ask: () => Later<T>): Later<T> {
   return attempt(ask, (error) => {

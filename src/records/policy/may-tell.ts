@@ -1,9 +1,12 @@
-/** Whether a fault may say to somebody which records still refer to a row. Source: decisions, Second storey: rights, Deleting. */
+/**
+ * Decides whether an error may name the records that still refer to a row. Source: decisions, Second storey: rights,
+ * Deleting.
+ */
 import type { Referrer } from '../statements/write-faults.js'
 import { admitsAtOnce, type Caller } from './caller.js'
 import { policyOf } from './record-policy.js'
 
-/** A record whose rows or whose key the caller may not see is not named to them. */
+/** A record is not named if the caller may not see its rows or its key. */
 export function mayTell(caller: Caller): (referrer: Referrer) => boolean {
   return ({ table, column }) => {
     if (caller.trusted) return true

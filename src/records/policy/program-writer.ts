@@ -1,4 +1,4 @@
-/** Writes rows with what is nested in them for the program itself, which may write everything. */
+/** Writes rows with their nested rows for the program itself, which may write everything. */
 import { silentLog } from '../../core/log.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
@@ -26,7 +26,7 @@ export class ProgramWriter {
   readonly #source: Source
   readonly #repositories: Repositories
 
-  /** @param repositories the repository of a table, in a transaction */
+  /** @param repositories gives the repository of a table, in a transaction */
   constructor(source: Source, repositories: Repositories) {
     this.#source = source
     this.#repositories = repositories
@@ -37,7 +37,7 @@ export class ProgramWriter {
     return this.#source.atomically((inner) => this.#writerIn(inner).writer.create(tree))
   }
 
-  /** @returns null where no row has the key, or the condition does not hold */
+  /** @returns null if no row has the key, or the condition does not match */
   async update(
     id: Id,
     tree: WriteTree,

@@ -1,5 +1,5 @@
 /**
- * Reads what an input says about the rows nested in it: `{ create, update, connect, disconnect, delete }`, the same for all
+ * Reads the part of an input about nested rows: `{ create, update, connect, disconnect, delete }`, the same for all
  * doors. Source: decisions, Second storey: records, Nested updates.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
@@ -25,11 +25,11 @@ export const nestedOperations = ['create', 'update', 'connect', 'disconnect', 'd
 
 export type NestedOperation = (typeof nestedOperations)[number]
 
-/** How a door reads the rows of a relation's other side. */
+/** How a door reads the rows on a relation's other side. */
 export interface NestedReader {
-  /** What it calls their key. */
+  /** The door's name for their key. */
   readonly keyName: string
-  /** The key that it writes so; what can be no key where it is none. */
+  /** Converts the key from the door's form; an invalid value becomes a key that no row has. */
   readonly key: (id: unknown) => Id
   /** @throws {HttpError} 400 `VALIDATION` */
   read(value: unknown, path: string): WriteTree
@@ -57,7 +57,7 @@ export function readToMany(
   }
 }
 
-/** Rows to be made with their parent, as a list of them. */
+/** Nested rows that are given as a plain list, to be created with their parent. */
 export function bareToMany(relation: Relation, path: string, create: readonly WriteTree[]): ToMany {
   refuseShards(relation, path)
   return { relation, path, create, update: [], connect: [], disconnect: [], delete: [] }
@@ -91,13 +91,13 @@ export function readToOne(
   }
 }
 
-/** A row that is on every machine has no shard that its rows below could be looked for in. */
+/** A row that exists on every machine has no shard in which its related rows could be found. */
 function refuseShards({ target, shards }: Relation, path: string): void {
   if (target.shard === undefined || shards !== undefined) return
   throw invalid(path, 'nested', `must be written by itself: ${target.type.name} is sharded`)
 }
 
-/** A row with what is nested in it, by the names of the record: of a program, or of a body that was checked. */
+/** Reads a row with its nested rows, by the record's names: from a program, or from a checked body. */
 export function readTree(table: Table, given: object, path = ''): WriteTree {
   const values: Instance = {}
   const ones: ToOne[] = []
@@ -124,7 +124,7 @@ export function readTree(table: Table, given: object, path = ''): WriteTree {
   return { table, path, values, given: new Set(), ones, manys, ties, bare: undefined, told }
 }
 
-/** True where a program names relations, or keys of them, among the values of a row. */
+/** True if a program's values contain relations, or keys of them. */
 export function namesRelations(table: Table, values: unknown): values is object {
   if (table.relations.size === 0 || !isObject(values)) return false
   for (const name of table.relations.keys()) if (isGiven(values[name])) return true
@@ -176,17 +176,17 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
-/** Bodies that were checked are instances. */
+/** Checked bodies are instances of classes, so the prototype does not matter. */
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Faults of a nested row, told with its place. */
+/** Moves faults of a nested row below its path. */
 function below(error: unknown, path: string): unknown {
   return moved(error, (at) => pathOf(path, at).replace(/\.$/, ''))
 }
 
-/** Faults of what was done with one key, told with the key's place. */
+/** Moves faults that concern one key to that key's path. */
 export function atKey(error: unknown, table: Table, path: string): unknown {
   return moved(concealFaults(error, table), () => path)
 }

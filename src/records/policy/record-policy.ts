@@ -1,6 +1,6 @@
 /**
- * The rights of a record, compiled once from its notes: who reads, who writes, which rows, which fields. Nothing else
- * reads those notes. Source: decisions, Second storey: rulings and rights.
+ * The access rules of a record, compiled once from its notes: who reads, who writes, which rows, which fields. Only
+ * this file reads those notes. Source: decisions, Second storey: rulings and rights.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import { accessNotes, classAccess } from '../../auth/decorators.js'
@@ -10,25 +10,25 @@ import type { RecordOptions } from '../model/record.js'
 import type { Column, Relation, Table } from '../model/table.js'
 
 export interface RecordPolicy {
-  /** What `@Secured` or `@NoAuth` before the class says. Undefined: everybody reads it. */
+  /** The rule of `@Secured` or `@NoAuth` on the class. Undefined: everybody reads it. */
   readonly read: AccessRule | undefined
-  /** Who may write: the roles of `mutations`, else as `read`. Undefined: any token. */
+  /** The rule for writing: the roles of `mutations`, otherwise as `read`. Undefined: any token. */
   readonly write: AccessRule | undefined
-  /** False where `mutations: false` lets no client write. */
+  /** False if `mutations: false` forbids clients to write. */
   readonly isWritable: boolean
-  /** `@Record({ rows })` says who sees which rows. */
+  /** `@Record({ rows })` decides which rows a caller sees. */
   readonly hasRows: boolean
-  /** What `@Secured` before a field says. Most records have none. */
+  /** The rules of `@Secured` on fields. Most records have none. */
   readonly columns: ReadonlyMap<Column, AccessRule>
-  /** What `@Secured` before a relation, or before the key that it goes by, says. */
+  /** The rules of `@Secured` on relations, or on the keys that they use. */
   readonly relations: ReadonlyMap<Relation, readonly AccessRule[]>
-  /** Relations by which a client may name only rows that it sees, or that are there at all. */
+  /** Relations whose keys must be checked when a client names them: their rows may be invisible or deleted. */
   readonly judged: ReadonlySet<Relation>
-  /** Some answer about its rows depends on who asks: by a rule of its own, or of a record that filters reach. */
+  /** Some answers about its rows depend on the caller: by its own rules, or by those of a record that filters reach. */
   readonly isPersonal: boolean
-  /** Some rule that a question of it may meet has a guard, which may answer later. */
+  /** Some rule that a question may meet has a guard, which may return a promise. */
   readonly mayWait: boolean
-  /** No rule says anything about it. */
+  /** The record has no rules. */
   readonly isSilent: boolean
 }
 
@@ -43,14 +43,14 @@ export function policyOf(table: Table): RecordPolicy {
   return policy
 }
 
-/** Tells what is wrong with the decorators of a record; what was told already is not told again. */
+/** Reports problems with the access decorators of a record, each once. */
 export function reportPolicy({ type }: Table, problems: Problem[]): void {
   for (const problem of classAccess(type).problems) {
     if (!problems.some(({ message }) => message === problem.message)) problems.push(problem)
   }
 }
 
-/** What `@Secured` before a field or a method of a record says. `@NoAuth` there says nothing. */
+/** The rule of `@Secured` on a field or method of a record. `@NoAuth` has no effect there. */
 export function memberAccess(type: Class, member: string): AccessRule | undefined {
   const { onMethod } = accessNotes(type, member)
   return onMethod === undefined || onMethod.open ? undefined : onMethod
@@ -93,7 +93,7 @@ function ownRules({
   const ofRelations = new Map<Relation, readonly AccessRule[]>()
   for (const relation of relations.values()) {
     const { target, local, foreign } = relation
-    // A relation tells the keys that it goes by.
+    // A relation reveals its keys, so their rules apply too.
     const rules = [
       memberAccess(type, relation.name),
       memberAccess(type, local.property),
@@ -104,7 +104,7 @@ function ownRules({
   return { columns: ofColumns, relations: ofRelations }
 }
 
-/** A key may name a row of it that is not there for the caller. */
+/** True if a key may name a row that the caller cannot see. */
 function mayBeHidden({ options, deletedAt, shard }: Table): boolean {
   return options.rows !== undefined || shard !== undefined || deletedAt !== undefined
 }

@@ -1,7 +1,7 @@
 /**
- * Records in the answers of handlers that applications write: secured fields go to those who may read them, whatever
- * door they leave by. Where a route says what it `returns`, the class is known at the start; else its instances say it by
- * themselves when their JSON is made. Source: decisions, Second storey: rights.
+ * Removes secured fields from records in the answers of handlers, for callers who may not read them. If a route
+ * declares what it `returns`, the class is known at the start; otherwise the instances remove them when their JSON is
+ * made. Source: decisions, Second storey: rights.
  */
 import type { AccessRule } from '../../auth/access.js'
 import { type Later, after, isThenable } from '../../core/later.js'
@@ -12,7 +12,7 @@ import type { Table } from '../model/table.js'
 import { admission, requestCaller, type Caller } from './caller.js'
 import { memberAccess, policyOf } from './record-policy.js'
 
-/** What a class keeps from some, in itself and in what is nested in it. */
+/** The secured fields of a class and of the classes nested in it. */
 export interface SecuredShape {
   readonly own: (readonly [name: string, rule: AccessRule])[]
   readonly nested: (readonly [name: string, shape: SecuredShape])[]
@@ -21,11 +21,11 @@ export interface SecuredShape {
 /** A class with secured fields. */
 export interface SecuredAnswers {
   readonly shape: SecuredShape
-  /** All that stand anywhere in it, each once. */
+  /** All rules in it, each once. */
   readonly rules: readonly AccessRule[]
 }
 
-/** @returns undefined for a class that keeps nothing from anybody */
+/** @returns undefined for a class without secured fields */
 export function securedAnswers(type: Class): SecuredAnswers | undefined {
   const shapes = new Map<Class, SecuredShape>()
   const shape = shapeOf(type, shapes)
@@ -48,7 +48,7 @@ function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
 }
 
 /**
- * Takes out of an answer what its reader may not see.
+ * Removes what the caller may not see from an answer.
  *
  * @param answer plain objects or a list of them, which are changed
  */
@@ -89,7 +89,10 @@ function conceal(value: unknown, shape: SecuredShape, denied: ReadonlySet<Access
 
 const concealing = new WeakSet<Class>()
 
-/** Gives instances of a record with secured fields a JSON that heeds whose answer it is in. Elsewhere it is what it was. */
+/**
+ * Gives a record with secured fields a `toJSON` that respects the caller of the current request. Outside requests
+ * nothing changes.
+ */
 export function concealInJson(table: Table): void {
   const { type } = table
   const { columns } = policyOf(table)
@@ -115,7 +118,7 @@ export function concealInJson(table: Table): void {
   heedCallers()
 }
 
-/** JSON is made at once: a guard that answers later lets nobody in. */
+/** JSON is made synchronously: a guard that returns a promise denies access. */
 function isAdmitted(rule: AccessRule, caller: Caller): boolean {
   const verdict = admission(rule, caller)
   if (!isThenable(verdict)) return verdict === 'admitted'
@@ -125,7 +128,7 @@ function isAdmitted(rule: AccessRule, caller: Caller): boolean {
 
 const shown = new WeakSet()
 
-/** Its answers come from a client's view already. */
+/** Marks handlers whose answers come from a client's view and need no further check. */
 export function markShown(handler: object): void {
   shown.add(handler)
 }

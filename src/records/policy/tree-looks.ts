@@ -1,6 +1,6 @@
 /**
- * Looks at everything that a tree names before anything is written: rows of another parent, hidden rows and missing ones
- * are answered alike. What is found is held until the transaction ends. Source: decisions, Second storey: rights.
+ * Looks up all rows that a write names before anything is written: rows of another parent, invisible and missing rows
+ * give the same error. The rows are locked until the transaction ends. Source: decisions, Second storey: rights.
  */
 import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/invalid.js'
@@ -16,9 +16,9 @@ import type { Instance, ToMany, ToOne, WriteTree } from './write-tree.js'
 import { holdSeen, mostAtOnce, type WriterHome } from './writer-home.js'
 
 export class TreeLooks {
-  /** The rows that trees change, as they were. */
+  /** The stored rows that will change. */
   readonly before = new Map<WriteTree, Instance>()
-  /** The rows whose keys are let go with the row itself. */
+  /** The rows to which the row stops belonging. */
   readonly owners = new Map<ToOne, Instance>()
   readonly #home: WriterHome
   readonly #view: ClientView
@@ -31,7 +31,7 @@ export class TreeLooks {
   }
 
   /**
-   * @param before the row as it is; `undefined` for one that is made
+   * @param before the stored row; `undefined` for a new one
    * @throws {HttpError} 404 `NOT_FOUND` for rows that are not the parent's, 409 `CONFLICT` for keys to connect
    */
   async look(tree: WriteTree, before: Instance | undefined): Promise<void> {
@@ -71,7 +71,7 @@ export class TreeLooks {
     for (const tree of many.create) await this.look(tree, undefined)
   }
 
-  /** Those of the rows that are the parent's, by key. */
+  /** Those of the rows that belong to the parent, by key. */
   async #related(
     relation: Relation,
     parent: Instance | undefined,
@@ -112,13 +112,13 @@ export class TreeLooks {
     return found
   }
 
-  /** What can be no key names no row. */
+  /** Leaves out values that cannot be keys: they name no row. */
   #keysOf(target: Table, ids: readonly Id[]): Id[] {
     const codec = this.#home.source.context.codecOf(target)
     return ids.filter((id) => toKey(codec, id) !== undefined).map((id) => keyOf(target, id))
   }
 
-  /** Rows of another record that clients may not see are as if they were not there; of the others the database tells. */
+  /** Rows that the client may not see count as missing; for all other missing rows the database reports an error. */
   async #lookConnected(
     relation: Relation,
     ids: readonly Id[],
@@ -138,7 +138,7 @@ export class TreeLooks {
   }
 }
 
-/** There is none, or none that the caller sees, or it is another's. */
+/** The row is missing, invisible to the caller, or belongs to another parent. */
 export function notTheirs({ table, target, name }: Relation, path: string, id?: Id): HttpError {
   const which = id === undefined ? '' : ` ${String(id).slice(0, 50)}`
   const message = `There is no ${target.type.name}${which} among the ${name} of this ${table.type.name}.`

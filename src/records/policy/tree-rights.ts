@@ -1,6 +1,6 @@
 /**
- * Whether somebody may write what a tree says, asked before anything is looked at: a record that is closed for writes
- * cannot be written through another. Source: decisions, Second storey: rights.
+ * Checks the caller's rights to write a tree of rows, before any row is read: a record that is closed for writes cannot
+ * be written through another. Source: decisions, Second storey: rights.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import type { Later } from '../../core/later.js'
@@ -10,13 +10,13 @@ import { demandAll, forbidden, type Caller } from './caller.js'
 import { policyOf } from './record-policy.js'
 import { countNested, type ToMany, type ToOne, type WriteTree } from './write-tree.js'
 
-/** Rows and keys that a client may nest in one write. */
+/** The most rows and keys that a client may nest in one write. */
 export const mostNested = 1000
 
 /**
- * The fields of the row itself, and its ties.
+ * Checks the fields of the row itself, and its links.
  *
- * @returns what is to be waited for, where a guard answers later
+ * @returns a promise if a guard returns one
  * @throws {HttpError} 401 or 403
  */
 export function demandFields({ table, values, ties }: WriteTree, caller: Caller): Later<void> {
@@ -34,10 +34,10 @@ export function refuseMany(tree: WriteTree, caller: Caller): void {
   throw invalid(tree.path, 'maxItems', `must have at most ${mostNested} rows and keys nested in it`)
 }
 
-/** What is nested in a row. @throws {HttpError} 400 for keys that cannot change; 401 or 403 */
+/** Checks the rows nested in a row. @throws {HttpError} 400 for keys that cannot change; 401 or 403 */
 export class TreeRights {
   readonly #caller: Caller
-  /** A write that asks nobody for a token does so for what it writes besides. */
+  /** If the write itself needs no token, its nested writes need none either. */
   readonly #isRootOpen: boolean
 
   constructor(caller: Caller, isRootOpen: boolean) {
@@ -45,7 +45,7 @@ export class TreeRights {
     this.#isRootOpen = isRootOpen
   }
 
-  /** @param isNew whether the row itself is made */
+  /** @param isNew whether the row itself is created */
   async demand({ ones, manys }: WriteTree, isNew: boolean): Promise<void> {
     for (const one of ones) await this.#demandOne(one, isNew)
     for (const many of manys) await this.#demandMany(many)
@@ -87,7 +87,7 @@ export class TreeRights {
     await demandAll([...rules, isWrite ? rule : undefined], this.#caller)
   }
 
-  /** A key that clients cannot write they cannot write by a relation either. */
+  /** A key that clients cannot write cannot be changed through a relation either. */
   #refuseFixed({ field }: Column, path: string): void {
     if (!this.#caller.trusted && (field.readOnly || field.hidden))
       throw invalid(path, 'readOnly', 'cannot be changed')

@@ -1,6 +1,6 @@
 /**
- * Writes a row with all that is nested in it, in a transaction that is open. Everything that the tree names was looked at
- * before. Source: decisions, Second storey: records, Nested updates.
+ * Writes a row with everything nested in it, in an open transaction. All rows that it names were looked up before.
+ * Source: decisions, Second storey: records, Nested updates.
  */
 import { type Later, attempt } from '../../core/later.js'
 import type { Claims } from '../../http/request.js'
@@ -26,9 +26,9 @@ import {
 import type { WriterHome } from './writer-home.js'
 
 export interface RowConditions {
-  /** Only a row of one of these versions. */
+  /** Update only a row at one of these versions. */
   readonly expected?: readonly number[] | undefined
-  /** Only rows of the caller's, before and after. */
+  /** Update only rows that the caller can see, before and after. */
   readonly within?: RowsWithin | undefined
 }
 
@@ -38,7 +38,7 @@ export class TreeWriter {
   readonly #keys: JudgedKeys
   readonly #looks: TreeLooks
   readonly #caller: Caller
-  /** Keys of rows that were written, to be judged when everything is. */
+  /** Keys of written rows, to be checked at the end. */
   readonly #written = new Map<Table, Set<unknown>>()
 
   constructor(home: WriterHome, view: ClientView, keys: JudgedKeys) {
@@ -49,7 +49,7 @@ export class TreeWriter {
     this.#caller = view.caller
   }
 
-  /** @throws {HttpError} 400, 404, 409; 403 where a row would not be the caller's */
+  /** @throws {HttpError} 400, 404, 409; 403 if the caller could not see a row afterwards */
   async create(tree: WriteTree): Promise<Instance> {
     await this.#looks.look(tree, undefined)
     const record = await this.#create(tree)
@@ -57,7 +57,7 @@ export class TreeWriter {
     return record
   }
 
-  /** @returns null where the row is gone. @throws {HttpError} as `create` */
+  /** @returns null if the row does not exist. @throws {HttpError} as `create` */
   async update(
     tree: WriteTree,
     before: Instance,
@@ -99,7 +99,7 @@ export class TreeWriter {
     return record
   }
 
-  /** Puts the keys of the rows that it belongs to among its values. */
+  /** Sets the keys of the rows that it belongs to. */
   async #giveOwners(tree: WriteTree): Promise<void> {
     for (const one of tree.ones) {
       const { local, foreign } = one.relation
@@ -119,7 +119,7 @@ export class TreeWriter {
     if (changed === undefined || changed === null) throw notTheirs(relation, path)
   }
 
-  /** What goes first makes room for what comes: values may be unique. */
+  /** Rows are removed before others are added, because values may be unique. */
   async #writeMany(many: ToMany, record: Instance): Promise<void> {
     const { relation, path, create, update } = many
     const { local, foreign, kind } = relation
@@ -158,7 +158,7 @@ export class TreeWriter {
     }
   }
 
-  /** Gives the children that are named another parent, or none. */
+  /** Gives the named children another parent, or none. */
   async #moveMany({ relation, path, connect, disconnect }: ToMany, own: Id): Promise<void> {
     const { target, foreign } = relation
     const move = async (id: Id, to: Id | null, at: string): Promise<void> => {
@@ -200,7 +200,7 @@ export class TreeWriter {
     }
   }
 
-  /** Afterwards exactly these are tied, of those that the caller sees. */
+  /** Replaces the links: afterwards exactly these exist, among the rows that the caller can see. */
   async #retie(table: Table, record: Instance, tie: Tie): Promise<void> {
     const { relation, ids } = tie
     const { property } = relation.target.key
@@ -224,7 +224,7 @@ export class TreeWriter {
     this.#written.set(table, ids.add(record[table.key.property]))
   }
 
-  /** Judged are rows with `rows`; all others are everybody's. */
+  /** Checks the written rows of records with `rows`; rows of other records need no check. */
   async #judge(): Promise<void> {
     for (const [table, ids] of this.#written) {
       const seen = await this.#keys.seen(table, [...ids] as Id[])
@@ -233,7 +233,7 @@ export class TreeWriter {
   }
 }
 
-/** Writes a new row alone. */
+/** Inserts one row. */
 export function insertTree(
   home: WriterHome,
   { table, values, told }: WriteTree,
@@ -247,7 +247,7 @@ export function insertTree(
   )
 }
 
-/** Changes a row alone. */
+/** Updates one row. */
 export function changeTree(
   home: WriterHome,
   id: Id,
@@ -263,12 +263,12 @@ export function changeTree(
   )
 }
 
-/** Whom hooks are told of; undefined for the program, which writes for whoever's request it is. */
+/** The user for hooks; undefined for the program, whose writes use the user of the current request. */
 function userOf({ trusted, user }: Caller): Claims | null | undefined {
   return user === null && trusted ? undefined : user
 }
 
-/** GraphQL's keys are texts. */
+/** GraphQL's keys are text; this converts them to the record's type. */
 function keyAsIs({ target }: Relation, id: Id): Id {
   return target.key.isUuid ? id : Number(id)
 }

@@ -1,6 +1,7 @@
 /**
- * Asks `@Record({ rows })` which rows somebody may see and write. Closed where its answer is in doubt: what is neither
- * `true`, `false` nor a filter shows nothing, and is the application's fault. Source: decisions, Second storey: rights.
+ * Calls `@Record({ rows })`, which decides which rows a caller may see and write. If its answer is neither `true`,
+ * `false` nor a filter, no row is shown, and the application's fault is logged. Source: decisions, Second storey:
+ * rights.
  */
 import type { Log } from '../../core/log.js'
 import { isThenable } from '../../core/later.js'
@@ -9,7 +10,7 @@ import type { RowsCaller } from '../model/record.js'
 import type { Table } from '../model/table.js'
 import type { Caller } from './caller.js'
 
-/** @returns a filter; true for all rows, which only a record without `rows` and its own `true` mean; false for none */
+/** @returns a filter; true for all rows, if `rows` answers `true` or is not given; false for none */
 export function visibleRows(table: Table, caller: Caller, log: Log): object | boolean {
   const { rows } = table.options
   if (rows === undefined || caller.trusted) return true
@@ -26,9 +27,9 @@ export function visibleRows(table: Table, caller: Caller, log: Log): object | bo
   return false
 }
 
-/** Says in the log that `rows` did not say which rows. */
+/** Logs that the answer of `rows` could not be used. */
 export function logFault({ type }: Table, log: Log, what: string, error?: unknown): void {
-  const message = `${type.name}: rows ${what}. Nobody is shown any row; let it answer a filter such as { owner: user.sub }, true or false.`
+  const message = `${type.name}: rows ${what}. No row is shown. It must answer a filter such as { owner: user.sub }, true or false.`
   log.error(
     error === undefined ? { record: type.name } : { record: type.name, err: error },
     message,
@@ -44,20 +45,20 @@ function rowsCaller({ auth }: Caller): RowsCaller {
   return auth.by === 'key' ? byKey : byToken
 }
 
-/** Nobody waits for it: a rejection would end the process. */
+/** Nothing awaits the promise: without a handler its rejection would end the process. */
 function ignore(answer: PromiseLike<unknown>, table: Table, log: Log): void {
   Promise.resolve(answer).catch((error: unknown) => {
     logFault(table, log, 'rejected', error)
   })
 }
 
-/** `{ owner: user.sub }` of a token without `sub`: no fault, and no row. */
+/** Results from `{ owner: user.sub }` for a token without `sub`: this is no fault, and matches no row. */
 const unknownValue = 'answered a filter with an undefined value'
 
-/** @returns what is wrong with an answer, completing `rows …` */
+/** @returns what is wrong with an answer, to be put behind `rows …` */
 function findFault(answer: unknown, user: Claims | null): string | undefined {
   if (isThenable(answer)) return 'answered a promise'
-  if (!isPlain(answer)) return `answered ${nameOf(answer)}, which is no filter`
+  if (!isPlain(answer)) return `answered ${nameOf(answer)}, which is not a filter`
   const given = user === null ? none : objectsOf(user)
   return findFaultIn(answer, given, '')
 }
@@ -70,13 +71,14 @@ function findFaultIn(
   if (value === undefined) return unknownValue
   if (typeof value !== 'object' || value === null) return undefined
   if (given.has(value)) {
-    // A list of names is what `in` is for. Everything else would let the token write the filter.
+    // A list of texts or numbers is allowed for `in`. Everything else would let the token choose the filter's
+    // operators.
     const isNames = name === 'in' && Array.isArray(value) && value.every(isScalar)
-    return isNames ? undefined : 'answered a filter with an object or a list out of the claims'
+    return isNames ? undefined : 'answered a filter with an object or a list from the claims'
   }
   if (value instanceof Date || value instanceof Uint8Array) return undefined
   if (Array.isArray(value)) {
-    // Beside others nothing is asked by an empty `and`: it would show every row.
+    // An empty `and` would match every row.
     if (value.length === 0 && name === 'and') return 'answered a filter without a condition'
     return firstFault(value, (item) => findFaultIn(item, given, ''))
   }
@@ -97,7 +99,7 @@ function firstFault<T>(items: readonly T[], find: (item: T) => string | undefine
 const none: ReadonlySet<unknown> = new Set()
 const known = new WeakMap<object, ReadonlySet<unknown>>()
 
-/** The claims and every object and list in them, by which they are known again. Claims are frozen: once is enough. */
+/** All objects and lists within the claims, to recognize them later. Claims are frozen, so they are collected once. */
 function objectsOf(claims: Claims): ReadonlySet<unknown> {
   const before = known.get(claims)
   if (before !== undefined) return before
@@ -125,5 +127,5 @@ function nameOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value !== 'object') return `a ${typeof value}`
   const { name } = (value as { constructor?: { name?: unknown } }).constructor ?? {}
-  return typeof name === 'string' && name !== '' ? `a ${name}` : 'an object of no class'
+  return typeof name === 'string' && name !== '' ? `a ${name}` : 'an object without a class'
 }

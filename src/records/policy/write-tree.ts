@@ -1,4 +1,4 @@
-/** What somebody wants written: a row, with rows nested in it and ties, as a door has read it. */
+/** A row to be written, with its nested rows and links, as a door has parsed it. */
 import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import { idsName } from '../model/english.js'
@@ -9,21 +9,21 @@ export type Instance = Record<string, unknown>
 
 export interface WriteTree {
   readonly table: Table
-  /** Where it stands in what the client sent: `input.products.0`; empty where it is all of it. */
+  /** The path in the client's input: `input.products.0`; empty for the whole input. */
   readonly path: string
-  /** By property, unchecked. Keys that come with the nesting are put in. */
+  /** By property, not yet checked. Keys that follow from the nesting are added. */
   readonly values: Instance
-  /** Those of `values` that the nesting gave, and no client. */
+  /** The properties of `values` that follow from the nesting and were not sent by the client. */
   readonly given: Set<string>
-  /** What is done with the rows whose keys it holds. */
+  /** Changes of rows whose keys it holds. */
   readonly ones: readonly ToOne[]
-  /** What is done with the rows that hold its key, or are tied to it. */
+  /** Changes of rows that hold its key, or are linked to it. */
   readonly manys: readonly ToMany[]
-  /** Many-to-many: all that shall be tied. */
+  /** Many-to-many: the complete new set of links. */
   readonly ties: readonly Tie[]
-  /** Where a row stands that is nested without saying what is done with it: with a new row only. */
+  /** The path of a nested row that is given without an operation; allowed for new rows only. */
   readonly bare: string | undefined
-  /** Makes of a fault of this row what the client is told. */
+  /** Converts an error about this row into the client's terms. */
   readonly told: (error: unknown) => unknown
 }
 
@@ -45,7 +45,7 @@ export interface ToMany {
   readonly delete: readonly Id[]
 }
 
-/** What changes of a row. */
+/** A changed row and its key. */
 export interface KeyedTree {
   readonly id: Id
   readonly tree: WriteTree
@@ -54,13 +54,13 @@ export interface KeyedTree {
 export interface Tie {
   readonly relation: Relation
   readonly ids: readonly Id[]
-  /** Makes of a fault of the relation what the client is told. */
+  /** Converts an error about the relation into the client's terms. */
   readonly told: (error: unknown) => unknown
 }
 
 const knownTies = new WeakMap<Table, ReadonlyMap<string, Relation>>()
 
-/** What inputs call the keys of many-to-many relations. A field of that name is itself. */
+/** The input names for the keys of many-to-many relations. A field with that name takes precedence. */
 export function tieNames(table: Table): ReadonlyMap<string, Relation> {
   const known = knownTies.get(table)
   if (known !== undefined) return known
@@ -77,9 +77,9 @@ export function tieNames(table: Table): ReadonlyMap<string, Relation> {
 }
 
 /**
- * Puts in a key that comes with the nesting, and which nobody may name otherwise.
+ * Sets a key that follows from the nesting, and that the input must not set differently.
  *
- * @throws {HttpError} 400 `VALIDATION` for a key of another row
+ * @throws {HttpError} 400 `VALIDATION` if it names another row
  */
 export function giveKey(
   { values, given, path }: WriteTree,
@@ -87,20 +87,22 @@ export function giveKey(
   value: unknown,
 ): void {
   const named = values[property]
-  // A transaction that runs again gives it again.
+  // When a transaction runs again, the key is set again.
   if (named !== undefined && !given.has(property) && textOf(named) !== textOf(value))
     throw invalid(pathOf(path, property), 'readOnly', 'is given by the record that it is nested in')
   values[property] = value
   given.add(property)
 }
 
-/** A row that is nested in another does nothing with that one. @throws {HttpError} 400 `VALIDATION` */
+/** A nested row cannot change the row that contains it. @throws {HttpError} 400 `VALIDATION` */
 export function refuseOwner({ ones, path }: WriteTree, foreign: string): void {
   if (ones.some(({ relation }) => relation.local.property === foreign))
     throw invalid(path, 'readOnly', 'is the record that it is nested in')
 }
 
-/** Rows that are nested without an operation are made with their parent. @throws {HttpError} 400 `VALIDATION` */
+/**
+ * Nested rows without an operation are only allowed when their parent is created. @throws {HttpError} 400 `VALIDATION`
+ */
 export function refuseBare({ bare }: WriteTree): void {
   if (bare !== undefined)
     throw invalid(
@@ -110,12 +112,12 @@ export function refuseBare({ bare }: WriteTree): void {
     )
 }
 
-/** True where more than the row itself is written. */
+/** True if more than the row itself is written. */
 export function hasMore({ ones, manys, ties }: WriteTree): boolean {
   return ones.length + manys.length + ties.length > 0
 }
 
-/** Rows and keys that are nested in it, at any depth. */
+/** The number of rows and keys nested in it, at any depth. */
 export function countNested({ ones, manys }: WriteTree): number {
   let count = ones.length
   for (const one of ones) if ('tree' in one) count += countNested(one.tree)

@@ -1,4 +1,4 @@
-/** Where rows are written on behalf of somebody: on a database, or in a transaction that is open. */
+/** Where rows are written for a client: on the database, or in an open transaction. */
 import type { Condition } from '../filters/condition.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Table } from '../model/table.js'
@@ -15,12 +15,12 @@ export interface WriterHome {
   records(table: Table): Repository<Instance>
 }
 
-/** Keys that are looked for at once. */
+/** The most keys that are looked up at once. */
 export const mostAtOnce = 5000
 
 /**
- * The living rows of a filter that the caller sees, held until the transaction ends. The filter is the program's own: it
- * may name any field.
+ * The undeleted rows of a filter that the caller can see, locked until the transaction ends. The filter comes from the
+ * program, so it may use any field.
  */
 export async function holdSeen(
   table: Table,

@@ -1,5 +1,5 @@
 /**
- * Versions of rows as ETags, and what a client may ask by them: `If-Match` before a write, `If-None-Match` before a read.
+ * Versions of rows as ETags, and the conditions of requests: `If-Match` before a write, `If-None-Match` before a read.
  * Source: RFC 9110 §8.8.3 and §13.1; decisions, Second storey: records, Versions.
  */
 import { HttpError } from '../../errors/http-error.js'
@@ -10,14 +10,14 @@ import { type Later, attempt } from '../../core/later.js'
 import type { Table } from '../model/table.js'
 import { policyOf } from '../policy/record-policy.js'
 
-/** The row as it is answered: with its ETag where the table counts versions. */
+/** The answer with a row, and with its ETag if the table has a version column. */
 export function tagged<T extends object>(table: Table, row: T, status?: number): T | Reply<T> {
   const answer = status === undefined ? undefined : reply(row, status)
   const tag = rowTag(table, row)
   return tag === undefined ? (answer ?? row) : withTag(answer ?? reply(row), tag)
 }
 
-/** The same of a read: 304 where the client has this version. */
+/** The same for a read: 304 if the client has this version. */
 export function taggedOrKnown(
   table: Table,
   row: object | null,
@@ -29,17 +29,17 @@ export function taggedOrKnown(
   return withTag(reply(isKnown ? null : row, isKnown ? 304 : 200), tag)
 }
 
-/** Pages of other origins may read it, and send it back. */
+/** Exposes the tag to pages of other origins, which may read it and send it back. */
 function withTag<T>(answer: Reply<T>, tag: string): Reply<T> {
   answer.header('ETag', tag).headers.push('Access-Control-Expose-Headers', 'ETag')
   return answer
 }
 
 /**
- * The tag of a row: its version, and where the caller may not read all of it a word for what is left out, since a strong
- * tag stands for one body alone.
+ * The tag of a row: its version and, if the caller may not read all fields, a hash of those that are left out, because
+ * a strong tag stands for exactly one body.
  *
- * @returns undefined where the table counts no versions, or the caller may not read them
+ * @returns undefined if the table has no version column, or the caller may not read it
  */
 function rowTag(table: Table, row: object): string | undefined {
   const version = versionOf(table, row)
@@ -50,12 +50,12 @@ function rowTag(table: Table, row: object): string | undefined {
   return without === '' ? `"${version}"` : tagOf(version, without)
 }
 
-/** The tag of a row of which a client sees a part or more besides: its version, and a word for all that is sent. */
+/** The tag for a part of a row, or for a row with related ones: its version, and a hash of all that is sent. */
 export function shapedTag(version: number | undefined, shown: object): string | undefined {
   return version === undefined ? undefined : tagOf(version, JSON.stringify(shown))
 }
 
-/** @returns undefined where the table counts no versions, or the caller may not read them */
+/** @returns undefined if the table has no version column, or the caller may not read it */
 export function versionOf({ version }: Table, row: object): number | undefined {
   return version === undefined ? undefined : ((row as Values)[version.property] as number)
 }
@@ -67,9 +67,9 @@ function tagOf(version: number, content: string): string {
 }
 
 /**
- * Writes where `If-Match` lets it: one of these versions, or any where it is `*` or does not come.
+ * Writes if `If-Match` allows it: the row is at one of its versions, or it is `*` or missing.
  *
- * @throws {HttpError} 400 for what is no list of tags, 412 for a row of another version
+ * @throws {HttpError} 400 for anything but a list of tags, 412 for a row at another version
  */
 export function whereMatching<T>(
   table: Table,
@@ -81,7 +81,7 @@ export function whereMatching<T>(
   if (condition.trim() === '*') return write(undefined)
   const tags = readTags(condition)
   if (tags === undefined)
-    throw new HttpError(400, 'If-Match must be *, or ETags with commas between them.')
+    throw new HttpError(400, 'If-Match must be *, or a list of ETags, separated by commas.')
   return attempt<T>(
     () => write(tags.flatMap(toVersion)),
     (error) => {
@@ -90,7 +90,7 @@ export function whereMatching<T>(
   )
 }
 
-/** Strong ones only: by a weak one nothing is changed. The version alone counts, whatever of the row was seen. */
+/** Only strong tags: a weak one allows no write. Only the version counts, whichever fields the client has seen. */
 function toVersion(tag: string): number[] {
   const [, digits] = /^"(\d{1,15})(?:-[^"]*)?"$/.exec(tag) ?? []
   return digits === undefined ? [] : [Number(digits)]

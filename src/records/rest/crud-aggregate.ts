@@ -1,5 +1,6 @@
 /**
- * Reads a query as an aggregate and answers it: `/items/aggregate?groupBy=categoryId&count=true&sum=price&having.count.gte=2`
+ * Reads a query as an aggregate and answers it:
+ * `/items/aggregate?groupBy=categoryId&count=true&sum=price&having.count.gte=2`
  * `&orderBy=-sumPrice&limit=10&active=true`. Source: decisions, Second storey: records, Aggregates.
  */
 import type { TextValues } from '../../http/query.js'
@@ -23,7 +24,7 @@ export interface AggregateQuery {
 const listNames: readonly string[] = ['groupBy', ...aggregateFunctions]
 const otherNames: ReadonlySet<string> = new Set([...listNames, 'count', 'orderBy', 'limit'])
 
-/** @throws {HttpError} 400 `VALIDATION`, the parameter's name as path */
+/** @throws {HttpError} 400 `VALIDATION`, with the parameter's name as path */
 export function readAggregateQuery(table: Table, query: TextValues): AggregateQuery {
   const isOther = (name: string): boolean => otherNames.has(name) || name.startsWith('having.')
   return {
@@ -37,7 +38,7 @@ export function readAggregateQuery(table: Table, query: TextValues): AggregateQu
   }
 }
 
-/** As JSON has them. */
+/** The rows of figures, as they are in JSON. */
 export async function aggregateRows(
   table: Table,
   records: ClientRecords<object>,
@@ -64,7 +65,7 @@ export async function aggregateRows(
 
 type Write = (value: unknown) => unknown
 
-/** Of kinds whose values look otherwise in JSON, by the figure's name. */
+/** Functions that write values whose JSON form differs, by the figure's name. */
 function writersOf({ columns }: Table): Map<string, Write> {
   const writers = new Map<string, Write>()
   for (const column of columns) {
@@ -99,7 +100,7 @@ function readHaving(table: Table, query: TextValues): Record<string, unknown> | 
     if (!name.startsWith('having.')) continue
     const [, figure = '', operator = 'eq', ...more] = name.split('.')
     const text = readOnce(name, query[name]) ?? ''
-    if (more.length > 0) throw invalid(name, 'unknown', 'is no comparison')
+    if (more.length > 0) throw invalid(name, 'unknown', 'is not a comparison')
     const tests = (having[figure] ??= Object.create(null) as Record<string, unknown>)
     tests[operator] =
       operator === 'isNull' ? readFlag(name, text) : readOperand(table, figure, text, name)

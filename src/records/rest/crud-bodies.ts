@@ -1,6 +1,6 @@
 /**
- * The classes of the bodies that the routes of a record take: its own fields, the keys that it is tied to (`tagIds`), and
- * what is done with the rows of its relations. Source: decisions, Second storey: records, Nested updates.
+ * Makes the body classes for a record's routes: its own fields, the keys of linked records (`tagIds`), and changes of
+ * related rows. Source: decisions, Second storey: records, Nested updates.
  */
 import { loosen, omit, partial, withOwnRules } from '../../fields/derive.js'
 import { noteField, type FieldNote } from '../../fields/field.js'
@@ -11,9 +11,9 @@ import { policyOf } from '../policy/record-policy.js'
 import { tieNames } from '../policy/write-tree.js'
 
 export interface CrudBodies {
-  /** Of POST and PUT. */
+  /** The body of POST and PUT. */
   readonly whole: Class
-  /** Of PATCH. */
+  /** The body of PATCH. */
   readonly changes: Class
 }
 
@@ -31,13 +31,16 @@ export function crudBodies(table: Table): CrudBodies {
   }
 }
 
-/** A new row names it itself: the document says that it must. */
+/** True if a new row must name the key; the document marks it as required. */
 function holdsRequiredKey({ relations }: Table, name: string): boolean {
   const relation = relations.get(name)
   return relation?.kind === 'belongsTo' && !relation.local.field.optional
 }
 
-/** A default that the client did not send would be a field that it may not write. */
+/**
+ * A copy of the fields without defaults: a default would be a value that the client did not send, perhaps for a field
+ * that it may not write.
+ */
 function loosened(table: Table, besides: readonly string[], name: string): Class {
   const loose = new Set([...policyOf(table).columns.keys()].map(({ property }) => property))
   for (const one of besides) loose.add(one)
@@ -69,7 +72,7 @@ function keyNote({ key }: Table): { kind: 'uuid' | 'integer' } {
   return { kind: key.isUuid ? 'uuid' : 'integer' }
 }
 
-/** `products: { create, update, connect, disconnect, delete }`, for what clients may write. */
+/** `products: { create, update, connect, disconnect, delete }`, for relations that clients may write. */
 function nestedFields(table: Table): Fields {
   const fields = new Map<string, FieldNote>()
   for (const relation of table.relations.values()) {
@@ -92,8 +95,11 @@ function manyClass(relation: Relation, isWritable: boolean): Class {
     rules: { list: true, optional: true, description },
   })
   const fields = new Map<string, FieldNote>([
-    ['connect', ids('Rows that become its own.')],
-    ['disconnect', ids('Rows that are no longer its own, and stay.')],
+    ['connect', ids('Keys of rows that are linked to this one.')],
+    [
+      'disconnect',
+      ids('Keys of rows that are no longer linked to this one; they are not deleted.'),
+    ],
   ])
   if (isWritable) {
     const list = { list: true, optional: true }
@@ -101,7 +107,7 @@ function manyClass(relation: Relation, isWritable: boolean): Class {
     const changed = changedRow(relation, true)
     fields.set('create', { kind: () => created, rules: list })
     fields.set('update', { kind: () => changed, rules: list })
-    fields.set('delete', ids('Rows of its own that are deleted.'))
+    fields.set('delete', ids('Keys of linked rows that are deleted.'))
   }
   return classOf(nameOf(relation), fields)
 }
@@ -122,7 +128,7 @@ function oneClass(relation: Relation, isWritable: boolean): Class {
   return classOf(nameOf(relation), fields)
 }
 
-/** The key of its parent comes with the nesting. */
+/** Without the parent's key, which follows from the nesting. */
 function newRow(relation: Relation): Class {
   const { target, foreign, kind } = relation
   const name = `${nameOf(relation)}Create`
@@ -132,7 +138,7 @@ function newRow(relation: Relation): Class {
   return withOwnRules(named(withFields(own, tieFields(target), name), name))
 }
 
-/** A list names each row by its key. */
+/** In a list, each row is named by its key. */
 function changedRow(relation: Relation, isListed: boolean): Class {
   const { target } = relation
   const { key, type } = target

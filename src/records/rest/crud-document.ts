@@ -1,4 +1,4 @@
-/** What the document tells of the routes of `crud`: every parameter by its exact name, headers, and refusals. */
+/** Documents the routes of `crud`: every parameter by its exact name, headers, and errors. */
 import { noteField } from '../../fields/field.js'
 import type { Class } from '../../metadata/note.js'
 import type { DocOptions } from '../../openapi/doc.js'
@@ -9,7 +9,7 @@ import { operatorOf, operatorsFor, type Operator } from '../filters/operators.js
 import type { Column, Table, TableSearch } from '../model/table.js'
 import { defaultLimit, largestLimit } from './crud-query.js'
 
-/** A route of `crud`, as far as its documentation differs. */
+/** The operations of `crud` that are documented differently. */
 export type DocumentedOperation = 'list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete'
 
 export function documentOperation(table: Table, operation: DocumentedOperation): DocOptions {
@@ -29,7 +29,7 @@ export function documentOperation(table: Table, operation: DocumentedOperation):
     case 'aggregate':
       return {
         description:
-          `Counts, sums, means, smallest and largest values of ${name}. ${relationText(table)}`.trim(),
+          `Counts, sums, averages, minima and maxima of ${name}. ${relationText(table)}`.trim(),
         responses: { 200: { description: groups, type: [figuresOf(table)] }, 400: faulty },
       }
     case 'find':
@@ -44,7 +44,7 @@ export function documentOperation(table: Table, operation: DocumentedOperation):
     case 'create':
       return {
         responses: {
-          201: { headers: { Location: 'Where the new row is.', ...answered } },
+          201: { headers: { Location: 'The address of the new row.', ...answered } },
           409: taken,
         },
       }
@@ -57,8 +57,8 @@ export function documentOperation(table: Table, operation: DocumentedOperation):
       return {
         headers: asked,
         responses: {
-          204: 'The row is gone.',
-          409: `Other records refer to it still.`,
+          204: 'The row was deleted.',
+          409: `Other records still refer to it.`,
           ...refused,
         },
       }
@@ -66,7 +66,7 @@ export function documentOperation(table: Table, operation: DocumentedOperation):
 }
 
 const taken =
-  'A value is taken already, a key names no record, or others were in the way for too long.'
+  'A unique value already exists, a key names no record, or concurrent changes were in the way for too long.'
 const groups =
   'One row, or one for each group: its values under their own names, and figures such as `sumPrice`.'
 
@@ -76,22 +76,22 @@ interface VersionWords {
   readonly refused: Readonly<Record<number, string>>
 }
 
-/** What is asked and answered where rows have versions. */
+/** The words for records with a version. */
 function versionWords({ version }: Table): VersionWords {
   if (version === undefined) return { asked: {}, answered: {}, refused: {} }
   return {
     asked: {
-      'If-Match': 'ETags of the row, or `*`: written only where it is at one of these versions.',
+      'If-Match': 'ETags of the row, or `*`: it is written only if it is at one of these versions.',
     },
     answered: { ETag: 'The version of the row.' },
     refused: {
       400: 'The body or `If-Match` is faulty.',
-      412: 'The row is at another version than `If-Match` names.',
+      412: 'The row is at another version than those in `If-Match`.',
     },
   }
 }
 
-/** What a row of figures has whoever asks. */
+/** The schema of an aggregate's row, for all callers. */
 function figuresOf({ type }: Table): Class {
   const Figures = class {}
   Object.defineProperty(Figures, 'name', { value: `${type.name}Figures` })
@@ -100,7 +100,7 @@ function figuresOf({ type }: Table): Class {
   return Figures
 }
 
-/** @returns the query parameters; none for routes that read no query */
+/** @returns the query parameters; an empty list for routes that read no query */
 export function documentParameters(
   table: Table,
   operation: DocumentedOperation,
@@ -115,16 +115,16 @@ export function documentParameters(
 }
 
 const faulty = 'A parameter is unknown or faulty, or the question costs too much.'
-const tag = 'Of these bytes: who has them gets 304.'
+const tag = 'Identifies these bytes: clients that send it back get 304.'
 const known = {
-  'If-None-Match': 'ETags of answers that the client has: 304 where it is one of these.',
+  'If-None-Match': 'ETags of answers that the client has: 304 if the answer is one of these.',
 }
-const unchanged = 'The client has this answer.'
+const unchanged = 'The client already has this answer.'
 
 const listHeaders = {
   'X-Total-Count':
-    'The number of rows that the filter finds; absent where it is not counted exactly.',
-  'X-Total-Count-Estimate': 'Roughly that number, where it is large or `count=estimate`.',
+    'The number of rows that match the filter; absent if they were not counted exactly.',
+  'X-Total-Count-Estimate': 'An estimate of that number, if it is large or with `count=estimate`.',
   Link: 'The next page, as `rel="next"`; absent on the last one.',
   ETag: tag,
 }
@@ -136,24 +136,24 @@ function listParameters(table: Table): GivenParameter[] {
     limitParameter(defaultLimit),
     {
       name: 'offset',
-      description: 'Rows to leave out first.',
+      description: 'How many rows to skip.',
       schema: { type: 'integer', minimum: 0, default: 0 },
     },
-    orderParameter('Fields, `-` before those that go down: `-price,name`.'),
-    { name: 'after', description: 'The cursor of a row: the page behind it.', schema: text },
+    orderParameter('Fields to sort by, `-` for descending: `-price,name`.'),
+    { name: 'after', description: 'The cursor of a row: the page starts behind it.', schema: text },
     {
       name: 'count',
-      description: 'How the total is told. Default: exactly up to a number, roughly beyond it.',
+      description: 'How rows are counted. Default: exactly up to a limit, an estimate beyond it.',
       schema: { type: 'string', enum: ['exact', 'estimate', 'none'] },
     },
     {
       name: 'distinct',
-      description: 'Of rows that are alike in these fields only the first.',
+      description: 'Of rows that are equal in these fields, only the first.',
       schema: text,
       isList: true,
     },
   ]
-  // A field of such a name is filtered by.
+  // A parameter with a field's name filters by that field instead.
   return [...own.filter(({ name }) => !shadows(table, name)), ...shapeParameters(table)]
 }
 
@@ -161,13 +161,13 @@ function shapeParameters(table: Table): GivenParameter[] {
   const own: GivenParameter[] = [
     {
       name: 'with',
-      description: 'Relations to bring along, by dotted path.',
+      description: 'Related records to include, by dotted path.',
       schema: text,
       isList: true,
     },
     {
       name: 'fields',
-      description: 'The only fields to answer; others are left out, required or not.',
+      description: 'The only fields in the answer; all others are left out, even required ones.',
       schema: text,
       isList: true,
     },
@@ -183,7 +183,9 @@ function aggregateParameters(): GivenParameter[] {
   const lists = ['groupBy', ...aggregateFunctions].map((name) => ({
     name,
     description:
-      name === 'groupBy' ? 'A row for each of their values.' : `Fields to make the ${name} of.`,
+      name === 'groupBy'
+        ? 'One row for each combination of values of these fields.'
+        : `Fields to compute the ${name} of.`,
     schema: text,
     isList: true,
   }))
@@ -194,14 +196,14 @@ function aggregateParameters(): GivenParameter[] {
       description: 'Whether rows are counted.',
       schema: { type: 'string', enum: ['true', 'false'] },
     },
-    orderParameter('Figures or groups, `-` before those that go down: `-sumPrice`.'),
+    orderParameter('Figures or groups to sort by, `-` for descending: `-sumPrice`.'),
     limitParameter(largestLimit),
   ]
 }
 
 function searchParameter({ columns }: TableSearch): GivenParameter {
   const names = columns.map(({ property }) => property).join(', ')
-  const description = `Words that must all be in ${names}. Without \`orderBy\` the rows that fit best come first.`
+  const description = `Words that must all be in ${names}. Without \`orderBy\` the best matches come first.`
   return { name: 'search', description, schema: text }
 }
 
@@ -221,7 +223,11 @@ function fieldParameters(column: Column): GivenParameter[] {
     const description = 'JSON such as {"path":["a","b"],"eq":1}.'
     return [
       { name: property, description, schema: text },
-      { name: `${property}.path`, description: 'Names, beside a comparison.', schema: text },
+      {
+        name: `${property}.path`,
+        description: 'The path of a value in the JSON; needs a comparison beside it.',
+        schema: text,
+      },
       ...operatorsFor(compares).map((operator) => ({
         name: `${property}.${operator}`,
         description: operatorOf(operator).meaning,
@@ -251,7 +257,7 @@ function operatorParameter(column: Column, operator: Operator): GivenParameter {
   return { name, description: meaning, schema: valueSchema(column), ...(isList ? { isList } : {}) }
 }
 
-/** As a query writes a value. */
+/** The schema of a value in a query. */
 function valueSchema({ field: { entry }, isBoolean }: Column): GivenParameter['schema'] {
   if (isBoolean) return { anyOf: [{ type: 'boolean' }, { type: 'integer', enum: [0, 1] }] }
   return entry.schema
@@ -260,5 +266,5 @@ function valueSchema({ field: { entry }, isBoolean }: Column): GivenParameter['s
 function relationText({ relations }: Table): string {
   const names = [...relations.values()].filter((one) => !isHidden(one)).map(({ name }) => name)
   if (names.length === 0) return ''
-  return `Fields behind relations (${names.join(', ')}) are conditions too, by dotted path.`
+  return `Fields behind relations (${names.join(', ')}) can be filtered by too, by dotted path.`
 }

@@ -1,4 +1,4 @@
-/** A page of a record's rows, with its total and the way to the next page. Source: decisions, Totals; RFC 8288. */
+/** A page of a record's rows, with its total and the link to the next page. Source: decisions, Totals; RFC 8288. */
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import { asksSearch, readPlace, writePlace } from '../filters/search.js'
@@ -6,7 +6,7 @@ import type { ClientRecords } from '../policy/client-records.js'
 import type { CrudQuery } from './crud-query.js'
 import type { RowShape } from './crud-shape.js'
 
-/** Rows that are counted where nothing is said; the total of more is told roughly. */
+/** Up to this many rows the total is exact by default; above, it is an estimate. */
 export const countedRows = 10_000
 
 export async function listRows(
@@ -17,7 +17,7 @@ export async function listRows(
   const { where, limit, offset, after } = asked
   const distinct = asked.distinct as readonly never[] | undefined
   const orderBy = asked.orderBy.length === 0 ? undefined : asked.orderBy
-  // One more tells whether there is a next page.
+  // One more row tells whether there is a next page.
   const most = limit === 0 ? 0 : limit + 1
   const passed = offset === 0 ? {} : { offset }
   const place = after === undefined ? {} : { after }
@@ -26,7 +26,7 @@ export async function listRows(
     { where, orderBy, limit: most, ...passed, ...place, ...alike },
     asked.shape?.relations,
   )
-  // Both are asked at once: where the database is reached over a network it is one journey.
+  // Both are sent at once: over a network this saves one round trip.
   const [found, total] = await Promise.all([listing, totalOf(records, asked)])
   const hasNext = found.length > limit
   const rows = hasNext ? found.slice(0, limit) : found
@@ -51,16 +51,16 @@ export async function listRows(
     exposed.push('Link')
     answer.header('Link', `<${next}>; rel="next"`)
   }
-  // Pages of other origins may read them: a line beside the one of the application.
+  // Exposes them to pages of other origins, as a line beside the one of the application.
   if (exposed.length > 0) answer.headers.push('Access-Control-Expose-Headers', exposed.join(', '))
   return answer
 }
 
-/** Leaves out what is not wanted. */
+/** Leaves out fields that are not wanted. */
 export function showRows(rows: readonly object[], shape: RowShape | undefined): void {
   if (shape === undefined) return
   for (const row of rows)
-    // What is undefined is left out of the JSON.
+    // JSON leaves undefined values out.
     for (const name of shape.without) (row as Record<string, unknown>)[name] = undefined
 }
 
@@ -69,7 +69,7 @@ async function totalOf(
   { where, count, distinct }: CrudQuery,
 ): Promise<[name: string, value: number] | undefined> {
   if (count === 'none') return undefined
-  // They are found by looking at every row anyway.
+  // The database reads every row for `distinct` anyway.
   if (distinct !== undefined)
     return ['X-Total-Count', await records.count(where, distinct as readonly never[])]
   if (count === 'exact') return ['X-Total-Count', await records.count(where)]
@@ -80,7 +80,7 @@ async function totalOf(
   return ['X-Total-Count-Estimate', Math.max(estimate, countedRows + 1)]
 }
 
-/** The same question, behind the last row of this page. */
+/** The URL of the same query, behind the last row of this page. */
 function nextPage({ url }: HttpRequest, cursor: string): string {
   const [path = '', query = ''] = url.split(/\?(.*)/s)
   const parameters = new URLSearchParams(query)

@@ -1,6 +1,7 @@
 /**
- * Reads a query as filter, order and page: `?price.gte=5&name.like=La%&category.name=Light&orderBy=-price,name&limit=20`.
- * Source: decisions, Small print: records, `crud` controllers.
+ * Reads a query as filter, order and page:
+ * `?price.gte=5&name.like=La%&category.name=Light&orderBy=-price,name&limit=20`. Source: decisions, Small print:
+ * records, `crud` controllers.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
@@ -20,18 +21,18 @@ export interface CrudQuery {
   readonly offset: number
   /** The cursor behind which the list begins. */
   readonly after: string | undefined
-  /** How the total is told; undefined: exactly up to a number, roughly beyond it. */
+  /** How rows are counted; undefined: exactly up to a limit, an estimate beyond it. */
   readonly count: 'exact' | 'estimate' | 'none' | undefined
   readonly shape: RowShape | undefined
   /** Fields in which rows must differ. */
   readonly distinct: readonly string[] | undefined
 }
 
-/** Rows of a list when nothing is said, and at most. */
+/** The default and the largest number of rows of a list. */
 export const defaultLimit = 10
 export const largestLimit = 1000
 
-/** @throws {HttpError} 400 `VALIDATION`, the parameter's name as path */
+/** @throws {HttpError} 400 `VALIDATION`, with the parameter's name as path */
 export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
   return {
     where: readWhere(table, query, (name) => pageNames.has(name) && !isShadowed(table, name)),
@@ -45,7 +46,7 @@ export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
   }
 }
 
-/** @param isOther names that are no conditions */
+/** @param isOther tells parameters that are not conditions */
 export function readWhere(
   table: Table,
   query: TextValues,
@@ -73,7 +74,7 @@ const pageNames: ReadonlySet<string> = new Set([
 
 const mayBeFields: ReadonlySet<string> = new Set(['after', 'count', 'with', 'fields', 'distinct'])
 
-/** Fields of these names are filtered by, as ever. */
+/** A field with a parameter's name is filtered by. */
 function isShadowed(table: Table, name: string): boolean {
   return mayBeFields.has(name) && table.byProperty.has(name)
 }
@@ -139,7 +140,7 @@ function readCondition(
     const test = readJsonTest({ name, field: place.join('.'), rest, text }, query)
     return test && nest(place, test)
   }
-  throw invalid(name, 'unknown', 'names a relation: add a field of it')
+  throw invalid(name, 'unknown', 'is a relation: add one of its fields')
 }
 
 function readTest(
@@ -152,7 +153,7 @@ function readTest(
   const operator = readOperator(named)
   if (operator === undefined || more.length > 0) {
     const meant = didYouMean(clip(named), Object.keys(operators))
-    throw invalid(name, 'unknown', `is no comparison. ${meant}`.trim())
+    throw invalid(name, 'unknown', `is not a comparison. ${meant}`.trim())
   }
   if (!operatorOf(operator).fits.includes(column.compares))
     throw invalid(name, 'type', `means nothing for kind "${column.field.kind}"`)
@@ -161,7 +162,7 @@ function readTest(
 
 type OperandReader = (column: Column, name: string, text: string | string[]) => unknown
 
-/** Each operand as a query's text gives it. */
+/** Reads each kind of operand from a query's text. */
 const readOperand: Readonly<Record<OperandKind, OperandReader>> = {
   value: (column, name, text) => readValue(column, name, once(name, text)),
   item: (column, name, text) => readValue(column, name, once(name, text)),
@@ -192,7 +193,7 @@ function readValue(column: Column, name: string, text: string): unknown {
 /** `['category', 'name']` and a test → `{ category: { name: test } }` */
 function nest<V>(names: readonly string[], value: V): Record<string, V> {
   const [first = '', ...rest] = names
-  // Names are looked up before or after: none of them is a prototype's.
+  // Names are looked up in the record, so none of them can reach a prototype.
   const inner = rest.length === 0 ? value : (nest(rest, value) as V)
   return Object.defineProperty({}, first, { value: inner, enumerable: true })
 }

@@ -1,6 +1,6 @@
 /**
- * What a client wants to see of rows: `?with=products.tags,category` brings related records, `?fields=id,name` leaves all
- * other fields of the row itself out. Source: decisions, Second storey: records, `crud`.
+ * Reads which parts of rows a client wants: `?with=products.tags,category` adds related records, `?fields=id,name`
+ * leaves out all other fields of the row itself. Source: decisions, Second storey: records, `crud`.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
@@ -11,7 +11,7 @@ import { readRelationTree, type RelationTree } from '../policy/client-relations.
 
 export interface RowShape {
   readonly relations: RelationTree
-  /** Properties to be left out. */
+  /** Properties to leave out. */
   readonly without: readonly string[]
 }
 
@@ -29,7 +29,11 @@ function readOthers({ columns }: Table, fields: readonly string[]): string[] {
   for (const name of fields) {
     if (visible.includes(name)) continue
     const meant = didYouMean(clip(name), visible)
-    throw invalid('fields', 'unknown', `names "${clip(name)}", which is no field. ${meant}`.trim())
+    throw invalid(
+      'fields',
+      'unknown',
+      `names "${clip(name)}", which is not a field. ${meant}`.trim(),
+    )
   }
   return columns.map(({ property }) => property).filter((name) => !fields.includes(name))
 }

@@ -1,6 +1,7 @@
 /**
- * `@Controller('/items', { crud: Item, only: […] })`: the routes of a record, made as methods of a controller, so that
- * routing, gate, checks and documentation know no difference. Source: public face, Records; decisions, Small print: records.
+ * `@Controller('/items', { crud: Item, only: […] })`: makes a record's routes as methods of a controller, so that
+ * routing, gate, checks and documentation treat them like all others. Source: public face, Records; decisions, Small
+ * print: records.
  */
 import { classAccess, noteAccess } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
@@ -58,13 +59,13 @@ const readOperationsOnly: readonly CrudOperation[] = ['list', 'aggregate', 'find
 export interface CrudOptions {
   /** The record. */
   readonly crud: ClassReference
-  /** Default all six. `update` answers PATCH, with what changes, and PUT, with the whole record. */
+  /** Default all six. `update` answers PATCH, which takes changes, and PUT, which takes the whole record. */
   readonly only?: readonly CrudOperation[]
 }
 
 /**
- * A controller that extends the given one by the routes of a record; take it in the other's place. Routes that the class
- * declares itself stay: the same method and path is not made again.
+ * Makes a controller that extends the given one by the routes of a record; use it instead of the given one. Routes that
+ * the class declares itself stay: the same method and path is not made again.
  *
  * ```
  * GET    /items?limit&offset&orderBy=-price,name&price.gte=5     list, the total in X-Total-Count, the next page in Link
@@ -75,7 +76,7 @@ export interface CrudOptions {
  * DELETE /items/<id:int>                                         delete, 204 or 404
  * ```
  *
- * @param database the application's, asked for when a request comes
+ * @param database gives the application's database when a request comes
  * @param most what a list may cost
  */
 export function extendWithCrud(
@@ -87,7 +88,7 @@ export function extendWithCrud(
 ): Class {
   const record = resolveClass(options.crud)
   if (record === undefined) {
-    const message = `${controller.name}: crud names no class.`
+    const message = `${controller.name}: crud is not a class.`
     problems.push({ code: 'CRUD_RECORD', message, remedy: 'Write { crud: Item } or a thunk.' })
     return controller
   }
@@ -95,7 +96,7 @@ export function extendWithCrud(
   if (table === undefined) return controller
   reportPolicy(table, problems)
   const wanted = readOperations(controller, table, options.only, problems)
-  // A class of its own, so that a controller that two applications use is not changed.
+  // A new class, so that a controller which two applications use is not changed.
   const Base = controller as unknown as new (...args: never[]) => object
   const Extended = class extends Base {}
   Object.defineProperty(Extended, 'name', { value: controller.name })
@@ -140,7 +141,7 @@ function readOperations(
     problems.push({
       code: isKnown ? 'CRUD_MUTATIONS' : 'CRUD_OPERATION',
       message: isKnown
-        ? `${controller.name}: crud names "${name}", and ${table.type.name} lets no client write: mutations is false.`
+        ? `${controller.name}: crud names "${name}", but clients cannot write ${table.type.name}: mutations is false.`
         : `${controller.name}: crud has no operation "${name}".`,
       remedy: isKnown ? names : `${didYouMean(name, possible)} ${names}`.trim(),
     })
@@ -148,12 +149,12 @@ function readOperations(
   return new Set(only ?? possible)
 }
 
-/** The record's own rule is the route's, unless the controller has a decorator, which counts whole. */
+/** The record's own rule protects the route, unless the controller has a decorator, which then replaces it. */
 function noteRights(controller: Class, member: string, table: Table, route: CrudRoute): void {
   const { read, write } = policyOf(table)
   const rule = route.method === 'GET' ? read : write
   if (rule === undefined || classAccess(controller).note !== undefined) return
-  // `@Doc({ secure: true })` asks for a token where the record itself would not.
+  // `@Doc({ secure: true })` asks for a token even if the record does not.
   if (rule.open && docNote(controller, member).secure) return
   noteAccess(controller, member, rule)
 }
@@ -162,7 +163,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
   const { type, key } = table
   const path = `/<id:${key.isUuid ? 'uuid' : 'int'}>`
   const { isPersonal } = policyOf(table)
-  // Where nothing depends on who asks, nobody looks at a token that comes.
+  // If nothing depends on the caller, a token is not even looked at.
   const tellsHooks = [table, ...[...table.relations.values()].map(({ target }) => target)].some(
     wantsUser,
   )

@@ -1,6 +1,6 @@
 /**
- * Reads a query's conditions on a column of JSON, in any of three spellings: `meta.path=a,b&meta.gte=1`,
- * `meta.path.a.b.gte=1`, and `meta={"path":["a","b"],"gte":1}` for names with dots or commas in them.
+ * Reads a query's conditions on a JSON column, in any of three spellings: `meta.path=a,b&meta.gte=1`,
+ * `meta.path.a.b.gte=1`, and `meta={"path":["a","b"],"gte":1}` for names that contain dots or commas.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
@@ -13,14 +13,14 @@ export interface JsonParameter {
   readonly name: string
   /** `meta` */
   readonly field: string
-  /** What stands behind the field. */
+  /** The names behind the field. */
   readonly rest: readonly string[]
   readonly text: string | string[]
 }
 
 type Test = Record<string, unknown>
 
-/** @returns `undefined` for a path that other parameters compare at */
+/** @returns `undefined` for a path whose comparison is in other parameters */
 export function readJsonTest(parameter: JsonParameter, query: TextValues): Test | undefined {
   const { name, field, rest, text } = parameter
   const [first, ...more] = rest
@@ -43,7 +43,7 @@ function readWhole(name: string, text: string | string[]): Test {
     const value: unknown = JSON.parse(String(text))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Test
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw invalid(name, 'type', 'must be JSON such as {"path":["a","b"],"eq":1}')
 }
@@ -53,7 +53,7 @@ function readBeside({ name, field, rest, text }: JsonParameter, query: TextValue
   const operator = readOperator(named)
   if (operator === undefined || more.length > 0) {
     const meant = didYouMean(clip(named), operatorsFor('json'))
-    throw invalid(name, 'unknown', `is no comparison. ${meant}`.trim())
+    throw invalid(name, 'unknown', `is not a comparison. ${meant}`.trim())
   }
   const path = query[`${field}.path`]
   const operand = readOperand(operator, name, text)
@@ -76,7 +76,7 @@ function readOperand(operator: Operator, name: string, text: string | string[]):
   throw invalid(name, 'type', 'must be true or false')
 }
 
-/** `1` is a number, `true` a truth value, `"1"` and all else text. */
+/** Reads `1` as a number, `true` as a boolean, `"1"` and everything else as text. */
 function toScalar(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,9 +1,9 @@
-/** Says of a statement that reads a whole table by what it looks for rows, and which index would find them. */
+/** Describes a query that reads a whole table by its conditions, and the index that would serve it. */
 import type { Table } from '../model/table.js'
 
 const alias = /(?:from|join)\s+"(\w+)"(?:\s+as\s+"?(\w+)"?)?/gi
 
-/** @returns the table that a plan calls so */
+/** @returns the table that a query plan names so */
 export function tableCalled(
   name: string,
   sql: string,
@@ -14,7 +14,7 @@ export function tableCalled(
   return undefined
 }
 
-/** @returns undefined where it neither filters nor sorts */
+/** @returns undefined if the query neither filters nor sorts */
 export function adviseIndex(table: Table, sql: string): string | undefined {
   const [, tests = ''] = /\swhere\s(.*)$/is.exec(sql) ?? []
   const [found = '', order = ''] = tests.split(/\sorder by\s/i)
@@ -29,7 +29,7 @@ export function adviseIndex(table: Table, sql: string): string | undefined {
   ]
   const what = `${name}: a list ${asked.join(', ')}`.trim()
   if (fields.length === 0)
-    return /"\."/.test(found) ? `${name}: its condition can use no index.` : undefined
+    return /"\."/.test(found) ? `${name}: no index can serve its condition.` : undefined
   const quoted = fields.map((field) => `'${field}'`).join(', ')
   return `${what}. @Record({ indexes: [{ fields: [${quoted}] }] }) before class ${name} would serve it.`
 }

@@ -1,9 +1,9 @@
-/** Names the queries of the last hour that read whole tables, for people. */
+/** Lists the queries of the last hour that read whole tables, as sentences for people. */
 import type { Database } from '../database.js'
 import { readScans } from './kept-scans.js'
 import { adviceOf } from './scan-log.js'
 
-/** Kept ones, and those of the server's own statistics where it has such. */
+/** From the kept advice, and from the server's own statistics if it has them. */
 export async function findScans(database: Database): Promise<string[]> {
   await database.sizes.read()
   const found = new Set(await readScans(database))
@@ -14,7 +14,7 @@ export async function findScans(database: Database): Promise<string[]> {
   return [...found].sort()
 }
 
-/** The statements that took longest. Nothing where the extension is not there, or not for this user. */
+/** The slowest statements. An empty list if the extension is missing, or this user may not read it. */
 async function readStatistics({ context: { engine, dialect } }: Database): Promise<string[]> {
   const { statistics } = dialect.scans
   if (statistics === undefined) return []

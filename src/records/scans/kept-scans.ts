@@ -1,4 +1,4 @@
-/** The table that keeps what was said of queries that read whole tables. */
+/** The table that keeps advice about queries that read whole tables. */
 import type { Database } from '../database.js'
 import { ensureTable } from '../own-tables.js'
 
@@ -17,7 +17,7 @@ export async function keepScan(database: Database, advice: string): Promise<void
     .execute()
 }
 
-/** What was said within the last hour. */
+/** The advice of the last hour. */
 export async function readScans(database: Database): Promise<string[]> {
   if (!(await isThere(database))) return []
   const rows = await database.kysely

@@ -1,6 +1,6 @@
 /**
- * Remembers in development which queries read whole tables: plans are asked for behind the work, once for each statement,
- * and what they say is kept in the database for an hour. Source: issue 15, Big tables.
+ * In development, finds queries that read whole tables: asks for the plan of each statement once, in the background,
+ * and keeps the advice in the database for an hour. Source: issue 15, Big tables.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setTimeout as startTimer } from 'node:timers'
@@ -10,13 +10,13 @@ import type { StatementEvent } from '../statement-events.js'
 import { adviseIndex, tableCalled } from './advise-index.js'
 import { forgetScans, keepScan } from './kept-scans.js'
 
-/** Statements of a process that are looked at. */
+/** The most statements that a process examines. */
 const mostStatements = 500
-/** Of a smaller table it is quick to read all. */
+/** Smaller tables are quick to read as a whole. */
 export const manyRows = 1000
-/** Milliseconds until what was asked is looked at. */
+/** Milliseconds before new statements are examined. */
 const delay = 1000
-/** Milliseconds that an end may wait for what is left. */
+/** Milliseconds that closing waits for the rest. */
 const patience = 1000
 
 export class ScanLog {
@@ -32,7 +32,7 @@ export class ScanLog {
     subscribe('filigree:statement', this.#note)
   }
 
-  /** Looks at what is left, as far as the database answers soon. */
+  /** Examines the rest, if the database answers soon. */
   async close(): Promise<void> {
     unsubscribe('filigree:statement', this.#note)
     clearTimeout(this.#timer)
@@ -70,7 +70,7 @@ export class ScanLog {
   }
 }
 
-/** @returns what is to be said of a statement that reads a large table from one end to the other */
+/** @returns advice about a statement that reads a large table as a whole, if it does */
 export async function adviceOf(database: Database, sql: string): Promise<string | undefined> {
   const { engine, dialect } = database.context
   if (/filigree_/.test(sql) || !isLarge(database, sql)) return undefined

@@ -1,4 +1,4 @@
-/** What a database says about its tables. Each engine reads its own catalogue into this. */
+/** The tables that exist in a database. Each engine reads its own catalogue into these types. */
 export interface ActualTable {
   readonly name: string
   /** A view, or a foreign table: it has columns, and neither keys nor rules that could be asked or made. */
@@ -17,9 +17,9 @@ export interface ActualColumn {
   /** In lower case, without collation: `text`. */
   readonly type: string
   readonly nullable: boolean
-  /** A row may be written without it: it is nullable, has a default, or is counted up. */
+  /** A row may be written without it: it is nullable, has a default, or is an identity column. */
   readonly optional: boolean
-  /** SQL of its default; `true` where it has one that cannot be compared. */
+  /** SQL of its default; `true` for a default that cannot be compared. */
   readonly preset?: string | true | undefined
 }
 
@@ -31,7 +31,7 @@ export interface ActualIndex {
 export interface ActualForeignKey {
   readonly column: string
   readonly table: string
-  /** Where the database tells. */
+  /** If the database names it. */
   readonly name?: string | undefined
 }
 

@@ -1,8 +1,8 @@
-/** Types of columns as catalogues name them, and which of them hold the same values. */
+/** Names of column types in catalogues, and which types hold the same values. */
 import type { ActualColumn } from './catalogue.js'
 import type { ColumnSchema } from './schema.js'
 
-/** Types that hold the same values, so that tables made by others can be used. */
+/** Types that hold the same values, so that tables made by other programs can be used. */
 const alike: Readonly<Record<string, readonly string[]>> = {
   bigint: ['integer', 'smallint'],
   'double precision': ['real', 'numeric'],
@@ -12,16 +12,16 @@ const alike: Readonly<Record<string, readonly string[]>> = {
   integer: ['int', 'bigint'],
 }
 
-/** Whether the records can work with a column as it is. */
+/** Whether the record can use a column as it is. */
 export function sameType(column: ColumnSchema, known: ActualColumn): boolean {
   const wanted = toBareType(column)
-  // SQLite tells the length that somebody wrote, and does not heed it.
+  // SQLite reports a declared length but does not enforce it.
   const type = known.type.replace(/ *\(.*\)$/, '')
   if (lacksDigits(column, known) === 'places') return false
   return type === wanted || (alike[wanted]?.includes(type) ?? false)
 }
 
-/** As the catalogue writes them. */
+/** The names that the catalogue uses. */
 const longNames: Readonly<Record<string, string>> = {
   timestamptz: 'timestamp with time zone',
   time: 'time without time zone',

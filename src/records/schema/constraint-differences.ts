@@ -1,4 +1,4 @@
-/** Where checks and defaults of a table are not what its record says, and the SQL that changes it. */
+/** Finds checks and defaults of a table that differ from its record, and the SQL that changes them. */
 import type { ActualColumn, ActualTable } from './catalogue.js'
 import { isCheckOf } from '../model/column-names.js'
 import type { Dialect } from '../engines/engine.js'
@@ -20,7 +20,7 @@ export interface ConstraintDifference {
   readonly later?: readonly string[]
 }
 
-/** Checks are known by their names, in which there is a hash of what they say. */
+/** Checks are compared by their names, which contain a hash of their text. */
 export function compareConstraints(
   schema: TableSchema,
   column: ColumnSchema,
@@ -83,11 +83,11 @@ function missingCheck(
     kind: 'missing check',
     table: schema.name,
     message: `${schema.name}.${column.name} is not checked by the database (${column.origin}).`,
-    // The rules hold for whoever writes by a repository.
+    // Repositories enforce the rules anyway.
     blocks: false,
     remedy: 'may fail',
     ...change(schema, actual, dialect, {
-      // Rows that are there are looked at afterwards, while others read and write.
+      // Existing rows are checked in a second step, while others read and write.
       sql: [`${writeAddCheck(schema.name, check)} not valid`],
       later: [`${alter} validate constraint ${quote(check.name)}`],
       undo: [`${alter} drop constraint ${quote(check.name)}`],
@@ -95,7 +95,7 @@ function missingCheck(
   }
 }
 
-/** Of our making, by a rule that the field had before: it may refuse what the field takes now. */
+/** A check that an earlier rule of the field has made: it may refuse values that the field allows now. */
 function otherCheck(
   schema: TableSchema,
   column: ColumnSchema,
@@ -115,7 +115,7 @@ function otherCheck(
   }
 }
 
-/** What a default that somebody else gave a column says cannot be compared. */
+/** Defaults that were set by other programs cannot be compared. */
 function hasOtherDefault({ preset }: ColumnSchema, known: ActualColumn): boolean {
   if (preset === undefined) return false
   return known.preset === undefined || (known.preset !== true && known.preset !== preset)
@@ -133,7 +133,7 @@ function otherDefault(
   return {
     kind: 'other default',
     table: schema.name,
-    message: `${schema.name}.${name} has not the default ${preset} (${origin}).`,
+    message: `${schema.name}.${name} does not have the default ${preset} (${origin}).`,
     blocks: false,
     remedy: 'safe',
     ...change(schema, actual, dialect, {
@@ -149,7 +149,7 @@ interface InPlace {
   readonly undo?: readonly string[]
 }
 
-/** A table is made anew unasked only where it is of our making throughout: of others' tables something could be lost. */
+/** A table is rebuilt automatically only if it was made by this framework: in other tables something could be lost. */
 function change(
   schema: TableSchema,
   actual: ActualTable,

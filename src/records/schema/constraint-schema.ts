@@ -1,6 +1,7 @@
 /**
- * What the rules of a field are to the database, so that other programs keep them too: `min`, `max`, `oneOf` and `maxLength`
- * are one check, `default` is the column's default. Sources: PostgreSQL, Constraints; SQLite, CREATE TABLE.
+ * Turns the rules of a field into constraints of the database, so that other programs keep them too: `min`, `max`,
+ * `oneOf` and `maxLength` become one check, `default` the column's default. Sources: PostgreSQL, Constraints; SQLite,
+ * CREATE TABLE.
  */
 import type { Dialect } from '../engines/engine.js'
 import { toCheckName } from '../model/column-names.js'
@@ -9,7 +10,7 @@ import { quote } from './ddl.js'
 import { toLiteral } from './literal.js'
 import type { CheckSchema } from './schema.js'
 
-/** @returns `undefined` where no rule can be broken in the database, and with `check: false` */
+/** @returns `undefined` if the database could not break any rule, and with `check: false` */
 export function toCheckSchema(
   table: string,
   column: Column,
@@ -23,7 +24,7 @@ export function toCheckSchema(
   return { name: toCheckName(table, column.name, rule), sql }
 }
 
-/** SQL of the value that a row gets which is written without it; `undefined` where only the record can say. */
+/** SQL of the default for rows that are written without a value; `undefined` if only the record can compute it. */
 export function toPreset(column: Column, dialect: Dialect): string | undefined {
   const { rules, entry } = column.field
   const value: unknown = rules.default
@@ -33,7 +34,7 @@ export function toPreset(column: Column, dialect: Dialect): string | undefined {
   return toLiteral(value, column, dialect)
 }
 
-/** Lists and JSON have no checks: their rules hold for what is within. */
+/** Lists and JSON have no checks: their rules apply to the values within them. */
 function hasConstraints({ isKey, storage, field }: Column, ofLists = false): boolean {
   return !isKey && field.rules.check !== false && (ofLists || storage !== 'json')
 }

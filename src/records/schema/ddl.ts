@@ -1,4 +1,4 @@
-/** Writes the SQL that makes tables. Readable: migrations are made of it and people review them. */
+/** Writes the SQL that creates tables. It is readable, because migrations contain it and people review them. */
 import type { Dialect } from '../engines/engine.js'
 import type {
   CheckSchema,
@@ -17,7 +17,7 @@ import type {
  * )
  * ```
  *
- * @param name another name than the schema's, for a table that takes its place later
+ * @param name another name than the schema's, for a table that replaces it later
  */
 export function writeCreateTable(
   schema: TableSchema,
@@ -27,7 +27,7 @@ export function writeCreateTable(
   const single = schema.primaryKey.length === 1 ? schema.primaryKey[0] : undefined
   const lines = schema.columns.map((column) => writeColumn(column, dialect, column.name === single))
   if (single === undefined) lines.push(`primary key (${schema.primaryKey.map(quote).join(', ')})`)
-  // Elsewhere they follow when all tables are there; here they can be given with the table only.
+  // Elsewhere references are added once all tables exist; here they can only be given with the table.
   if (dialect.changes.kind === 'anew') lines.push(...schema.foreignKeys.map(writeForeignKey))
   return `create table ${quote(name)} (\n  ${lines.join(',\n  ')}\n)`
 }
@@ -49,7 +49,7 @@ export function writeCreateIndex(table: string, index: IndexSchema): string {
   return `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quote(table)}${method} (${parts.join(', ')})${where}`
 }
 
-/** With what it needs. */
+/** With the extension that it needs. */
 export function writeIndex(table: string, index: IndexSchema): string[] {
   const { extension, made } = index
   if (made !== undefined) return [...made.create]
@@ -63,7 +63,7 @@ export function writeDropIndex({ name, made }: Pick<IndexSchema, 'name' | 'made'
   return made === undefined ? [`drop index ${quote(name)}`] : [...made.drop]
 }
 
-/** Rows that are there get the column's default or `fill`; without one the column must be nullable or the table empty. */
+/** Existing rows get the column's default or `fill`; without one the column must be nullable or the table empty. */
 export function writeAddColumn(table: string, column: ColumnSchema, dialect: Dialect): string {
   const { preset, fill, nullable } = column
   const filled = preset === undefined && !nullable ? { ...column, preset: fill } : column

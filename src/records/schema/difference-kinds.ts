@@ -1,4 +1,4 @@
-/** In what ways a database is not what the records want. */
+/** The ways in which a database can differ from the records. */
 import type { ConstraintDifference } from './constraint-differences.js'
 import type { RenameDifference } from './renames.js'
 import type { ColumnSchema } from './schema.js'
@@ -13,33 +13,33 @@ export interface Difference {
     | 'stricter column'
     | 'other type'
     | 'other key'
-    /** No row can be written while it must be filled. */
+    /** A column without a field that has to be filled: no row can be written. */
     | 'unfilled column'
     | 'unknown column'
-    /** Its words are kept for nobody. */
+    /** A search index that no record declares. */
     | 'unknown search'
     | ConstraintDifference['kind']
     | RenameDifference['kind']
   readonly table: string
   /** A sentence: `product.price is missing (Product.price).` */
   readonly message: string
-  /** The records cannot work with it; false for a column that they do not know and need not fill. */
+  /** Records cannot work with this difference; false e.g. for an unknown column that need not be filled. */
   readonly blocks: boolean
-  /** The records work with it as it is; it is brought up to date when the schema is changed. */
+  /** Records work with it as it is; it is updated when the schema is changed. */
   readonly upgrades?: boolean
   /**
-   * `safe`: nothing is lost and it cannot fail. `may fail`: the rows that are there may not allow it; then nothing is changed.
-   * `by hand`: data would be changed or lost; sync leaves it alone and a migration is to be reviewed.
+   * `safe`: nothing is lost and it cannot fail. `may fail`: existing rows may not allow it; then nothing is changed.
+   * `by hand`: data would be changed or lost; sync leaves it, and a migration must be reviewed.
    */
   readonly remedy: 'safe' | 'may fail' | 'by hand'
-  /** Statements, in order. */
+  /** The statements that remove the difference, in order. */
   readonly sql: readonly string[]
-  /** Statements that take it back; `undefined` where the old state is not known any more. */
+  /** The statements that undo it; `undefined` if the old state is not known. */
   readonly undo?: readonly string[]
-  /** Of a missing column and a stricter one. */
+  /** The column, if it is missing or stricter. */
   readonly column?: ColumnSchema
-  /** Statements that follow when the others are committed, and hold nobody up. */
+  /** Statements that run after the others are committed, and block nobody. */
   readonly later?: readonly string[]
-  /** They make the table anew, with everything else that differs in it. */
+  /** The statements rebuild the table, and so remove all other differences in it. */
   readonly rebuilds?: boolean
 }

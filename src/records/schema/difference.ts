@@ -1,4 +1,4 @@
-/** Where the database is not what the records want, and the SQL that would change it. */
+/** Finds the differences between the database and the records, and writes the SQL that removes them. */
 import type { ActualTable, Catalogue } from './catalogue.js'
 import {
   quote,
@@ -52,7 +52,7 @@ function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
   ]
 }
 
-/** After all tables are there, since they may refer to each other in a circle. */
+/** After all tables exist, since they may refer to each other in a circle. */
 function missingKeys(schema: TableSchema, dialect: Dialect): Difference[] {
   if (dialect.changes.kind === 'anew') return []
   return schema.foreignKeys.map((key) => ({
@@ -74,7 +74,7 @@ function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Di
     ...compareForeignKeys(schema, actual, dialect),
     ...unknownColumns(schema, actual, dialect),
   ]
-  // An index over a new column comes after it.
+  // An index on a new column must be created after it.
   for (const index of schema.indexes) {
     const known = actual.indexes.get(index.name)
     if (known?.unique === index.unique && sameList(known.columns, index.columns)) continue
@@ -84,9 +84,9 @@ function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Di
       kind: 'missing index',
       table: schema.name,
       message: `Index ${index.name} on ${schema.name} is missing${originOf(schema, index.over ?? index.columns)}.`,
-      // Without others the records work, but slowly.
+      // Records work without them, but slowly.
       ...(isNeeded ? { blocks: true } : { blocks: false, upgrades: true }),
-      // Rows that are there may be alike already.
+      // Existing rows may already hold equal values.
       remedy: index.unique ? 'may fail' : 'safe',
       sql: [...drop, ...writeIndex(schema.name, index)],
       undo: writeDropIndex(index),
@@ -152,8 +152,8 @@ function compareNull(
   const base = { table: schema.name, blocks: true } as const
   const looser = column.nullable
   const message = looser
-    ? `${where} takes no null and should (${column.origin}).`
-    : `${where} takes null and should not (${column.origin}).`
+    ? `${where} does not allow null and should (${column.origin}).`
+    : `${where} allows null and should not (${column.origin}).`
   const { changes } = dialect
   const rebuilds = changes.kind === 'anew'
   const fill =
@@ -185,8 +185,8 @@ function missingColumn(
 ): Difference {
   const fits = column.nullable || column.fill !== undefined
   const refers = schema.foreignKeys.some((key) => key.column === column.name)
-  // No column is added that is required without a default, that refers elsewhere with one, or whose default is no plain
-  // value, where tables are made anew.
+  // Engines that rebuild tables cannot add a column that is required without a default, that refers to another table,
+  // or whose default is an expression.
   const { changes } = dialect
   const rebuilds =
     changes.kind === 'anew' && (!fits || refers || column.preset?.startsWith('(') === true)
@@ -222,7 +222,7 @@ function compareForeignKeys(
             ({ column, table }) => column === key.column && table === key.table,
           ),
       )
-      // With the column itself it is made there.
+      // A reference of a new column is created with the column itself.
       .filter((key) => !rebuilds || actual.columns.has(key.column))
       .map((key) => ({
         kind: 'missing foreign key',
@@ -248,7 +248,7 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
   const wanted = new Set(schema.columns.map(({ name }) => name))
   const unknown = [...actual.columns.values()].filter(({ name }) => !wanted.has(name))
   return unknown.flatMap(({ name, optional }) => {
-    const where = `${table}.${name} belongs to no field`
+    const where = `${table}.${name} does not belong to a field`
     const alter = `alter table ${quote(table)}`
     const left: Difference = {
       kind: 'unknown column',

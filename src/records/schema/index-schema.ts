@@ -1,4 +1,7 @@
-/** Indexes in SQL: their columns' order, the rows in them, and trigrams. Sources: PostgreSQL, Indexes; SQLite, Partial Indexes. */
+/**
+ * Indexes as SQL: the order of their columns, the rows in them, and trigrams. Sources: PostgreSQL, Indexes; SQLite,
+ * Partial Indexes.
+ */
 import type { Dialect } from '../engines/engine.js'
 import { testsOf } from '../model/read-indexes.js'
 import type { Column, IndexForm, Table, TableIndex } from '../model/table.js'
@@ -6,7 +9,7 @@ import { quote } from './ddl.js'
 import { toLiteral } from './literal.js'
 import type { IndexSchema } from './schema.js'
 
-/** @returns nothing where the database has no such index */
+/** @returns an empty list if the database has no such index */
 export function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect): IndexSchema[] {
   const { name, columns, unique, form } = index
   const schema: IndexSchema = {
@@ -19,7 +22,7 @@ export function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect)
   const where = form.where && writeRows(table, form.where, dialect)
   if (!form.like) return [{ ...schema, where, parts: writeOrders(columns, form, dialect) }]
   if (!dialect.indexes.trigrams) return []
-  // One for `like`, one for what heeds no case.
+  // One index for `like`, one for case-insensitive comparisons.
   const [before, after] = dialect.fold
   const parts = columns.flatMap((column) =>
     [quote(column.name), `${before}${quote(column.name)}${after}`].map(
@@ -29,7 +32,7 @@ export function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect)
   return [{ ...schema, where, parts, using: 'gin', extension: 'pg_trgm' }]
 }
 
-/** Nulls stand last, whatever the direction, as they do in lists. SQLite has no words for where they stand. */
+/** Nulls come last in either direction, as they do in lists. SQLite has no syntax for it. */
 function writeOrders(columns: readonly Column[], { orders }: IndexForm, dialect: Dialect) {
   return columns.map(({ name, nullable }, place) => {
     const { descending = false, nullsFirst = false } = orders[place] ?? {}

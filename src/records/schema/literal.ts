@@ -1,10 +1,10 @@
-/** Values as they stand in SQL that makes tables. */
+/** Writes values as literals for the SQL that creates tables. */
 import { toProperty } from '../../fields/kinds/table.js'
 import type { Dialect } from '../engines/engine.js'
 import { toStoredJson } from '../model/stored-json.js'
 import type { Column } from '../model/table.js'
 
-/** SQL of a property's value as the column keeps it; `undefined` where it has none. */
+/** The literal of a property's value as the column stores it; `undefined` if there is none. */
 export function toLiteral(value: unknown, column: Column, dialect: Dialect): string | undefined {
   if (value === null) return 'null'
   const { entry } = column.field

@@ -1,6 +1,7 @@
 /**
- * Renames that classes tell of: `@Record({ was: 'article' })`, `@Field({ was: 'title' })`. What is named after a table or column
- * is renamed with it; an engine that cannot rename an index makes it anew. Sources: PostgreSQL, ALTER TABLE; SQLite, ALTER TABLE.
+ * Finds tables and columns that classes rename: `@Record({ was: 'article' })`, `@Field({ was: 'title' })`. Indexes,
+ * checks and references that are named after them are renamed too; an engine that cannot rename an index creates it
+ * again. Sources: PostgreSQL, ALTER TABLE; SQLite, ALTER TABLE.
  */
 import { renameCheck, toIndexName } from '../model/column-names.js'
 import type { Dialect } from '../engines/engine.js'
@@ -20,7 +21,7 @@ export interface RenameDifference {
   readonly undo: readonly string[]
 }
 
-/** @returns what renames, and the catalogue as it stands afterwards */
+/** @returns the differences that rename, and the catalogue as it will be afterwards */
 export function findRenames(
   wanted: readonly TableSchema[],
   actual: Catalogue,
@@ -108,15 +109,15 @@ function renameColumn(
 }
 
 interface Parts {
-  /** As it stands afterwards. */
+  /** The table as it will be afterwards. */
   readonly table: ActualTable
   readonly sql: readonly string[]
   readonly undo: readonly string[]
-  /** What was taken away, for the table as it was. */
+  /** Statements that create again what was dropped, for the table as it was. */
   readonly again: readonly string[]
 }
 
-/** What carries the names of the table and its columns: indexes, checks, references. */
+/** The parts that are named after the table and its columns: indexes, checks, references. */
 function renameParts(
   schema: TableSchema,
   known: ActualTable,
@@ -135,7 +136,7 @@ function renameParts(
   const indexes = new Map<string, ActualIndex>()
   for (const [name, index] of known.indexes) {
     const columns = index.columns.map(toNew)
-    // Those of foreign keys hold more columns than they are called by.
+    // Indexes of foreign keys contain more columns than their names say.
     const count = columns.findIndex(
       (_, place) =>
         name === toIndexName(known.name, index.columns.slice(0, place + 1), index.unique),

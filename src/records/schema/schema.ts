@@ -1,4 +1,6 @@
-/** The tables that records want, in words that both engines' SQL and both engines' catalogues can be compared in. */
+/**
+ * The tables that records need, in a form that SQL can be written from and catalogues compared with, for both engines.
+ */
 import type { Dialect } from '../engines/engine.js'
 import { toIndexName, toSnakeCase } from '../model/column-names.js'
 import { toForeignIndex } from '../model/read-indexes.js'
@@ -10,10 +12,10 @@ import { toConstraintName } from '../statements/write-faults.js'
 
 export interface TableSchema {
   readonly name: string
-  /** Names that it may have had before. */
+  /** Names that it may have had earlier. */
   readonly was?: readonly string[] | undefined
   readonly columns: readonly ColumnSchema[]
-  /** Names of the key's columns; one, or two for a table of pairs and for a sharded one. */
+  /** Names of the key's columns; one, or two for join tables and sharded tables. */
   readonly primaryKey: readonly string[]
   readonly isSharded?: boolean
   readonly foreignKeys: readonly ForeignKeySchema[]
@@ -22,23 +24,23 @@ export interface TableSchema {
 
 export interface ColumnSchema {
   readonly name: string
-  /** Names that it may have had before. */
+  /** Names that it may have had earlier. */
   readonly was?: readonly string[] | undefined
-  /** As it stands in `create table`: `text collate "C"`. */
+  /** As written in `create table`: `text collate "C"`. */
   readonly type: string
   readonly nullable: boolean
-  /** The database counts it up. */
+  /** The database generates its values. */
   readonly increment: boolean
-  /** SQL of a value for rows that are there before the column is; `undefined` where the record gives none. */
+  /** SQL of the value for existing rows when the column is added; `undefined` if the record has none. */
   readonly fill: string | undefined
-  /** SQL of what a row gets that another program writes without it. */
+  /** SQL of the default for rows that other programs write without it. */
   readonly preset?: string | undefined
   readonly check?: CheckSchema | undefined
-  /** Where it comes from, for messages: `Product.price`. */
+  /** The field that it comes from, for messages: `Product.price`. */
   readonly origin: string
 }
 
-/** What the database itself holds the values of a column against. */
+/** A check constraint on a column. */
 export interface CheckSchema {
   readonly name: string
   /** `"price" >= 0` */
@@ -59,20 +61,22 @@ export interface IndexSchema {
   readonly name: string
   readonly columns: readonly string[]
   readonly unique: boolean
-  /** Only rows where this column is null count. */
+  /** Only rows in which this column is null are in the index. */
   readonly whereNull: string | undefined
-  /** SQL of each part, where it is not the bare column; of the rows in it; of its method; and what it needs. */
+  /**
+   * SQL of each part that is more than a bare column, of the filter, of the method, and the extension that it needs.
+   */
   readonly parts?: readonly string[]
   readonly where?: string | undefined
   readonly using?: 'gin'
   readonly extension?: 'pg_trgm'
-  /** Columns that an expression in it reads. */
+  /** Columns that its expressions read. */
   readonly over?: readonly string[]
-  /** What serves where the database has no such index. `drop` says nothing where it is not there. */
+  /** Statements that replace the index on databases without such indexes. `drop` does nothing if it does not exist. */
   readonly made?: { readonly create: readonly string[]; readonly drop: readonly string[] }
 }
 
-/** @param now milliseconds since 1970, for columns of moments whose default is now */
+/** @param now milliseconds since 1970, for moment columns whose default is the current time */
 export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number): TableSchema[] {
   const all = [...tables]
   const listed = new Set<Column>()
@@ -136,13 +140,13 @@ function toTableSchema(
   }
 }
 
-/** What foreign keys refer to. */
+/** The index that foreign keys refer to. */
 function toShardIndex(table: string, shard: Column, key: Column): IndexSchema {
   const columns = [shard.name, key.name]
   return { name: toIndexName(table, columns, true), columns, unique: true, whereNull: undefined }
 }
 
-/** For lists of records that say nothing of the other side: without `@BelongsTo` their keys are plain fields. */
+/** Adds indexes for lists of records whose other side has no `@BelongsTo`: there the keys are plain fields. */
 function missingIndexes(
   { name, key, columns, indexes }: Table,
   listed: ReadonlySet<Column>,
@@ -153,7 +157,7 @@ function missingIndexes(
     .map((column) => toForeignIndex(name, column, key))
 }
 
-/** Of tables of pairs that nobody gave a name: they are called by both ends. */
+/** Earlier names of unnamed join tables: they are composed of both ends. */
 function oldJoinNames(table: Table, target: Table, { name }: JoinTable): string[] {
   const [from, to] = [table, target].map((end) => [
     end.name,
@@ -198,7 +202,7 @@ function toJoinSchema(
       foreignColumn: key.name,
       onDelete: 'cascade',
     })),
-    // The other way round: the key serves one direction only.
+    // For the opposite direction: the primary key serves one only.
     indexes: [
       {
         name: toIndexName(join.name, [join.to], false),
@@ -210,7 +214,7 @@ function toJoinSchema(
   }
 }
 
-/** A class says how its field or itself was called, or the column or table. */
+/** `was` may hold the old name of the field or class, or of the column or table. */
 function toOldNames(was: string | undefined): readonly string[] | undefined {
   return was === undefined ? undefined : [...new Set([was, toSnakeCase(was)])]
 }

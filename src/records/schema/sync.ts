@@ -1,4 +1,4 @@
-/** Brings the database to what the records want, as far as nothing can be lost by it. */
+/** Brings the database in line with the records, as far as no data can be lost. */
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Difference } from './difference-kinds.js'
 import { findDifferences } from './difference.js'
@@ -7,7 +7,7 @@ import { toSchema } from './schema.js'
 import type { RecordsContext } from '../statements/source.js'
 import type { Table } from '../model/table.js'
 
-/** What differs between the tables that are wanted and those that are there. */
+/** The differences between the tables of the records and those of the database. */
 export async function readDifferences(
   tables: Iterable<Table>,
   context: RecordsContext,
@@ -19,10 +19,10 @@ export async function readDifferences(
 }
 
 /**
- * Makes missing tables, columns, indexes and references, all or nothing, one process after the other.
+ * Creates missing tables, columns, indexes and references, all or nothing, in one process at a time.
  *
- * @returns what was done
- * @throws {DeclarationError} `SCHEMA_DIFFERS`: what would change or lose data is for a migration
+ * @returns the differences that were removed
+ * @throws {DeclarationError} `SCHEMA_DIFFERS`: changes that could lose data need a migration
  */
 export async function syncSchema(
   tables: Iterable<Table>,
@@ -30,7 +30,7 @@ export async function syncSchema(
 ): Promise<Difference[]> {
   if ((await readDifferences(tables, context, context.engine)).every(isSettled)) return []
   return context.engine.changeSchema(async (runner) => {
-    // Once more: another process may have been quicker.
+    // Read again: another process may have been faster.
     const found = await readDifferences(tables, context, runner)
     const differences = found.filter((difference) => !isSettled(difference))
     const refused = differences.filter(({ remedy }) => remedy === 'by hand')
@@ -50,7 +50,7 @@ export async function verifySchema(
   if (blocking.length > 0) throw new DeclarationError(blocking.map(toProblem))
 }
 
-/** A table that is made anew takes in all that differs in it. */
+/** A rebuild of a table removes all other differences in it. */
 export function onceRebuilt(differences: readonly Difference[]): Difference[] {
   const rebuilt = new Set(differences.filter(({ rebuilds }) => rebuilds).map(({ table }) => table))
   const seen = new Set<string>()
@@ -77,7 +77,7 @@ async function apply(difference: Difference, runner: Runner): Promise<void> {
   }
 }
 
-/** Rows that are there do not allow it. */
+/** Faults that existing rows cause. */
 const hindrances: ReadonlySet<string> = new Set(['unique', 'reference', 'value'])
 
 function toProblem({ message, kind }: Difference): Problem {
@@ -88,19 +88,19 @@ const migrate = 'Write a migration (filigree migrate make), review it and run fi
 
 const remedies: Readonly<Record<Difference['kind'], string>> = {
   'missing table': migrate,
-  'missing column': `Give the field a default or make it optional, so that rows that are there can have it. ${migrate}`,
-  'missing index': `Rows that are there may be alike. ${migrate}`,
-  'missing foreign key': `Rows that are there may refer to none. ${migrate}`,
+  'missing column': `Give the field a default or make it optional, so that existing rows can be given a value. ${migrate}`,
+  'missing index': `Existing rows may hold equal values. ${migrate}`,
+  'missing foreign key': `Existing rows may refer to missing rows. ${migrate}`,
   'looser column': migrate,
-  'stricter column': `Rows that are there may hold null. ${migrate}`,
+  'stricter column': `Existing rows may hold null. ${migrate}`,
   'other type': migrate,
   'other key': migrate,
   'unknown column': migrate,
   'unknown search': migrate,
-  'missing check': `Rows that are there may break the rule: correct them, or leave the constraint out by { check: false }. ${migrate}`,
+  'missing check': `Existing rows may break the rule: correct them, or leave the constraint out by { check: false }. ${migrate}`,
   'other check': migrate,
   'renamed table': migrate,
   'renamed column': migrate,
   'other default': migrate,
-  'unfilled column': `No row can be written while it must be filled. ${migrate}`,
+  'unfilled column': `No row can be written while this column must be filled. ${migrate}`,
 }

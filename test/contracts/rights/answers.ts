@@ -19,7 +19,7 @@ const wrong: [string, () => unknown, string][] = [
   ['a list', () => [{ owner: 'ann' }], 'answered a Array'],
   ['nothing', () => undefined, 'answered undefined'],
   ['a text', () => 'owner', 'answered a string'],
-  ['an unknown field', () => ({ ownr: 'ann' }), 'is no filter'],
+  ['an unknown field', () => ({ ownr: 'ann' }), 'cannot be used'],
   ['an empty test', () => ({ owner: {} }), 'without a condition'],
   ['an empty and', () => ({ and: [] }), 'without a condition'],
   [

@@ -273,7 +273,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     ['{ productsPage(first: 2000) { totalCount } }', 'first must be at most 1000'],
     [
       '{ productsPage(after: "nonsense") { totalCount } }',
-      'after is no cursor of this list in this order',
+      'after is not a cursor of this list in this order',
     ],
     ['{ products(orderBy: [{ name: asc, price: desc }]) { id } }', 'orderBy.0 must name one field'],
     [

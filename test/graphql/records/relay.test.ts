@@ -300,7 +300,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
       'last cannot stand beside first',
     )
     await expect(ask('{ booksPage(last: 1, before: "x") { totalCount } }')).rejects.toThrow(
-      'before is no cursor of this list in this order',
+      'before is not a cursor of this list in this order',
     )
     await expect(ask('{ booksPage(last: 1001) { totalCount } }')).rejects.toThrow(
       'last must be at most 1000',

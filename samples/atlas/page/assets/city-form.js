@@ -1,4 +1,4 @@
-/** Adds a city, or changes the one that was picked. What is wrong with it is the server's to say. */
+/** The form that adds a city, or changes the selected one. The server checks its values. */
 import { clearFaults, showFaults } from './faults.js'
 import { markPlace } from './map.js'
 import { api } from './server.js'
@@ -8,7 +8,7 @@ const title = document.getElementById('city-title')
 const save = document.getElementById('save')
 const leave = document.getElementById('leave')
 const done = form.querySelector('.done')
-/** The style's own bound. */
+/** The limit in the style sheet. */
 const narrow = matchMedia('(max-width: 52rem)')
 
 /** The city that is being changed; undefined while one is added. */
@@ -27,11 +27,11 @@ export function startCityForm(onSaved) {
   })
 }
 
-/** @param {object | undefined} city nothing empties the form for a new one */
+/** @param {object | undefined} city undefined empties the form for a new city */
 export function editCity(city) {
   done.textContent = ''
   fill(city)
-  // Below the list, where there is one column: out of sight.
+  // In a single column it is below the list, out of sight.
   if (narrow.matches && form.closest('[hidden]') === null) {
     title.focus()
     title.scrollIntoView()
@@ -68,12 +68,12 @@ async function send(onSaved) {
 const add = () => api.post('/cities', readCity())
 
 function change({ id, ...before }) {
-  // Only what is different, so that two people may change two things of a city.
+  // Only fields that have changed, so that two people can change different fields of a city.
   const changes = Object.entries(readCity()).filter(([name, value]) => value !== before[name])
   return api.patch('/cities/<id:int>', Object.fromEntries(changes), { path: { id } })
 }
 
-/** Numbers as numbers, and what is none as it was typed: the server's answer names the field. */
+/** Numbers as numbers, and other texts as typed: the server's answer names the field. */
 function readCity() {
   const { name, lat, lng, country } = Object.fromEntries(new FormData(form))
   return { name, lat: toNumber(lat), lng: toNumber(lng), country: country || undefined }

@@ -1,4 +1,4 @@
-/** Shows what a call rejected with: beside the field each fault names, and the rest above the button. */
+/** Shows the errors of a call: beside each field that is named, and the rest above the button. */
 
 /**
  * @param {HTMLFormElement} form its fields are named as the paths of the server's `errors`
@@ -18,7 +18,7 @@ export function showFaults(form, error) {
   marked?.focus()
 }
 
-/** A sentence for people, of whatever a call rejected with. */
+/** A sentence for people about an error of any kind. */
 export function messageOf(error) {
   if (error.status === undefined) return 'The server cannot be reached. Try again.'
   return error.data?.error ?? `The server answered ${error.status}.`

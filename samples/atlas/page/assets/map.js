@@ -3,9 +3,9 @@ const map = document.getElementById('map')
 const caption = document.getElementById('caption')
 const zoom = document.getElementById('zoom')
 
-/** Without the Antarctic, which has no cities. */
+/** Without Antarctica, which has no cities. */
 const world = { left: -180, top: -84, width: 360, height: 144 }
-/** Degrees that the closest view is wide. */
+/** The width of the closest view, in degrees. */
 const closest = 36
 
 let points = []
@@ -13,7 +13,7 @@ let others = []
 let chosen
 let view = world
 
-/** @param {(place: { lat: number, lng: number }) => void} onPlace called with the place that was pointed at */
+/** @param {(place: { lat: number, lng: number }) => void} onPlace called with the selected place */
 export function startMap(onPlace) {
   drawGround()
   new ResizeObserver(look).observe(map)
@@ -28,19 +28,22 @@ export function startMap(onPlace) {
   look()
 }
 
-/** @param {{ name: string, lat: number, lng: number }[]} cities those of the page that is shown */
+/** @param {{ name: string, lat: number, lng: number }[]} cities the cities of the current page */
 export function showCities(cities) {
   points = cities
   look()
 }
 
-/** @param {{ name: string, lat: number, lng: number }[]} cities of other pages: fainter, below the page's own */
+/**
+ * @param {{ name: string, lat: number, lng: number }[]} cities cities of other pages: fainter, and below those of the
+ * page
+ */
 export function showOthers(cities) {
   others = cities
   look()
 }
 
-/** @param {{ lat: number, lng: number, name?: string } | undefined} place gets a ring, until another does */
+/** @param {{ lat: number, lng: number, name?: string } | undefined} place the place that is marked with a ring */
 export function markPlace(place) {
   chosen = place
   look()
@@ -65,7 +68,7 @@ function look() {
 
 const isZoomed = () => zoom.getAttribute('aria-pressed') === 'true'
 
-/** The smallest view of the map's shape that has all places and some room around them. */
+/** The smallest view with the map's proportions that contains all places and some margin. */
 function around(places) {
   const [west, east] = rangeOf(places.map(({ lng }) => lng))
   const [north, south] = rangeOf(places.map(({ lat }) => -lat))
@@ -91,7 +94,7 @@ function drawGround() {
 }
 
 function drawGraticule() {
-  // Narrow screens have room for half as many labels.
+  // On narrow screens there is room for half as many labels.
   const least = map.clientWidth < 500 ? 4 : 8
   const step = [60, 30, 15, 10, 5, 2, 1].find((degrees) => view.width / degrees >= least) ?? 1
   const right = view.left + view.width
@@ -111,7 +114,7 @@ function drawGraticule() {
   map.querySelector('.graticule').replaceChildren(...parts)
 }
 
-/** Lines of no length with round ends: they keep their size in pixels whatever the view. */
+/** Lines of zero length with round ends: they keep their size in pixels at every zoom. */
 function drawPoints() {
   const toPoint = ({ name, lat, lng }, kind) =>
     draw('path', { d: `M${lng} ${-lat}h0`, class: kind }, name)
@@ -123,7 +126,7 @@ function drawPoints() {
   map.querySelector('.points').replaceChildren(...parts)
 }
 
-/** @param {string} [text] a text's own, and of anything else what is shown over it */
+/** @param {string} [text] the content of a text element, or the tooltip of any other */
 function draw(name, attributes, text) {
   const element = document.createElementNS('http://www.w3.org/2000/svg', name)
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value))

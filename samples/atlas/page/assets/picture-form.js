@@ -1,4 +1,4 @@
-/** Uploads a country's picture, shows how far it is, and can be called off. */
+/** Uploads a country's picture with a progress bar; the upload can be cancelled. */
 import { clearFaults, showFaults } from './faults.js'
 import { api } from './server.js'
 
@@ -26,7 +26,7 @@ export function startPictureForm() {
   shown.addEventListener('error', () => (shown.hidden = true))
 }
 
-/** @param {string} code of the country whose picture comes next */
+/** @param {string} code the country of the next picture */
 export function choosePictureCountry(code) {
   form.elements.country.value = code
   done.textContent = ''
@@ -61,7 +61,7 @@ async function send() {
   }
 }
 
-/** What the server would say of the field, where there is nothing to ask it. */
+/** The message that the server would send, if there is no file to send. */
 const toFault = (path, message) => ({ status: 400, data: { errors: [{ path, message }] } })
 
 /** @param {number} sent from 0 to 1 */
@@ -70,14 +70,14 @@ function show(sent) {
   part.textContent = `${Math.round(sent * 100)} %`
 }
 
-/** There is none where the answer is 404: then the place stays empty. */
+/** If the answer is 404, there is no picture, and the place stays empty. */
 function showPicture() {
   const { value: code, selectedOptions } = form.elements.country
   shown.hidden = true
   shown.removeAttribute('src')
   if (code === '') return
   shown.alt = `The picture of ${selectedOptions[0].text}`
-  // Another address each time: a page asks for one only once.
+  // A new address each time, because a page requests each address only once.
   shown.src = `/countries/${code}/picture?at=${Date.now()}`
 }
 

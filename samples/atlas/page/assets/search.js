@@ -1,13 +1,13 @@
-/** Live search: it waits until the typing rests, drops answers that come too late, and turns pages. */
+/** Live search: it waits until the typing pauses, ignores late answers, and turns pages. */
 import { messageOf } from './faults.js'
 import { markPlace, showCities, showOthers } from './map.js'
 import { api } from './server.js'
 
 /** Cities on a page. */
 const limit = 20
-/** Cities on the map, beside the page's own: as many as the server gives at once. */
+/** Cities on the map, besides those of the page: as many as the server returns at once. */
 const most = 100
-/** Milliseconds without a key until the search goes out. */
+/** Milliseconds without a key press before the search is sent. */
 const rest = 200
 
 const form = document.getElementById('search')
@@ -20,14 +20,14 @@ const [previous, next] = [document.getElementById('previous'), document.getEleme
 let offset = 0
 let timer = 0
 let running = new AbortController()
-/** The search whose others are on the map. */
+/** The search whose other cities are on the map. */
 let mapped
 let names = new Map()
 let choose = () => undefined
 
 /**
  * @param {{ code: string, name: string }[]} countries
- * @param {(city: object) => void} onChoose called with the city that was picked from the list
+ * @param {(city: object) => void} onChoose called with the city that was selected in the list
  */
 export function startSearch(countries, onChoose) {
   names = new Map(countries.map(({ code, name }) => [code, name]))
@@ -46,7 +46,7 @@ export function startSearch(countries, onChoose) {
   void searchFrom(offset)
 }
 
-/** The same page again, after a city has changed. */
+/** Loads the same page again, after a city has changed. */
 export const searchAgain = () => searchFrom(offset)
 
 async function turnTo(start) {
@@ -54,7 +54,7 @@ async function turnTo(start) {
   list.querySelector('button')?.focus()
 }
 
-/** @param {number} start how many cities lie before the page */
+/** @param {number} start the number of cities before the page */
 async function searchFrom(start) {
   clearTimeout(timer)
   running.abort()
@@ -77,7 +77,7 @@ async function searchFrom(start) {
   }
 }
 
-/** @returns {Promise<object | undefined>} nothing where too little was typed to search for */
+/** @returns {Promise<object | undefined>} undefined if the text is too short to search for */
 async function read({ q, country }, part, signal) {
   if (q.length > 1) {
     return api.get('/cities', { params: { q, country: country || null, ...part }, signal })
@@ -86,7 +86,7 @@ async function read({ q, country }, part, signal) {
   return api.get('/countries/<code:slug>/cities', { path: { code: country }, params: part, signal })
 }
 
-/** The beginning of the whole result, which is the same for all its pages. */
+/** The first part of the whole result, the same for all its pages. */
 async function mapOthers(wish, page, signal) {
   const name = JSON.stringify(wish)
   if (name === mapped) return
@@ -149,7 +149,7 @@ function part(name, text) {
   return element
 }
 
-/** The search lies in the address, so that it can be kept and sent. */
+/** The search is in the address, so that it can be bookmarked and shared. */
 function keepAddress({ q, country }) {
   const address = new URL(location.href)
   for (const [name, value] of Object.entries({ q, country, offset: offset || '' })) {

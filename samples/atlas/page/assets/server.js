@@ -1,7 +1,7 @@
 /**
- * The way to the server: `window.api` of /filigree.js, with one addition. `fetch` tells nothing of an upload's progress
- * (streamed bodies would, but only over HTTP/2 and not in every browser), so a call with `onProgress` goes by
- * XMLHttpRequest. It stands in for `fetch` below the client: token, rotation and errors stay the client's own.
+ * The connection to the server: `window.api` of /filigree.js, with one addition. `fetch` does not report an upload's
+ * progress (streamed bodies would, but only over HTTP/2 and not in every browser), so calls with `onProgress` use
+ * XMLHttpRequest. It replaces `fetch` below the client, which still handles token, rotation and errors.
  */
 export const { api } = window
 

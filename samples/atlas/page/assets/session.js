@@ -1,4 +1,4 @@
-/** Who is logged in: the form, the token's line, and the end of it, in this tab or another. */
+/** The login: the form, the token's line, and logging out, in this tab or another. */
 import { clearFaults, showFaults } from './faults.js'
 import { api } from './server.js'
 
@@ -13,14 +13,14 @@ const writers = document.querySelectorAll('[data-writers]')
 let renewals = 0
 let renewal = 0
 
-/** Takes up the login that the browser's storage still knows, if any. */
+/** Continues with the login that the browser's storage still contains, if any. */
 export function startSession() {
   form.addEventListener('submit', login)
   document.getElementById('logout').addEventListener('click', () => {
     logout()
     title.focus()
   })
-  // Of other tabs: the store is theirs too.
+  // Events of other tabs, which share the storage.
   window.addEventListener('storage', (event) => {
     if (event.key === key || event.key === null) void resume()
   })
@@ -29,13 +29,13 @@ export function startSession() {
       renewals++
       showToken()
     }
-    // The login's own 401 is about the password.
+    // The login's own 401 means a wrong password.
     if (status === 401 && !session.hidden) logout('Your login has ended. Log in again.')
   })
   void resume()
 }
 
-/** Counts what there is, for administrators. */
+/** Counts the records, for administrators. */
 export async function showStatistics() {
   if (session.hidden || session.dataset.admin !== 'true') return
   try {
@@ -70,7 +70,7 @@ async function resume() {
   try {
     enter(await api.get('/me'))
   } catch (error) {
-    // Where the server cannot be reached the token may still be good.
+    // If the server cannot be reached, the token may still be valid.
     if (error.status === 401 && readToken() !== null) logout()
   }
 }
@@ -83,12 +83,12 @@ function enter({ name, roles }) {
   void showStatistics()
 }
 
-/** The client reads the store for each request: with the token gone, it is logged out. */
+/** The client reads the storage for each request: without the token, it is logged out. */
 function logout(reason = '') {
   try {
     localStorage.removeItem(key)
   } catch {
-    // A blocked store keeps no token either; the client's own ends with the page.
+    // A blocked storage keeps no token either; the client's own memory ends with the page.
   }
   clearTimeout(renewal)
   title.textContent = 'Log in'
@@ -116,12 +116,12 @@ function showToken() {
   renewAt((iat + exp) / 2)
 }
 
-/** A secured answer brings a fresh token in the second half of a token's life: an open page asks for one. */
+/** A secured answer contains a fresh token in the second half of a token's life: an open page requests one. */
 function renewAt(seconds) {
   clearTimeout(renewal)
   const wait = Math.max(seconds * 1000 - Date.now(), 0) + 1000
   renewal = setTimeout(() => {
-    // Its answer is seen by the interceptor; a failure is the next call's to tell.
+    // The interceptor sees its answer; the next call will report a failure.
     api.get('/me').then(undefined, () => undefined)
   }, wait)
 }
@@ -134,7 +134,7 @@ function readToken() {
   }
 }
 
-/** Only to tell the times: whether the token holds is the server's to say. */
+/** Only to show the times: the server decides whether the token is valid. */
 function readClaims(token) {
   const [, payload] = token.split('.')
   return JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
