@@ -279,20 +279,23 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       await parts.deleteWhere({ name: 'one more' })
     })
 
-    it('answer pages of a whole table together, large ones by themselves', async () => {
-      const parts = database.records(Part)
-      await together(() => [1, 2, 3].map((limit) => parts.list({ limit })))
-      await watch.settled()
-      const limits = [5, 20, 1, 0, 200, 30, 3]
-      let pages: Part[][] = []
-      const seen = await watch.during(async () => {
-        pages = await together(() => limits.map((limit) => parts.list({ limit })))
-      })
-      expect(pages.map((page) => page.map(({ id }) => id))).toEqual(
-        limits.map((limit) => Array.from({ length: limit }, (_, n) => n + 1)),
-      )
-      expect(seen.map(isJoined)).toEqual([false, false, true])
-    })
+    it.each([[undefined], [{}]])(
+      'answer pages of a whole table together, large ones by themselves, where: %j',
+      async (where) => {
+        const parts = database.records(Part)
+        await together(() => [1, 2, 3].map((limit) => parts.list({ where, limit })))
+        await watch.settled()
+        const limits = [5, 20, 1, 0, 200, 30, 3]
+        let pages: Part[][] = []
+        const seen = await watch.during(async () => {
+          pages = await together(() => limits.map((limit) => parts.list({ where, limit })))
+        })
+        expect(pages.map((page) => page.map(({ id }) => id))).toEqual(
+          limits.map((limit) => Array.from({ length: limit }, (_, n) => n + 1)),
+        )
+        expect(seen.map(isJoined)).toEqual([false, false, true])
+      },
+    )
 
     it('list once for all who ask the same meanwhile, each with objects of their own', async () => {
       const parts = database.records(Part)

@@ -31,13 +31,15 @@ export function marksOfList(
   if (isByKey(condition, table)) return { isBrief: true }
   const [first, ...more] = order.terms
   const isPage = isFirst && first?.column === table.key && more.length === 0 && !order.rank
-  const isWhole =
-    table.deletedAt === undefined && (condition === undefined || isBehind(condition, table))
+  const isWhole = table.deletedAt === undefined && isBehind(condition, table)
   return isPage && isWhole ? sharedPage : shared
 }
 
-/** Behind or before a key, as a cursor says. */
-function isBehind(condition: Condition, { key }: Table): boolean {
+/** All rows, or those behind or before a key, as a cursor says. */
+function isBehind(condition: Condition | undefined, table: Table): boolean {
+  if (condition === undefined) return true
+  if (condition.kind === 'all') return condition.parts.every((part) => isBehind(part, table))
+  const { key } = table
   return (
     condition.kind === 'compare' &&
     condition.at === undefined &&
