@@ -14,6 +14,10 @@ import { forgetScans, keepScan } from './kept-scans.js'
 const mostStatements = 500
 /** Smaller tables are quick to read as a whole. */
 export const manyRows = 1000
+/** After so many statements that are known it listens no more for a while: being told of each costs a part of a quick read. */
+const mostKnown = 200
+/** Milliseconds of such a while. A statement that ran only then is found when it runs again. */
+const rest = 2000
 /** Milliseconds before new statements are examined. */
 const delay = 1000
 /** Milliseconds that closing waits for the rest. */
@@ -24,6 +28,9 @@ export class ScanLog {
   readonly #seen = new Set<string>()
   #waiting: string[] = []
   #timer: NodeJS.Timeout | undefined
+  /** Statements in a row that were known. */
+  #known = 0
+  #resting: NodeJS.Timeout | undefined
   #work: Promise<void> = Promise.resolve()
   #isOver = false
 
@@ -36,6 +43,7 @@ export class ScanLog {
   async close(): Promise<void> {
     unsubscribe('filigree:statement', this.#note)
     clearTimeout(this.#timer)
+    clearTimeout(this.#resting)
     this.#look()
     await Promise.race([this.#work, setTimeout(patience, undefined, { ref: false })])
     this.#isOver = true
@@ -43,13 +51,25 @@ export class ScanLog {
 
   readonly #note = (message: unknown): void => {
     const { database, sql, kind } = message as StatementEvent
-    if (database !== this.#database || kind !== 'SELECT' || this.#seen.has(sql)) return
+    if (database !== this.#database || kind !== 'SELECT' || this.#seen.has(sql)) {
+      if (++this.#known >= mostKnown) this.#rest()
+      return
+    }
+    this.#known = 0
     if (this.#seen.size >= mostStatements || !/\s(?:where|order by)\s/i.test(sql)) return
     this.#seen.add(sql)
     this.#waiting.push(sql)
     this.#timer ??= startTimer(() => {
       this.#look()
     }, delay).unref()
+  }
+
+  #rest(): void {
+    unsubscribe('filigree:statement', this.#note)
+    this.#known = 0
+    this.#resting = startTimer(() => {
+      subscribe('filigree:statement', this.#note)
+    }, rest).unref()
   }
 
   #look(): void {
