@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import { bootstrap } from '../../src/bootstrap/bootstrap.js'
 import { runCommand } from '../../src/cli/run-command.js'
 import { Database } from '../../src/records/database.js'
+import { readScans } from '../../src/records/scans/kept-scans.js'
 import { root } from '../openapi/command.js'
 import { startPostgres } from '../records/postgres-server.js'
 import { AppModule, Lamp } from './doctor/shop.js'
@@ -65,6 +66,8 @@ describe.each([
       '/lamps/7',
     ]
     for (const path of asked) expect((await app.inject({ url: path })).status).toBe(200)
+    while ((await readScans(app.get(Database))).length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 20))
     await app.close()
 
     warnings.length = 0

@@ -202,6 +202,26 @@ describe('statements over few connections', () => {
     await fresh.close()
   })
 
+  it('a write that waits for a row holds up no other of its turn', async () => {
+    const fresh = await connect(`${url}?connections=2`, { records: [Item] })
+    const update = { sql: 'update pipe_item set stock = 1 where id = $1', writes: true }
+    const change = async (id: number) => engineOf(fresh).query(update, [id])
+    let held: Promise<unknown> | undefined
+    await observer.transaction(
+      async (tx) => {
+        await tx.records(Item).find(1, { lock: true })
+        // The first two take the connections; all the others wait for one.
+        const first = [8, 9].map(change)
+        held = change(1)
+        for (const { changes } of await Promise.all([...first, ...[2, 3, 4, 5, 6, 7].map(change)]))
+          expect(changes).toBe(1)
+      },
+      { isolation: 'read committed' },
+    )
+    expect(await held).toMatchObject({ changes: 1 })
+    await fresh.close()
+  })
+
   it.each([1, 2, 10])('writes of one turn over %i connections fail alone', async (connections) => {
     const fresh = await connect(`${url}?connections=${connections}`, { records: [Item] })
     const items = fresh.records(Item)

@@ -158,11 +158,14 @@ export class ConnectionPool implements CallOwner {
   #sendTogether(connection: PooledConnection, { call, turn }: WaitingCall): void {
     connection.onIdle = this.#back
     const calls = [call]
+    let last = call
     for (const waiter of this.#waiting.keys()) {
       const fits = waiter instanceof WaitingCall && waiter.turn === turn
-      if (!fits || calls.length >= mostTogether) break
+      // A write may wait for rows that somebody holds: nothing goes behind it.
+      if (!fits || last.statement.writes || calls.length >= mostTogether) break
       this.#waiting.delete(waiter)
-      calls.push(waiter.call)
+      last = waiter.call
+      calls.push(last)
     }
     connection.sendAll(calls)
   }
