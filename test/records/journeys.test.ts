@@ -91,7 +91,8 @@ describe('one journey to PostgreSQL', () => {
     bootstrap(Shop, {
       listen: false,
       logger: false,
-      env: {},
+      // In development statements are explained behind the requests.
+      env: { NODE_ENV: 'test' },
       database: `${url}?connections=${connections}`,
       graphql: { noAuth: true },
     })

@@ -65,7 +65,8 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
     if (this.isOver) return Promise.reject(isOverFault())
     const call = new Call(statement, values, wanted, this)
     const answer = call.answer<T>()
-    if (statement.isBrief === true) this.#parts.brief.read(call)
+    // A page goes beside its count, which is not brief: one message for both.
+    if (statement.isBrief === true && statement.isShared !== true) this.#parts.brief.read(call)
     else this.#send(call)
     return answer
   }
