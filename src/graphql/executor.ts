@@ -201,7 +201,8 @@ export class Executor {
       return this.#runWhole(operation, variables, context)
     }
     const { schema } = this.built
-    return runRoots(roots, { schema, operation, given: variables, context, ...coerced })
+    const input = { schema, operation, given: variables, variables: coerced.variables, context }
+    return runRoots(roots, input)
   }
 
   /** Variables as their types make them, their cost within the limit. */

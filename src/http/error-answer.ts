@@ -28,8 +28,8 @@ export function toErrorAnswer(error: unknown, accept: string | undefined): Error
     assertHeader(name, value)
     headers.push(name, value)
   }
-  const fields = asProblem ? toProblem(known) : {}
-  const body = JSON.stringify({ ...fields, error: known.message, errors: known.errors })
+  const plain = { error: known.message, errors: known.errors }
+  const body = JSON.stringify(asProblem ? Object.assign(toProblem(known), plain) : plain)
   return { status: known.status, headers, body }
 }
 

@@ -67,7 +67,15 @@ function isPrivate(rule: string): boolean {
   return directives.includes('private') && !opens
 }
 
+/** The last value and its bits: an application has few, and mostly the same. */
+let [lastVary, lastBits] = ['', 0]
+
 function namedIn(vary: string): number {
+  if (vary !== lastVary) [lastVary, lastBits] = [vary, readVary(vary)]
+  return lastBits
+}
+
+function readVary(vary: string): number {
   const names = vary.split(',').map((name) => name.trim().toLowerCase())
   if (names.includes('*')) return onAuthorization | onCookie
   const authorization = names.includes('authorization') ? onAuthorization : 0

@@ -203,7 +203,14 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     const key = toKey(this.#codec, id)
     if (key === undefined) return null
     const others = withoutShard(table, values)
-    const change: RowChange = { ...options, ...readMeant(table, this.#codec, key, others) }
+    const { values: meant, expected = options.expected } = readMeant(
+      table,
+      this.#codec,
+      key,
+      others,
+    )
+    const { where, within, user } = options
+    const change: RowChange = { values: meant, expected, where, within, user }
     const doIt = isPlainChange(table, source, change) ? changePlainly : changeRow
     return doIt(table, source, key, change) as Later<T | null>
   }

@@ -150,9 +150,9 @@ function readPage(model: RecordModel, entries: readonly PageEntry[]): ReadRoot {
     // Places in such an order are counted by resolvers.
     if (asked.place !== undefined) throw new TypeError('A page of a search is not planned.')
     const question = {
-      ...asked,
       most: reader.values.push(asked.count) - 1,
       oneMore: reader.values.push(asked.count + 1) - 1,
+      ...asked,
     }
     return { write: (writer) => writePage(model, entries, question, writer) }
   }

@@ -49,11 +49,11 @@ function readAggregate(
   const options = {
     where: isNothing(args.where) ? undefined : reader.translate(model, args.where),
     groupBy: readGroups(model, args.groupBy, 'groupBy'),
-    ...readSelected(model, info),
     having: readHaving(model, args.having),
     orderBy: readOrder(model, args.orderBy),
     limit: isNothing(args.limit) ? listMax : reader.most('limit', args.limit),
     view: new ClientView({ context: opened.context, caller, log: opened.log }),
+    ...readSelected(model, info),
   } as unknown as AggregateOptions<object>
   const { request } = caller
   const records =

@@ -64,7 +64,7 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
       if (application !== this.state) return
       if (status < 500 && sample < 1 && Math.random() >= sample) return
       const line = describe(event, seen.get(request)?.ip)
-      request.log.info(hasDetails ? { ...line, ...this.#details(request) } : line, 'request')
+      request.log.info(hasDetails ? Object.assign(line, this.#details(request)) : line, 'request')
     }
 
     #details(request: HttpRequest): object {

@@ -81,8 +81,8 @@ export class ClientRecords<T extends object> {
               if (policyOf(table).columns.size > 0) related.push({ table, record })
             },
           }
-    const more = wanted === undefined ? {} : { related: wanted }
-    const records = await this.#asked(() => this.#records.list({ ...options, ...more, view }))
+    const asked = Object.assign(wanted === undefined ? {} : { related: wanted }, options, { view })
+    const records = await this.#asked(() => this.#records.list(asked))
     for (const { table, record } of related) without(record, await this.#concealed(table))
     if (policyOf(this.#table).columns.size === 0) return records
     const concealed = await this.#concealed()

@@ -44,13 +44,8 @@ export async function aggregateRows(
   records: ClientRecords<object>,
   { functions, count, having, orderBy, ...asked }: AggregateQuery,
 ): Promise<object[]> {
-  const options = {
-    ...asked,
-    ...functions,
-    count,
-    having,
-    orderBy,
-  } as unknown as AggregateOptions<object> as unknown as AggregateOptions<object>
+  const figures = { count, having, orderBy, ...asked, ...functions }
+  const options = figures as unknown as AggregateOptions<object>
   const rows = await records.aggregate(options)
   const writers = writersOf(table)
   return rows.map((row) =>
