@@ -19,7 +19,7 @@ function unfailing(log: Log): Log {
   const at = (level: keyof Log) => (details: object, message: string) => {
     try {
       const fields = fieldsOf(undefined)
-      log[level](fields === undefined ? details : { ...fields, ...details }, message)
+      log[level](fields === undefined ? details : Object.assign({}, fields, details), message)
     } catch {
       warnWithout(log, level, message)
     }

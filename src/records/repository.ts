@@ -113,7 +113,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     return promise(() => {
       checkCountOptions(options)
       const { context } = this.source
-      const { selection, values } = selectRows(this.table, context, { ...options, where })
+      const { selection, values } = selectRows(this.table, context, {
+        where,
+        ...options,
+      })
       const { distinct, view } = options
       const plan =
         distinct === undefined

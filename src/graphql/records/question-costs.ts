@@ -68,7 +68,7 @@ function costOfField(
   switch (generated?.kind) {
     case 'list':
     case 'page':
-      return costOf(namingOf(generated.model), { ...args, aggregates }, rowsOf)
+      return costOf(namingOf(generated.model), { aggregates, ...args }, rowsOf)
     case 'count':
       return costOf(namingOf(generated.model), { where: args.where, counts: true }, rowsOf)
     case 'aggregate':

@@ -116,7 +116,9 @@ export class ClientRecords<T extends object> {
 
   /** Only over rows that the client sees. @throws {HttpError} 401 or 403 for fields that the client may not read */
   aggregate(options: Omit<AggregateOptions<T>, 'view'>): Promise<AggregateRow<T>[]> {
-    return this.#asked(() => this.#records.aggregate({ ...options, view: this.#writer.view }))
+    return this.#asked(() =>
+      this.#records.aggregate(Object.assign({}, options, { view: this.#writer.view })),
+    )
   }
 
   /** @throws {HttpError} 403 if the client could not see the new row; then nothing is written */

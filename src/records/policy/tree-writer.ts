@@ -256,7 +256,7 @@ export function changeTree(
   conditions: RowConditions = {},
 ): Later<Instance | null> {
   return attempt<Instance | null>(
-    () => home.records(table).updateNow(id, values, { ...conditions, user: userOf(caller) }),
+    () => home.records(table).updateNow(id, values, { user: userOf(caller), ...conditions }),
     (error) => {
       throw told(concealFaults(error, table))
     },

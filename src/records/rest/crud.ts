@@ -191,7 +191,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
         const asked = readCrudQuery(table, query)
         const aggregates = asked.distinct !== undefined
         const counts = asked.count === 'exact'
-        checkCost(table, { ...asked, counts, aggregates }, database().sizes, most)
+        checkCost(table, { counts, aggregates, ...asked }, database().sizes, most)
         return listRows(records(request), asked, request)
       },
     },
@@ -202,7 +202,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       options: { args: ['query', ...reads] },
       run: (query: TextValues, request: HttpRequest) => {
         const asked = readAggregateQuery(table, query)
-        checkCost(table, { ...asked, orderBy: [], aggregates: true }, database().sizes, most)
+        checkCost(table, { aggregates: true, ...asked, orderBy: [] }, database().sizes, most)
         return aggregateRows(table, records(request), asked)
       },
     },

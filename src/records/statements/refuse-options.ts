@@ -11,13 +11,20 @@ export function refuseUnknownOptions(
   known: ReadonlySet<string>,
 ): void {
   if (options === undefined) return
-  const told = [...known].filter((name) => !inner.has(name))
-  const names = told.length === 0 ? 'It has none.' : `Options: ${told.join(', ')}.`
   if (typeof options !== 'object' || options === null)
-    throw new TypeError(`${method}: options must be an object. ${names}`)
-  for (const name of Object.keys(options)) {
-    if (known.has(name)) continue
-    const meant = didYouMean(name, told)
-    throw new TypeError(`${method}: unknown option "${name}". ${meant} ${names}`.replace('  ', ' '))
-  }
+    throw new TypeError(`${method}: options must be an object. ${namesOf(toldOf(known))}`)
+  for (const name of Object.keys(options)) if (!known.has(name)) refuse(method, name, toldOf(known))
+}
+
+function refuse(method: string, name: string, told: readonly string[]): never {
+  const said = [`${method}: unknown option "${name}".`, didYouMean(name, told), namesOf(told)]
+  throw new TypeError(said.filter((part) => part !== '').join(' '))
+}
+
+function toldOf(known: ReadonlySet<string>): readonly string[] {
+  return [...known].filter((name) => !inner.has(name))
+}
+
+function namesOf(told: readonly string[]): string {
+  return told.length === 0 ? 'It has none.' : `Options: ${told.join(', ')}.`
 }

@@ -50,8 +50,10 @@ export function selectOrdered<T extends object>(
   given: Order,
 ): OrderedRows {
   const { where, search, withDeleted = false, view, after, orderBy, distinct } = options
-  if (after === undefined && where === undefined && search === undefined)
-    return { ...selectRows(table, context, options), order: given, passed: 0 }
+  if (after === undefined && where === undefined && search === undefined) {
+    const { selection, values } = selectRows(table, context, options)
+    return { selection, values, order: given, passed: 0 }
+  }
   const reader = new FilterReader(context, view !== undefined)
   const shown = readAsked(table, context, { where, search, view }, reader)
   const order = rankedOrder(given, shown, orderBy !== undefined)
@@ -62,7 +64,8 @@ export function selectOrdered<T extends object>(
       : behindCursor(after, order, context.codecOf(table), reader)
   const condition = both(shown, behind)
   const passed = isPlace ? readPlace(after) : 0
-  return { ...toSelected(condition, reader, withDeleted), order, passed }
+  const { selection, values } = toSelected(condition, reader, withDeleted)
+  return { selection, values, order, passed }
 }
 
 function readAsked<T extends object>(

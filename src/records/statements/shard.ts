@@ -170,7 +170,7 @@ export function withShard<V extends object>(table: Table, values: V): V {
   if (shard === undefined || (values as Record<string, unknown>)[shard.property] !== undefined)
     return values
   const value = knownShard(table)
-  return value === undefined ? values : { ...values, [shard.property]: value }
+  return value === undefined ? values : Object.assign({}, values, { [shard.property]: value })
 }
 
 /**
