@@ -19,7 +19,7 @@ import { createHooked } from './statements/run-hooks.js'
 import { announced, insertRow, runRows } from './statements/write-row.js'
 import {
   readDeleteOptions,
-  readMeant,
+  readChange,
   readUpdateOptions,
   type DeleteOptions,
   type UpdateOptions,
@@ -113,10 +113,8 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     return promise(() => {
       checkCountOptions(options)
       const { context } = this.source
-      const { selection, values } = selectRows(this.table, context, {
-        where,
-        ...options,
-      })
+      const asked = { where, ...options }
+      const { selection, values } = selectRows(this.table, context, asked)
       const { distinct, view } = options
       const plan =
         distinct === undefined
@@ -205,15 +203,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     const source = this.source
     const key = toKey(this.#codec, id)
     if (key === undefined) return null
-    const others = withoutShard(table, values)
-    const { values: meant, expected = options.expected } = readMeant(
-      table,
-      this.#codec,
-      key,
-      others,
-    )
-    const { where, within, user } = options
-    const change: RowChange = { values: meant, expected, where, within, user }
+    const change = readChange(table, this.#codec, key, withoutShard(table, values), options)
     const doIt = isPlainChange(table, source, change) ? changePlainly : changeRow
     return doIt(table, source, key, change) as Later<T | null>
   }

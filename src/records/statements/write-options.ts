@@ -94,6 +94,18 @@ export function readMeant(
   return { values: others, expected: [meant as number] }
 }
 
+/** The version that the values name takes precedence over that of the options. */
+export function readChange(
+  table: Table,
+  codec: TableCodec,
+  id: unknown,
+  given: object,
+  { where, expected, within, user }: Omit<RowChange, 'values'>,
+): RowChange {
+  const { values, expected: named } = readMeant(table, codec, id, given)
+  return { values, where, expected: named ?? expected, within, user }
+}
+
 function isPlain(values: unknown): boolean {
   return typeof values === 'object' && values !== null
 }
