@@ -161,8 +161,7 @@ export class ConnectionPool implements CallOwner {
     let last = call
     for (const waiter of this.#waiting.keys()) {
       const fits = waiter instanceof WaitingCall && waiter.turn === turn
-      // A write may wait for rows that somebody holds: nothing goes behind it.
-      if (!fits || last.statement.writes || calls.length >= mostTogether) break
+      if (!fits || mayWait(last) || calls.length >= mostTogether) break
       this.#waiting.delete(waiter)
       last = waiter.call
       calls.push(last)
@@ -280,6 +279,11 @@ export class ConnectionPool implements CallOwner {
       this.#drop(oldest)
     }
   }
+}
+
+/** Changes wait for rows that somebody holds: nothing goes behind them. New rows hardly ever wait. */
+function mayWait({ statement }: Call): boolean {
+  return statement.writes && !statement.sql.startsWith('insert')
 }
 
 function clientOptions(options: PostgresOptions): object {
