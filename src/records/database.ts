@@ -27,7 +27,7 @@ import { Line } from './statements/series.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
 import { Transactions, type Scope, type TransactionOptions } from './statements/transactions.js'
-import { toUnavailable } from './statements/write-faults.js'
+import { refuseUnavailable, toUnavailable } from './statements/write-faults.js'
 
 /**
  * Opens a database outside an application; inside, ask for `Database` in a constructor.
@@ -111,7 +111,7 @@ export class Database implements Source {
 
   /** Checks that the database answers. @throws {HttpError} 503 if it does not */
   check(): Promise<unknown> {
-    return promise(() => this.context.engine.first(isThere, [])).catch(refuse)
+    return promise(() => this.context.engine.first(isThere, [])).catch(refuseUnavailable)
   }
 
   /**
@@ -157,12 +157,16 @@ export class Database implements Source {
    * is rolled back and runs again, so that no change is lost: let it have no effects outside the database.
    *
    * @param work everything it does with this database belongs to the transaction, whether it uses `tx` or not
+   * @param request of a client: when it is over, so is the transaction, if the engine can end it
    * @throws {HttpError} 409 `CONFLICT_RETRY` if other transactions were in its way for too long
    */
-  transaction<R>(work: (tx: Transaction) => Promise<R>, options?: TransactionOptions): Promise<R> {
-    return this.#transactions
-      .run((scope) => work(new Transaction(this, scope)), options)
-      .catch(refuse)
+  transaction<R>(
+    work: (tx: Transaction) => Promise<R>,
+    options?: TransactionOptions,
+    request?: ClientReading,
+  ): Promise<R> {
+    const run = (scope: Scope): Promise<R> => work(new Transaction(this, scope))
+    return this.#transactions.run(run, options, request).catch(refuseUnavailable)
   }
 
   /**
@@ -185,7 +189,7 @@ export class Database implements Source {
 
   /** Creates a package's own table if it is missing, in production too, with a script for this engine. */
   ensureTable(name: string, sql: string): Promise<void> {
-    return ensureTable(this, name, sql).then(() => undefined, refuse)
+    return ensureTable(this, name, sql).then(() => undefined, refuseUnavailable)
   }
 
   /** Every difference between the database and the records. */
@@ -207,7 +211,7 @@ export class Database implements Source {
     if (options?.everywhere !== true)
       return this.feed.onChange(listener as (change: Change) => void)
     const all = listener as (change: Change | LostChanges) => void
-    return followAll(this, [...this.tables], all).catch(refuse)
+    return followAll(this, [...this.tables], all).catch(refuseUnavailable)
   }
 
   /**
@@ -261,16 +265,12 @@ export class Database implements Source {
   announces(table: Table): Later<boolean> {
     const { engine } = this.context
     if (engine.channel === undefined || this.#transactions.current() !== undefined) return false
-    return attempt(() => this.feed.announces(table, engine), refuse)
+    return attempt(() => this.feed.announces(table, engine), refuseUnavailable)
   }
 
   atomically<R>(work: (source: Source) => Promise<R>): Promise<R> {
-    return this.#transactions.together(work).catch(refuse)
+    return this.#transactions.together(work).catch(refuseUnavailable)
   }
-}
-
-function refuse(error: unknown): never {
-  throw toUnavailable(error)
 }
 
 /** What the function of `transaction` receives. */

@@ -4,7 +4,7 @@ import type { Database } from './database.js'
 import type { Dialect, Statement } from './engines/engine.js'
 import { after, attempt, type Later } from '../core/later.js'
 import { ensureTable, onceThere, refuseWrite } from './own-tables.js'
-import { toUnavailable } from './statements/write-faults.js'
+import { refuseUnavailable } from './statements/write-faults.js'
 
 /** @returns the store, once its table exists */
 export async function createDatabaseSessionStore(database: Database): Promise<SessionStore> {
@@ -15,13 +15,13 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
   const statements = writeStatements(engine.dialect)
   const change = (statement: Statement, values: readonly unknown[]): Later<void> =>
     after(
-      attempt(() => engine.change(statement, values), refuse),
+      attempt(() => engine.change(statement, values), refuseUnavailable),
       () => undefined,
     )
   const store: SessionStore = {
     read: (hash, now) =>
       after(
-        attempt(() => engine.first(statements.read, [hash, now]), refuse),
+        attempt(() => engine.first(statements.read, [hash, now]), refuseUnavailable),
         (row) => (row === undefined ? undefined : String(row[0])),
       ),
     write: (hash, data, expiresAt, known) => {
@@ -52,11 +52,7 @@ const emptyStore: SessionStore = {
 }
 
 function refuseSession(): never {
-  return attempt<never>(refuseWrite, refuse) as never
-}
-
-function refuse(error: unknown): never {
-  throw toUnavailable(error)
+  return attempt<never>(refuseWrite, refuseUnavailable) as never
 }
 
 const createTable = `create table if not exists filigree_session (

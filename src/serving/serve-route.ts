@@ -7,8 +7,10 @@ import { after } from '../core/later.js'
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
+import type { ServerRequest } from '../http/server-request.js'
 import type { Times } from '../http/server.js'
 import type { Database } from '../records/database.js'
+import type { ClientReading } from '../records/engines/client-reading.js'
 import type { Route } from '../routing/route.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
 import type { PlannedRoute } from './planned-route.js'
@@ -103,13 +105,29 @@ function inTransaction(
   if (transaction === undefined || transaction === false || database === undefined) return invoke
   const isolation = transaction === true ? undefined : transaction
   const within = { timeout: timeout * shareOfTime, ...(isolation && { isolation }) }
-  return (request, own) =>
-    database.transaction(async () => {
+  return (request, own) => {
+    const work = async (): Promise<unknown> => {
       const result = await invoke(request, own)
       // The client already got a 503: late changes must not be stored.
       if (request.answered || request.late) throw new HttpError(503)
       return result
-    }, within)
+    }
+    return database.transaction(work, within, untilLate(request))
+  }
+}
+
+/** A client that leaves has still asked for the change; what is too late was answered with 503, and nobody needs it. */
+function untilLate(request: ServerRequest): ClientReading {
+  return {
+    get isOver() {
+      return request.late
+    },
+    onFinished: (end) => {
+      request.onFinished(() => {
+        if (request.late) end()
+      })
+    },
+  }
 }
 
 /** The share of the handler's time for attempts, so that a failure can still be answered in time. */

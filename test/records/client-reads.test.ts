@@ -1,6 +1,15 @@
 import { request as send, type ClientRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { bootstrap, Controller, Field, Module, NoAuth, Record, type Application } from 'filigree'
+import {
+  bootstrap,
+  Controller,
+  Field,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+  type Application,
+} from 'filigree'
 import { connect, Database } from '../../src/records/database.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
@@ -21,7 +30,22 @@ class Items {}
 @Controller('/things', { crud: Thing })
 @NoAuth
 class Things {}
-@Module({ controllers: [Items, Things], records: [Item, Thing] })
+/** Writes, then reads what may be locked. */
+@Controller('/work')
+class Work {
+  static readonly inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  @Post('/', { transaction: true, args: [] })
+  @NoAuth
+  async run(): Promise<object> {
+    await this.database.records(Thing).create({})
+    const items = await this.database.records(Item).count()
+    return { items }
+  }
+}
+
+@Module({ controllers: [Items, Things, Work], records: [Item, Thing] })
 class Shop {}
 
 describe('reads of clients on PostgreSQL', () => {
@@ -109,6 +133,21 @@ describe('reads of clients on PostgreSQL', () => {
       leaving.destroy()
       expect(await until((count) => count === 0)).toBe(0)
     })
+    await app.close()
+  })
+
+  it('end in a transaction once the time of the handler is over, and what it wrote is not there', async () => {
+    const app = await start(300)
+    const before = await watcher.records(Thing).count()
+    await locked(async () => {
+      const late = await fetch(address(app, '/work'), { method: 'POST' })
+      expect(late.status).toBe(503)
+      expect(await until((count) => count === 0)).toBe(0)
+    })
+    expect(await watcher.records(Thing).count()).toBe(before)
+    const again = await fetch(address(app, '/work'), { method: 'POST' })
+    expect(again.status).toBe(200)
+    expect(await watcher.records(Thing).count()).toBe(before + 1)
     await app.close()
   })
 

@@ -20,7 +20,7 @@ import type {
   Statement,
   TransactionRunner,
 } from '../engines/engine.js'
-import { toUnavailable } from './write-faults.js'
+import { refuseUnavailable } from './write-faults.js'
 
 export type { RawBuilder, Sql } from 'kysely'
 
@@ -147,13 +147,13 @@ class EngineConnection implements DatabaseConnection {
   }
 
   async begin(isolation: 'read committed' | 'repeatable read' | 'serializable' | undefined) {
-    this.#transaction = await attempt(() => this.#engine.begin({ isolation }), refuse)
+    this.#transaction = await attempt(() => this.#engine.begin({ isolation }), refuseUnavailable)
   }
 
   async end(last: (transaction: TransactionRunner) => Promise<void>): Promise<void> {
     const transaction = this.#transaction
     this.#transaction = undefined
-    if (transaction !== undefined) await last(transaction).catch(refuse)
+    if (transaction !== undefined) await last(transaction).catch(refuseUnavailable)
   }
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<KyselyResult<R>> {
@@ -161,7 +161,9 @@ class EngineConnection implements DatabaseConnection {
     const statement = { sql, writes }
     const values = parameters.map(this.#engine.dialect.toDriver)
     const runner = this.#transaction ?? this.#runner
-    return toKyselyResult<R>(await attempt(() => runner.query(statement, values), refuse))
+    return toKyselyResult<R>(
+      await attempt(() => runner.query(statement, values), refuseUnavailable),
+    )
   }
 
   /** No engine has cursors. */
@@ -171,10 +173,6 @@ class EngineConnection implements DatabaseConnection {
 }
 
 /** The application's own statements fail as those of repositories do: with 503 if a later attempt may succeed. */
-function refuse(error: unknown): never {
-  throw toUnavailable(error)
-}
-
 function toKyselyResult<R>({ names, rows, changes }: QueryResult): KyselyResult<R> {
   const objects = rows.map((row) =>
     Object.fromEntries(names.map((name, index) => [name, row[index]])),

@@ -2,9 +2,9 @@
  * Transactions. Work inside one is part of it whichever repository it uses: the transaction follows asynchronous calls,
  * so that an injected repository joins the transaction of the route that calls it.
  */
-import type { Isolation } from '../engines/begin-options.js'
+import type { BeginOptions, Isolation } from '../engines/begin-options.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { EngineFault, type Runner } from '../engines/engine.js'
+import { EngineFault, type ClientReading, type Runner } from '../engines/engine.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Log } from '../../core/log.js'
@@ -157,16 +157,22 @@ export class Transactions {
    * Runs work in a transaction that loses no changes, or as a part of the one that is open. After a conflict it runs
    * again.
    *
+   * @param reading the client's request: the transaction ends with it
    * @throws {TypeError} an unknown option, or one that the outer transaction does not meet
    */
-  async run<T>(work: (scope: Scope) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+  async run<T>(
+    work: (scope: Scope) => Promise<T>,
+    options: TransactionOptions = {},
+    reading?: ClientReading,
+  ): Promise<T> {
     checkOptions(options)
     const outer = this.current()
     if (outer !== undefined) {
       refuseHigher(options.isolation, outer.isolation, this.#context)
       return outer.nested(work)
     }
-    return this.#runUntilDone(work, options.isolation ?? defaultIsolation, options.timeout)
+    const { isolation = defaultIsolation, timeout } = options
+    return this.#runUntilDone(work, { isolation, reading }, timeout)
   }
 
   /** The same for statements that belong together and read nothing before, or lock what they read. */
@@ -177,13 +183,13 @@ export class Transactions {
 
   async #runUntilDone<T>(
     work: (scope: Scope) => Promise<T>,
-    isolation?: Isolation,
+    { isolation, reading }: Pick<BeginOptions, 'isolation' | 'reading'> = {},
     timeout?: number,
   ): Promise<T> {
     const retries = new Retries(timeout)
     for (;;) {
       try {
-        return await this.#runOnce(work, isolation, retries.left)
+        return await this.#runOnce(work, { isolation, reading, patience: retries.left })
       } catch (error) {
         if (!isConflict(error) || !(await retries.next())) throw error
       }
@@ -205,13 +211,10 @@ export class Transactions {
     return this.#ambient.run(scope, work)
   }
 
-  async #runOnce<T>(
-    work: (scope: Scope) => Promise<T>,
-    isolation: Isolation | undefined,
-    patience: number,
-  ): Promise<T> {
+  async #runOnce<T>(work: (scope: Scope) => Promise<T>, options: BeginOptions): Promise<T> {
     const context = this.#context
-    const runner = await context.engine.begin({ isolation, patience })
+    const { isolation } = options
+    const runner = await context.engine.begin(options)
     const guarded = new GuardedRunner(runner)
     const scope = new Scope({ context, runner: guarded, transactions: this, isolation })
     this.#open++

@@ -61,6 +61,11 @@ function unfit(table: Table, fault: EngineFault): HttpError {
   })
 }
 
+/** @throws what `toUnavailable` makes of the error */
+export function refuseUnavailable(error: unknown): never {
+  throw toUnavailable(error)
+}
+
 /** 503 if a later attempt may succeed, 409 after a conflict. */
 export function toUnavailable(error: unknown): unknown {
   if (!(error instanceof EngineFault)) return error

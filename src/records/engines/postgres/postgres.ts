@@ -40,7 +40,7 @@ import { readServerTraits, type ServerTraits } from './server-traits.js'
 import { SharedReads } from './shared-reads.js'
 import { StatementNames } from './statement-names.js'
 import { readPostgresSizes } from './table-sizes.js'
-import { beginStatement, PostgresTransaction } from './transaction.js'
+import { beginStatement, overFault, PostgresTransaction } from './transaction.js'
 
 /** @throws {DeclarationError} a missing driver, no server, a refused connection */
 export async function openPostgres(options: PostgresOptions): Promise<Engine> {
@@ -175,12 +175,17 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
     return this.run({ sql, writes: true }, [], 'script')
   }
 
-  async begin({ isolation, patience }: BeginOptions = {}): Promise<TransactionRunner> {
+  async begin({ isolation, patience, reading }: BeginOptions = {}): Promise<TransactionRunner> {
+    if (reading?.isOver === true) throw overFault()
     // Replicas do not accept `serializable`, and reads alone conflict with nobody.
     const begin = beginStatement(this.isReadOnly && isolation ? 'repeatable read' : isolation)
     const { pool, options } = this.#parts
     const connection = await pool.acquire(patience).catch(refuse)
-    return new PostgresTransaction(pool, connection).begin(begin + (options.limitsWithin ?? ''))
+    const transaction = new PostgresTransaction(pool, connection)
+    reading?.onFinished(() => {
+      transaction.cancel()
+    })
+    return transaction.begin(begin + (options.limitsWithin ?? ''))
   }
 
   async inOrder(): Promise<OrderedRunner> {

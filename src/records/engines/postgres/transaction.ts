@@ -18,10 +18,16 @@ export function beginStatement(isolation: BeginOptions['isolation']): string {
   )
 }
 
+/** The request of the transaction is over. */
+export function overFault(): EngineFault {
+  return new EngineFault('unavailable', 'The request was answered, or its client has left.')
+}
+
 export class PostgresTransaction extends PostgresRunner implements TransactionRunner, CallOwner {
   readonly #pool: ConnectionPool
   readonly #connection: PooledConnection
   #isOver = false
+  #isCancelled = false
 
   /** @param connection borrowed from the pool, and returned at the end */
   constructor(pool: ConnectionPool, connection: PooledConnection) {
@@ -43,6 +49,7 @@ export class PostgresTransaction extends PostgresRunner implements TransactionRu
 
   run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
     if (this.#isOver) return Promise.reject(new EngineFault('other', 'The transaction is over.'))
+    if (this.#isCancelled && statement.sql !== 'rollback') return Promise.reject(overFault())
     const isKept = wanted !== 'all' && !this.#connection.names.isPooled
     const call = new Call(statement, values, wanted, this, isKept)
     const answer = call.answer<T>()
@@ -61,6 +68,13 @@ export class PostgresTransaction extends PostgresRunner implements TransactionRu
   async rollback(): Promise<void> {
     // If rolling back fails, the connection is closed, which rolls back.
     await this.#end('rollback').catch(() => undefined)
+  }
+
+  /** Cancels the running statement on the server, and accepts no other: everything is rolled back. */
+  cancel(): void {
+    if (this.#isOver || this.#isCancelled) return
+    this.#isCancelled = true
+    this.#connection.cancel()
   }
 
   /**
