@@ -189,7 +189,8 @@ export class ServerRequest implements HttpRequest {
     if (this.#id === undefined) {
       const given = this.incoming.headers['x-request-id']
       this.#id = typeof given === 'string' && /^[\w.:@-]{1,128}$/.test(given) ? given : randomUUID()
-      this.addHeader('X-Request-Id', this.#id)
+      // Known to be a sound value.
+      ;(this.responseHeaders ??= []).push('X-Request-Id', this.#id)
     }
     return this.#id
   }
