@@ -203,6 +203,21 @@ function tasksOf(database: Database, sql: ByHand): Task[] {
       ),
     },
     {
+      name: 'aggregate: count, mean and largest `price` of each `status`',
+      most: 1.2,
+      ours: () =>
+        items.aggregate({ groupBy: ['status'], count: true, avg: ['price'], max: ['price'] }),
+      byHand: sql(
+        'select status, count(*) as count, avg(price) as avg, max(price) as max from item group by status order by status',
+      ),
+    },
+    {
+      name: 'aggregate: sum of `price` over the sold items',
+      most: 1.2,
+      ours: () => items.aggregate({ where: { status: 'sold' }, sum: ['price'] }),
+      byHand: sql('select sum(t.price) as sum from item t where t.status = ?', 'sold'),
+    },
+    {
       name: 'first 5 children of a parent with a fifth of all',
       most: 1.3,
       ours: () => items.list({ where: { sellerId: hot }, limit: 5 }),
