@@ -43,7 +43,9 @@ export class ClientManyWriter {
     const rows = trees.map(({ tree }) => tree)
     const changed = await this.#together(rows, (table) => {
       const { property } = table.key
-      const changes = trees.map(({ id, tree: { values } }) => ({ [property]: id, ...values }))
+      const changes = trees.map(({ id, tree: { values } }) =>
+        Object.assign({}, values, { [property]: id }),
+      )
       return changeTogether(table, this.#database, changes)
     })
     if (changed !== undefined) return changed
