@@ -253,6 +253,8 @@ export interface Dialect {
   readonly scans: ScanSql
   /** SQL around a subquery of one JSON value that keeps it JSON for what stands around. */
   readonly jsonOfSubquery: readonly [before: string, after: string]
+  /** SQL around a double in JSON, if the engine would not write all its digits. */
+  readonly jsonOfDouble?: readonly [before: string, after: string]
 }
 
 /** What went wrong, in words that hold for every database. */

@@ -117,6 +117,13 @@ export abstract class AnyJson {
     return sql.join(parts, column)
   }
 
+  /** A number as it stands in JSON. */
+  protected numberOf({ storage }: Column, column: Fragment): Fragment {
+    const around = storage === 'real' ? this.#dialect.jsonOfDouble : undefined
+    if (around === undefined) return column
+    return this.sql`${this.sql.raw(around[0])}${column}${this.sql.raw(around[1])}`
+  }
+
   protected quoted(text: string): Fragment {
     return this.sql.raw(quote(text))
   }

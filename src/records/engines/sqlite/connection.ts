@@ -3,6 +3,7 @@ import { DeclarationError } from '../../../errors/declaration-error.js'
 import { EngineFault, type QueryResult, type Row, type Statement } from '../engine.js'
 import { keepDecimal, showDecimal } from './decimals.js'
 import { foldText, toBase64 } from './dialect.js'
+import { toDouble } from './doubles.js'
 import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
 import { toSqliteFault } from './faults.js'
 import { toMean, toSum } from './totals.js'
@@ -40,6 +41,7 @@ export class Connection {
       database.exec('pragma case_sensitive_like = ON')
       database.define('filigree_fold', foldText)
       database.define('filigree_base64', toBase64)
+      database.define('filigree_double', toDouble)
       database.define('filigree_decimal', showDecimal)
       database.define('filigree_units', keepDecimal)
       database.define('filigree_sum', toSum)

@@ -3,6 +3,7 @@ import { sqliteScans } from './scans.js'
 import type { Dialect, Runner } from '../engine.js'
 import type { Column } from '../../model/table.js'
 import { decimalEncoder, decimalType, isBeyondNumbers, toDecimalText } from './decimals.js'
+import { wholeDouble } from './doubles.js'
 import { SqliteJson } from './json.js'
 import { writeRebuild } from './rebuild.js'
 import { sqliteSearch } from './search.js'
@@ -105,9 +106,27 @@ export const sqliteDialect: Dialect = {
   jsonOfSubquery: ['json(', ')'],
 }
 
-/** For the given version of SQLite: if it keeps JSON from subqueries as JSON, `json(…)` would only cost time. */
-export function createSqliteDialect(leavesJson: boolean): Dialect {
-  return leavesJson ? { ...sqliteDialect, jsonOfSubquery: ['', ''] } : sqliteDialect
+export interface SqliteTraits {
+  /** It keeps JSON from subqueries as JSON: `json(…)` would only cost time. */
+  readonly leavesJson: boolean
+  /** It writes doubles in JSON with all their digits. */
+  readonly writesDoubles: boolean
+}
+
+/** For a version of SQLite. */
+export function createSqliteDialect({ leavesJson, writesDoubles }: SqliteTraits): Dialect {
+  const { rowJson } = sqliteDialect
+  return {
+    ...sqliteDialect,
+    ...(leavesJson && { jsonOfSubquery: ['', ''] as const }),
+    ...(!writesDoubles && {
+      jsonOfDouble: wholeDouble,
+      rowJson: {
+        ...rowJson,
+        value: (column) => (column.storage === 'real' ? wholeDouble : rowJson.value(column)),
+      },
+    }),
+  }
 }
 
 const asText = ['cast(', ' as text)'] as const

@@ -60,7 +60,7 @@ export class SqliteJson extends AnyJson implements JsonSql {
     const items = values.map(({ column, value }) =>
       column.isBoolean
         ? sql`case when ${value} is null then null else ${this.boolean(value)} end`
-        : this.textOf(column, value),
+        : this.numberOf(column, this.textOf(column, value)),
     )
     return sql`filigree_base64(json_array(${sql.join([this.quoted(signature), ...items])}))`
   }
@@ -85,7 +85,7 @@ export class SqliteJson extends AnyJson implements JsonSql {
       case 'text':
         return this.textOf(field.column, column)
       default:
-        return column
+        return this.numberOf(field.column, column)
     }
   }
 

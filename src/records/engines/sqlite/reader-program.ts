@@ -8,6 +8,10 @@ const { driver, library, file, timeout } = workerData
 const fold = (text) => (typeof text === 'string' ? text.toLowerCase() : text)
 const base64 = (value) =>
   typeof value === 'string' || value instanceof Uint8Array ? Buffer.from(value).toString('base64') : null
+const double = (value) => {
+  if (typeof value !== 'number') return null
+  return Number.isFinite(value) ? String(value) : (value > 0 ? '' : '-') + '9.0e+999'
+}
 const complement = (digits) => digits.replace(/\\d/g, (digit) => String(9 - Number(digit)))
 const sortable = (units) => {
   const digits = String(units < 0n ? -units : units).padStart(60, '0')
@@ -72,6 +76,7 @@ database.exec('pragma case_sensitive_like = ON')
 database.exec('pragma busy_timeout = ' + timeout)
 database.function('filigree_fold', { deterministic: true }, fold)
 database.function('filigree_base64', { deterministic: true }, base64)
+database.function('filigree_double', { deterministic: true }, double)
 database.function('filigree_decimal', { deterministic: true }, decimal)
 database.function('filigree_sum', { deterministic: true }, sum)
 database.function('filigree_mean', { deterministic: true }, mean)

@@ -17,6 +17,7 @@ import { chooseDriver } from './choose-driver.js'
 import { SqliteClientReads } from './client-reads.js'
 import { Connection, toBootFault, type SqliteOptions } from './connection.js'
 import { createSqliteDialect } from './dialect.js'
+import { writesDoubles } from './doubles.js'
 import type { Driver } from './driver.js'
 import { isBusy } from './faults.js'
 import { ReadPlans } from './read-plan.js'
@@ -57,7 +58,10 @@ class SqliteEngine implements Engine {
     this.#open = () => new Connection(driver, options)
     this.#main = this.#open()
     this.driver = driver.name
-    this.dialect = createSqliteDialect(leavesJson(this.#main))
+    this.dialect = createSqliteDialect({
+      leavesJson: leavesJson(this.#main),
+      writesDoubles: writesDoubles(this.#main),
+    })
     this.#shared = options.file === ':memory:'
     this.#waits = options.busyTimeout
     this.#patience = options.busyTimeout ?? 5000
