@@ -4,9 +4,9 @@
  * trip.
  * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
-import { EngineFault, type ClientReading, type Statement } from '../engine.js'
+import type { ClientReading, Statement } from '../engine.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
-import { toPostgresFault } from './faults.js'
+import { overFault, toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 import type { ReadShares, Sharing } from './read-shares.js'
@@ -62,7 +62,7 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
 
   run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
     if (statement.writes) return this.#parts.engine.run(statement, values, wanted)
-    if (this.isOver) return Promise.reject(isOverFault())
+    if (this.isOver) return Promise.reject(overFault())
     const call = new Call(statement, values, wanted, this)
     const answer = call.answer<T>()
     // A page goes beside its count, which is not brief: one message for both.
@@ -86,7 +86,7 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
   }
 
   moved(call: Call): void {
-    if (this.isOver) call.refuse(isOverFault())
+    if (this.isOver) call.refuse(overFault())
     else this.#send(call)
   }
 
@@ -130,7 +130,7 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
   #run(group: Group, connection: PooledConnection): void {
     const calls = group.waiting.splice(0)
     if (this.isOver) {
-      for (const call of calls) call.refuse(isOverFault())
+      for (const call of calls) call.refuse(overFault())
       this.#onIdle(connection)
       return
     }
@@ -145,8 +145,4 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
     for (const connection of this.#running) connection.cancel()
     this.#parts.shares.wake()
   }
-}
-
-function isOverFault(): EngineFault {
-  return new EngineFault('other', 'The request was answered, or its client has left.')
 }

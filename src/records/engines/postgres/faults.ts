@@ -49,6 +49,16 @@ export function tookTooLong({ cause }: EngineFault): boolean {
   return code === '57014' || code === '55P03'
 }
 
+/** The server cannot be reached or does not answer: the same statement may succeed later. */
+export function isOutage(error: unknown): error is EngineFault {
+  return error instanceof EngineFault && error.kind === 'unavailable' && !tookTooLong(error)
+}
+
+/** Of statements for a request that needs them no longer. */
+export function overFault(): EngineFault {
+  return new EngineFault('other', 'The request was answered, or its client has left.')
+}
+
 /** The connection cannot be used afterwards: it is lost, or the server closes it. */
 export function endsConnection(error: unknown): boolean {
   const { code, message } = (error ?? {}) as Partial<Record<string, unknown>>

@@ -25,7 +25,7 @@ import { ClientReads, type ReadParts } from './client-reads.js'
 import { postgresCopy } from './copy.js'
 import { createPostgresDialect } from './dialect.js'
 import { loadDriver, type Driver } from './driver.js'
-import { toPostgresFault } from './faults.js'
+import { overFault, toPostgresFault } from './faults.js'
 import { JoinedEngine } from './joined/joined-engine.js'
 import { toBootFault, type PostgresOptions } from './options.js'
 import { createPolledChannel } from './polled-channel.js'
@@ -40,7 +40,7 @@ import { readServerTraits, type ServerTraits } from './server-traits.js'
 import { SharedReads } from './shared-reads.js'
 import { StatementNames } from './statement-names.js'
 import { readPostgresSizes } from './table-sizes.js'
-import { beginStatement, overFault, PostgresTransaction } from './transaction.js'
+import { beginStatement, PostgresTransaction } from './transaction.js'
 
 /** @throws {DeclarationError} a missing driver, no server, a refused connection */
 export async function openPostgres(options: PostgresOptions): Promise<Engine> {

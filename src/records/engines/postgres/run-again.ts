@@ -4,7 +4,7 @@
  */
 import { EngineFault } from '../engine.js'
 import type { Call } from './call.js'
-import { tookTooLong } from './faults.js'
+import { isOutage } from './faults.js'
 import { mostAttempts, type StatementNames } from './statement-names.js'
 
 /** @param fault the fault of the last attempt; what it says about prepared statements is remembered */
@@ -13,7 +13,7 @@ export function mayRunAgain(call: Call, fault: unknown, names: StatementNames): 
   const { statement, attempts } = call
   const isStale = names.heed(statement.sql, fault.cause)
   if (attempts >= mostAttempts) return false
-  const isLost = fault.kind === 'unavailable' && !statement.writes && !tookTooLong(fault)
+  const isLost = isOutage(fault) && !statement.writes
   return isStale || (isLost && attempts === 1)
 }
 

@@ -2,7 +2,7 @@
 import type { BeginOptions } from '../begin-options.js'
 import { EngineFault, type Statement, type TransactionRunner } from '../engine.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
-import { toPostgresFault } from './faults.js'
+import { overFault, toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 import { PostgresRunner } from './runner.js'
@@ -16,11 +16,6 @@ export function beginStatement(isolation: BeginOptions['isolation']): string {
   throw new TypeError(
     `transaction: no isolation "${isolation}". Levels: ${[...levels].join(', ')}.`,
   )
-}
-
-/** The request of the transaction is over. */
-export function overFault(): EngineFault {
-  return new EngineFault('unavailable', 'The request was answered, or its client has left.')
 }
 
 export class PostgresTransaction extends PostgresRunner implements TransactionRunner, CallOwner {

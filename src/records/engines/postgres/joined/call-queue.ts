@@ -3,9 +3,9 @@
  * then go together as one statement. Under no load nothing waits.
  */
 import { isThenable, type Later } from '../../../../core/later.js'
-import { EngineFault, type Engine, type Row, type Runner, type Statement } from '../../engine.js'
-import { tookTooLong } from '../faults.js'
-import { readTypes, writeJoined, type JoinedStatement } from './joined-statement.js'
+import type { Engine, Row, Runner, Statement } from '../../engine.js'
+import { isOutage } from '../faults.js'
+import { askJoined, writeJoined, type JoinedStatement } from './joined-statement.js'
 import { answerAll, keyOfValues } from './shared-answer.js'
 import type { Group, WaitingCall } from './waiting-call.js'
 
@@ -191,9 +191,7 @@ export class CallQueue {
   async #fail({ calls, alike }: Group, error: unknown): Promise<void> {
     const waiting = calls.filter(({ isOver }) => !isOver)
     if (waiting.length === 0) return
-    const isLost =
-      error instanceof EngineFault && error.kind === 'unavailable' && !tookTooLong(error)
-    if (isLost || alike.length === 1) {
+    if (isOutage(error) || alike.length === 1) {
       for (const call of waiting) call.refuse(error)
       return
     }
@@ -206,15 +204,9 @@ export class CallQueue {
 
   #ask(): void {
     this.#joined = 'asked'
-    readTypes(this.#statement, this.#engine).then(
-      (types) => {
-        this.#joined = writeJoined(this.#statement, types) ?? 'never'
-      },
-      (error: unknown) => {
-        const mayCome = error instanceof EngineFault && error.kind === 'unavailable'
-        this.#joined = mayCome ? 'unknown' : 'never'
-      },
-    )
+    void askJoined(this.#statement, this.#engine, writeJoined).then((joined) => {
+      this.#joined = joined
+    })
   }
 }
 

@@ -4,9 +4,9 @@
  * are tried by themselves behind it. Of what fails each half is tried, down to the call that is the reason.
  */
 import { isThenable, type Later } from '../../../../core/later.js'
-import { EngineFault, type Engine, type Row, type Statement } from '../../engine.js'
-import { tookTooLong } from '../faults.js'
-import { readTypes, writeJoinedChange, type JoinedStatement } from './joined-statement.js'
+import type { Engine, Row, Statement } from '../../engine.js'
+import { isOutage } from '../faults.js'
+import { askJoined, writeJoinedChange, type JoinedStatement } from './joined-statement.js'
 
 /** Rows in one statement. */
 const mostRows = 64
@@ -173,7 +173,7 @@ export class ChangeQueue {
     error: unknown,
     joined: JoinedStatement,
   ): Promise<boolean> {
-    if (error instanceof EngineFault && error.kind === 'unavailable' && !tookTooLong(error)) {
+    if (isOutage(error)) {
       for (const { reject } of calls) reject(error)
       return false
     }
@@ -197,14 +197,8 @@ export class ChangeQueue {
 
   #ask(): void {
     this.#joined = 'asked'
-    readTypes(this.#statement, this.#engine).then(
-      (types) => {
-        this.#joined = writeJoinedChange(this.#statement, types) ?? 'never'
-      },
-      (error: unknown) => {
-        const mayCome = error instanceof EngineFault && error.kind === 'unavailable'
-        this.#joined = mayCome ? 'unknown' : 'never'
-      },
-    )
+    void askJoined(this.#statement, this.#engine, writeJoinedChange).then((joined) => {
+      this.#joined = joined
+    })
   }
 }

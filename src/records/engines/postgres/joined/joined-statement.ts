@@ -2,7 +2,7 @@
  * Writes the statement that answers many calls of another: a row of values for each call, and beside it whatever the other
  * statement finds for them. Source: PostgreSQL, LATERAL Subqueries; Table Functions, WITH ORDINALITY; PREPARE.
  */
-import type { Engine, Statement } from '../../engine.js'
+import { EngineFault, type Engine, type Statement } from '../../engine.js'
 import { postgresLists } from '../lists.js'
 
 export interface JoinedStatement {
@@ -12,8 +12,24 @@ export interface JoinedStatement {
   readonly toLists: (calls: readonly (readonly unknown[])[]) => readonly unknown[]
 }
 
+/**
+ * The statement that answers many calls of this one; `never` where there is none, `unknown` where the database was not
+ * available to tell. Does not reject.
+ */
+export async function askJoined(
+  statement: Statement,
+  engine: Engine,
+  write: (statement: Statement, types: readonly string[]) => JoinedStatement | undefined,
+): Promise<JoinedStatement | 'never' | 'unknown'> {
+  try {
+    return write(statement, await readTypes(statement, engine)) ?? 'never'
+  } catch (error) {
+    return error instanceof EngineFault && error.kind === 'unavailable' ? 'unknown' : 'never'
+  }
+}
+
 /** What the server makes of a statement's placeholders, by their places; none where it cannot tell. */
-export async function readTypes({ sql }: Statement, engine: Engine): Promise<readonly string[]> {
+async function readTypes({ sql }: Statement, engine: Engine): Promise<readonly string[]> {
   const transaction = await engine.begin()
   try {
     await transaction.script(`prepare filigree_types as ${sql}`)
