@@ -6,6 +6,7 @@ import { type Later, after } from '../../core/later.js'
 import type { Runner, Statement } from '../engines/engine.js'
 import type { Column, Table } from '../model/table.js'
 import { quote } from '../schema/ddl.js'
+import { readColumnTypes, type ColumnTypes } from './column-types.js'
 import { toIds } from './delete-row.js'
 import type { Source } from './source.js'
 import { toClientError } from './write-faults.js'
@@ -34,7 +35,7 @@ export class Inserting {
   readonly #source: Source
   readonly #runner: Runner
   /** The types in the table, by column; read once. */
-  #types: Promise<ReadonlyMap<unknown, string>> | undefined
+  #types: Promise<ColumnTypes> | undefined
   /** Whether the table accepts copied rows; asked once. */
   #isCopied: Promise<boolean> | undefined
   #copying: Statement | undefined
@@ -130,19 +131,12 @@ export class Inserting {
   ): Promise<void> {
     const { lists } = this.#dialect
     if (lists === undefined) return
-    this.#types ??= this.#readTypes(lists.types)
+    this.#types ??= readColumnTypes(this.#table, this.#runner, lists.types, true)
     const types = await this.#types
     const named = columns.map(({ name }) => types.get(name) ?? 'text')
     const plan = this.#plans.insertLists(columns, named, isFollowed ? 'key' : 'nothing')
     const values = columns.map((_, place) => lists.write(rows, place))
     await this.#run(plan.statement, values, isFollowed)
-  }
-
-  async #readTypes(sql: string): Promise<ReadonlyMap<unknown, string>> {
-    const found = await this.#runner.rows({ sql, writes: false, isFresh: true }, [
-      quote(this.#table.name),
-    ])
-    return new Map(found.map(([name, type]) => [name, String(type)]))
   }
 
   /** As many rows as a statement holds well; without a network, the rest row by row. */

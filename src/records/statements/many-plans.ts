@@ -1,4 +1,5 @@
 /** The statements that write many rows at once, or one by a unique value. See plans.ts. */
+import type { ColumnTypes } from './column-types.js'
 import { Kept } from '../../core/kept.js'
 import type { Dialect } from '../engines/engine.js'
 import type { Column, Table } from '../model/table.js'
@@ -16,7 +17,7 @@ const heldName = 'filigree_held'
 
 export class ManyPlans {
   /** The types of the table's columns in the database, by name: read once, and again after a failed statement. */
-  types: Promise<ReadonlyMap<unknown, string>> | undefined
+  types: Promise<ColumnTypes> | undefined
   readonly #table: Table
   readonly #builder: Builder
   readonly #dialect: Dialect

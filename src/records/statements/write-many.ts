@@ -7,9 +7,9 @@ import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
 import type { Column, Table } from '../model/table.js'
 import { namesRelations } from '../policy/read-nested.js'
-import { quote } from '../schema/ddl.js'
 import { hasAddition } from './additions.js'
 import { arrange, type Plan } from './builder.js'
+import { readColumnTypes } from './column-types.js'
 import { toIds } from './delete-row.js'
 import { isInTransaction } from './guarded-runner.js'
 import { withShard } from './shard.js'
@@ -177,15 +177,9 @@ async function typesOf(
   columns: readonly Column[],
 ): Promise<readonly string[]> {
   const { many } = here.context.plansOf(table)
-  many.types ??= readTypes(table, here)
+  many.types ??= readColumnTypes(table, here.runner(), here.context.dialect.lists?.types ?? '')
   const types = await many.types
   return columns.map(({ name }) => types.get(name) ?? 'text')
-}
-
-async function readTypes(table: Table, here: Source): Promise<ReadonlyMap<unknown, string>> {
-  const sql = here.context.dialect.lists?.types ?? ''
-  const found = await here.runner().rows({ sql, writes: false }, [quote(table.name)])
-  return new Map(found.map(([name, type]) => [name, String(type)]))
 }
 
 interface Lists {
