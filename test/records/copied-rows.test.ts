@@ -396,6 +396,7 @@ describe('rows for PostgreSQL', () => {
     expect(await repository.count()).toBe(300)
   })
 
+  // Skipped where Debian's package pgbouncer is not installed.
   ;(pgbouncer === undefined ? it.skip : it)('are copied through PgBouncer', async () => {
     const pooler = await startPgBouncer(server.url)
     const pooled = await connect(pooler.through(url), { records: [Parcel] })
