@@ -3,7 +3,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
-import type { Engine, EngineSource } from './engines/engine.js'
+import type { Engine, EngineSource } from '../engines/contract/engine.js'
 import type { Builder } from './statements/builder.js'
 
 export interface DatabaseOptions {

@@ -1,7 +1,7 @@
 /** The framework's own tables. They are created when they are first needed, in production too. */
 import type { Later } from '../core/later.js'
 import type { Database } from './database.js'
-import { EngineFault } from './engines/engine.js'
+import { EngineFault } from '../engines/contract/engine.js'
 
 /**
  * @param sql a script that creates the table if it is missing

@@ -26,7 +26,7 @@ import {
 } from './statements/write-options.js'
 import type { TableCodec } from './model/codec.js'
 import { type Later, after, attempt, promise, settle } from '../core/later.js'
-import type { Row } from './engines/engine.js'
+import type { Row } from '../engines/contract/engine.js'
 import { planDistinctCount } from './statements/distinct-rows.js'
 import { deleteRow } from './statements/delete-row.js'
 import type { Where } from './filters/filter-types.js'

@@ -5,8 +5,8 @@
 import type { HttpRequest } from '../http/request.js'
 import { secureTokenCookie, tokenCookie } from '../http/token-cookie.js'
 import { sessionCookie } from '../sessions/keeper.js'
-import type { Engine } from './engines/engine.js'
-import type { EngineCaller, OtherProcesses } from './engines/engine-caller.js'
+import type { Engine } from '../engines/contract/engine.js'
+import type { EngineCaller, OtherProcesses } from '../engines/contract/engine-caller.js'
 
 /** Methods that promise to change nothing. Source: RFC 9110, Safe Methods. */
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])

@@ -3,7 +3,7 @@
  */
 import type { Revocations, TokenTrace } from '../auth/revocations.js'
 import type { Database } from './database.js'
-import type { Dialect, Row, Statement } from './engines/engine.js'
+import type { Dialect, Row, Statement } from '../engines/contract/engine.js'
 import { after, type Later } from '../core/later.js'
 import { ensureTable, onceThere, refuseWrite } from './own-tables.js'
 

@@ -1,7 +1,7 @@
 /** Sessions in the database, shared by all processes that use it. Source: decisions, Sessions. */
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Database } from './database.js'
-import type { Dialect, Statement } from './engines/engine.js'
+import type { Dialect, Statement } from '../engines/contract/engine.js'
 import { after, attempt, type Later } from '../core/later.js'
 import { ensureTable, onceThere, refuseWrite } from './own-tables.js'
 import { refuseUnavailable } from './statements/write-faults.js'

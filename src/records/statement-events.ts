@@ -1,12 +1,12 @@
 /**
  * The messages of `filigree:statement`, and an engine that publishes them. They never contain the values of statements.
  */
-import type { BeginOptions } from './engines/begin-options.js'
-import type { CurrentCaller, OtherProcesses } from './engines/engine-caller.js'
+import type { BeginOptions } from '../engines/contract/begin-options.js'
+import type { CurrentCaller, OtherProcesses } from '../engines/contract/engine-caller.js'
 import { Watched, type WatchedWork } from '../core/watched.js'
 import type { Later } from '../core/later.js'
-import type { OrderedRunner } from './engines/ordered-runner.js'
-import type { Catalogue } from './schema/catalogue.js'
+import type { OrderedRunner } from '../engines/contract/ordered-runner.js'
+import type { Catalogue } from '../engines/contract/catalogue.js'
 import type {
   ClientReading,
   Dialect,
@@ -19,7 +19,7 @@ import type {
   SchemaChangeOptions,
   Statement,
   TransactionRunner,
-} from './engines/engine.js'
+} from '../engines/contract/engine.js'
 
 /** A statement of the database. */
 export interface StatementEvent extends WatchedWork {

@@ -3,7 +3,7 @@ import type { HttpError } from '../../src/errors/http-error.js'
 import { connect, type Database } from '../../src/records/database.js'
 import type { ListOptions } from '../../src/records/filters/list-options.js'
 import type { Repository } from '../../src/records/repository.js'
-import type { EngineSource } from '../../src/records/engines/engine.js'
+import type { EngineSource } from '../../src/engines/contract/engine.js'
 import { Category, Product, shop } from '../records/shop.js'
 
 /** Has its properties once it is open; `light` is the one row of the tables when a test begins. */

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Field } from '../../src/fields/field.js'
 import { connect, type Database } from '../../src/records/database.js'
-import type { ClientReading, Engine } from '../../src/records/engines/engine.js'
+import type { ClientReading, Engine } from '../../src/engines/contract/engine.js'
 import { Record } from '../../src/records/model/record.js'
 import { BelongsTo, HasMany, type Rel } from '../../src/records/model/relations.js'
 import { createDatabaseRevocations } from '../../src/records/revocations.js'

@@ -1,6 +1,6 @@
 /** Sees what an engine is asked, and holds its statements back until the test lets them go. */
-import type { ClientReading, Engine, Runner, Statement } from '../../src/records/engines/engine.js'
-import { JoinedEngine } from '../../src/records/engines/postgres/joined/joined-engine.js'
+import type { ClientReading, Engine, Runner, Statement } from '../../src/engines/contract/engine.js'
+import { JoinedEngine } from '../../src/engines/postgres/joined/joined-engine.js'
 
 interface Gate {
   readonly isHeld: (sql: string) => boolean

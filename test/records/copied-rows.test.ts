@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { connect, Field, Record, type Database } from 'filigree'
 import type { Database as OpenDatabase } from '../../src/records/database.js'
-import type { Engine } from '../../src/records/engines/engine.js'
+import type { Engine } from '../../src/engines/contract/engine.js'
 import { pgbouncer, startPgBouncer } from './pgbouncer.js'
 import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
 

@@ -1,7 +1,7 @@
 /** Somebody who follows the rows of a record, and what it was told. */
 import type { RowChanges } from '../../src/records/changes/changes.js'
 import type { Database } from '../../src/records/database.js'
-import type { Column } from '../../src/records/model/table.js'
+import type { Column } from '../../src/engines/contract/table.js'
 import { Category, type Author } from './shop.js'
 
 export interface Follower {

@@ -21,7 +21,7 @@ async function problemsOf(url: string): Promise<unknown> {
     jest.unstable_mockModule(name, load, { virtual: true })
   }
   process.getBuiltinModule = () => undefined
-  const { openEngine } = await import('../../src/records/engines/engine-for-url.js')
+  const { openEngine } = await import('../../src/engines/engine-for-url.js')
   try {
     await openEngine(url, { log: silentLog })
   } catch (error) {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
-import type { ColumnComparison } from '../../src/records/model/table.js'
+import type { ColumnComparison } from '../../src/engines/contract/table.js'
 import { operatorOf, operators, type Operator } from '../../src/records/filters/operators.js'
 
 const root = new URL('../../', import.meta.url)

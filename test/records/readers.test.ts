@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { isThenable } from '../../src/core/later.js'
-import type { ClientReading, Engine } from '../../src/records/engines/engine.js'
-import { openSqlite } from '../../src/records/engines/sqlite/sqlite.js'
-import { readPlan } from '../../src/records/engines/sqlite/read-plan.js'
+import type { ClientReading, Engine } from '../../src/engines/contract/engine.js'
+import { openSqlite } from '../../src/engines/sqlite/sqlite.js'
+import { readPlan } from '../../src/engines/sqlite/read-plan.js'
 import { findDrivers } from './sqlite-drivers.js'
 
 const drivers = await findDrivers()

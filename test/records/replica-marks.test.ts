@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { toBytes } from '../../src/records/engines/postgres/replicas/position-probe.js'
-import { WalHistory } from '../../src/records/engines/postgres/replicas/wal-history.js'
-import { WriteMarks } from '../../src/records/engines/postgres/replicas/write-marks.js'
+import { toBytes } from '../../src/engines/postgres/replicas/position-probe.js'
+import { WalHistory } from '../../src/engines/postgres/replicas/wal-history.js'
+import { WriteMarks } from '../../src/engines/postgres/replicas/write-marks.js'
 
 describe('toBytes', () => {
   it('reads a position, whose halves are of 32 bits', () => {

@@ -10,9 +10,9 @@ import { checkMigrations } from '../../src/records/migrations/check-migrations.j
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { readTable } from '../../src/records/model/read-table.js'
-import { ReadPlans } from '../../src/records/engines/sqlite/read-plan.js'
-import { Connection } from '../../src/records/engines/sqlite/connection.js'
-import { chooseDriver } from '../../src/records/engines/sqlite/choose-driver.js'
+import { ReadPlans } from '../../src/engines/sqlite/read-plan.js'
+import { Connection } from '../../src/engines/sqlite/connection.js'
+import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
 import { startBothEngines } from './both-engines.js'
 
 @Record({ table: 'article' })

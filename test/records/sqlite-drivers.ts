@@ -1,6 +1,6 @@
 /** The drivers of SQLite that this runtime has, in the order in which they are tried. */
-import { chooseDriver, driverNames } from '../../src/records/engines/sqlite/choose-driver.js'
-import type { DriverName } from '../../src/records/engines/sqlite/driver.js'
+import { chooseDriver, driverNames } from '../../src/engines/sqlite/choose-driver.js'
+import type { DriverName } from '../../src/engines/sqlite/driver.js'
 
 export async function findDrivers(): Promise<DriverName[]> {
   const found: DriverName[] = []

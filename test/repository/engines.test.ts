@@ -4,7 +4,7 @@ import ts from 'typescript'
 import { readSources } from './source-files.js'
 
 /** Where names of engines belong. */
-const home = 'src/records/engines/'
+const home = 'src/engines/'
 
 /** Words that are no decision: names of tables that belong to databases. */
 const allowed = [

@@ -4,7 +4,7 @@ import { writeOrder, type OrderTerm } from '../../records/filters/order.js'
 import type { RecordModel } from '../records/model.js'
 import { reversedTerm, type PageQuestion } from '../records/page-question.js'
 import { cursorSignature } from '../../records/filters/cursor.js'
-import type { Fragment } from '../../records/engines/json-sql.js'
+import type { Fragment } from '../../engines/contract/json-sql.js'
 import type { PageEntry } from './selection.js'
 import { neededColumns, type StatementWriter } from './statement-writer.js'
 

@@ -1,7 +1,7 @@
 /** The plan of a query's root field: reads a run's questions, finds or writes their statement, and runs it. */
 import { arrange, type Plan } from '../../records/statements/builder.js'
 import { settle, type Later } from '../../core/later.js'
-import type { Row } from '../../records/engines/engine.js'
+import type { Row } from '../../engines/contract/engine.js'
 import { Kept } from '../../core/kept.js'
 import type { Database } from '../../records/database.js'
 import type { RecordsContext } from '../../records/statements/source.js'
@@ -15,7 +15,7 @@ import type { Variables } from '../outcome.js'
 import type { ArgumentSource } from './compile-arguments.js'
 import type { SelectionCompiler } from './selection.js'
 import { StatementWriter, type Answers } from './statement-writer.js'
-import { textOfRow, type Fragment } from '../../records/engines/json-sql.js'
+import { textOfRow, type Fragment } from '../../engines/contract/json-sql.js'
 
 /** What one root field asks, read from a run's arguments. */
 export interface RootQuestion {

@@ -2,7 +2,7 @@
 import type { Kind } from '../../fields/kinds/kind.js'
 import { kinds } from '../../fields/kinds/table.js'
 import { operatorOf, operatorsFor, type OperandKind } from '../../records/filters/operators.js'
-import type { ColumnComparison } from '../../records/model/table.js'
+import type { ColumnComparison } from '../../engines/contract/table.js'
 import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
 import { describeColumn } from './declare-types.js'
 import { integerScalar } from './integer-scalar.js'

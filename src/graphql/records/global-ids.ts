@@ -2,7 +2,8 @@
  * Ids that say what they are of: `Product:7` as base64, by which a client reads any record again without knowing its query.
  * Source: GraphQL Server Specification of Relay, Object Identification; decisions, Second storey: the document.
  */
-import type { Column, Table } from '../../records/model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../../records/model/table.js'
 
 /** What a global id says. */
 export interface GlobalId {

@@ -2,7 +2,7 @@
  * A record as GraphQL shows it: frozen data that the declarations, the resolvers and the planner all read.
  * Source: specification, GraphQL types generated from a record class; decisions, GraphQL.
  */
-import type { JsonEnum, JsonField } from '../../records/engines/json-sql.js'
+import type { JsonEnum, JsonField } from '../../engines/contract/json-sql.js'
 import type { AccessRule } from '../../auth/access.js'
 import type { Class } from '../../metadata/note.js'
 import type { Relation, Table } from '../../records/model/table.js'

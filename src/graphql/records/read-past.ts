@@ -5,7 +5,7 @@ import { type Later, after } from '../../core/later.js'
 import { columnsOfLeaf, leavesOf, type Condition } from '../../records/filters/condition.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
 import type { Source } from '../../records/statements/source.js'
-import type { Column } from '../../records/model/table.js'
+import type { Column } from '../../engines/contract/table.js'
 import type { QuestionReader } from './question.js'
 
 /** The columns of its own table that a condition reads. */

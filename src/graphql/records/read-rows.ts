@@ -8,7 +8,7 @@ import {
 } from '../../records/statements/builder.js'
 import type { ColumnCodec } from '../../records/model/codec.js'
 import { type Later, after, attempt } from '../../core/later.js'
-import type { Row } from '../../records/engines/engine.js'
+import type { Row } from '../../engines/contract/engine.js'
 import type { Condition } from '../../records/filters/condition.js'
 import { FilterWriter } from '../../records/filters/filter-sql.js'
 import { Kept } from '../../core/kept.js'

@@ -4,7 +4,8 @@
  */
 import { passedBy, searchOf } from '../filters/search.js'
 import { holdsAll } from '../model/read-indexes.js'
-import type { Column, Relation, Table, TableIndex } from '../model/table.js'
+import type { Column, TableIndex } from '../../engines/contract/table.js'
+import type { Relation, Table } from '../model/table.js'
 import { patternOperators, signsBeyond } from './pattern-weight.js'
 
 /** Points for each row that is read, skipped, sorted, or compared. */

@@ -4,7 +4,7 @@
  * counts as empty.
  */
 import { type Later, after, attempt } from '../../core/later.js'
-import type { Engine } from '../engines/engine.js'
+import type { Engine } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
 
 /** How many milliseconds the sizes may be used before they are refreshed. */

@@ -13,9 +13,10 @@ import {
   type RowChanges,
 } from './changes.js'
 import { type Later, after } from '../../core/later.js'
-import { lookupsLast, type ChannelListener } from '../engines/channel-listener.js'
-import type { EngineChannel, Runner } from '../engines/engine.js'
-import type { Column, Table } from '../model/table.js'
+import { lookupsLast, type ChannelListener } from '../../engines/contract/channel-listener.js'
+import type { EngineChannel, Runner } from '../../engines/contract/engine.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 import { policyOf } from '../policy/record-policy.js'
 
 /** A listener that follows a table. */

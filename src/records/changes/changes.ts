@@ -1,7 +1,8 @@
 /** The changes that listeners receive, and the short text messages that carry them between processes. */
 import type { Class } from '../../metadata/note.js'
 import type { Id } from '../filters/list-options.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 
 export type ChangeEvent = 'created' | 'updated' | 'deleted'
 

@@ -1,5 +1,6 @@
 /** Recognizes filters that match few rows through an index that always exists: a key, or another unique column. */
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 import type { Condition } from './condition.js'
 
 export function isByKey(condition: Condition | undefined, table: Table): boolean {

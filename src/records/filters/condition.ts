@@ -1,6 +1,7 @@
 /** A parsed filter: a plain tree, whose values are in the reader's slots. */
 import type { ColumnCodec } from '../model/codec.js'
-import type { Column, Relation, Table, TableSearch } from '../model/table.js'
+import type { Column, TableSearch } from '../../engines/contract/table.js'
+import type { Relation, Table } from '../model/table.js'
 import type { JsonPlace } from './json-place.js'
 import type { Operator } from './operators.js'
 

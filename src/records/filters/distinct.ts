@@ -2,7 +2,8 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import { readOwn } from '../model/hidden-names.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 import type { RowsView } from '../statements/rows-view.js'
 import { invalid } from './invalid.js'
 

@@ -1,12 +1,13 @@
 /** Writes a parsed filter as SQL. It contains only names of the table and placeholders. */
 import { Slot, type RawBuilder, type Sql } from '../statements/builder.js'
-import type { Dialect } from '../engines/engine.js'
-import type { Ranking, SearchParts } from '../engines/search-sql.js'
+import type { Dialect } from '../../engines/contract/engine.js'
+import type { Ranking, SearchParts } from '../../engines/contract/search-sql.js'
 import type { Condition } from './condition.js'
 import { writePlace } from './json-place.js'
 import { operatorOf } from './operators.js'
 import type { SearchCondition } from './search.js'
-import type { Column, Relation } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Relation } from '../model/table.js'
 import { sameShard } from '../statements/shard.js'
 
 type Fragment = RawBuilder<unknown>

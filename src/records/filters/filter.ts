@@ -6,7 +6,7 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import { isOfKind } from '../../fields/kinds/table.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
-import type { Dialect } from '../engines/engine.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { toJson } from '../model/stored-json.js'
 import type { Condition } from './condition.js'
 import { invalid } from './invalid.js'
@@ -14,7 +14,8 @@ import { mostItems, placeKey, readPath, typeOfJson, type JsonPlace } from './jso
 import { isHidden, unknownName } from './known-names.js'
 import { operatorOf, operators, readOperator, type Operator } from './operators.js'
 import { readWords, searchOf } from './search.js'
-import type { Table, TableSearch } from '../model/table.js'
+import type { TableSearch } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 
 /** The reader's context for the tables of relations. */
 export interface FilterContext {

@@ -1,7 +1,7 @@
 /** A place within a JSON value: its path, and the type to compare with. A value of another type counts as missing. */
 import type { RawBuilder, Sql } from '../statements/builder.js'
 import { Slot } from '../statements/builder.js'
-import type { Dialect } from '../engines/engine.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { invalid } from './invalid.js'
 
 /** `any` only asks whether a value exists. */

@@ -1,6 +1,6 @@
 /** The options of a repository's `find` and `list`. Source: public face, Records. */
 import { refuseUnknownOptions } from '../statements/refuse-options.js'
-import type { Column } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
 import { invalid } from './invalid.js'
 import type { OrderBy, Where } from './filter-types.js'
 import type { RelatedRows } from '../statements/related-json.js'

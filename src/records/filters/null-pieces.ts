@@ -4,10 +4,11 @@
  * is not read if the first one is enough.
  */
 import { Slot, type RawBuilder } from '../statements/builder.js'
-import type { Dialect } from '../engines/engine.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { holdsAll } from '../model/read-indexes.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 import type { Condition } from './condition.js'
 import type { FilterWriter } from './filter-sql.js'
 import { writeOrder, type Order, type OrderTerm } from './order.js'

@@ -3,8 +3,8 @@
  * inputs, the writer of SQL and the cost estimate all use this table; a new operator is one entry here and one member
  * of `Operators` in `filter-types.ts`. Source: decisions, Small print: records; Second storey: records, Filters.
  */
-import type { Dialect } from '../engines/engine.js'
-import type { Column, ColumnComparison } from '../model/table.js'
+import type { Dialect } from '../../engines/contract/engine.js'
+import type { Column, ColumnComparison } from '../../engines/contract/table.js'
 import type { RawBuilder, Sql } from '../statements/builder.js'
 
 type Fragment = RawBuilder<unknown>

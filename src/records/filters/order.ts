@@ -1,7 +1,7 @@
 /** Reads and writes the order of rows: by fields, nulls last, ties by the key, so that pages never overlap. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
-import type { Ranking } from '../engines/search-sql.js'
+import type { Ranking } from '../../engines/contract/search-sql.js'
 import type { RawBuilder } from '../statements/builder.js'
 import { isPlainObject } from './filter.js'
 import { invalid } from './invalid.js'
@@ -9,7 +9,8 @@ import type { FilterWriter } from './filter-sql.js'
 import { isOrdered } from './operators.js'
 import type { SearchCondition } from './search.js'
 import { readOwn } from '../model/hidden-names.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 
 export interface OrderTerm {
   readonly column: Column

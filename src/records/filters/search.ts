@@ -3,7 +3,8 @@
  * letters and digits; case does not matter. Without an order the best matches come first. Source: decisions, Second
  * storey: records, Filters.
  */
-import type { Table, TableSearch } from '../model/table.js'
+import type { TableSearch } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 import type { Condition } from './condition.js'
 import { invalid } from './invalid.js'
 import type { Order } from './order.js'

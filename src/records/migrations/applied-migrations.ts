@@ -3,7 +3,7 @@
  */
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Database } from '../database.js'
-import type { Runner } from '../engines/engine.js'
+import type { Runner } from '../../engines/contract/engine.js'
 import type { MigrationFile } from './migration-files.js'
 import { ensureTable } from '../own-tables.js'
 

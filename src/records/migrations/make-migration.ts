@@ -11,12 +11,13 @@ import {
 import type { Database } from '../database.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import { findDifferences } from '../schema/difference.js'
-import type { Dialect } from '../engines/engine.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { readMigrations, writeMigrationFile } from './migration-files.js'
 import { isNeeded, writeMigration } from './migration-text.js'
 import { defaultFolder, type MigrationOptions } from './migrations.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
-import { toSchema, type TableSchema } from '../schema/schema.js'
+import { type TableSchema } from '../../engines/contract/table-schema.js'
+import { toSchema } from '../schema/schema.js'
 import { toCatalogue, writeSnapshot } from './schema-snapshot.js'
 
 export interface MadeMigration {

@@ -4,9 +4,9 @@
  */
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { dialects } from '../engines/engine-for-url.js'
-import type { Dialect } from '../engines/engine.js'
-import type { Catalogue } from '../schema/catalogue.js'
+import { dialects } from '../../engines/engine-for-url.js'
+import type { Dialect } from '../../engines/contract/engine.js'
+import type { Catalogue } from '../../engines/contract/catalogue.js'
 import { migrationFault } from './applied-migrations.js'
 import { readMigrations } from './migration-files.js'
 import { replayMigrations } from './replay-migrations.js'

@@ -9,8 +9,8 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { dialects } from '../engines/engine-for-url.js'
-import type { Dialect } from '../engines/engine.js'
+import { dialects } from '../../engines/engine-for-url.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 
 export type EngineName = Dialect['name']
 

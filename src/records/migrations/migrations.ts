@@ -10,7 +10,7 @@ import {
   recordMigration,
 } from './applied-migrations.js'
 import type { Database } from '../database.js'
-import { EngineFault, type Runner } from '../engines/engine.js'
+import { EngineFault, type Runner } from '../../engines/contract/engine.js'
 import { readMigrations, toFileName, type MigrationFile } from './migration-files.js'
 import { splitStatements } from './split-statements.js'
 

@@ -3,10 +3,10 @@
  * pieces and constrained afterwards; an index is created concurrently. These steps run outside transactions, and can
  * run again after an interruption. Sources: PostgreSQL, ALTER TABLE, Notes; CREATE INDEX.
  */
-import type { Dialect } from '../engines/engine.js'
-import { quote, writeAddCheck, writeAddColumn } from '../schema/ddl.js'
+import type { Dialect } from '../../engines/contract/engine.js'
+import { quote, writeAddCheck, writeAddColumn } from '../../engines/ddl.js'
 import type { Difference } from '../schema/difference-kinds.js'
-import type { ColumnSchema } from '../schema/schema.js'
+import type { ColumnSchema } from '../../engines/contract/table-schema.js'
 
 export interface OnlineSteps {
   /** Statements that hold a lock only for a moment, or on a table that nobody uses yet. */

@@ -1,10 +1,10 @@
 /** Finds the schema after an engine's migrations by running them in a temporary, empty database. */
 import { silentLog } from '../../core/log.js'
-import { openEngine } from '../engines/engine-for-url.js'
+import { openEngine } from '../../engines/engine-for-url.js'
 import { migrationFault } from './applied-migrations.js'
-import type { Catalogue } from '../schema/catalogue.js'
-import { EngineFault } from '../engines/engine.js'
-import type { Replay } from '../engines/table-changes.js'
+import type { Catalogue } from '../../engines/contract/catalogue.js'
+import { EngineFault } from '../../engines/contract/engine.js'
+import type { Replay } from '../../engines/contract/table-changes.js'
 import type { MigrationFile } from './migration-files.js'
 
 /** @throws {DeclarationError} `MIGRATION_FAILED` if one does not run on an empty database */

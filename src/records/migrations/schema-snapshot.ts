@@ -5,10 +5,15 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DeclarationError } from '../../errors/declaration-error.js'
-import type { ActualColumn, ActualForeignKey, ActualIndex, Catalogue } from '../schema/catalogue.js'
+import type {
+  ActualColumn,
+  ActualForeignKey,
+  ActualIndex,
+  Catalogue,
+} from '../../engines/contract/catalogue.js'
 import { toKnownType } from '../schema/column-types.js'
 import type { EngineName } from './migration-files.js'
-import type { TableSchema } from '../schema/schema.js'
+import type { TableSchema } from '../../engines/contract/table-schema.js'
 
 /** By table. */
 type Snapshot = Readonly<Record<string, SnapshotTable>>

@@ -2,9 +2,10 @@
 import { makerOf } from '../../fields/instance.js'
 import type { Kind } from '../../fields/kinds/kind.js'
 import { isOfKind, toFunction, toProperty } from '../../fields/kinds/table.js'
-import type { Dialect, Row } from '../engines/engine.js'
+import type { Dialect, Row } from '../../engines/contract/engine.js'
 import { fromStoredJson, toStoredJson } from './stored-json.js'
-import type { Column, Table } from './table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from './table.js'
 
 /** Converts one column's values for one engine. */
 export interface ColumnCodec {

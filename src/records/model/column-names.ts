@@ -1,6 +1,7 @@
 /** The names of tables, columns and indexes. Source: decisions, Small print: records; SQL identifiers fit PostgreSQL's 63 bytes. */
 import { createHash } from 'node:crypto'
-import type { IndexForm } from './table.js'
+import { searchStart } from '../../engines/search-names.js'
+import type { IndexForm } from '../../engines/contract/table.js'
 
 /** `categoryId` → `category_id`, `HTTPServer` → `http_server`, `address2` → `address2`. */
 export function toSnakeCase(name: string): string {
@@ -36,16 +37,9 @@ export function toFormName(
   return toShortName(`${table}_${words.join('_')}${form}${rows}_index`)
 }
 
-/** The prefix of search indexes in the database; tables of the application must not begin with it. */
-const searchStart = 'filigree_search_'
-
 /** `filigree_search_product_0a1b2c3d`: contains a hash of its columns, so that other columns get another name. */
 export function toSearchName(table: string, columns: readonly string[]): string {
   return `${searchStart}${table.slice(0, 38)}_${toHash([table, ...columns].join())}`
-}
-
-export function isSearchName(name: string): boolean {
-  return name.startsWith(searchStart)
 }
 
 /** `product_price_check_0a1b2c3d`: contains a hash of its rule, so that another rule gets another name. */

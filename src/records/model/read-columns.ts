@@ -7,7 +7,7 @@ import { isSqlName, toSnakeCase } from './column-names.js'
 import { checkRecordOptions } from './record-options.js'
 import { readRecord, type RecordOptions } from './record.js'
 import { readRelationNotes } from './relations.js'
-import type { Column, ColumnComparison } from './table.js'
+import type { Column, ColumnComparison } from '../../engines/contract/table.js'
 
 export interface TableColumns {
   readonly name: string

@@ -7,7 +7,7 @@ import { testOf } from './codec.js'
 import { toFormName, toIndexName } from './column-names.js'
 import type { RecordIndex, RecordOptions } from './record.js'
 import { readRelationNotes } from './relations.js'
-import type { Column, IndexForm, TableIndex } from './table.js'
+import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
 
 interface Indexed {
   readonly type: Class

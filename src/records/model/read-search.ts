@@ -8,7 +8,7 @@ import type { Class } from '../../metadata/note.js'
 import { toSearchName } from './column-names.js'
 import type { RecordOptions } from './record.js'
 import { readRelationNotes } from './relations.js'
-import type { Column, TableSearch } from './table.js'
+import type { Column, TableSearch } from '../../engines/contract/table.js'
 
 interface Searched {
   readonly type: Class

@@ -3,7 +3,8 @@ import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Class } from '../../metadata/note.js'
 import type { RecordOptions } from './record.js'
-import type { Column, Relation, Table } from './table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Relation, Table } from './table.js'
 
 interface Sharded {
   readonly type: Class

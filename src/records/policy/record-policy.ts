@@ -7,7 +7,8 @@ import { accessNotes, classAccess } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import type { Class } from '../../metadata/note.js'
 import type { RecordOptions } from '../model/record.js'
-import type { Column, Relation, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Relation, Table } from '../model/table.js'
 
 export interface RecordPolicy {
   /** The rule of `@Secured` or `@NoAuth` on the class. Undefined: everybody reads it. */

@@ -6,7 +6,8 @@ import type { GivenParameter } from '../../openapi/given-parameters.js'
 import { aggregateFunctions } from '../aggregates/aggregate-types.js'
 import { isHidden } from '../filters/known-names.js'
 import { operatorOf, operatorsFor, type Operator } from '../filters/operators.js'
-import type { Column, Table, TableSearch } from '../model/table.js'
+import type { Column, TableSearch } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 import { defaultLimit, largestLimit } from './crud-query.js'
 
 /** The operations of `crud` that are documented differently. */

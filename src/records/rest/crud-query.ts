@@ -12,7 +12,8 @@ import { operatorOf, operators, readOperator, type OperandKind } from '../filter
 import { searchOf } from '../filters/search.js'
 import { readRowShape, type RowShape } from './crud-shape.js'
 import { readJsonTest } from './json-query.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 
 export interface CrudQuery {
   readonly where: Record<string, unknown>

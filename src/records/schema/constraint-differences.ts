@@ -1,10 +1,10 @@
 /** Finds checks and defaults of a table that differ from its record, and the SQL that changes them. */
-import type { ActualColumn, ActualTable } from './catalogue.js'
+import type { ActualColumn, ActualTable } from '../../engines/contract/catalogue.js'
 import { isCheckOf } from '../model/column-names.js'
-import type { Dialect } from '../engines/engine.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { toBareType } from './column-types.js'
-import { quote, writeAddCheck } from './ddl.js'
-import type { CheckSchema, ColumnSchema, TableSchema } from './schema.js'
+import { quote, writeAddCheck } from '../../engines/ddl.js'
+import type { CheckSchema, ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 
 /** A `Difference` (see difference.ts). */
 export interface ConstraintDifference {

@@ -3,12 +3,12 @@
  * `oneOf` and `maxLength` become one check, `default` the column's default. Sources: PostgreSQL, Constraints; SQLite,
  * CREATE TABLE.
  */
-import type { Dialect } from '../engines/engine.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { toCheckName } from '../model/column-names.js'
-import type { Column } from '../model/table.js'
-import { quote } from './ddl.js'
+import type { Column } from '../../engines/contract/table.js'
+import { quote } from '../../engines/ddl.js'
 import { toLiteral } from './literal.js'
-import type { CheckSchema } from './schema.js'
+import type { CheckSchema } from '../../engines/contract/table-schema.js'
 
 /** @returns `undefined` if the database could not break any rule, and with `check: false` */
 export function toCheckSchema(

@@ -1,7 +1,7 @@
 /** The ways in which a database can differ from the records. */
 import type { ConstraintDifference } from './constraint-differences.js'
 import type { RenameDifference } from './renames.js'
-import type { ColumnSchema } from './schema.js'
+import type { ColumnSchema } from '../../engines/contract/table-schema.js'
 
 export interface Difference {
   readonly kind:

@@ -1,5 +1,5 @@
 /** Finds the differences between the database and the records, and writes the SQL that removes them. */
-import type { ActualTable, Catalogue } from './catalogue.js'
+import type { ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
 import {
   quote,
   writeAddColumn,
@@ -7,13 +7,17 @@ import {
   writeCreateTable,
   writeDropIndex,
   writeIndex,
-} from './ddl.js'
-import { isSearchName } from '../model/column-names.js'
-import type { Dialect } from '../engines/engine.js'
+} from '../../engines/ddl.js'
+import { isSearchName } from '../../engines/search-names.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { compareConstraints, compareKey } from './constraint-differences.js'
 import type { Difference } from './difference-kinds.js'
 import { findRenames } from './renames.js'
-import type { ColumnSchema, ForeignKeySchema, TableSchema } from './schema.js'
+import type {
+  ColumnSchema,
+  ForeignKeySchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
 import { compareType } from './type-differences.js'
 
 export function findDifferences(

@@ -2,12 +2,13 @@
  * Indexes as SQL: the order of their columns, the rows in them, and trigrams. Sources: PostgreSQL, Indexes; SQLite,
  * Partial Indexes.
  */
-import type { Dialect } from '../engines/engine.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { testsOf } from '../model/read-indexes.js'
-import type { Column, IndexForm, Table, TableIndex } from '../model/table.js'
-import { quote } from './ddl.js'
+import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
+import { quote } from '../../engines/ddl.js'
 import { toLiteral } from './literal.js'
-import type { IndexSchema } from './schema.js'
+import type { IndexSchema } from '../../engines/contract/table-schema.js'
 
 /** @returns an empty list if the database has no such index */
 export function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect): IndexSchema[] {

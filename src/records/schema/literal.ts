@@ -1,8 +1,8 @@
 /** Writes values as literals for the SQL that creates tables. */
 import { toProperty } from '../../fields/kinds/table.js'
-import type { Dialect } from '../engines/engine.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { toStoredJson } from '../model/stored-json.js'
-import type { Column } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
 
 /** The literal of a property's value as the column stores it; `undefined` if there is none. */
 export function toLiteral(value: unknown, column: Column, dialect: Dialect): string | undefined {

@@ -4,11 +4,11 @@
  * again. Sources: PostgreSQL, ALTER TABLE; SQLite, ALTER TABLE.
  */
 import { renameCheck, toIndexName } from '../model/column-names.js'
-import type { Dialect } from '../engines/engine.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { toConstraintName } from '../statements/write-faults.js'
-import type { ActualIndex, ActualTable, Catalogue } from './catalogue.js'
-import { quote, writeCreateIndex } from './ddl.js'
-import type { ColumnSchema, TableSchema } from './schema.js'
+import type { ActualIndex, ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
+import { quote, writeCreateIndex } from '../../engines/ddl.js'
+import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 
 /** A `Difference` (see difference.ts). */
 export interface RenameDifference {

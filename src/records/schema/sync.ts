@@ -2,7 +2,7 @@
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Difference } from './difference-kinds.js'
 import { findDifferences } from './difference.js'
-import { EngineFault, type Runner } from '../engines/engine.js'
+import { EngineFault, type Runner } from '../../engines/contract/engine.js'
 import { toSchema } from './schema.js'
 import type { RecordsContext } from '../statements/source.js'
 import type { Table } from '../model/table.js'

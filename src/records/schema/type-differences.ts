@@ -1,10 +1,10 @@
 /** Where a column is of another type than its field wants, and the SQL that changes it. */
-import type { Dialect } from '../engines/engine.js'
-import type { ActualColumn, ActualTable } from './catalogue.js'
+import type { Dialect } from '../../engines/contract/engine.js'
+import type { ActualColumn, ActualTable } from '../../engines/contract/catalogue.js'
 import { lacksDigits, sameType, toBareType, toKnownType, wasMoment } from './column-types.js'
-import { quote } from './ddl.js'
+import { quote } from '../../engines/ddl.js'
 import type { Difference } from './difference-kinds.js'
-import type { ColumnSchema, TableSchema } from './schema.js'
+import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 
 export function compareType(
   schema: TableSchema,

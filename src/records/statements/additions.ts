@@ -7,7 +7,8 @@ import { isOfKind } from '../../fields/kinds/table.js'
 import { isPlainObject } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
 import { hideFaultsOfValues } from '../model/hidden-names.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 
 /** A number to add; a negative one is subtracted. */
 export interface Addition<V> {

@@ -19,7 +19,7 @@ import type {
   Runner,
   Statement,
   TransactionRunner,
-} from '../engines/engine.js'
+} from '../../engines/contract/engine.js'
 import { refuseUnavailable } from './write-faults.js'
 
 export type { RawBuilder, Sql } from 'kysely'

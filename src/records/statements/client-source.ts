@@ -2,7 +2,7 @@
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Later } from '../../core/later.js'
-import type { ClientReading, Engine, Runner } from '../engines/engine.js'
+import type { ClientReading, Engine, Runner } from '../../engines/contract/engine.js'
 import type { RecordsContext, Source } from './source.js'
 import type { Table } from '../model/table.js'
 

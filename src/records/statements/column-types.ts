@@ -1,7 +1,7 @@
 /** The types that a table's columns have in the database, for statements that write lists of values. */
-import type { Runner } from '../engines/engine.js'
+import type { Runner } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
-import { quote } from '../schema/ddl.js'
+import { quote } from '../../engines/ddl.js'
 
 export type ColumnTypes = ReadonlyMap<unknown, string>
 

@@ -4,12 +4,13 @@
  */
 import type { PastRow, RowChanges } from '../changes/changes.js'
 import { type Later, after } from '../../core/later.js'
-import type { Row } from '../engines/engine.js'
+import type { Row } from '../../engines/contract/engine.js'
 import type { Id } from '../filters/list-options.js'
 import { referencesTo } from '../model/references.js'
 import { inShard, keyValues } from './shard.js'
 import type { Source } from './source.js'
-import type { Column, Relation, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Relation, Table } from '../model/table.js'
 
 /**
  * @param key in the driver's form

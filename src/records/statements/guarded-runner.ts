@@ -3,7 +3,7 @@
  * back: PostgreSQL itself behaves so, but SQLite would continue with half of the work.
  */
 import { attempt, type Later } from '../../core/later.js'
-import type { QueryResult, Row, Runner, Statement } from '../engines/engine.js'
+import type { QueryResult, Row, Runner, Statement } from '../../engines/contract/engine.js'
 
 export class GuardedRunner implements Runner {
   /** Runs statements even after a failure. */

@@ -1,9 +1,10 @@
 /** Statements that lock rows before they are written, or write all rows that match a filter. */
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
 import { Kept } from '../../core/kept.js'
-import type { Dialect } from '../engines/engine.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { FilterWriter } from '../filters/filter-sql.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 import { counted, namesOf } from './plan-parts.js'
 import type { Selection } from './plans.js'
 import { selected } from './selected.js'

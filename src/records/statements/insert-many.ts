@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
-import { EngineFault } from '../engines/engine.js'
+import { EngineFault } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
 import { Inserting, type AlikeRows } from './insert-pieces.js'
 import { refuseUnknownOptions } from './refuse-options.js'

@@ -3,9 +3,10 @@
  * time.
  */
 import { type Later, after } from '../../core/later.js'
-import type { Runner, Statement } from '../engines/engine.js'
-import type { Column, Table } from '../model/table.js'
-import { quote } from '../schema/ddl.js'
+import type { Runner, Statement } from '../../engines/contract/engine.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
+import { quote } from '../../engines/ddl.js'
 import { readColumnTypes, type ColumnTypes } from './column-types.js'
 import { toIds } from './delete-row.js'
 import type { Source } from './source.js'

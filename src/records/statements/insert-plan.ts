@@ -1,7 +1,8 @@
 /** Writes the statement that inserts rows: their values, what it returns, and how the key's sequence continues. */
-import type { Dialect } from '../engines/engine.js'
-import type { Column, Table } from '../model/table.js'
-import { quote } from '../schema/ddl.js'
+import type { Dialect } from '../../engines/contract/engine.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
+import { quote } from '../../engines/ddl.js'
 import { Slot, type RawBuilder, type Sql } from './builder.js'
 
 type Fragment = RawBuilder<unknown>

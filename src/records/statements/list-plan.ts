@@ -2,7 +2,7 @@
 import { readDistinct } from '../filters/distinct.js'
 import { checkListOptions, readCount, type ListOptions } from '../filters/list-options.js'
 import { readOrder } from '../filters/order.js'
-import type { Row } from '../engines/engine.js'
+import type { Row } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
 import type { Plan } from './builder.js'
 import { planDistinct } from './distinct-rows.js'

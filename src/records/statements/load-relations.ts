@@ -2,7 +2,7 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import { type Later, after, attempt } from '../../core/later.js'
-import type { Row } from '../engines/engine.js'
+import type { Row } from '../../engines/contract/engine.js'
 import { invalid } from '../filters/invalid.js'
 import { inShard, keyValues } from './shard.js'
 import type { Source } from './source.js'

@@ -1,8 +1,9 @@
 /** The statements that write many rows at once, or one by a unique value. See plans.ts. */
 import type { ColumnTypes } from './column-types.js'
 import { Kept } from '../../core/kept.js'
-import type { Dialect } from '../engines/engine.js'
-import type { Column, Table } from '../model/table.js'
+import type { Dialect } from '../../engines/contract/engine.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
 import { writeInsert, writeInsertLists, type InsertParts } from './insert-plan.js'
 import { counted, namesOf } from './plan-parts.js'

@@ -1,7 +1,8 @@
 /** Parts that the statements of a table share: keys under which they are kept, and the condition for undeleted rows. */
 import type { Builder, RawBuilder } from './builder.js'
 import type { Selection } from './plans.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 
 type Fragment = RawBuilder<unknown>
 

@@ -1,7 +1,7 @@
 /** The statements of one table: each is written once for every form of query, then kept. */
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
 import type { TableCodec } from '../model/codec.js'
-import type { Dialect } from '../engines/engine.js'
+import type { Dialect } from '../../engines/contract/engine.js'
 import { marksOfList, shared } from './statement-marks.js'
 import type { Condition } from '../filters/condition.js'
 import { FilterWriter } from '../filters/filter-sql.js'
@@ -17,7 +17,8 @@ import { selected } from './selected.js'
 import { keyTest, shardTest } from './shard.js'
 import { planUpdate } from './update-plan.js'
 import type { RowsWithin } from './rows-within.js'
-import type { Column, Relation, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Relation, Table } from '../model/table.js'
 
 type Fragment = RawBuilder<unknown>
 

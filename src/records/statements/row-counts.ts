@@ -1,6 +1,6 @@
 /** Counts rows without reading all of them: up to a number, or as an estimate. */
 import { type Later, after } from '../../core/later.js'
-import type { Row } from '../engines/engine.js'
+import type { Row } from '../../engines/contract/engine.js'
 import type { ListOptions } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { arrange, type Plan } from './builder.js'

@@ -4,7 +4,7 @@
  * writes and checks again.
  */
 import { columnsOfLeaf, leavesOf, type Condition } from '../filters/condition.js'
-import type { Column } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
 
 export interface RowsWithin {
   readonly condition: Condition

@@ -1,6 +1,6 @@
 /** A column in a statement's result: some engines must return a value as text, or it loses digits. */
-import type { Dialect } from '../engines/engine.js'
-import type { Column } from '../model/table.js'
+import type { Dialect } from '../../engines/contract/engine.js'
+import type { Column } from '../../engines/contract/table.js'
 import type { RawBuilder, Sql } from './builder.js'
 
 /** @param alias the alias of the column's table, if the statement has one */

@@ -6,7 +6,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Condition } from '../filters/condition.js'
 import { invalid } from '../filters/invalid.js'
 import type { TableCodec } from '../model/codec.js'
-import type { Column, Relation, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Relation, Table } from '../model/table.js'
 import { Slot, type RawBuilder, type Sql } from './builder.js'
 
 interface Codecs {

@@ -2,9 +2,9 @@
  * Transactions. Work inside one is part of it whichever repository it uses: the transaction follows asynchronous calls,
  * so that an injected repository joins the transaction of the route that calls it.
  */
-import type { BeginOptions, Isolation } from '../engines/begin-options.js'
+import type { BeginOptions, Isolation } from '../../engines/contract/begin-options.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { EngineFault, type ClientReading, type Runner } from '../engines/engine.js'
+import { EngineFault, type ClientReading, type Runner } from '../../engines/contract/engine.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Log } from '../../core/log.js'

@@ -1,7 +1,8 @@
 /** The statement that changes one row by its key. */
-import type { Dialect } from '../engines/engine.js'
-import type { OneRowChange } from '../engines/one-row-change.js'
-import type { Column, Table } from '../model/table.js'
+import type { Dialect } from '../../engines/contract/engine.js'
+import type { OneRowChange } from '../../engines/contract/one-row-change.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
 import { counted } from './plan-parts.js'
 

@@ -1,6 +1,7 @@
 /** An upsert with one statement, if the existing row need not be read first. See upsert.ts. */
 import { HttpError } from '../../errors/http-error.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 import { namesRelations } from '../policy/read-nested.js'
 import { hasAddition } from './additions.js'
 import type { Source } from './source.js'

@@ -4,8 +4,9 @@
  */
 import { HttpError } from '../../errors/http-error.js'
 import { isCheckOf } from '../model/column-names.js'
-import { EngineFault } from '../engines/engine.js'
-import type { Column, Relation, Table } from '../model/table.js'
+import { EngineFault } from '../../engines/contract/engine.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Relation, Table } from '../model/table.js'
 
 /** What a statement was doing, which decides what its failure means. */
 export type Doing = 'read' | 'write' | 'delete'

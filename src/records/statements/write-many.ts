@@ -2,10 +2,11 @@
  * Writes many rows with one statement each, if no row must be checked alone. If such a statement is refused, the rows
  * are written one by one, which tells the row of an error. Source: decisions, Second storey: records, Many.
  */
-import { EngineFault } from '../engines/engine.js'
+import { EngineFault } from '../../engines/contract/engine.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 import { namesRelations } from '../policy/read-nested.js'
 import { hasAddition } from './additions.js'
 import { arrange, type Plan } from './builder.js'

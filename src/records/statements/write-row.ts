@@ -1,6 +1,6 @@
 /** Writes one row whose values are checked, and converts the database's errors for clients. */
 import { type Later, after, attempt, promise } from '../../core/later.js'
-import type { Row } from '../engines/engine.js'
+import type { Row } from '../../engines/contract/engine.js'
 import type { Id } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { arrange, type Plan } from './builder.js'

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import type { TableCodec } from '../model/codec.js'
 import type { RecordsContext } from './source.js'
-import type { Column, Table } from '../model/table.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../model/table.js'
 
 /** Values in the order of the columns. */
 export interface WriteValues {

@@ -1,5 +1,5 @@
 /** Counts what a database is asked. */
-import type { Engine, Runner, Statement } from '../../../src/records/engines/engine.js'
+import type { Engine, Runner, Statement } from '../../../src/engines/contract/engine.js'
 import type { Database } from '../../../src/records/database.js'
 
 /** @returns what the work answered, and every statement that it ran outside transactions */

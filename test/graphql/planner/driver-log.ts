@@ -1,6 +1,6 @@
 /** Writes down what the drivers of both databases are asked, whoever asks them. */
 import { createRequire } from 'node:module'
-import { chooseDriver } from '../../../src/records/engines/sqlite/choose-driver.js'
+import { chooseDriver } from '../../../src/engines/sqlite/choose-driver.js'
 
 export interface Sent {
   readonly sql: string

@@ -1,0 +1,39 @@
+/** How a database searches texts by words and ranks the rows. */
+import type { KeyedTable, TableSearch } from './table.js'
+import type { IndexSchema } from './table-schema.js'
+import type { RawBuilder, Sql } from 'kysely'
+
+type Fragment = RawBuilder<unknown>
+
+export interface SearchSql {
+  /** The index or tables that it needs, in the form of a table's index. */
+  schema(table: KeyedTable, search: TableSearch): IndexSchema
+  /** Statements that drop a search index with this name. */
+  drop(name: string): string[]
+  /** The value of the placeholder. There is at least one word; words contain only letters, digits and marks. */
+  operand(words: readonly string[]): unknown
+  /** The condition that a row contains all words. */
+  test(parts: SearchParts): Fragment
+  /** How rows are ordered by rank. */
+  rank(parts: SearchParts): Ranking
+}
+
+export interface SearchParts {
+  readonly sql: Sql
+  readonly table: KeyedTable
+  readonly search: TableSearch
+  /** The table's alias in the statement. */
+  readonly alias: string
+  /** The placeholder of the words. */
+  readonly value: Fragment
+}
+
+export interface Ranking {
+  /** SQL before the table in `from`, or after the last table if only few rows are left. */
+  readonly from: Fragment
+  readonly behind: Fragment
+  /** The SQL that replaces the condition. */
+  readonly test: Fragment
+  /** The first expression of `order by`. */
+  readonly by: Fragment
+}

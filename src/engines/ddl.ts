@@ -1,0 +1,107 @@
+/** Writes the SQL that creates tables. It is readable, because migrations contain it and people review them. */
+import type { Dialect } from './contract/engine.js'
+import type {
+  CheckSchema,
+  ColumnSchema,
+  ForeignKeySchema,
+  IndexSchema,
+  TableSchema,
+} from './contract/table-schema.js'
+
+/**
+ * ```sql
+ * create table "product" (
+ *   "id" integer primary key autoincrement,
+ *   "name" text not null,
+ *   constraint "product_category_id_fkey" foreign key ("category_id") references "category" ("id") on delete restrict
+ * )
+ * ```
+ *
+ * @param name another name than the schema's, for a table that replaces it later
+ */
+export function writeCreateTable(
+  schema: TableSchema,
+  dialect: Dialect,
+  name = schema.name,
+): string {
+  const single = schema.primaryKey.length === 1 ? schema.primaryKey[0] : undefined
+  const lines = schema.columns.map((column) => writeColumn(column, dialect, column.name === single))
+  if (single === undefined) lines.push(`primary key (${schema.primaryKey.map(quote).join(', ')})`)
+  // Elsewhere references are added once all tables exist; here they can only be given with the table.
+  if (dialect.changes.kind === 'anew') lines.push(...schema.foreignKeys.map(writeForeignKey))
+  return `create table ${quote(name)} (\n  ${lines.join(',\n  ')}\n)`
+}
+
+export function writeAddForeignKey(table: string, key: ForeignKeySchema): string {
+  return `alter table ${quote(table)} add ${writeForeignKey(key)}`
+}
+
+export function writeAddCheck(table: string, check: CheckSchema): string {
+  return `alter table ${quote(table)} add ${writeCheck(check)}`
+}
+
+export function writeCreateIndex(table: string, index: IndexSchema): string {
+  const { name, columns, unique, whereNull, using } = index
+  const parts = index.parts ?? columns.map(quote)
+  const rows = index.where ?? (whereNull === undefined ? undefined : `${quote(whereNull)} is null`)
+  const where = rows === undefined ? '' : ` where ${rows}`
+  const method = using === undefined ? '' : ` using ${using}`
+  return `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quote(table)}${method} (${parts.join(', ')})${where}`
+}
+
+/** With the extension that it needs. */
+export function writeIndex(table: string, index: IndexSchema): string[] {
+  const { extension, made } = index
+  if (made !== undefined) return [...made.create]
+  const create = writeCreateIndex(table, index)
+  return extension === undefined
+    ? [create]
+    : [`create extension if not exists ${extension}`, create]
+}
+
+export function writeDropIndex({ name, made }: Pick<IndexSchema, 'name' | 'made'>): string[] {
+  return made === undefined ? [`drop index ${quote(name)}`] : [...made.drop]
+}
+
+/** Existing rows get the column's default or `fill`; without one the column must be nullable or the table empty. */
+export function writeAddColumn(table: string, column: ColumnSchema, dialect: Dialect): string {
+  const { preset, fill, nullable } = column
+  const filled = preset === undefined && !nullable ? { ...column, preset: fill } : column
+  return `alter table ${quote(table)} add column ${writeColumn(filled, dialect, false)}`
+}
+
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+function writeColumn(column: ColumnSchema, dialect: Dialect, isKey: boolean): string {
+  const name = quote(column.name)
+  if (column.increment) {
+    const { incrementType } = dialect
+    return `${name} ${isKey ? incrementType : incrementType.replace(' primary key', '')}`
+  }
+  const key = isKey ? ' primary key' : ''
+  const preset = column.preset === undefined ? '' : ` default ${column.preset}`
+  const check = column.check === undefined ? '' : ` ${writeCheck(column.check)}`
+  return `${name} ${column.type}${column.nullable ? '' : ' not null'}${preset}${key}${check}`
+}
+
+function writeCheck({ name, sql }: CheckSchema): string {
+  return `constraint ${quote(name)} check (${sql})`
+}
+
+function writeForeignKey({
+  name,
+  column,
+  table,
+  foreignColumn,
+  shard,
+  onDelete,
+}: ForeignKeySchema): string {
+  const own = shard === undefined ? quote(column) : `${quote(shard.column)}, ${quote(column)}`
+  const other =
+    shard === undefined
+      ? quote(foreignColumn)
+      : `${quote(shard.foreignColumn)}, ${quote(foreignColumn)}`
+  return `constraint ${quote(name)} foreign key (${own}) references ${quote(table)} (${other}) on delete ${onDelete}`
+}

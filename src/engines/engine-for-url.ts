@@ -1,0 +1,164 @@
+/** Selects the engine by the database's address. A new engine is a folder in `engines` and a line here. */
+import { DeclarationError } from '../errors/declaration-error.js'
+import { didYouMean } from '../errors/did-you-mean.js'
+import type { Dialect, Engine, OpenOptions } from './contract/engine.js'
+import { createPostgresDialect } from './postgres/dialect.js'
+import type { PostgresOptions } from './postgres/options.js'
+import { sqliteDialect } from './sqlite/dialect.js'
+
+/** The default address. */
+export const defaultUrl = 'sqlite:./data/app.db'
+
+/**
+ * @param url `sqlite:./data/app.db`, `sqlite::memory:`, `postgres://…`. Parameters of SQLite: `synchronous=full`,
+ * `busyTimeout=5000`, `mode=ro`, `driver=node:sqlite`; of PostgreSQL: `connections=10`, `connectTimeout=5000`,
+ * `prepare=false`, `direct=postgres://…`, `schemaTimeout=60000`, `replicas=postgres://a/x,postgres://b/x`, `replicaLag=1000`,
+ * `listen=poll`, `locks=row`,
+ * and pg's own
+ * @throws {DeclarationError} an address without a known engine, or a database that cannot be opened
+ */
+export async function openEngine(url: string, options: OpenOptions): Promise<Engine> {
+  const scheme = url.slice(0, Math.max(0, url.indexOf(':')))
+  const open = Object.hasOwn(engines, scheme) ? engines[scheme] : undefined
+  if (open === undefined) throw unknownScheme(scheme)
+  if (open === openSqliteUrl && (options.replicas?.length ?? 0) > 0) throw noReplicas()
+  return open(url, options)
+}
+
+/**
+ * The dialects of all engines, for usual servers: migrations are written for an engine without being connected to it.
+ */
+export const dialects: readonly Dialect[] = [sqliteDialect, createPostgresDialect(true)]
+
+type Open = (url: string, options: OpenOptions) => Promise<Engine>
+
+const engines: Readonly<Record<string, Open>> = {
+  sqlite: openSqliteUrl,
+  postgres: openPostgresUrl,
+  postgresql: openPostgresUrl,
+}
+
+async function openSqliteUrl(url: string, { statementTimeout }: OpenOptions): Promise<Engine> {
+  const [path = '', query = ''] = url.slice('sqlite:'.length).split(/\?(.*)/s)
+  const file = path.replace(/^\/\/(?=\/)/, '')
+  const parameters = new URLSearchParams(query)
+  const { openSqlite } = await import('./sqlite/sqlite.js')
+  return openSqlite({
+    file: file === '' ? ':memory:' : file,
+    synchronous: parameters.get('synchronous')?.toLowerCase() === 'full' ? 'full' : 'normal',
+    busyTimeout: readCount(parameters, 'busyTimeout'),
+    readOnly: parameters.get('mode') === 'ro',
+    driver: parameters.get('driver') ?? undefined,
+    readTime: statementTimeout,
+  })
+}
+
+async function openPostgresUrl(url: string, options: OpenOptions): Promise<Engine> {
+  const address = readAddress(url, 'The address of the database')
+  const { searchParams } = address
+  const replicas = readReplicas(searchParams.get('replicas')) ?? options.replicas ?? []
+  const bound = readCount(searchParams, 'replicaLag') ?? options.replicaLag ?? defaultReplicaLag
+  const primary = readPostgresOptions(address, options)
+  if (replicas.length > 0) {
+    const copies = replicas.map((one, index) => {
+      const copy = readAddress(one, `Address ${index + 1} of the database's replicas`)
+      return readPostgresOptions(copy, { ...options, direct: undefined })
+    })
+    const { openReplicated } = await import('./postgres/replicas/open-replicated.js')
+    return openReplicated({ primary, replicas: copies, bound })
+  }
+  const { openPostgres } = await import('./postgres/postgres.js')
+  return openPostgres(primary)
+}
+
+/** Milliseconds. */
+const defaultReplicaLag = 1000
+
+function readReplicas(text: string | null): readonly string[] | undefined {
+  return text === null ? undefined : splitAddresses(text)
+}
+
+/** `postgres://a/shop,postgres://b/shop` */
+export function splitAddresses(text: string): readonly string[] {
+  const addresses = text.split(',').map((one) => one.trim())
+  return addresses.filter((one) => one !== '')
+}
+
+function readPostgresOptions(
+  address: URL,
+  { log, direct, statementTimeout }: OpenOptions,
+): PostgresOptions {
+  const parameters = address.searchParams
+  const around = parameters.get('direct') ?? direct
+  const options = {
+    connections: readCount(parameters, 'connections'),
+    connectTimeout: readCount(parameters, 'connectTimeout'),
+    schemaTimeout: readCount(parameters, 'schemaTimeout'),
+    prepare: readSwitch(parameters, 'prepare'),
+    listen: readWord(parameters, 'listen', ['notify', 'poll']),
+    locks: readWord(parameters, 'locks', ['advisory', 'row']),
+    direct:
+      around === undefined
+        ? undefined
+        : readAddress(around, 'The direct address of the database').href,
+  }
+  for (const name of [...Object.keys(options), 'replicas', 'replicaLag']) parameters.delete(name)
+  return { url: address.href, ...options, statementTimeout, log }
+}
+
+function readAddress(url: string, what: string): URL {
+  if (!URL.canParse(url)) throw invalid(`${what} is no URL.`)
+  const address = new URL(url)
+  if (/^postgres(ql)?:$/.test(address.protocol)) return address
+  throw invalid(`${what} begins with "${address.protocol}" and must begin with "postgres:".`)
+}
+
+function readWord<W extends string>(
+  parameters: URLSearchParams,
+  name: string,
+  words: readonly W[],
+): W | undefined {
+  const text = parameters.get(name)
+  if (text === null) return undefined
+  const word = words.find((one) => one === text)
+  if (word !== undefined) return word
+  throw invalid(`The database's parameter ${name} is "${text}" and must be ${words.join(' or ')}.`)
+}
+
+function readSwitch(parameters: URLSearchParams, name: string): boolean | undefined {
+  const text = parameters.get(name)
+  if (text === null) return undefined
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw invalid(`The database's parameter ${name} is "${text}" and must be true or false.`)
+}
+
+function readCount(parameters: URLSearchParams, name: string): number | undefined {
+  const text = parameters.get(name)
+  if (text === null) return undefined
+  if (/^\d{1,7}$/.test(text)) return Number(text)
+  throw invalid(`The database's parameter ${name} is "${text}" and must be a whole number.`)
+}
+
+function noReplicas(): DeclarationError {
+  return invalid(
+    'The database is a file of SQLite, which has no replicas.',
+    'Leave DATABASE_REPLICAS and the option replicas out, or use PostgreSQL.',
+  )
+}
+
+function unknownScheme(scheme: string): DeclarationError {
+  const meant = didYouMean(scheme, Object.keys(engines))
+  return invalid(
+    scheme === ''
+      ? 'The address of the database does not begin with an engine.'
+      : `The address of the database begins with "${scheme}:", which is not an engine.`,
+    `${meant} Write sqlite:./data/app.db or postgres://user:password@host/name.`.trim(),
+  )
+}
+
+function invalid(
+  message: string,
+  remedy = 'Check DATABASE_URL, DATABASE_DIRECT_URL and DATABASE_REPLICAS.',
+): DeclarationError {
+  return new DeclarationError([{ code: 'DATABASE_URL', message, remedy }])
+}

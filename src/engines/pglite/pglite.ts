@@ -1,0 +1,279 @@
+/**
+ * PostgreSQL in this process, by PGlite: for tests and previews without a server. It has one connection: a transaction
+ * makes all other statements wait in line. SQL, JSON, catalogue and faults are PostgreSQL's.
+ * Source: PGlite, API.
+ */
+import type { BeginOptions } from '../contract/begin-options.js'
+import { installCommand } from '../../core/install-command.js'
+import { DeclarationError } from '../../errors/declaration-error.js'
+import type { Catalogue } from '../contract/catalogue.js'
+import { Turn } from '../turn.js'
+import {
+  EngineFault,
+  type Engine,
+  type EngineSource,
+  type QueryResult,
+} from '../contract/engine.js'
+import type { Row, Runner, SchemaChangeOptions, Statement } from '../contract/engine.js'
+import type { TransactionRunner } from '../contract/engine.js'
+import { readPostgresCatalogue } from '../postgres/catalogue.js'
+import { createPostgresDialect } from '../postgres/dialect.js'
+import { toPostgresFault } from '../postgres/faults.js'
+import { JoinedEngine } from '../postgres/joined/joined-engine.js'
+import { readPostgresSizes } from '../postgres/table-sizes.js'
+import { beginStatement } from '../postgres/transaction.js'
+
+export interface PgliteOptions {
+  /** The folder of the database. Default: in memory, lost when the process ends. */
+  readonly folder?: string
+  /** Milliseconds to wait for another transaction. Default 5,000. */
+  readonly busyTimeout?: number
+}
+
+/**
+ * PostgreSQL in this process, by the package `@electric-sql/pglite`: `connect({ engine: pglite() })`,
+ * `bootstrap(AppModule, { database: pglite() })`.
+ */
+export function pglite({ folder, busyTimeout = 5000 }: PgliteOptions = {}): EngineSource {
+  return {
+    open: async () => {
+      const { PGlite } = await loadDriver()
+      const database = new PGlite(folder)
+      try {
+        await database.waitReady
+      } catch (cause) {
+        throw unreadable(folder, cause)
+      }
+      return new JoinedEngine(new PgliteEngine(database, busyTimeout))
+    },
+  }
+}
+
+/** The part of PGlite that is used. */
+interface Driver {
+  readonly PGlite: new (folder?: string) => DriverDatabase
+}
+interface DriverDatabase {
+  readonly waitReady: Promise<void>
+  query(sql: string, values: readonly unknown[], options: object): Promise<DriverResult>
+  exec(sql: string): Promise<unknown>
+  close(): Promise<void>
+}
+interface DriverResult {
+  readonly rows: Row[]
+  readonly fields: readonly { readonly name: string }[]
+  readonly affectedRows?: number
+}
+
+/** @throws {DeclarationError} the package is missing */
+async function loadDriver(): Promise<Driver> {
+  try {
+    // Typed here, so that the package is not needed to compile.
+    const name = '@electric-sql/pglite'
+    return (await import(name)) as Driver
+  } catch (cause) {
+    const error = new DeclarationError([
+      {
+        code: 'DATABASE_DRIVER_MISSING',
+        message:
+          'PostgreSQL in the process needs the package @electric-sql/pglite, which is missing.',
+        remedy: `Run: ${installCommand('@electric-sql/pglite')}`,
+      },
+    ])
+    error.cause = cause
+    throw error
+  }
+}
+
+function unreadable(folder: string | undefined, cause: unknown): DeclarationError {
+  const error = new DeclarationError([
+    {
+      code: 'DATABASE_UNREADABLE',
+      message: `The database ${folder ?? 'in memory'} cannot be opened: ${String(cause)}.`,
+      remedy: 'Check the folder, and that it was made by this version of PGlite.',
+    },
+  ])
+  error.cause = cause
+  return error
+}
+
+/** Text for bigint, dates, moments and JSON, as pg returns them; the record's codecs read it. */
+const parsers = {
+  20: asText,
+  114: asText,
+  1082: asText,
+  1184: asText,
+  3802: asText,
+  17: toBuffer,
+}
+const queryOptions = { rowMode: 'array', parsers }
+
+function asText(text: string): string {
+  return text
+}
+
+/** `\x6162` */
+function toBuffer(text: string): Buffer {
+  return Buffer.from(text.slice(2), 'hex')
+}
+
+/** Runs statements at once; callers decide about the order. */
+class PgliteRunner implements Runner {
+  readonly #database: DriverDatabase
+
+  constructor(database: DriverDatabase) {
+    this.#database = database
+  }
+
+  async rows(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    return (await this.#run(statement, values)).rows
+  }
+
+  async first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
+    return (await this.#run(statement, values)).rows[0]
+  }
+
+  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
+    return (await this.#run(statement, values)).affectedRows ?? 0
+  }
+
+  async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
+    const { fields, rows, affectedRows } = await this.#run(statement, values)
+    return { names: fields.map(({ name }) => name), rows, changes: affectedRows ?? 0 }
+  }
+
+  async script(sql: string): Promise<void> {
+    try {
+      await this.#database.exec(sql)
+    } catch (error) {
+      throw toFault(error)
+    }
+  }
+
+  async #run({ sql }: Statement, values: readonly unknown[]): Promise<DriverResult> {
+    try {
+      return await this.#database.query(sql, values, queryOptions)
+    } catch (error) {
+      throw toFault(error)
+    }
+  }
+}
+
+/** Errors without a code come from the driver: a value of the wrong type, or a closed database. */
+function toFault(error: unknown): unknown {
+  const fault = toPostgresFault(error)
+  if (fault instanceof EngineFault || !(error instanceof Error)) return fault
+  if (/is clos(?:ed|ing)/.test(error.message))
+    return new EngineFault('unavailable', error.message, error)
+  return /^Invalid input/.test(error.message)
+    ? new EngineFault('value', error.message, error)
+    : error
+}
+
+class PgliteEngine implements Engine {
+  readonly dialect = createPostgresDialect(true, false)
+  readonly driver = 'pglite'
+  readonly changesPiecemeal = true
+  readonly #database: DriverDatabase
+  readonly #runner: PgliteRunner
+  readonly #turn: Turn
+
+  constructor(database: DriverDatabase, patience: number) {
+    this.#database = database
+    this.#runner = new PgliteRunner(database)
+    this.#turn = new Turn(patience)
+  }
+
+  rows(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    return this.#alone(() => this.#runner.rows(statement, values))
+  }
+
+  first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
+    return this.#alone(() => this.#runner.first(statement, values))
+  }
+
+  change(statement: Statement, values: readonly unknown[]): Promise<number> {
+    return this.#alone(() => this.#runner.change(statement, values))
+  }
+
+  query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
+    return this.#alone(() => this.#runner.query(statement, values))
+  }
+
+  script(sql: string): Promise<void> {
+    return this.#alone(() => this.#runner.script(sql))
+  }
+
+  async begin({ isolation, patience }: BeginOptions = {}): Promise<TransactionRunner> {
+    const begin = beginStatement(isolation)
+    await this.#turn.take(patience)
+    try {
+      await this.#runner.script(begin)
+      return new PgliteTransaction(this.#database, this.#turn)
+    } catch (error) {
+      this.#turn.release()
+      throw error
+    }
+  }
+
+  async changeSchema<T>(
+    work: (runner: Runner) => Promise<T>,
+    { atomic = true }: SchemaChangeOptions = {},
+  ): Promise<T> {
+    if (!atomic) return this.#turn.run(() => work(this.#runner))
+    const transaction = await this.begin()
+    try {
+      const result = await work(transaction)
+      await transaction.commit()
+      return result
+    } catch (error) {
+      await transaction.rollback()
+      throw error
+    }
+  }
+
+  catalogue(runner: Runner): Promise<Catalogue> {
+    return readPostgresCatalogue(runner)
+  }
+
+  tableSizes(tables: readonly string[]): ReturnType<Engine['tableSizes']> {
+    return readPostgresSizes(this, tables)
+  }
+
+  close(): Promise<void> {
+    return this.#database.close()
+  }
+
+  /** Runs between transactions; the driver itself runs statements one after the other. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.#turn.taken ? this.#turn.run(work) : work()
+  }
+}
+
+class PgliteTransaction extends PgliteRunner implements TransactionRunner {
+  readonly #turn: Turn
+  #isOver = false
+
+  constructor(database: DriverDatabase, turn: Turn) {
+    super(database)
+    this.#turn = turn
+  }
+
+  commit(): Promise<void> {
+    return this.#end('commit')
+  }
+
+  async rollback(): Promise<void> {
+    await this.#end('rollback').catch(() => undefined)
+  }
+
+  async #end(sql: string): Promise<void> {
+    if (this.#isOver) return
+    this.#isOver = true
+    try {
+      await super.script(sql)
+    } finally {
+      this.#turn.release()
+    }
+  }
+}

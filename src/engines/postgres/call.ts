@@ -1,0 +1,259 @@
+/**
+ * One statement that is sent through pg's clients: it writes its own messages and reads its own answer, so that it
+ * costs one buffer, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
+ */
+import type { Row, Statement } from '../contract/engine.js'
+import { sendRows } from './copy.js'
+import { noColumns, type Columns } from './columns.js'
+import type { Driver, Field, Submittable, Wire } from './driver.js'
+import { writeStatement } from './messages.js'
+import type { Preparation, PooledConnection } from './pooled-connection.js'
+import { mostAttempts, stalenessOf } from './statement-names.js'
+
+/**
+ * The part of the answer that is wanted: its rows, the first row, the number of rows, all of it, or nothing, for a
+ * script.
+ */
+export type Wanted = 'rows' | 'first' | 'count' | 'all' | 'script'
+
+/** Decides whether a failed call runs again or is refused. */
+export interface CallOwner {
+  failed(call: Call, error: unknown): void
+  /** The call takes so long that it got the connection for itself. */
+  isAlone?(call: Call, connection: PooledConnection): void
+  /** The call was behind a slow one and must run elsewhere. */
+  moved?(call: Call): void
+}
+
+export class Call implements Submittable {
+  readonly statement: Statement
+  /** Named as in pg's own statements, for tools that watch its clients. */
+  readonly values: readonly unknown[]
+  readonly #wanted: Wanted
+  readonly #owner: CallOwner
+  readonly #isKept: boolean
+  /** The number of attempts so far. */
+  attempts = 0
+  /** Set by pg if the address has a `query_timeout`: ends its timer. */
+  callback: (() => void) | undefined = undefined
+  #resolve: ((value: unknown) => void) | undefined
+  #reject: ((error: unknown) => void) | undefined
+  #connection: PooledConnection | undefined
+  /** The name under which it is prepared on this connection. */
+  #name: string | undefined
+  #columns: Columns | undefined
+  #found: Row[] = []
+  #changes = 0
+  #broken: unknown
+
+  /** @param isKept whether it is prepared once on each connection */
+  constructor(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: Wanted,
+    owner: CallOwner,
+    isKept = wanted !== 'all',
+  ) {
+    this.statement = statement
+    this.values = values
+    this.#wanted = wanted
+    this.#owner = owner
+    this.#isKept = isKept
+  }
+
+  get text(): string {
+    return this.statement.sql
+  }
+
+  /** Its answer. Called once, before it is sent. */
+  answer<T>(): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve as (value: unknown) => void
+      this.#reject = reject
+    })
+  }
+
+  /** Called before it is passed to a connection's client. */
+  begin(connection: PooledConnection): void {
+    this.attempts++
+    this.#connection = connection
+    this.#columns = undefined
+    this.#found = []
+    this.#changes = 0
+    this.#broken = undefined
+    this.callback = undefined
+  }
+
+  /** No connection could be had for it. */
+  unsent(error: unknown): void {
+    this.attempts++
+    this.#owner.failed(this, error)
+  }
+
+  refuse(error: unknown): void {
+    this.#reject?.(error)
+  }
+
+  /** It takes so long that it keeps the connection for itself. */
+  stay(connection: PooledConnection): void {
+    this.#owner.isAlone?.(this, connection)
+  }
+
+  /** It runs again elsewhere as another call; the answer to this one is ignored. */
+  moveOn(): void {
+    const other = new Call(this.statement, this.values, this.#wanted, this.#owner, this.#isKept)
+    other.#resolve = this.#resolve
+    other.#reject = this.#reject
+    this.#resolve = undefined
+    this.#reject = undefined
+    this.#owner.moved?.(other)
+  }
+
+  submit(wire: Wire): Error | null {
+    const { sql } = this.statement
+    const connection = this.#connection as PooledConnection
+    if (this.#wanted === 'script' || this.statement.takesRows === true) {
+      wire.query(sql)
+      return null
+    }
+    const { prepared, names, toText } = connection
+    let name = this.#isKept && this.attempts < mostAttempts ? names.of(sql) : undefined
+    let known: Preparation | undefined = name === undefined ? undefined : prepared.get(name)
+    // Its preparation might fail, so calls of the same moment do not rely on it.
+    if (known === 'begun') name = known = undefined
+    const isThere = known !== undefined && known !== 'unsure'
+    this.#name = name
+    if (isThere && known !== 'undescribed' && !names.isPooled) this.#columns = known as Columns
+    else if (name !== undefined && !isThere) prepared.set(name, 'begun')
+    try {
+      wire.stream.write(
+        writeStatement({
+          name: name ?? '',
+          text: isThere ? undefined : sql,
+          closes: known === 'unsure',
+          describes: this.#columns === undefined,
+          values: this.values,
+          toText,
+        }),
+      )
+    } catch (error) {
+      if (name !== undefined && !isThere) prepared.delete(name)
+      return error as Error
+    }
+    return null
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
+    const connection = this.#connection as PooledConnection
+    this.#describe(connection.readColumns(fields))
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    const wanted = this.#wanted
+    if (wanted === 'script' || (wanted === 'first' && this.#found.length > 0)) return
+    const { read } = this.#columns ?? noColumns
+    const row = new Array<unknown>(fields.length)
+    try {
+      for (let place = 0; place < fields.length; place++) {
+        const text = fields[place] as string | null
+        const reader = read[place]
+        row[place] = text === null || reader === undefined ? text : reader(text)
+      }
+    } catch (error) {
+      this.#broken ??= error
+      return
+    }
+    this.#found.push(row)
+  }
+
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    this.#changes = Number(text.slice(text.lastIndexOf(' ') + 1)) || 0
+    if (this.#columns === undefined) this.#describe(noColumns)
+  }
+
+  handleEmptyQuery(): void {
+    this.#describe(noColumns)
+  }
+
+  handlePortalSuspended(): void {
+    this.#broken ??= new Error('The server has sent only a part of the answer.')
+  }
+
+  handleCopyInResponse(wire: Wire): void {
+    if (this.statement.takesRows === true) {
+      sendRows(wire, this.values[0] as string)
+      this.#connection?.isReady()
+      return
+    }
+    wire.sendCopyFail('Nothing is copied here.')
+  }
+
+  handleCopyData(): void {
+    this.#broken ??= new Error('Nothing is copied here.')
+  }
+
+  handleReadyForQuery(): void {
+    if (this.#broken !== undefined) {
+      this.handleError(this.#broken)
+      return
+    }
+    if (!this.#end()) return
+    this.#resolve?.(this.#made())
+  }
+
+  handleError(error: unknown): void {
+    const connection = this.#connection
+    if (connection === undefined) return
+    this.#note(error, connection)
+    connection.heed(error)
+    this.#end()
+    if (this.#reject !== undefined) this.#owner.failed(this, error)
+  }
+
+  /** @returns false if it has already ended */
+  #end(): boolean {
+    const connection = this.#connection
+    if (connection === undefined) return false
+    this.#connection = undefined
+    this.callback?.()
+    connection.ended(this)
+    return true
+  }
+
+  #made(): unknown {
+    switch (this.#wanted) {
+      case 'rows':
+        return this.#found
+      case 'first':
+        return this.#found[0]
+      case 'count':
+        return this.#changes
+      case 'all': {
+        const { names } = this.#columns ?? noColumns
+        return { names, rows: this.#found, changes: this.#changes }
+      }
+      case 'script':
+        return undefined
+    }
+  }
+
+  #describe(columns: Columns): void {
+    this.#columns = columns
+    if (this.#name !== undefined) this.#connection?.prepared.set(this.#name, columns)
+  }
+
+  /** Updates what is known about the connection's prepared statements. */
+  #note(error: unknown, { prepared }: PooledConnection): void {
+    const name = this.#name
+    if (name === undefined) return
+    const staleness = stalenessOf(error)
+    if (staleness === 'missing') prepared.delete(name)
+    else if (staleness === 'there already') prepared.set(name, 'undescribed')
+    else if (prepared.get(name) === 'begun') prepared.set(name, 'unsure')
+  }
+}
+
+/** pg's clients pipeline statements only if they are of pg's own class. */
+export function becomeQueries({ Query }: Driver): void {
+  Object.setPrototypeOf(Call.prototype, Query.prototype)
+}

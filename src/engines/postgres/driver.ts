@@ -1,0 +1,96 @@
+/** The part of pg that is used, and how it is loaded. Source: node-postgres, Client. */
+import { installCommand } from '../../core/install-command.js'
+import { DeclarationError } from '../../errors/declaration-error.js'
+import type { CancelConnection } from './cancel-statement.js'
+
+/** Typed here, so that the package's types are not needed to compile. */
+export interface Driver {
+  readonly Client: new (options: object) => Client
+  /** The class of pg's own statements, which other statements must belong to. */
+  readonly Query: { readonly prototype: object }
+  readonly Connection: CancelConnection
+  readonly types: { getTypeParser(oid: number, format?: string): (text: string) => unknown }
+  readonly utils: { readonly prepareValue: (value: unknown) => string | Buffer | null }
+}
+
+export interface Client {
+  /** Needed to cancel its statement; null if the server does not tell it. */
+  readonly processID: number | null
+  readonly secretKey?: unknown
+  readonly host?: string
+  readonly port?: number
+  readonly ssl?: unknown
+  readonly connection: Wire
+  connect(): Promise<unknown>
+  end(): Promise<void>
+  query(query: Query | string): Promise<Result>
+  /** Runs a statement that handles its own answer. */
+  query(query: Submittable): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'end', listener: () => void): unknown
+  on(event: 'notification', listener: (message: Notification) => void): unknown
+}
+
+/** The low-level protocol. */
+export interface Wire {
+  readonly stream: {
+    readonly writable: boolean
+    write(bytes: Uint8Array): boolean
+    cork(): void
+    uncork(): void
+    destroy(): void
+  }
+  query(sql: string): void
+  sendCopyFail(reason: string): void
+}
+
+export interface Notification {
+  readonly channel: string
+  readonly payload?: string
+}
+
+export interface Query {
+  readonly text: string
+  readonly values: readonly unknown[]
+  readonly rowMode: 'array'
+}
+
+export interface Result {
+  readonly rows: (readonly unknown[])[]
+  readonly rowCount: number | null
+  readonly fields: readonly { readonly name: string }[]
+}
+
+/** The methods of a statement that the driver calls, in the order of the answer; nothing follows a failure. */
+export interface Submittable {
+  submit(wire: Wire): Error | null
+  handleRowDescription(message: { readonly fields: readonly Field[] }): void
+  handleDataRow(message: { readonly fields: readonly (string | null)[] }): void
+  handleCommandComplete(message: { readonly text: string }): void
+  handleReadyForQuery(): void
+  handleError(error: unknown): void
+}
+
+export interface Field {
+  readonly name: string
+  readonly dataTypeID: number
+}
+
+/** @throws {DeclarationError} the package is missing */
+export async function loadDriver(): Promise<Driver> {
+  try {
+    const name = 'pg'
+    const { default: driver } = (await import(name)) as { default: Driver }
+    return driver
+  } catch (cause) {
+    const error = new DeclarationError([
+      {
+        code: 'DATABASE_DRIVER_MISSING',
+        message: 'A database at postgres:// needs the package pg, which is not installed.',
+        remedy: `Run: ${installCommand('pg')}`,
+      },
+    ])
+    error.cause = cause
+    throw error
+  }
+}

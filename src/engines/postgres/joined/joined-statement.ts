@@ -1,0 +1,137 @@
+/**
+ * Writes the statement that answers many calls of another: a row of values for each call, and beside it whatever the other
+ * statement finds for them. Source: PostgreSQL, LATERAL Subqueries; Table Functions, WITH ORDINALITY; PREPARE.
+ */
+import { EngineFault, type Engine, type Statement } from '../../contract/engine.js'
+import { postgresLists } from '../lists.js'
+
+export interface JoinedStatement {
+  /** Answers the rows of all calls, each with the number of its call, from 1, behind its own columns. */
+  readonly statement: Statement
+  /** A list for each placeholder, of all calls' values at that place. */
+  readonly toLists: (calls: readonly (readonly unknown[])[]) => readonly unknown[]
+}
+
+/**
+ * The statement that answers many calls of this one; `never` where there is none, `unknown` where the database was not
+ * available to tell. Does not reject.
+ */
+export async function askJoined(
+  statement: Statement,
+  engine: Engine,
+  write: (statement: Statement, types: readonly string[]) => JoinedStatement | undefined,
+): Promise<JoinedStatement | 'never' | 'unknown'> {
+  try {
+    return write(statement, await readTypes(statement, engine)) ?? 'never'
+  } catch (error) {
+    return error instanceof EngineFault && error.kind === 'unavailable' ? 'unknown' : 'never'
+  }
+}
+
+/** What the server makes of a statement's placeholders, by their places; none where it cannot tell. */
+async function readTypes({ sql }: Statement, engine: Engine): Promise<readonly string[]> {
+  const transaction = await engine.begin()
+  try {
+    await transaction.script(`prepare filigree_types as ${sql}`)
+    const { rows } = await transaction.query(typesOf, [])
+    await transaction.script('deallocate filigree_types')
+    await transaction.commit()
+    return rows.map(([type]) => String(type))
+  } catch (error) {
+    await transaction.rollback()
+    throw error
+  }
+}
+
+const typesOf: Statement = {
+  sql: `select cast(t.type as text) from pg_prepared_statements, unnest(parameter_types) with ordinality as t(type, place)
+    where name = 'filigree_types' order by t.place`,
+  writes: false,
+}
+
+/** @returns `undefined` where there is nothing that calls could differ in */
+export function writeJoined(
+  { sql }: Statement,
+  types: readonly string[],
+): JoinedStatement | undefined {
+  if (types.length === 0) return undefined
+  return {
+    statement: Object.freeze({
+      sql: `select filigree_rows.*, ${placeOfCall} from ${callsOf(types)} cross join lateral (${ofCall(sql, types)}) as filigree_rows`,
+      writes: false,
+      isBrief: true,
+    }),
+    toLists: listsOf(types),
+  }
+}
+
+/**
+ * The change of a row for each call whose row is free: a row that others hold is passed over, and so is one that is not
+ * there, so that nobody waits here for anybody. Source: PostgreSQL, SELECT, The Locking Clause.
+ */
+export function writeJoinedChange(
+  { sql, oneRow }: Statement,
+  types: readonly string[],
+): JoinedStatement | undefined {
+  if (oneRow === undefined) return undefined
+  const { table, key, keyPlace, head } = oneRow
+  const type = types[keyPlace - 1] ?? ''
+  const held = `select ${key} as filigree_key from ${table} where ${key} = any($${keyPlace}::${type}[]) for no key update skip locked`
+  const sets = ofCall(sql.slice(0, head), types)
+  const meant = ofCall(sql.slice(head + ' where '.length), types)
+  return {
+    statement: Object.freeze({
+      sql: `${sets} from ${callsOf(types)}, (${held}) as filigree_held where filigree_held.filigree_key = filigree_call.filigree_p${keyPlace} and ${meant}, ${placeOfCall}`,
+      writes: true,
+    }),
+    toLists: listsOf(types),
+  }
+}
+
+const placeOfCall = 'filigree_call.filigree_place::integer'
+
+/** The rows of values: one for each call. */
+function callsOf(types: readonly string[]): string {
+  const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
+  const names = types.map((_, index) => `filigree_p${index + 1}`)
+  return `unnest(${lists.join(', ')}) with ordinality as filigree_call(${names.join(', ')}, filigree_place)`
+}
+
+/** With the values of a call in the place of the placeholders. */
+function ofCall(sql: string, types: readonly string[]): string {
+  return sql.replace(placeholders, (found, place: string | undefined) => {
+    if (place === undefined) return found
+    const type = types[Number(place) - 1] ?? ''
+    const value = `filigree_call.filigree_p${place}`
+    return isList(type) ? `cast(${value} as ${type})` : value
+  })
+}
+
+function listsOf(types: readonly string[]): JoinedStatement['toLists'] {
+  return (calls) =>
+    types.map((type, place) =>
+      postgresLists.write(
+        isList(type) ? calls.map((values) => asText(values, place)) : calls,
+        isList(type) ? 0 : place,
+      ),
+    )
+}
+
+/** Lists of a list need not be alike in length: each goes as its text. */
+function asText(values: readonly unknown[], place: number): readonly unknown[] {
+  const value = values[place]
+  if (!Array.isArray(value)) return [value]
+  return [
+    postgresLists.write(
+      value.map((item: unknown) => [item]),
+      0,
+    ),
+  ]
+}
+
+function isList(type: string): boolean {
+  return type.endsWith('[]')
+}
+
+/** What stands in quotes is no placeholder, whatever it looks like. */
+const placeholders = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\d+)/g

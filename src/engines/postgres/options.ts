@@ -1,0 +1,49 @@
+/** The options for opening a PostgreSQL database, and the error if that fails. */
+import { DeclarationError } from '../../errors/declaration-error.js'
+import type { Log } from '../../core/log.js'
+import type { Listening, Locking } from './server-traits.js'
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:5432/name`, with all parameters that pg knows. */
+  readonly url: string
+  /** The most connections. Default 10. */
+  readonly connections?: number
+  /** Milliseconds to wait for a connection. Default 5,000. */
+  readonly connectTimeout?: number
+  /** The server's address without the pooler, for LISTEN and schema changes, which need a session. Default: `url`. */
+  readonly direct?: string
+  /** Whether statements are prepared, once on each connection. Default true. */
+  readonly prepare?: boolean
+  /** Milliseconds to wait for others who change the schema or use a table that is to be changed. Default 60,000. */
+  readonly schemaTimeout?: number
+  /**
+   * Milliseconds after which the server cancels a statement, unless the address sets it; 0 means never. Default 30,000.
+   */
+  readonly statementTimeout?: number | undefined
+  /** Milliseconds that a statement waits for a lock, unless the address sets it; 0 means no limit. Default 10,000. */
+  readonly lockTimeout?: number
+  /** SQL after `begin` that sets the time-outs in each transaction, for poolers that do not accept them otherwise. */
+  readonly limitsWithin?: string
+  /** How changes of other processes are received, if the server need not be asked. */
+  readonly listen?: Listening | undefined
+  /** How the schema is locked, if the server need not be asked. */
+  readonly locks?: Locking | undefined
+  /** Receives errors of idle connections. */
+  readonly log: Log
+}
+
+/** Contains the address without its password, which no report may show. */
+export function toBootFault(url: string, cause: unknown): DeclarationError {
+  const { message } = (cause ?? {}) as { message?: unknown }
+  const reason = typeof message === 'string' && message !== '' ? message : String(cause)
+  const where = URL.canParse(url) ? new URL(url) : undefined
+  const error = new DeclarationError([
+    {
+      code: 'DATABASE_UNREACHABLE',
+      message: `The database ${where?.host ?? ''}${where?.pathname ?? ''} cannot be reached: ${reason}.`,
+      remedy: 'Check DATABASE_URL and that the server is up.',
+    },
+  ])
+  error.cause = cause
+  return error
+}

@@ -1,0 +1,300 @@
+/**
+ * Connections to PostgreSQL: opened when needed, kept, and lent to one caller at a time. Waiting callers get the first
+ * free one. Not pg's own pool, which costs a timer and promises for each statement. Source: node-postgres, Pool.
+ */
+import type { PoolState, Row } from '../contract/engine.js'
+import { Call, type CallOwner, becomeQueries } from './call.js'
+import { createColumnReader, type ColumnReader } from './columns.js'
+import type { Driver } from './driver.js'
+import type { PostgresOptions } from './options.js'
+import { PooledConnection } from './pooled-connection.js'
+import type { StatementNames } from './statement-names.js'
+import { WaitingCall, type Wait, type Waiter } from './waiting.js'
+
+/** The most waiting statements that are sent together, because there are other connections, too. */
+const mostTogether = 8
+
+/** The default time, in milliseconds, to wait while connections come and go; the same as for handlers. */
+const longestWait = 30_000
+/** Milliseconds that an idle connection is kept, and between two searches for such connections. */
+const [idleTime, sweepTime] = [30_000, 10_000]
+
+export class ConnectionPool implements CallOwner {
+  readonly most: number
+  readonly #driver: Driver
+  readonly #options: PostgresOptions
+  readonly #names: StatementNames
+  readonly #readColumns: ColumnReader
+  readonly #patience: number
+  readonly #all = new Set<PooledConnection>()
+  readonly #idle: PooledConnection[] = []
+  readonly #waiting = new Map<Waiter, Wait>()
+  /** The time of the last return of a connection. */
+  #moved = 0
+  readonly #back = (connection: PooledConnection): void => {
+    this.release(connection)
+  }
+  /** The time of the last loss of a connection with running statements. */
+  #lost = 0
+  #opening = 0
+  #impatient: NodeJS.Timeout | undefined
+  readonly #sweeping: NodeJS.Timeout
+  #closed: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
+
+  constructor(driver: Driver, options: PostgresOptions, names: StatementNames) {
+    becomeQueries(driver)
+    this.most = options.connections ?? 10
+    this.#patience = options.connectTimeout ?? 5000
+    this.#driver = driver
+    this.#options = options
+    this.#names = names
+    this.#readColumns = createColumnReader(driver)
+    this.#sweeping = setInterval(() => {
+      this.#sweep()
+    }, sweepTime).unref()
+  }
+
+  /** The number of connections, their limit, and the number of waiting callers. */
+  get state(): PoolState {
+    const open = this.#all.size + this.#opening
+    return { most: this.most, open, idle: this.#idle.length, waiting: this.#waiting.size }
+  }
+
+  /** The number of waiting callers. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** A free connection, unless others are waiting. */
+  take(): PooledConnection | undefined {
+    return this.#waiting.size > 0 ? undefined : this.#idle.pop()
+  }
+
+  /**
+   * Calls the waiter once, with a connection or an error; at once if a connection is free.
+   *
+   * @param patience milliseconds to wait while the connections of others come and go
+   */
+  wait(waiter: Waiter, patience = longestWait): void {
+    if (this.#closed !== undefined) {
+      waiter.fail(new Error('A connection was asked for after calling end on the pool.'))
+      return
+    }
+    const free = this.take()
+    if (free !== undefined) {
+      waiter.take(free)
+      return
+    }
+    const since = performance.now()
+    this.#waiting.set(waiter, { since, end: since + patience })
+    this.#impatient ??= setInterval(() => {
+      this.#giveUp()
+    }, this.#patience / 5).unref()
+    this.#openMore()
+  }
+
+  /** @param patience as for `wait` */
+  acquire(patience?: number): Promise<PooledConnection> {
+    return new Promise((take, fail) => {
+      this.wait({ take, fail }, patience)
+    })
+  }
+
+  /** Returns a connection. Its statements must be finished, unless it is broken. */
+  release(connection: PooledConnection): void {
+    connection.onIdle = undefined
+    const isDoubtful = connection.opened < this.#lost
+    if (connection.isBroken || isDoubtful || this.#closed !== undefined) {
+      this.#drop(connection)
+      return
+    }
+    this.#moved = performance.now()
+    for (const waiter of this.#waiting.keys()) {
+      this.#waiting.delete(waiter)
+      if (waiter instanceof WaitingCall) this.#sendTogether(connection, waiter)
+      else waiter.take(connection)
+      return
+    }
+    connection.idleSince = this.#moved
+    this.#idle.push(connection)
+  }
+
+  /** Runs a call on a free connection or, if it must wait, together with others of its turn. */
+  run(call: Call): void {
+    const free = this.take()
+    if (free === undefined) {
+      this.wait(new WaitingCall(call, this.#back))
+      return
+    }
+    free.onIdle = this.#back
+    free.send(call)
+  }
+
+  /** Runs one statement, independently of all others. */
+  query(sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    const call = new Call({ sql, writes: true }, values, 'rows', this, false)
+    const answer = call.answer<readonly Row[]>()
+    this.run(call)
+    return answer
+  }
+
+  /** The error of a `query` goes to its caller. */
+  failed(call: Call, error: unknown): void {
+    call.refuse(error)
+  }
+
+  /** Closes the pool; callers with a connection can finish. */
+  end(): Promise<void> {
+    if (this.#closed !== undefined) return this.#closed.promise
+    let resolve: () => void = () => undefined
+    const promise = new Promise<void>((resolved) => (resolve = resolved))
+    this.#closed = { promise, resolve }
+    clearInterval(this.#sweeping)
+    for (const connection of this.#idle.splice(0)) this.#drop(connection)
+    this.#settle()
+    return promise
+  }
+
+  #sendTogether(connection: PooledConnection, { call, turn }: WaitingCall): void {
+    connection.onIdle = this.#back
+    const calls = [call]
+    let last = call
+    for (const waiter of this.#waiting.keys()) {
+      const fits = waiter instanceof WaitingCall && waiter.turn === turn
+      if (!fits || mayWait(last) || calls.length >= mostTogether) break
+      this.#waiting.delete(waiter)
+      last = waiter.call
+      calls.push(last)
+    }
+    connection.sendAll(calls)
+  }
+
+  #openMore(): void {
+    const needed = Math.min(this.#waiting.size, this.most - this.#all.size)
+    while (this.#opening < needed && this.#closed === undefined) void this.#open()
+  }
+
+  async #open(): Promise<void> {
+    this.#opening++
+    let opened: PooledConnection | undefined
+    try {
+      opened = await this.#connect()
+    } catch (error) {
+      for (const waiter of this.#waiting.keys()) {
+        this.#waiting.delete(waiter)
+        waiter.fail(error)
+        break
+      }
+    }
+    this.#opening--
+    if (opened !== undefined) {
+      this.#all.add(opened)
+      this.release(opened)
+    }
+    this.#openMore()
+    this.#settle()
+  }
+
+  async #connect(): Promise<PooledConnection> {
+    const client = new this.#driver.Client(clientOptions(this.#options))
+    const connection = new PooledConnection({
+      client,
+      driver: this.#driver,
+      names: this.#names,
+      readColumns: this.#readColumns,
+      onLost: () => {
+        this.#doubt()
+      },
+    })
+    client.on('error', (error) => {
+      this.#lose(connection, error)
+    })
+    await client.connect()
+    client.on('end', () => {
+      this.#lose(connection, undefined)
+    })
+    return connection
+  }
+
+  /** The driver reports the loss to its statements. */
+  #lose(connection: PooledConnection, error: Error | undefined): void {
+    const isLost = !connection.isBroken && connection.calls.size > 0
+    connection.isBroken = true
+    if (isLost) this.#doubt()
+    const place = this.#idle.indexOf(connection)
+    if (place >= 0) {
+      this.#idle.splice(place, 1)
+      this.#options.log.warn({ err: error }, 'a connection to the database was lost')
+      this.#drop(connection)
+    }
+  }
+
+  /** If one connection is lost, the server has usually closed all: statements that run again get a newly opened one. */
+  #doubt(): void {
+    this.#lost = performance.now()
+    for (const connection of this.#idle.splice(0)) this.#drop(connection)
+  }
+
+  #drop(connection: PooledConnection): void {
+    if (!this.#all.delete(connection)) return
+    const { client, calls } = connection
+    // Nobody needs the answers of running statements.
+    if (calls.size > 0) client.connection.stream.destroy()
+    client.end().catch(() => undefined)
+    this.#openMore()
+    this.#settle()
+  }
+
+  #settle(): void {
+    if (this.#closed === undefined) return
+    if (this.#all.size === 0 && this.#opening === 0 && this.#waiting.size === 0)
+      this.#closed.resolve()
+  }
+
+  /**
+   * Fails callers who have waited as long as connecting may take, unless others move on, which shows that the database
+   * is up.
+   */
+  #giveUp(): void {
+    if (this.#waiting.size === 0) {
+      clearInterval(this.#impatient)
+      this.#impatient = undefined
+    }
+    const now = performance.now()
+    const isStuck = now - this.#moved >= this.#patience
+    for (const [waiter, { since, end }] of this.#waiting) {
+      if (now - since < this.#patience || !(isStuck || now >= end)) continue
+      this.#waiting.delete(waiter)
+      waiter.fail(new Error('timeout exceeded when trying to connect'))
+    }
+  }
+
+  #sweep(): void {
+    const until = performance.now() - idleTime
+    // The first one has been idle longest.
+    while (this.#idle.length > 0) {
+      const [oldest] = this.#idle
+      if (oldest === undefined || oldest.idleSince > until) return
+      this.#idle.shift()
+      this.#drop(oldest)
+    }
+  }
+}
+
+/** Changes wait for rows that somebody holds: nothing goes behind them. New rows hardly ever wait. */
+function mayWait({ statement }: Call): boolean {
+  return statement.writes && !statement.sql.startsWith('insert')
+}
+
+function clientOptions(options: PostgresOptions): object {
+  const { url, connectTimeout = 5000, statementTimeout = 30_000, lockTimeout = 10_000 } = options
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeout,
+    keepAlive: true,
+    pipeline: true,
+    application_name: 'filigree',
+    ...(statementTimeout > 0 ? { statement_timeout: statementTimeout } : {}),
+    ...(lockTimeout > 0 ? { lock_timeout: lockTimeout } : {}),
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * PostgreSQL, and servers that speak its protocol, by pg's clients. Kept statements are prepared once on each
+ * connection; brief reads of all requests share few connections, everything else gets its own. When a connection is
+ * lost, its running statements fail; others are opened when needed.
+ * Sources: node-postgres, Client; PostgreSQL, Extended Query.
+ */
+import type { BeginOptions } from '../contract/begin-options.js'
+import type { Catalogue } from '../contract/catalogue.js'
+import type {
+  ClientReading,
+  Dialect,
+  Engine,
+  EngineChannel,
+  PoolState,
+  Statement,
+  Runner,
+  SchemaChangeOptions,
+  TransactionRunner,
+} from '../contract/engine.js'
+import type { OrderedRunner } from '../contract/ordered-runner.js'
+import { Call, type CallOwner, type Wanted } from './call.js'
+import { readPostgresCatalogue } from './catalogue.js'
+import { createPostgresChannel } from './channel.js'
+import { ClientReads, type ReadParts } from './client-reads.js'
+import { postgresCopy } from './copy.js'
+import { createPostgresDialect } from './dialect.js'
+import { loadDriver, type Driver } from './driver.js'
+import { overFault, toPostgresFault } from './faults.js'
+import { JoinedEngine } from './joined/joined-engine.js'
+import { toBootFault, type PostgresOptions } from './options.js'
+import { createPolledChannel } from './polled-channel.js'
+import { ConnectionPool } from './pool.js'
+import { OrderedStatements } from './ordered-statements.js'
+import { limitedWithin, refusesLimits } from './pooled-limits.js'
+import { ReadShares } from './read-shares.js'
+import { mayRunAgain, runsAfterConflict } from './run-again.js'
+import { PostgresRunner } from './runner.js'
+import { changePostgresSchema } from './schema-change.js'
+import { readServerTraits, type ServerTraits } from './server-traits.js'
+import { SharedReads } from './shared-reads.js'
+import { StatementNames } from './statement-names.js'
+import { readPostgresSizes } from './table-sizes.js'
+import { beginStatement, PostgresTransaction } from './transaction.js'
+
+/** @throws {DeclarationError} a missing driver, no server, a refused connection */
+export async function openPostgres(options: PostgresOptions): Promise<Engine> {
+  const driver = await loadDriver()
+  const names = new StatementNames(options.prepare === false)
+  const pool = new ConnectionPool(driver, options, names)
+  try {
+    const [abilities] = await pool.query(abilitiesSql)
+    const traits = await readServerTraits(pool, options)
+    names.isPooled = await seesPooler(pool)
+    if (names.isPooled && options.direct === undefined) options.log.warn({}, noDirectAddress)
+    // From here on it is known what the server lacks.
+    const settled = { ...options, listen: traits.listen, locks: traits.locks }
+    const engine = new PostgresEngine({
+      driver,
+      options: settled,
+      pool,
+      names,
+      traits,
+      dialect: createPostgresDialect(
+        abilities?.[0] === true,
+        abilities?.[1] === true,
+        traits.copies ? postgresCopy : undefined,
+      ),
+      channel: await openChannel(driver, pool, settled, traits),
+    })
+    return new JoinedEngine(engine)
+  } catch (cause) {
+    await pool.end()
+    if (refusesLimits(cause) && options.limitsWithin === undefined)
+      return openPostgres(limitedWithin(options))
+    throw toBootFault(options.url, cause)
+  }
+}
+
+function openChannel(
+  driver: Driver,
+  pool: ConnectionPool,
+  options: PostgresOptions,
+  { listen, isReadOnly }: ServerTraits,
+): Promise<EngineChannel | undefined> {
+  return listen === 'poll' && !isReadOnly
+    ? createPolledChannel(driver, pool, options)
+    : createPostgresChannel(driver, pool, options)
+}
+
+/** Letters of all languages; trigrams, which a user with the right to create extensions may add. */
+const abilitiesSql = `select exists (select from pg_collation where collname = 'und-x-icu'),
+  exists (select from pg_extension where extname = 'pg_trgm')
+    or (has_database_privilege(current_database(), 'create')
+      and exists (select from pg_available_extensions where name = 'pg_trgm'))`
+
+const noDirectAddress =
+  'the database is behind a pooler: set DATABASE_DIRECT_URL to its address without the pooler, for events between processes and migrations'
+
+/** Whether the server's process differs from the one that the driver was told: then a pooler may lend it to others. */
+async function seesPooler(pool: ConnectionPool): Promise<boolean> {
+  const connection = await pool.acquire()
+  const answer = new Call(readProcessId, [], 'first', pool, false)
+  const first = answer.answer<readonly unknown[]>()
+  connection.send(answer)
+  try {
+    return Number((await first)[0]) !== connection.client.processID
+  } finally {
+    pool.release(connection)
+  }
+}
+
+const readProcessId: Statement = { sql: 'select pg_backend_pid()', writes: false }
+
+interface EngineParts {
+  readonly driver: Driver
+  readonly options: PostgresOptions
+  readonly pool: ConnectionPool
+  readonly names: StatementNames
+  readonly traits: ServerTraits
+  readonly dialect: Dialect
+  readonly channel: EngineChannel | undefined
+}
+
+class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
+  readonly dialect: Dialect
+  readonly driver = 'pg'
+  readonly isReadOnly: boolean
+  readonly channel: EngineChannel | undefined
+  readonly changesPiecemeal = true
+  readonly #parts: EngineParts
+  /** Reads of few rows; slow ones move to a connection of their own. */
+  readonly #brief: SharedReads
+  readonly #readParts: ReadParts
+
+  constructor(parts: EngineParts) {
+    super()
+    this.#parts = parts
+    this.dialect = parts.dialect
+    this.isReadOnly = parts.traits.isReadOnly
+    this.channel = parts.channel
+    const { pool, names } = parts
+    this.#brief = new SharedReads(pool)
+    const shares = new ReadShares(pool.most)
+    this.#readParts = { engine: this, pool, names, shares, brief: this.#brief }
+  }
+
+  clientReads(reading: ClientReading): Runner {
+    return new ClientReads(reading, this.#readParts)
+  }
+
+  run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
+    const call = new Call(statement, values, wanted, this)
+    const answer = call.answer<T>()
+    if (statement.isBrief === true) this.#brief.read(call)
+    else this.#parts.pool.run(call)
+    return answer
+  }
+
+  /** Reads run once more if the connection was dead; all statements if the prepared one is outdated. */
+  failed(call: Call, error: unknown): void {
+    const fault = toPostgresFault(error)
+    if (mayRunAgain(call, fault, this.#parts.names)) this.#parts.pool.run(call)
+    else if (!runsAfterConflict(call, fault, this.#again)) call.refuse(fault)
+  }
+
+  readonly #again = (call: Call): void => {
+    this.#parts.pool.run(call)
+  }
+
+  moved(call: Call): void {
+    this.#parts.pool.run(call)
+  }
+
+  script(sql: string): Promise<void> {
+    return this.run({ sql, writes: true }, [], 'script')
+  }
+
+  async begin({ isolation, patience, reading }: BeginOptions = {}): Promise<TransactionRunner> {
+    if (reading?.isOver === true) throw overFault()
+    // Replicas do not accept `serializable`, and reads alone conflict with nobody.
+    const begin = beginStatement(this.isReadOnly && isolation ? 'repeatable read' : isolation)
+    const { pool, options } = this.#parts
+    const connection = await pool.acquire(patience).catch(refuse)
+    const transaction = new PostgresTransaction(pool, connection)
+    reading?.onFinished(() => {
+      transaction.cancel()
+    })
+    return transaction.begin(begin + (options.limitsWithin ?? ''))
+  }
+
+  async inOrder(): Promise<OrderedRunner> {
+    const { pool } = this.#parts
+    return new OrderedStatements(pool, pool.take() ?? (await pool.acquire().catch(refuse)))
+  }
+
+  changeSchema<T>(
+    work: (runner: Runner) => Promise<T>,
+    { atomic = true }: SchemaChangeOptions = {},
+  ): Promise<T> {
+    const { driver, options } = this.#parts
+    return changePostgresSchema(driver, options, work, atomic)
+  }
+
+  catalogue(runner: Runner): Promise<Catalogue> {
+    return readPostgresCatalogue(runner)
+  }
+
+  tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return readPostgresSizes(this, tables)
+  }
+
+  pool(): PoolState {
+    return this.#parts.pool.state
+  }
+
+  close(): Promise<void> {
+    return this.#parts.pool.end()
+  }
+}
+
+function refuse(error: unknown): never {
+  throw toPostgresFault(error)
+}

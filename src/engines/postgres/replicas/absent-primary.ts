@@ -1,0 +1,154 @@
+/**
+ * A primary that did not answer at the start, while a replica did: the application starts read-only, and tries the
+ * primary again whenever it is needed.
+ */
+import type { Catalogue } from '../../contract/catalogue.js'
+import type { BeginOptions } from '../../contract/begin-options.js'
+import type { ChannelHandlers, ChannelListener } from '../../contract/channel-listener.js'
+import {
+  EngineFault,
+  type ClientReading,
+  type Dialect,
+  type Engine,
+  type EngineChannel,
+  type PoolState,
+  type QueryResult,
+  type Row,
+  type Runner,
+  type SchemaChangeOptions,
+  type Statement,
+  type TransactionRunner,
+} from '../../contract/engine.js'
+
+/** Milliseconds between two attempts. */
+const pause = 1000
+
+export class AbsentPrimary implements Engine {
+  readonly dialect: Dialect
+  readonly driver: string
+  readonly changesPiecemeal: boolean
+  readonly channel: EngineChannel
+  readonly #open: () => Promise<Engine>
+  readonly #replica: Engine
+  #engine: Engine | undefined
+  #opening: Promise<Engine> | undefined
+  #triedAt = performance.now()
+
+  /** @param replica answers what can be known without the primary, and is closed with it */
+  constructor(open: () => Promise<Engine>, replica: Engine) {
+    this.#open = open
+    this.#replica = replica
+    this.dialect = replica.dialect
+    this.driver = replica.driver
+    this.changesPiecemeal = replica.changesPiecemeal
+    const channel = async (): Promise<EngineChannel | undefined> => (await this.#primary()).channel
+    this.channel = {
+      send: async (runner, messages) => (await channel())?.send(runner, messages),
+      topics: async (runner, but) => (await (await channel())?.topics(runner, but)) ?? new Set(),
+      listen: (handlers) => new LateListener(channel, handlers),
+    }
+  }
+
+  /** Components that start meanwhile create no tables. */
+  get isReadOnly(): boolean {
+    return this.#engine === undefined || this.#engine.isReadOnly === true
+  }
+
+  async rows(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+    return (await this.#primary()).rows(statement, values)
+  }
+
+  async first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
+    return (await this.#primary()).first(statement, values)
+  }
+
+  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
+    return (await this.#primary()).change(statement, values)
+  }
+
+  async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
+    return (await this.#primary()).query(statement, values)
+  }
+
+  async script(sql: string): Promise<void> {
+    await (await this.#primary()).script(sql)
+  }
+
+  clientReads(reading: ClientReading): Runner {
+    return this.#engine?.clientReads?.(reading) ?? this
+  }
+
+  async begin(options?: BeginOptions): Promise<TransactionRunner> {
+    return (await this.#primary()).begin(options)
+  }
+
+  async changeSchema<T>(
+    work: (runner: Runner) => Promise<T>,
+    options?: SchemaChangeOptions,
+  ): Promise<T> {
+    return (await this.#primary()).changeSchema(work, options)
+  }
+
+  catalogue(runner: Runner): Promise<Catalogue> {
+    if (this.#engine !== undefined) return this.#engine.catalogue(runner)
+    return this.#replica.catalogue(this.#replica)
+  }
+
+  async tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return (this.#engine ?? this.#replica).tableSizes(tables)
+  }
+
+  pool(): PoolState {
+    return this.#engine?.pool?.() ?? { most: 0, open: 0, idle: 0, waiting: 0 }
+  }
+
+  async close(): Promise<void> {
+    await this.#opening?.catch(() => undefined)
+    await this.#engine?.close()
+    await this.#replica.close()
+  }
+
+  async #primary(): Promise<Engine> {
+    if (this.#engine !== undefined) return this.#engine
+    const isSoon = performance.now() - this.#triedAt < pause
+    if (isSoon && this.#opening === undefined) throw absent(undefined)
+    this.#triedAt = performance.now()
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined
+    })
+    try {
+      return (this.#engine = await this.#opening)
+    } catch (error) {
+      throw absent(error)
+    }
+  }
+}
+
+function absent(cause: unknown): EngineFault {
+  return new EngineFault('unavailable', 'The primary of the database does not answer.', cause)
+}
+
+class LateListener implements ChannelListener {
+  readonly #channel: () => Promise<EngineChannel | undefined>
+  readonly #handlers: ChannelHandlers
+  #inner: ChannelListener | undefined
+
+  constructor(channel: () => Promise<EngineChannel | undefined>, handlers: ChannelHandlers) {
+    this.#channel = channel
+    this.#handlers = handlers
+  }
+
+  get processId(): number | undefined {
+    return this.#inner?.processId
+  }
+
+  async listenTo(topics: ReadonlySet<number>): Promise<void> {
+    if (this.#inner === undefined && topics.size === 0) return
+    this.#inner ??= (await this.#channel())?.listen(this.#handlers)
+    await this.#inner?.listenTo(topics)
+  }
+
+  async close(): Promise<void> {
+    await this.#inner?.close()
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Selects the server for a read. Each replica is asked regularly for its position; one that is further behind than the
+ * bound, or behind the caller's own writes, is skipped, and if none is left the primary answers.
+ */
+import type { Log } from '../../../core/log.js'
+import type { CurrentCaller, EngineCaller, OtherProcesses } from '../../contract/engine-caller.js'
+import type { ReplicaState } from '../../contract/replica-state.js'
+import type { Position } from './position-probe.js'
+import type { Replica } from './replica.js'
+import { WalHistory } from './wal-history.js'
+import { WriteMarks } from './write-marks.js'
+
+export interface ReplicaSetParts {
+  readonly replicas: readonly Replica[]
+  /** Asks the primary for its position. */
+  readonly askPrimary: () => Promise<Position>
+  readonly closePrimary: () => void
+  /** How many milliseconds a replica may be behind. */
+  readonly bound: number
+  readonly log: Log
+}
+
+/** After so many milliseconds without a read the servers are not asked until the next one. */
+const restsAfter = 60_000
+/** The shortest time, in milliseconds, for which writes are remembered: replicas within the bound show them sooner. */
+const leastMemory = 5000
+
+/** The name for writes without a caller: of jobs and programs. */
+const ownNames: readonly string[] = ['']
+
+export class ReplicaSet {
+  readonly #parts: ReplicaSetParts
+  readonly #history = new WalHistory()
+  readonly #marks: WriteMarks
+  readonly #interval: number
+  #caller: CurrentCaller = () => undefined
+  #others: OtherProcesses | undefined
+  #stopHearing: (() => void) | undefined
+  #isPrimaryUp = false
+  #usedAt = performance.now()
+  #isResting = true
+  #next = 0
+  /** Incremented when asking starts; earlier rounds end. */
+  #round = 0
+  readonly #timers = new Set<NodeJS.Timeout>()
+  #isClosed = false
+
+  constructor(parts: ReplicaSetParts) {
+    this.#parts = parts
+    this.#interval = Math.min(1000, Math.max(20, parts.bound / 4))
+    this.#marks = new WriteMarks(Math.max(leastMemory, 2 * parts.bound))
+  }
+
+  /** Asks all servers once, and continues to ask. */
+  async start(): Promise<void> {
+    await this.#askPrimary()
+    await Promise.all(this.#parts.replicas.map((replica) => this.#askReplica(replica)))
+    this.#goOn()
+  }
+
+  followCallers(caller: CurrentCaller, others?: OtherProcesses): void {
+    this.#caller = caller
+    this.#others = others
+    this.#stopHearing?.()
+    this.#stopHearing = others?.onTold((names) => {
+      this.#marks.add(names, performance.now())
+    })
+  }
+
+  /** @returns the replica for this read; `undefined` for the primary */
+  choose(): Replica | undefined {
+    const now = performance.now()
+    this.#usedAt = now
+    if (this.#isResting) this.#goOn()
+    const caller = this.#caller()
+    if (caller !== undefined && (caller.isFresh || caller.hasWritten)) return undefined
+    const needed = this.#marks.needed(caller?.names ?? ownNames, now)
+    if (needed === 'everything') return undefined
+    // Without a primary there are no writes: replicas that were up to date when it was lost stay usable.
+    const since = (this.#isPrimaryUp ? now : this.#history.newest) - this.#parts.bound
+    return this.#leastBusy(needed, since)
+  }
+
+  /** @returns a replica that was up to date when the primary was lost; `undefined` while the primary answers */
+  standIn(): Replica | undefined {
+    if (this.#isPrimaryUp) return undefined
+    return this.#leastBusy(0n, this.#history.newest - this.#parts.bound)
+  }
+
+  /** A write has ended, successfully or not: from now on its caller must see it. */
+  wrote(): void {
+    const caller: EngineCaller | undefined = this.#caller()
+    this.#marks.add(caller?.ownNames ?? ownNames, performance.now())
+    if (caller === undefined) return
+    caller.hasWritten = true
+    this.#others?.tell(caller.ownNames)
+  }
+
+  /** How the connections of each are used; one that was never reached has none. */
+  get states(): readonly ReplicaState[] {
+    return this.#parts.replicas.map(({ name, isUp, engine }) => {
+      const { most = 0, open = 0, idle = 0, waiting = 0 } = engine?.pool?.() ?? {}
+      return { name, isUp, most, open, idle, waiting }
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#stopHearing?.()
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#parts.closePrimary()
+    await Promise.all(this.#parts.replicas.map((replica) => replica.close()))
+  }
+
+  #leastBusy(needed: bigint, since: number): Replica | undefined {
+    const { replicas } = this.#parts
+    let best: Replica | undefined
+    // Equally busy ones take turns.
+    const first = this.#next++
+    for (let index = 0; index < replicas.length; index++) {
+      const replica = replicas[(first + index) % replicas.length] as Replica
+      if (!replica.isUp || replica.lsn < needed || replica.shownUntil < since) continue
+      if (best === undefined || replica.running < best.running) best = replica
+    }
+    return best
+  }
+
+  async #askPrimary(): Promise<void> {
+    const at = performance.now()
+    const open = this.#marks.open
+    try {
+      const { lsn } = await this.#parts.askPrimary()
+      if (!this.#history.add(at, lsn)) this.#parts.log.warn({}, anotherPrimary)
+      this.#marks.settle(open, lsn)
+      this.#isPrimaryUp = true
+      for (const replica of this.#parts.replicas) this.#measure(replica)
+    } catch {
+      // The next statement on the primary will show what is wrong.
+      this.#isPrimaryUp = false
+    }
+  }
+
+  async #askReplica(replica: Replica): Promise<void> {
+    if (await replica.look()) this.#measure(replica)
+  }
+
+  #measure(replica: Replica): void {
+    replica.shownUntil = this.#history.shownUntil(replica.lsn)
+  }
+
+  #goOn(): void {
+    if (this.#isClosed) return
+    this.#isResting = false
+    const round = ++this.#round
+    this.#repeat(round, () => this.#askPrimary())
+    for (const replica of this.#parts.replicas) this.#repeat(round, () => this.#askReplica(replica))
+  }
+
+  #repeat(round: number, ask: () => Promise<void>): void {
+    if (this.#isClosed || round !== this.#round) return
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      this.#isResting ||= performance.now() - this.#usedAt > restsAfter
+      if (this.#isResting || round !== this.#round) return
+      void ask().then(() => {
+        this.#repeat(round, ask)
+      })
+    }, this.#interval)
+    this.#timers.add(timer.unref())
+  }
+}
+
+const anotherPrimary =
+  'the primary of the database is another one now: replicas are read again once they follow it'

@@ -1,0 +1,52 @@
+/** Reads PostgreSQL's query plans. Source: PostgreSQL, EXPLAIN; PREPARE. */
+import type { Row } from '../contract/engine.js'
+import type { ScanSql } from '../contract/scan-sql.js'
+
+interface PlanNode {
+  readonly 'Node Type'?: string
+  readonly 'Relation Name'?: string
+  readonly Filter?: string
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** Statement names belong to a session. */
+let count = 0
+
+export const postgresScans: ScanSql = {
+  // A generic plan: with values, the plan would be the one for those values.
+  explain: async (engine, sql) => {
+    const most = Math.max(0, ...[...sql.matchAll(/\$(\d+)/g)].map(([, place]) => Number(place)))
+    const values = most === 0 ? '' : `(${Array.from({ length: most }, () => 'null').join()})`
+    const name = `filigree_scan_${++count}`
+    const runner = await engine.begin()
+    try {
+      await runner.script(
+        `set local plan_cache_mode = force_generic_plan; prepare ${name} as ${sql}`,
+      )
+      const statement = { sql: `explain (format json) execute ${name}${values}`, writes: false }
+      const { rows } = await runner.query(statement, [])
+      await runner.script(`deallocate ${name}`)
+      return rows
+    } finally {
+      await runner.rollback()
+    }
+  },
+  read: ([row]: readonly Row[]) => {
+    const given = row?.[0]
+    const plans = (typeof given === 'string' ? JSON.parse(given) : given) as { Plan: PlanNode }[]
+    const found: string[] = []
+    for (const { Plan } of plans) findScans(Plan, false, found)
+    return found
+  },
+  statistics: `select query from pg_stat_statements
+    where dbid = (select oid from pg_database where datname = current_database()) and query ~* '^\\s*select'
+    order by total_exec_time desc limit 200`,
+}
+
+function findScans(node: PlanNode, isSorted: boolean, found: string[]): void {
+  const kind = node['Node Type'] ?? ''
+  const name = node['Relation Name']
+  if (kind === 'Seq Scan' && name !== undefined && (isSorted || node.Filter !== undefined))
+    found.push(name)
+  for (const below of node.Plans ?? []) findScans(below, isSorted || kind.endsWith('Sort'), found)
+}

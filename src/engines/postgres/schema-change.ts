@@ -1,0 +1,228 @@
+/**
+ * Changes the schema, in one process at a time, on a separate connection. The lock ends with the transaction that took
+ * it, so that neither a pooler nor a killed process can leave it behind; statements that cannot be in a transaction run
+ * meanwhile on a second connection. A statement that waits for a table gives up now and then and lets readers pass,
+ * because all of them wait behind a waiting ALTER.
+ * Sources: PostgreSQL, Advisory Locks; Explicit Locking; lock_timeout.
+ */
+import { setTimeout } from 'node:timers/promises'
+import { DeclarationError } from '../../errors/declaration-error.js'
+import { EngineFault, type Runner, type Statement } from '../contract/engine.js'
+import type { Wanted } from './call.js'
+import type { Client, Driver } from './driver.js'
+import { isLockTimeout } from './faults.js'
+import type { PostgresOptions } from './options.js'
+import { RowLease } from './row-lease.js'
+import { PostgresRunner } from './runner.js'
+import { endSession, openSession, runOn, scriptOn, type Session } from './session.js'
+
+export type SchemaWork<T> = (runner: Runner) => Promise<T>
+
+/** An arbitrary number of our own: the lock of the process that changes the schema. */
+const schemaLock = 4_163_170_431
+/** Milliseconds to wait for a table at once, and in total by default. */
+const [lockTimeout, defaultPatience] = [2000, 60_000]
+/** Milliseconds until a wait is first logged, and between later lines. */
+const [firstWord, nextWord] = [1000, 10_000]
+const applicationName = 'filigree schema'
+
+/**
+ * @param atomic all or nothing; false commits each statement by itself
+ * @throws {DeclarationError} `SCHEMA_LOCKED` if others are in the way for too long
+ */
+export async function changePostgresSchema<T>(
+  driver: Driver,
+  options: PostgresOptions,
+  work: SchemaWork<T>,
+  atomic: boolean,
+): Promise<T> {
+  const patience = new Patience(options)
+  if (options.locks !== 'row') return changeInTurn(driver, options, { work, atomic, patience })
+  const lease = await RowLease.take(driver, options, (who) => patience.wait(who))
+  try {
+    return await changeInTurn(driver, options, { work, atomic, patience, lease })
+  } finally {
+    await lease.release()
+  }
+}
+
+interface Change<T> {
+  readonly work: SchemaWork<T>
+  readonly atomic: boolean
+  readonly patience: Patience
+  /** The lock, if it is a row; absent if the transaction holds it. */
+  readonly lease?: RowLease
+}
+
+async function changeInTurn<T>(
+  driver: Driver,
+  options: PostgresOptions,
+  { work, atomic, patience, lease }: Change<T>,
+): Promise<T> {
+  for (;;) {
+    const session = await openSession(driver, options, { applicationName })
+    try {
+      await begin(session.client, patience, lease)
+      const result = await (atomic
+        ? work(new SessionRunner(session.client))
+        : beside(session, await openSession(driver, options, { applicationName }), work, patience))
+      await lease?.assertHeld()
+      await scriptOn(session.client, 'commit')
+      return result
+    } catch (error) {
+      if (!atomic || !isLockTimeout(error)) throw error
+      await patience.pause('a table is in use by others', error)
+    } finally {
+      endSession(session.client)
+    }
+  }
+}
+
+/** Opens the transaction that holds the lock. */
+async function begin(client: Client, patience: Patience, lease?: RowLease): Promise<void> {
+  // The process must see what others have changed while it waited.
+  await scriptOn(
+    client,
+    `begin isolation level read committed; set local statement_timeout = 0;
+     set local idle_in_transaction_session_timeout = 0; set local lock_timeout = ${patience.lockTimeout}`,
+  )
+  if (lease !== undefined) return
+  const take = `select pg_try_advisory_xact_lock(${schemaLock})`
+  // It tries repeatedly: `create index concurrently` waits for statements that wait for a lock.
+  for (;;) {
+    const [row] = (await runOn(client, take, [])).rows
+    if (row?.[0] === true) return
+    await patience.wait(async () => {
+      const { rows } = await runOn(client, holders, [])
+      return rows
+        .map(([pid, name]) => `process ${String(pid)} of the server (${String(name)})`)
+        .join(', ')
+    })
+  }
+}
+
+const holders = `select l.pid, a.application_name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+    where l.locktype = 'advisory' and l.classid = 0 and l.objid = ${schemaLock} and l.objsubid = 1 and l.granted`
+
+/** Runs work whose statements are committed one by one, while the first session's transaction holds the lock. */
+async function beside<T>(
+  lock: Session,
+  session: Session,
+  work: SchemaWork<T>,
+  patience: Patience,
+): Promise<T> {
+  let isLost = false
+  lock.client.on('end', () => {
+    isLost = true
+  })
+  const { client, isPooled } = session
+  try {
+    // Behind a pooler the setting would affect others.
+    if (!isPooled) await client.query('set statement_timeout = 0')
+    return await work(
+      new SessionRunner(client, async (sql) => {
+        if (isLost) throw new EngineFault('unavailable', 'The lock of the schema was lost.')
+        if (isPooled) await scriptOn(client, sql)
+        else await scriptWithPatience(client, sql, patience)
+      }),
+    )
+  } finally {
+    endSession(client)
+  }
+}
+
+/** An interrupted `create index concurrently` leaves an invalid index; it blocks nobody. */
+async function scriptWithPatience(client: Client, sql: string, patience: Patience): Promise<void> {
+  const limit = /\bconcurrently\b/i.test(sql) ? 0 : patience.lockTimeout
+  await scriptOn(client, `set lock_timeout = ${limit}`)
+  for (;;) {
+    try {
+      await scriptOn(client, sql)
+      return
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      await patience.pause('a table is in use by others', error)
+    }
+  }
+}
+
+/** How long others are waited for, and the lines in the log. */
+class Patience {
+  readonly lockTimeout: number
+  readonly #options: PostgresOptions
+  readonly #patience: number
+  readonly #began = performance.now()
+  #told = firstWord - nextWord
+  #pauses = 0
+
+  constructor(options: PostgresOptions) {
+    this.#options = options
+    this.#patience = options.schemaTimeout ?? defaultPatience
+    this.lockTimeout = Math.max(1, Math.min(lockTimeout, this.#patience))
+  }
+
+  /** Waits a moment before the next attempt at the lock. */
+  async wait(readHolders: () => Promise<string>): Promise<void> {
+    const waited = performance.now() - this.#began
+    const isOver = waited >= this.#patience
+    if (isOver || waited >= this.#told + nextWord) {
+      const who = await readHolders()
+      if (isOver) throw locked(`held by ${who || 'another process'}`, this.#patience)
+      this.#tell(waited, `another process changes the schema: ${who}`)
+    }
+    await setTimeout(50)
+  }
+
+  /** Waits after a table was in use, so that its readers go first. */
+  async pause(why: string, error: unknown): Promise<void> {
+    const waited = performance.now() - this.#began
+    if (waited >= this.#patience) throw locked(why, this.#patience, error)
+    this.#tell(waited, why)
+    await setTimeout(Math.min(100 * 2 ** this.#pauses++, 2000))
+  }
+
+  #tell(waited: number, why: string): void {
+    this.#told = waited
+    this.#options.log.warn({ waited: Math.round(waited) }, `waiting to change the schema: ${why}`)
+  }
+}
+
+function locked(why: string, patience: number, cause?: unknown): DeclarationError {
+  const error = new DeclarationError([
+    {
+      code: 'SCHEMA_LOCKED',
+      message: `The schema could not be changed for ${patience} ms: ${why}.`,
+      remedy:
+        'Wait for the other process, or end it by pg_terminate_backend. schemaTimeout in the address sets the wait.',
+    },
+  ])
+  error.cause = cause
+  return error
+}
+
+class SessionRunner extends PostgresRunner {
+  readonly #client: Client
+  readonly #script: (sql: string) => Promise<void>
+
+  constructor(client: Client, script?: (sql: string) => Promise<void>) {
+    super()
+    this.#client = client
+    this.#script = script ?? ((sql) => scriptOn(client, sql))
+  }
+
+  async run<T>({ sql }: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
+    const { rows, rowCount, fields } = await runOn(this.#client, sql, values)
+    const made = {
+      rows,
+      first: rows[0],
+      count: rowCount ?? 0,
+      all: { names: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 },
+      script: undefined,
+    }
+    return made[wanted] as T
+  }
+
+  script(sql: string): Promise<void> {
+    return this.#script(sql)
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Full-text search by PostgreSQL: an index on an expression, which every statement repeats, so that no column is
+ * needed. Texts are split into words before, because PostgreSQL's parser makes one word of an address or a path. Text
+ * after the first 200,000 characters is not searched, because the words of a row must fit into a megabyte.
+ * Sources: PostgreSQL, Full Text Search; Regular Expressions.
+ */
+import type { RawBuilder } from 'kysely'
+import { quote } from '../ddl.js'
+import type { SearchParts, SearchSql } from '../contract/search-sql.js'
+
+type Fragment = RawBuilder<unknown>
+
+const mostCharacters = 200_000
+const weights = ['A', 'B', 'C', 'D'] as const
+
+/** @param fold makes lower case @param hasIcu whether the server knows the letters of all languages */
+export function createPostgresSearch(
+  fold: readonly [before: string, after: string],
+  hasIcu: boolean,
+): SearchSql {
+  // Otherwise every character outside ASCII counts as a letter.
+  const noLetters = hasIcu
+    ? '[^[:alnum:]]+'
+    : '[\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u007f]+'
+  const words = [`regexp_replace(${fold[0]}`, `${fold[1]}, '${noLetters}', ' ', 'g')`] as const
+  const vector = (columns: readonly string[]): string => {
+    const most = Math.floor(mostCharacters / columns.length)
+    const parts = columns.map((column, place) => {
+      const text = words.join(`left(coalesce(${column}, ''), ${most})`)
+      return `setweight(to_tsvector('pg_catalog.simple', ${text}), '${weights[place] ?? 'D'}')`
+    })
+    return `(${parts.join(' || ')})`
+  }
+  const vectorOf = ({ sql, search, alias }: SearchParts): Fragment =>
+    sql.raw(vector(search.columns.map(({ name }) => `${quote(alias)}.${quote(name)}`)))
+  const queryOf = ({ sql, value }: SearchParts): Fragment =>
+    sql`plainto_tsquery('pg_catalog.simple', ${sql.raw(words[0])}cast(${value} as text)${sql.raw(words[1])})`
+  const test = (parts: SearchParts): Fragment => parts.sql`${vectorOf(parts)} @@ ${queryOf(parts)}`
+  return {
+    schema: (_table, { name, columns }) => ({
+      name,
+      columns: [],
+      over: columns.map((column) => column.name),
+      unique: false,
+      whereNull: undefined,
+      using: 'gin',
+      parts: [vector(columns.map((column) => quote(column.name)))],
+    }),
+    drop: (name) => [`drop index if exists ${quote(name)}`],
+    operand: (list) => list.join(' '),
+    test,
+    rank: (parts) => ({
+      from: parts.sql``,
+      behind: parts.sql``,
+      test: test(parts),
+      by: parts.sql`ts_rank(${vectorOf(parts)}, ${queryOf(parts)}, 1) desc, `,
+    }),
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * Connections outside the pool, for work that needs a session: LISTEN, schema changes. A transaction pooler (PgBouncer)
+ * between the process and the server assigns each transaction to any free server connection, so the state of a session
+ * is lost; the direct address avoids the pooler.
+ */
+import { randomBytes } from 'node:crypto'
+import { EngineFault } from '../contract/engine.js'
+import type { Client, Driver, Result } from './driver.js'
+import { toPostgresFault } from './faults.js'
+import type { PostgresOptions } from './options.js'
+import type { ConnectionPool } from './pool.js'
+
+export interface Session {
+  readonly client: Client
+  /** The id of the server's process. */
+  readonly processId: number
+  /** The driver was told another id, so there is a pooler. */
+  readonly isPooled: boolean
+}
+
+export interface SessionOptions {
+  readonly applicationName: string
+  /** Milliseconds that the driver waits for an answer. Default: no limit. */
+  readonly queryTimeout?: number
+}
+
+/** Parameters of the address that would limit the session's work, which sets its own limits. */
+const limits = ['statement_timeout', 'query_timeout', 'lock_timeout', 'connections']
+
+/** @throws {EngineFault} `unavailable` if no connection can be opened */
+export async function openSession(
+  driver: Driver,
+  { url, direct, connectTimeout = 5000 }: PostgresOptions,
+  { applicationName, queryTimeout }: SessionOptions,
+): Promise<Session> {
+  const address = new URL(direct ?? url)
+  for (const name of limits) address.searchParams.delete(name)
+  const client = new driver.Client({
+    connectionString: address.href,
+    connectionTimeoutMillis: connectTimeout,
+    ...(queryTimeout === undefined ? {} : { query_timeout: queryTimeout }),
+    keepAlive: true,
+    application_name: applicationName,
+  })
+  // After an error the connection ends.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const processId = await readProcessId(client)
+    return { client, processId, isPooled: processId !== client.processID }
+  } catch (error) {
+    endSession(client)
+    throw toPostgresFault(error)
+  }
+}
+
+export function endSession(client: Client): void {
+  client.end().catch(() => undefined)
+}
+
+/** Runs a statement that is not prepared. */
+export async function runOn(
+  client: Client,
+  sql: string,
+  values: readonly unknown[],
+): Promise<Result> {
+  try {
+    return await client.query({ text: sql, values, rowMode: 'array' })
+  } catch (error) {
+    throw toPostgresFault(error)
+  }
+}
+
+/** Runs statements without values. */
+export async function scriptOn(client: Client, sql: string): Promise<void> {
+  try {
+    await client.query(sql)
+  } catch (error) {
+    throw toPostgresFault(error)
+  }
+}
+
+/** The server process that answers at the moment; a pooler tells the driver another id. */
+async function readProcessId(client: Client): Promise<number> {
+  const text = 'select pg_backend_pid()'
+  const { rows } = await client.query({ text, values: [], rowMode: 'array' })
+  return Number(rows[0]?.[0])
+}
+
+/** Milliseconds to wait for a notification; in a real session it comes with the answer. */
+const probeLasts = 2000
+
+/**
+ * Tests whether notifications reach this connection: some poolers keep sessions.
+ *
+ * @throws {EngineFault} `unavailable` if they do not
+ */
+export async function proveListening({ client }: Session, pool: ConnectionPool): Promise<void> {
+  const name = `filigree_probe_${randomBytes(8).toString('hex')}`
+  await client.query(`listen ${name}`)
+  const heard = hears(client)
+  await pool.query(`notify ${name}`)
+  const isHeard = await heard
+  await client.query(`unlisten ${name}`)
+  if (isHeard) return
+  throw new EngineFault('unavailable', 'A pooler before the database keeps no sessions for LISTEN.')
+}
+
+function hears(client: Client): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, probeLasts, false)
+    client.on('notification', () => {
+      clearTimeout(timer)
+      resolve(true)
+    })
+  })
+}

@@ -1,0 +1,102 @@
+/** A transaction on a connection of its own. */
+import type { BeginOptions } from '../contract/begin-options.js'
+import { EngineFault, type Statement, type TransactionRunner } from '../contract/engine.js'
+import { Call, type CallOwner, type Wanted } from './call.js'
+import { overFault, toPostgresFault } from './faults.js'
+import type { ConnectionPool } from './pool.js'
+import type { PooledConnection } from './pooled-connection.js'
+import { PostgresRunner } from './runner.js'
+
+const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read', 'serializable'])
+
+/** @throws {TypeError} an unknown isolation level */
+export function beginStatement(isolation: BeginOptions['isolation']): string {
+  if (isolation === undefined) return 'begin'
+  if (levels.has(isolation)) return `begin isolation level ${isolation}`
+  throw new TypeError(
+    `transaction: no isolation "${isolation}". Levels: ${[...levels].join(', ')}.`,
+  )
+}
+
+export class PostgresTransaction extends PostgresRunner implements TransactionRunner, CallOwner {
+  readonly #pool: ConnectionPool
+  readonly #connection: PooledConnection
+  #isOver = false
+  #isCancelled = false
+
+  /** @param connection borrowed from the pool, and returned at the end */
+  constructor(pool: ConnectionPool, connection: PooledConnection) {
+    super()
+    this.#pool = pool
+    this.#connection = connection
+  }
+
+  /** @param begin the SQL of `beginStatement` */
+  async begin(begin: string): Promise<this> {
+    try {
+      await this.script(begin)
+      return this
+    } catch (error) {
+      this.#letGo(true)
+      throw error
+    }
+  }
+
+  run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
+    if (this.#isOver) return Promise.reject(new EngineFault('other', 'The transaction is over.'))
+    if (this.#isCancelled && statement.sql !== 'rollback') return Promise.reject(overFault())
+    const isKept = wanted !== 'all' && !this.#connection.names.isPooled
+    const call = new Call(statement, values, wanted, this, isKept)
+    const answer = call.answer<T>()
+    this.#connection.send(call)
+    return answer
+  }
+
+  script(sql: string): Promise<void> {
+    return this.run({ sql, writes: true }, [], 'script')
+  }
+
+  commit(): Promise<void> {
+    return this.#end('commit')
+  }
+
+  async rollback(): Promise<void> {
+    // If rolling back fails, the connection is closed, which rolls back.
+    await this.#end('rollback').catch(() => undefined)
+  }
+
+  /** Cancels the running statement on the server, and accepts no other: everything is rolled back. */
+  cancel(): void {
+    if (this.#isOver || this.#isCancelled) return
+    this.#isCancelled = true
+    this.#connection.cancel()
+  }
+
+  /**
+   * The prepared statement was outdated: the server has ended the transaction, which may run again from its beginning.
+   */
+  failed(call: Call, error: unknown): void {
+    const fault = toPostgresFault(error)
+    const isStale = this.#connection.names.heed(call.statement.sql, error)
+    call.refuse(isStale ? new EngineFault('conflict', (error as Error).message, fault) : fault)
+  }
+
+  async #end(sql: string): Promise<void> {
+    if (this.#isOver) return
+    const ending = this.script(sql)
+    this.#isOver = true
+    try {
+      await ending
+      this.#letGo(false)
+    } catch (error) {
+      this.#letGo(true)
+      throw error
+    }
+  }
+
+  #letGo(isBroken: boolean): void {
+    this.#isOver = true
+    if (isBroken) this.#connection.isBroken = true
+    this.#pool.release(this.#connection)
+  }
+}

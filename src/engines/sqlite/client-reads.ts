@@ -1,0 +1,103 @@
+/** Runs the reads of one client's request: short ones in this thread at once, long ones in a reader thread. */
+import { type Later, after } from '../../core/later.js'
+import {
+  EngineFault,
+  type ClientReading,
+  type QueryResult,
+  type Row,
+  type Runner,
+  type Statement,
+} from '../contract/engine.js'
+import type { ReadPlans } from './read-plan.js'
+import type { Reading, Readers } from './readers.js'
+
+/** The parts that all requests of an engine share. */
+export interface ReadParts {
+  readonly engine: Runner
+  readonly plans: ReadPlans
+  readonly readers: Readers
+  /** Milliseconds that all long reads of a request may take together; 0 means no limit. */
+  readonly time: number
+}
+
+export class SqliteClientReads implements Runner {
+  readonly #request: ClientReading
+  readonly #parts: ReadParts
+  readonly #running = new Set<Reading>()
+  /** When the time is up; `undefined` before the first long read. */
+  #end: number | undefined
+
+  constructor(request: ClientReading, parts: ReadParts) {
+    this.#request = request
+    this.#parts = parts
+  }
+
+  rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
+    if (this.#isLong(statement, values)) return this.#read(statement, values)
+    return this.#parts.engine.rows(statement, values)
+  }
+
+  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
+    if (this.#isLong(statement, values)) {
+      return after(this.#read(statement, values), (rows) => rows[0])
+    }
+    return this.#parts.engine.first(statement, values)
+  }
+
+  change(statement: Statement, values: readonly unknown[]): Later<number> {
+    return this.#parts.engine.change(statement, values)
+  }
+
+  query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
+    return this.#parts.engine.query(statement, values)
+  }
+
+  script(sql: string): Later<void> {
+    return this.#parts.engine.script(sql)
+  }
+
+  #isLong(statement: Statement, values: readonly unknown[]): boolean {
+    const { plans, readers } = this.#parts
+    return !statement.writes && readers.isUsable && plans.isLong(statement, values)
+  }
+
+  async #read(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+    const { engine, readers, time } = this.#parts
+    if (this.#request.isOver === true) throw leftAlone()
+    const now = performance.now()
+    if (this.#end === undefined) {
+      this.#end = time > 0 ? now + time : Infinity
+      this.#request.onFinished(() => {
+        for (const reading of this.#running) reading.cancel(leftAlone())
+      })
+    }
+    // A stream lasts longer than a handler: each of its reads gets the full time.
+    const end = this.#request.answered === true && time > 0 ? now + time : this.#end
+    if (now >= end) throw tookTooLong(time)
+    const reading = readers.read(statement.sql, values)
+    this.#running.add(reading)
+    const timer =
+      end === Infinity
+        ? undefined
+        : setTimeout(() => {
+            reading.cancel(tookTooLong(time))
+          }, end - now)
+    try {
+      return await reading.rows
+    } catch (error) {
+      if (readers.isUsable) throw error
+      return await engine.rows(statement, values)
+    } finally {
+      clearTimeout(timer)
+      this.#running.delete(reading)
+    }
+  }
+}
+
+function tookTooLong(time: number): EngineFault {
+  return new EngineFault('unavailable', `A client's reads took longer than ${time} ms.`)
+}
+
+function leftAlone(): EngineFault {
+  return new EngineFault('unavailable', 'The client no longer waits for the answer of the read.')
+}

@@ -1,0 +1,154 @@
+/** One connection to a SQLite file. Sources: SQLite, PRAGMA Statements; Result and Error Codes. */
+import { DeclarationError } from '../../errors/declaration-error.js'
+import { EngineFault, type QueryResult, type Row, type Statement } from '../contract/engine.js'
+import { keepDecimal, showDecimal } from './decimals.js'
+import { foldText, toBase64 } from './dialect.js'
+import { toDouble } from './doubles.js'
+import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
+import { toSqliteFault } from './faults.js'
+import { toMean, toSum } from './totals.js'
+
+export interface SqliteOptions {
+  /** A path, or `:memory:` for a database that is lost when the process ends. */
+  readonly file: string
+  /**
+   * Which commits survive a power failure: `full` all, `normal` all but the last ones. Both survive a killed process.
+   * Default `normal`.
+   */
+  readonly synchronous?: 'normal' | 'full'
+  /** Milliseconds to wait for a lock of another process or transaction. Default 5,000. */
+  readonly busyTimeout?: number | undefined
+  /** Nothing can be written. Default false. */
+  readonly readOnly?: boolean
+  /** Milliseconds that the long reads of a client's request may take together; 0 means no limit. Default 30,000. */
+  readonly readTime?: number | undefined
+  /** The only allowed driver. Default: the first one that can be loaded. */
+  readonly driver?: string | undefined
+}
+
+export class Connection {
+  readonly #database: DriverDatabase
+  readonly #prepared = new WeakMap<Statement, DriverStatement>()
+
+  constructor(driver: Driver, options: SqliteOptions) {
+    const { file, synchronous = 'normal', busyTimeout = 5000, readOnly = false } = options
+    const database = driver.open(file, { timeout: busyTimeout, readonly: readOnly })
+    try {
+      if (!readOnly) database.exec('pragma journal_mode = WAL')
+      database.exec(`pragma synchronous = ${synchronous === 'full' ? 'FULL' : 'NORMAL'}`)
+      database.exec('pragma foreign_keys = ON')
+      // Makes LIKE case-sensitive, as in PostgreSQL, and lets it use an index.
+      database.exec('pragma case_sensitive_like = ON')
+      database.define('filigree_fold', foldText)
+      database.define('filigree_base64', toBase64)
+      database.define('filigree_double', toDouble)
+      database.define('filigree_decimal', showDecimal)
+      database.define('filigree_units', keepDecimal)
+      database.define('filigree_sum', toSum)
+      database.define('filigree_mean', toMean)
+      // The first read shows whether the file is a database.
+      database.prepare('select count(*) from sqlite_schema', false).get([])
+      database.exec(`pragma busy_timeout = ${Math.min(shortWait, busyTimeout)}`)
+    } catch (error) {
+      database.close()
+      throw error
+    }
+    this.#database = database
+  }
+
+  get inTransaction(): boolean {
+    return this.#database.inTransaction
+  }
+
+  rows(statement: Statement, values: readonly unknown[]): Row[] {
+    try {
+      return this.#prepare(statement).all(values)
+    } catch (error) {
+      throw toSqliteFault(error)
+    }
+  }
+
+  first(statement: Statement, values: readonly unknown[]): Row | undefined {
+    try {
+      return this.#prepare(statement).get(values)
+    } catch (error) {
+      throw toSqliteFault(error)
+    }
+  }
+
+  change(statement: Statement, values: readonly unknown[]): number {
+    try {
+      return this.#prepare(statement).run(values).changes
+    } catch (error) {
+      throw toSqliteFault(error)
+    }
+  }
+
+  script(sql: string): void {
+    try {
+      this.#database.exec(sql)
+    } catch (error) {
+      throw toSqliteFault(error)
+    }
+  }
+
+  query({ sql, writes }: Statement, values: readonly unknown[]): QueryResult {
+    try {
+      const prepared = this.#database.prepare(sql, writes)
+      if (!prepared.reader) return { names: [], rows: [], changes: prepared.run(values).changes }
+      const names = prepared.columns().map(({ name }) => name)
+      const rows = prepared.all(values).map((row) => row.map(toBuffer))
+      return { names, rows, changes: rows.length }
+    } catch (error) {
+      throw toSqliteFault(error)
+    }
+  }
+
+  /** @throws {EngineFault} `reference` if a row refers to a missing row */
+  checkReferences(): void {
+    const { rows } = this.query({ sql: 'pragma foreign_key_check', writes: false }, [])
+    const [row] = rows
+    if (row === undefined) return
+    throw new EngineFault(
+      'reference',
+      `Rows of ${String(row[0])} refer to no row of ${String(row[2])}.`,
+    )
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #prepare(statement: Statement): DriverStatement {
+    let prepared = this.#prepared.get(statement)
+    if (prepared === undefined) {
+      prepared = this.#database.prepare(statement.sql, statement.writes)
+      this.#prepared.set(statement, prepared)
+    }
+    return prepared
+  }
+}
+
+/** Bytes become Buffers, as they are on PostgreSQL; drivers differ. */
+function toBuffer(value: unknown): unknown {
+  if (!(value instanceof Uint8Array) || Buffer.isBuffer(value)) return value
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+}
+
+/** Milliseconds that the driver itself waits for another process's lock; this process is blocked meanwhile. */
+const shortWait = 20
+
+/** The error about a file that cannot be opened, for the report at the start. */
+export function toBootFault(file: string, cause: unknown): DeclarationError {
+  const { message } = (cause ?? {}) as { message?: unknown }
+  const reason = typeof message === 'string' ? message : String(cause)
+  const error = new DeclarationError([
+    {
+      code: 'DATABASE_UNREADABLE',
+      message: `The database ${file} cannot be opened: ${reason}.`,
+      remedy: 'Check the path in DATABASE_URL, its permissions, and that it is a SQLite database.',
+    },
+  ])
+  error.cause = cause
+  return error
+}

@@ -1,0 +1,174 @@
+/** SQLite's SQL and values. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
+import { sqliteScans } from './scans.js'
+import type { Dialect, Runner } from '../contract/engine.js'
+import type { Column } from '../contract/table.js'
+import { decimalEncoder, decimalType, isBeyondNumbers, toDecimalText } from './decimals.js'
+import { wholeDouble } from './doubles.js'
+import { SqliteJson } from './json.js'
+import { writeRebuild } from './rebuild.js'
+import { sqliteSearch } from './search.js'
+import { sqliteTotal } from './totals.js'
+
+export const sqliteDialect: Dialect = {
+  name: 'sqlite',
+  title: 'SQLite',
+  kysely: 'Sqlite',
+  isLocal: true,
+  toDriver,
+  placeholder: () => '?',
+  textsOf: () => 'select value from json_each(?)',
+  // Values carry their own types.
+  typed: () => '',
+  // SQLite plans by the value of a bare placeholder, and so plans again at every run. It requires a limit before an
+  // offset.
+  limit: { behind: ' + 0', none: ' limit -1' },
+  // A join finds an owner up to a tenth faster than a subquery; SQLite joins at most 64 tables.
+  owners: { most: 30, join: 'left' },
+  hasLateral: false,
+  listsKeys: true,
+  json(sql) {
+    return new SqliteJson(sql, this)
+  },
+  // It is cheaper to search the answer for it than to test every value.
+  infinity: 'e+999',
+  changes: { kind: 'anew', rebuild: writeRebuild },
+  now: {
+    moment: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
+    date: "(strftime('%Y-%m-%d', 'now'))",
+    time: "(strftime('%H:%M:%S', 'now'))",
+  },
+  // `length` counts the characters of text and the bytes of a blob.
+  lengthOf: () => 'length({c})',
+  replay: { url: 'sqlite::memory:', dump: dumpTables },
+  columnType: ({ storage, field: { entry } }) =>
+    storage === 'decimal' && entry.digits ? decimalType(entry.digits) : columnTypes[storage],
+  // `autoincrement` never reuses the id of a deleted row.
+  incrementType: 'integer primary key autoincrement',
+  encoder: ({ isBoolean, storage, field: { entry } }) => {
+    if (isBoolean) return (value) => (value === true ? 1 : 0)
+    if (storage === 'wide') return (value) => BigInt(value as string)
+    return storage === 'decimal' && entry.digits ? decimalEncoder(entry.digits) : undefined
+  },
+  decoder: ({ isBoolean, storage, field: { entry } }) => {
+    if (isBoolean) return 'v === 1'
+    const scale = entry.digits?.scale ?? 0
+    if (storage === 'decimal') return (value) => toDecimalText(value, scale)
+    // Some drivers return Uint8Arrays.
+    return storage === 'bytes' ? 'Buffer.isBuffer(v) ? v : Buffer.from(v)' : undefined
+  },
+  answered: ({ storage, field: { entry } }) => {
+    const isLong = entry.digits !== undefined && isBeyondNumbers(entry.digits)
+    return storage === 'wide' || (storage === 'decimal' && isLong) ? asText : undefined
+  },
+  textOf: ({ storage, field: { entry } }) => {
+    if (storage === 'wide') return asText
+    if (storage !== 'decimal') return undefined
+    return [`filigree_decimal('${entry.digits?.scale ?? 0} ' || `, ')']
+  },
+  total: sqliteTotal,
+  fold: ['filigree_fold(', ')'],
+  foldValue: (text) => text.toLowerCase(),
+  // LIKE goes back to where it began for each place that a pattern may begin at; and nothing can end it meanwhile.
+  textHas: {
+    contains: 'instr({c}, {v}) > 0',
+    endsWith: "({v} = '' or substr({c}, -length({v})) = {v})",
+  },
+  search: sqliteSearch,
+  indexes: { nulls: false, trigrams: false },
+  // Fractions would have to survive two conversions, and JSON has no bytes.
+  encodeList: ({ storage }: Column, values) =>
+    unlisted.has(storage) ? undefined : JSON.stringify(values),
+  lock: '',
+  hasOneWriter: true,
+  listHas: ['exists (select 1 from json_each(', ') where value = json_extract(', ", '$'))"],
+  jsonPaths: (names) => {
+    const write = (one: (name: string) => string): string => `$${names.map(one).join('')}`
+    const keys = write((name) => `."${name}"`)
+    const places = write((name) => (/^\d+$/.test(name) ? `[${name}]` : `."${name}"`))
+    return keys === places ? [keys] : [keys, places]
+  },
+  jsonAt: {
+    number: "case when json_type({c}, {p}) in ('integer', 'real') then json_extract({c}, {p}) end",
+    text: "case when json_type({c}, {p}) = 'text' then json_extract({c}, {p}) end",
+    boolean: "case when json_type({c}, {p}) in ('true', 'false') then json_extract({c}, {p}) end",
+    any: "nullif(json_type({c}, {p}), 'null')",
+  },
+  jsonOperand: (value) => (typeof value === 'boolean' ? Number(value) : value),
+  listTest: ['in (select value from json_each(', '))'],
+  scans: sqliteScans,
+  rowJson: {
+    list: 'json_array',
+    all: ['json_group_array(', ')'],
+    value: (column) =>
+      column.storage === 'bytes' ? ['filigree_base64(', ')'] : sqliteDialect.answered(column),
+  },
+  // From 3.54 on the outer query sees a subquery's JSON as text; `json` makes it JSON again on every version.
+  jsonOfSubquery: ['json(', ')'],
+}
+
+export interface SqliteTraits {
+  /** It keeps JSON from subqueries as JSON: `json(…)` would only cost time. */
+  readonly leavesJson: boolean
+  /** It writes doubles in JSON with all their digits. */
+  readonly writesDoubles: boolean
+}
+
+/** For a version of SQLite. */
+export function createSqliteDialect({ leavesJson, writesDoubles }: SqliteTraits): Dialect {
+  const { rowJson } = sqliteDialect
+  return {
+    ...sqliteDialect,
+    ...(leavesJson && { jsonOfSubquery: ['', ''] as const }),
+    ...(!writesDoubles && {
+      jsonOfDouble: wholeDouble,
+      rowJson: {
+        ...rowJson,
+        value: (column) => (column.storage === 'real' ? wholeDouble : rowJson.value(column)),
+      },
+    }),
+  }
+}
+
+const asText = ['cast(', ' as text)'] as const
+
+/** Storage classes whose values JSON cannot carry unchanged. */
+const unlisted: ReadonlySet<string> = new Set(['real', 'bytes', 'wide', 'decimal'])
+/** Converts values of types that SQLite does not have. */
+function toDriver(value: unknown): unknown {
+  if (typeof value === 'boolean') return value ? 1 : 0
+  if (value instanceof Date) return value.toISOString()
+  return value === undefined ? null : value
+}
+
+async function dumpTables(runner: Runner): Promise<string> {
+  const sql = `select sql from sqlite_schema
+    where sql is not null and tbl_name not glob 'sqlite_*'
+      and (tbl_name not glob 'filigree_*' or tbl_name glob 'filigree_search_*_keys' or (type = 'table' and rootpage = 0))
+    order by rowid`
+  const { rows } = await runner.query({ sql, writes: false }, [])
+  return rows.map(([text]) => `${String(text)};\n`).join('\n')
+}
+
+const columnTypes: Readonly<Record<Column['storage'], string>> = {
+  integer: 'integer',
+  wide: 'integer',
+  real: 'real',
+  decimal: 'integer',
+  text: 'text',
+  moment: 'text',
+  date: 'text',
+  time: 'text',
+  bytes: 'blob',
+  json: 'text',
+}
+
+/** The SQL function `filigree_fold`: SQLite's own `lower` only knows ASCII letters. */
+export function foldText(text: unknown): unknown {
+  return typeof text === 'string' ? text.toLowerCase() : text
+}
+
+/** The SQL function `filigree_base64`: SQLite has no function for base64. */
+export function toBase64(value: unknown): unknown {
+  if (typeof value === 'string') return Buffer.from(value).toString('base64')
+  return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : null
+}

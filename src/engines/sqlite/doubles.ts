@@ -1,0 +1,20 @@
+/**
+ * Doubles in JSON. SQLite 3.51 writes 15 digits of them, which may be another number; from 3.53 on it writes all. What was
+ * written too short is written by JavaScript instead.
+ */
+import type { Around } from '../contract/insert-sql.js'
+import type { Connection } from './connection.js'
+
+export const wholeDouble: Around = ['json(filigree_double(', '))']
+
+/** The JSON text of a double, null for null. Of what JSON cannot write the text that SQLite has for it. */
+export function toDouble(value: unknown): string | null {
+  if (typeof value !== 'number') return null
+  return Number.isFinite(value) ? String(value) : `${value > 0 ? '' : '-'}9.0e+999`
+}
+
+/** Whether this SQLite writes doubles with all their digits. */
+export function writesDoubles(connection: Connection): boolean {
+  const sql = 'select json_array(0.1e0 + 0.2e0)'
+  return connection.query({ sql, writes: false }, []).rows[0]?.[0] === JSON.stringify([0.1 + 0.2])
+}

@@ -1,0 +1,127 @@
+/** Converts SQLite's errors to faults. Source: SQLite, Result and Error Codes. */
+import { EngineFault, type FaultKind } from '../contract/engine.js'
+
+/** @returns an `EngineFault`; errors that are not SQLite's unchanged */
+export function toSqliteFault(error: unknown): unknown {
+  // Not by `instanceof`: the driver keeps the error class of the module instance that loaded it first.
+  const { name, code, message } = (error ?? {}) as Partial<Record<string, unknown>>
+  if (typeof message !== 'string') return error
+  if (name === 'RangeError' || code === 'ERR_INVALID_ARG_VALUE') {
+    return new EngineFault('value', message, error)
+  }
+  const result = resultOf(error as DriverError)
+  if (result === undefined) return error
+  const kind = kindsByMessage[message] ?? kindOf(result)
+  const told = kind === 'unique' || kind === 'value' ? readDetails(message) : {}
+  const details = primary(result) === primaryResults.READONLY ? { isReadOnly: true } : told
+  return new EngineFault(kind, message, error, details)
+}
+
+/** Another connection has the lock: the statement has changed nothing and may be tried again. */
+export function isBusy(fault: unknown): boolean {
+  if (!(fault instanceof EngineFault) || fault.kind !== 'unavailable') return false
+  return primary(resultOf(fault.cause as DriverError) ?? 0) === 5
+}
+
+/** The properties of drivers' errors. */
+interface DriverError {
+  readonly message: string
+  /** The result's name in better-sqlite3 and Bun; in Node the same text for all errors of SQLite. */
+  readonly code?: unknown
+  /** The result's number, in Node. */
+  readonly errcode?: unknown
+}
+
+/** @returns SQLite's extended result code; `undefined` if the error is not SQLite's */
+function resultOf({ code, errcode, message }: DriverError): number | undefined {
+  if (code === 'ERR_SQLITE_ERROR') {
+    return typeof errcode === 'number' ? errcode : resultByMessage(message)
+  }
+  if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return undefined
+  const family = code.split('_')[1] ?? ''
+  return extended[code] ?? primaryResults[family] ?? 1
+}
+
+/** Deno gives no code when it compiles a statement, runs a script or opens a file. */
+function resultByMessage(message: string): number {
+  const [, family = ''] = messages.find(([start]) => message.startsWith(start)) ?? []
+  return primaryResults[family] ?? 1
+}
+
+const messages: readonly (readonly [start: string, family: string])[] = [
+  ['database is locked', 'BUSY'],
+  ['database table is locked', 'LOCKED'],
+  ['attempt to write a readonly database', 'READONLY'],
+  ['disk I/O error', 'IOERR'],
+  ['database or disk is full', 'FULL'],
+  ['unable to open database file', 'CANTOPEN'],
+  ['out of memory', 'NOMEM'],
+  ['string or blob too big', 'TOOBIG'],
+  ['datatype mismatch', 'MISMATCH'],
+]
+
+const primaryResults: Readonly<Record<string, number>> = {
+  BUSY: 5,
+  LOCKED: 6,
+  NOMEM: 7,
+  READONLY: 8,
+  IOERR: 10,
+  FULL: 13,
+  CANTOPEN: 14,
+  TOOBIG: 18,
+  CONSTRAINT: 19,
+  MISMATCH: 20,
+}
+
+const extended: Readonly<Record<string, number>> = {
+  SQLITE_CONSTRAINT_FOREIGNKEY: 787,
+  SQLITE_CONSTRAINT_PRIMARYKEY: 1555,
+  SQLITE_CONSTRAINT_UNIQUE: 2067,
+  SQLITE_CONSTRAINT_ROWID: 2579,
+}
+
+/** The lowest byte of an extended result is its primary result. */
+function primary(result: number): number {
+  return result & 0xff
+}
+
+function kindOf(result: number): FaultKind {
+  return kinds[result] ?? kinds[primary(result)] ?? 'other'
+}
+
+/** Errors with a general code: those of triggers, and others whose code says too little. */
+const kindsByMessage: Readonly<Record<string, FaultKind>> = {
+  'FOREIGN KEY constraint failed': 'reference',
+  'integer overflow': 'overflow',
+}
+
+const kinds: Readonly<Record<number, FaultKind>> = {
+  787: 'reference',
+  1555: 'unique',
+  2067: 'unique',
+  2579: 'unique',
+  // Constraints of other kinds, values that are too big, type mismatches.
+  18: 'value',
+  19: 'value',
+  20: 'value',
+  5: 'unavailable',
+  6: 'unavailable',
+  7: 'unavailable',
+  8: 'unavailable',
+  10: 'unavailable',
+  13: 'unavailable',
+  14: 'unavailable',
+}
+
+/**
+ * `UNIQUE constraint failed: product.name, product.shop` or `… index 'product_name_key'`, `NOT NULL …: product.name`,
+ * `CHECK …: product_price_check_0a1b2c3d`.
+ */
+function readDetails(message: string): { columns?: string[]; constraint?: string } {
+  if (!/^(?:UNIQUE|CHECK|NOT NULL) constraint failed: /.test(message)) return {}
+  const told = message.slice(message.indexOf(': ') + 2)
+  const index = /^index '(.+)'$/.exec(told)?.[1]
+  if (index !== undefined) return { constraint: index }
+  if (message.startsWith('CHECK')) return { constraint: told }
+  return { columns: told.split(', ').map((name) => name.slice(name.indexOf('.') + 1)) }
+}

@@ -1,0 +1,254 @@
+/**
+ * SQLite in this process. Autocommitted statements run synchronously on one connection. A transaction, which lasts over
+ * turns of the event loop, uses a second one, and other writes wait for its end.
+ * Sources: SQLite, Write-Ahead Logging; PRAGMA Statements; Result and Error Codes.
+ */
+import type { BeginOptions } from '../contract/begin-options.js'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { Catalogue } from '../contract/catalogue.js'
+import {
+  EngineFault,
+  type Dialect,
+  type Engine,
+  type Row,
+  type Statement,
+} from '../contract/engine.js'
+import type { Later } from '../../core/later.js'
+import type { ClientReading, QueryResult, Runner, TransactionRunner } from '../contract/engine.js'
+import { Turn } from '../turn.js'
+import { readSqliteCatalogue } from './catalogue.js'
+import { chooseDriver } from './choose-driver.js'
+import { SqliteClientReads } from './client-reads.js'
+import { Connection, toBootFault, type SqliteOptions } from './connection.js'
+import { createSqliteDialect } from './dialect.js'
+import { writesDoubles } from './doubles.js'
+import type { Driver } from './driver.js'
+import { isBusy } from './faults.js'
+import { ReadPlans } from './read-plan.js'
+import { Readers } from './readers.js'
+import { readSqliteSizes } from './table-sizes.js'
+
+/** @throws {DeclarationError} a missing driver or folder, or a file that is not a database */
+export async function openSqlite(options: SqliteOptions): Promise<Engine> {
+  const driver = await chooseDriver(options.driver)
+  try {
+    if (options.file !== ':memory:') mkdirSync(dirname(options.file), { recursive: true })
+    return new SqliteEngine(driver, options)
+  } catch (cause) {
+    throw toBootFault(options.file, cause)
+  }
+}
+
+class SqliteEngine implements Engine {
+  readonly dialect: Dialect
+  readonly driver: string
+  readonly changesPiecemeal = false
+  /** Absent for databases in memory, which other connections cannot see. */
+  readonly clientReads?: (reading: ClientReading) => Runner
+  readonly #open: () => Connection
+  readonly #main: Connection
+  readonly #turn: Turn
+  readonly #patience: number
+  /** The timeout in the address. */
+  readonly #waits: number | undefined
+  /**
+   * There is one connection for everything. It shows uncommitted changes of the transaction, so reads have to wait too.
+   */
+  readonly #shared: boolean
+  readonly #readers: Readers | undefined
+  #second: Connection | undefined
+
+  constructor(driver: Driver, options: SqliteOptions) {
+    this.#open = () => new Connection(driver, options)
+    this.#main = this.#open()
+    this.driver = driver.name
+    this.dialect = createSqliteDialect({
+      leavesJson: leavesJson(this.#main),
+      writesDoubles: writesDoubles(this.#main),
+    })
+    this.#shared = options.file === ':memory:'
+    this.#waits = options.busyTimeout
+    this.#patience = options.busyTimeout ?? 5000
+    this.#turn = new Turn(this.#patience)
+    if (this.#shared) return
+    const { file, readTime: time = 30_000 } = options
+    const readers = new Readers({ driver: driver.name, file, timeout: this.#patience })
+    const parts = { engine: this, plans: new ReadPlans(this.#main), readers, time }
+    this.#readers = readers
+    this.clientReads = (reading) => new SqliteClientReads(reading, parts)
+  }
+
+  rows(statement: Statement, values: readonly unknown[]): Later<Row[]> {
+    return this.#run(statement.writes, () => this.#main.rows(statement, values))
+  }
+
+  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
+    return this.#run(statement.writes, () => this.#main.first(statement, values))
+  }
+
+  change(statement: Statement, values: readonly unknown[]): Later<number> {
+    return this.#run(true, () => this.#main.change(statement, values))
+  }
+
+  query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
+    return this.#run(statement.writes, () => this.#main.query(statement, values))
+  }
+
+  script(sql: string): Later<void> {
+    return this.#run(true, () => {
+      this.#main.script(sql)
+    })
+  }
+
+  catalogue(runner: Runner): Promise<Catalogue> {
+    return readSqliteCatalogue(runner)
+  }
+
+  tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>> {
+    return readSqliteSizes(this, tables)
+  }
+
+  /**
+   * There is one writer at a time: nobody else writes before it ends, so every isolation level is as good as the
+   * highest.
+   */
+  begin({ patience }: BeginOptions = {}): Promise<TransactionRunner> {
+    return this.#begin(false, this.#waits ?? patience)
+  }
+
+  async changeSchema<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
+    const transaction = await this.#begin(true)
+    try {
+      const result = await work(transaction)
+      await transaction.commit()
+      return result
+    } catch (error) {
+      await transaction.rollback()
+      throw error
+    }
+  }
+
+  async #begin(schema: boolean, patience?: number): Promise<TransactionRunner> {
+    await this.#turn.take(patience)
+    try {
+      const connection = this.#shared ? this.#main : (this.#second ??= this.#open())
+      // A table that is rebuilt is dropped first, which would delete the rows that refer to it.
+      if (schema) connection.script('pragma foreign_keys = off')
+      await untilFree(this.#patience, () => {
+        connection.script('begin immediate')
+      })
+      return new SqliteTransaction(connection, this.#turn, schema)
+    } catch (error) {
+      this.#turn.release()
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#readers?.close()
+    this.#second?.close()
+    this.#main.close()
+  }
+
+  /** Runs at once if nothing is in the way. */
+  #run<T>(writes: boolean, work: () => T): Later<T> {
+    if (this.#turn.taken && (writes || this.#shared)) {
+      return this.#turn.run(() => untilFree(this.#patience, work))
+    }
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      return this.#turn.run(() => untilFree(this.#patience, work))
+    }
+  }
+}
+
+/** Whether JSON from a subquery is still JSON in the outer query. */
+function leavesJson(connection: Connection): boolean {
+  const sql = 'select json_array((select json_array(1)))'
+  return connection.query({ sql, writes: false }, []).rows[0]?.[0] === '[[1]]'
+}
+
+/** Tries again while another process has the lock; other work can run meanwhile. */
+async function untilFree<T>(patience: number, work: () => T): Promise<T> {
+  const end = performance.now() + patience
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= end) throw error
+      await setTimeout(10)
+    }
+  }
+}
+
+class SqliteTransaction implements TransactionRunner {
+  readonly #connection: Connection
+  readonly #turn: Turn
+  readonly #schema: boolean
+  #isOver = false
+
+  constructor(connection: Connection, turn: Turn, schema: boolean) {
+    this.#connection = connection
+    this.#turn = turn
+    this.#schema = schema
+  }
+
+  rows(statement: Statement, values: readonly unknown[]): Row[] {
+    return this.#living().rows(statement, values)
+  }
+
+  first(statement: Statement, values: readonly unknown[]): Row | undefined {
+    return this.#living().first(statement, values)
+  }
+
+  change(statement: Statement, values: readonly unknown[]): number {
+    return this.#living().change(statement, values)
+  }
+
+  query(statement: Statement, values: readonly unknown[]): QueryResult {
+    return this.#living().query(statement, values)
+  }
+
+  script(sql: string): void {
+    this.#living().script(sql)
+  }
+
+  commit(): Promise<void> {
+    return this.#end(() => {
+      const connection = this.#living()
+      if (this.#schema) connection.checkReferences()
+      connection.script('commit')
+    })
+  }
+
+  rollback(): Promise<void> {
+    return this.#end(() => undefined)
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await -- errors must become rejections
+  async #end(last: () => void): Promise<void> {
+    if (this.#isOver) return
+    try {
+      last()
+    } finally {
+      this.#isOver = true
+      if (this.#connection.inTransaction) this.#connection.script('rollback')
+      if (this.#schema) this.#connection.script('pragma foreign_keys = on')
+      this.#turn.release()
+    }
+  }
+
+  /**
+   * After some faults (a full disk) SQLite rolls back by itself: following statements would be committed one by one.
+   */
+  #living(): Connection {
+    if (this.#isOver || !this.#connection.inTransaction) {
+      throw new EngineFault('other', 'The transaction is over.')
+    }
+    return this.#connection
+  }
+}
