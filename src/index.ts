@@ -28,6 +28,7 @@ export { file, type FileBody, type FileOptions } from './http/file-reply.js'
 export { events, type EventItem, type EventStream } from './http/events.js'
 export type { CookieOptions } from './http/cookies.js'
 export type { CorsOptions } from './http/cors.js'
+export { Clock } from './core/clock.js'
 export { addLogFields, type Log, type LogFields } from './core/log.js'
 export type { ChildLog, WriteLine } from './http/request-log.js'
 

@@ -6,6 +6,7 @@ import { Auth } from '../auth/auth.js'
 import { createGate } from '../auth/gate.js'
 import { createKeys } from '../auth/keys.js'
 import { createCors } from '../http/cors.js'
+import { Clock } from '../core/clock.js'
 import type { Log } from '../core/log.js'
 import { Ending } from '../http/ending.js'
 import { createResponder } from '../http/responder.js'
@@ -68,7 +69,7 @@ export async function bootstrap(
 }
 
 function storageOptions(
-  { environment, needsDatabase, routes, settings }: ApplicationPlan,
+  { environment, needsDatabase, routes, settings, clock }: ApplicationPlan,
   { database, sessions }: BootstrapOptions,
 ): Omit<Parameters<typeof openStorage>[0], 'records' | 'log'> {
   const longest = routes.map(({ route }) => route.options.timeout ?? 0)
@@ -81,6 +82,7 @@ function storageOptions(
     needed: needsDatabase,
     production: environment.production,
     sessions: sessions?.store,
+    now: () => clock.now(),
   }
 }
 
@@ -92,6 +94,7 @@ async function start(
   const { settings, log, container } = plan
   const auth = createAuth(plan, storage)
   container.provide(Auth, auth)
+  container.provide(Clock, plan.clock)
   if (storage.database !== undefined) container.provide(Database, storage.database)
   const context = createContext(plan, storage, auth, options)
   const state = createState(plan, storage, context)
@@ -101,7 +104,15 @@ async function start(
     const { closed } = plan.authOptions
     const { events } = settings.bounds
     const get = (token: symbol): unknown => container.get(token)
-    instance.bind({ database: storage.database, log, production, events, closed, get })
+    instance.bind({
+      database: storage.database,
+      log,
+      production,
+      events,
+      closed,
+      clock: plan.clock,
+      get,
+    })
   }
   const { database } = storage
   const hasReplicas =
@@ -135,19 +146,20 @@ async function start(
 }
 
 function createAuth(
-  { authOptions, log, settings }: ApplicationPlan,
+  { authOptions, log, settings, clock }: ApplicationPlan,
   { revocations }: Storage,
 ): Auth {
   return new Auth({
     ...authOptions,
     keys: createKeys({ origin: authOptions.keys, log, mostBytes: settings.bounds.jwks }),
     log,
+    now: () => clock.now(),
     ...(revocations === undefined ? {} : { revocations }),
   })
 }
 
 function createContext(
-  { authOptions, log, settings }: ApplicationPlan,
+  { authOptions, log, settings, clock }: ApplicationPlan,
   { database, sessions: store }: Storage,
   auth: Auth,
   options: BootstrapOptions,
@@ -162,6 +174,7 @@ function createContext(
       ...(idle === undefined ? {} : { idle }),
       log,
       mostByAddress: settings.bounds.sessionsByAddress,
+      now: () => clock.now(),
     }),
     times: settings.times,
     database,

@@ -5,6 +5,7 @@
 import { Auth } from '../auth/auth.js'
 import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { Clock } from '../core/clock.js'
 import type { Log } from '../core/log.js'
 import { resolveClass } from '../metadata/class-reference.js'
 import type { Class } from '../metadata/note.js'
@@ -43,6 +44,7 @@ export interface ApplicationPlan {
   readonly settings: Settings
   readonly authOptions: ResolvedAuthOptions
   readonly log: Log
+  readonly clock: Clock
   readonly routes: readonly PlannedRoute[]
   /** Interceptors around requests without a route and around the framework's own routes. */
   readonly frameworkStands: readonly PlannedStand[]
@@ -116,7 +118,7 @@ export async function planApplication(
       controllers: controllers.map(({ controller }) => controller),
       interceptors,
       override: settings.override,
-      builtIn: [Auth, Database, ApplicationState],
+      builtIn: [Auth, Clock, Database, ApplicationState],
     },
     problems,
   )
@@ -126,6 +128,7 @@ export async function planApplication(
     settings,
     authOptions,
     log,
+    clock: clockOf(settings),
     routes,
     frameworkStands: around.framework,
     folders,
@@ -143,6 +146,12 @@ export async function planApplication(
       ),
     container,
   }
+}
+
+/** The system's, unless `override` replaces it: it is asked for before the providers are created. */
+function clockOf({ override }: Settings): Clock {
+  const replaced = override.findLast(([token]) => token === Clock)
+  return replaced === undefined ? new Clock() : (replaced[1] as Clock)
 }
 
 /**

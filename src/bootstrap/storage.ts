@@ -59,6 +59,8 @@ export interface StorageOptions {
   readonly sessions: SessionStore | undefined
   /** Milliseconds after which the server cancels a statement. */
   readonly statementTimeout: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
   readonly log: Log
 }
 
@@ -108,7 +110,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     return {
       database,
       sessions: options.sessions ?? (await createDatabaseSessionStore(database)),
-      revocations: await createDatabaseRevocations(database),
+      revocations: await createDatabaseRevocations(database, { now: options.now }),
       close,
     }
   } catch (error) {

@@ -27,6 +27,7 @@ export interface GenerateContext {
   readonly listMax: number
   /** Changes that may wait for a subscriber. Ask when one is told something, as for the database. */
   readonly mostEvents: () => number
+  readonly now: () => number
   /** Takes the developer's mistakes: names that collide, relations that lead nowhere. */
   readonly problems: Problem[]
   /**

@@ -1,4 +1,5 @@
 /** A GraphQL schema that can be run: by the program, and at its routes. Source: specification, GraphQL endpoint; public face, GraphQL. */
+import type { Clock } from '../core/clock.js'
 import { tokenAccess, openAccess } from '../auth/access.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
@@ -70,6 +71,8 @@ export interface GraphQLHost {
   readonly events?: number
   /** Queries need a token too, where nothing else is said. Default false. */
   readonly closed?: boolean
+  /** Default: the system's. */
+  readonly clock?: Clock
   /** What the application's container made, for resolvers that need providers. */
   readonly get?: GetProvider
 }
@@ -104,7 +107,8 @@ export class GraphQL {
       const { subscriptions = true, relay = false } = options
       const database = this.#database
       const mostEvents = (): number => this.#host?.events ?? defaultBounds.events
-      const context = { database, listMax, mostEvents, problems, added, subscriptions, relay }
+      const now = (): number => this.#host?.clock?.now() ?? Date.now()
+      const context = { database, listMax, mostEvents, now, problems, added, subscriptions, relay }
       const generated = classes.size === 0 ? undefined : generateRecords([...classes], context)
       return buildSchema(parts, generated, problems)
     })

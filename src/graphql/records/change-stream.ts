@@ -141,7 +141,7 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
 
   /** @returns `undefined` for a row that the caller may not see, or that is gone again */
   async #read({ changes, id, past }: Waiting): Promise<TellingOrFailure | undefined> {
-    if (hasExpired(this.#caller)) {
+    if (hasExpired(this.#caller, this.#services.now())) {
       this.end()
       return { failure: new HttpError(401, 'The token has expired.') }
     }
@@ -212,8 +212,8 @@ interface Waiting {
 }
 
 /** Claims say in seconds since 1970 how long they hold. */
-function hasExpired({ user }: Caller): boolean {
-  return typeof user?.exp === 'number' && user.exp * 1000 <= Date.now()
+function hasExpired({ user }: Caller, now: number): boolean {
+  return typeof user?.exp === 'number' && user.exp * 1000 <= now
 }
 
 function lost(): HttpError {

@@ -37,8 +37,8 @@ import type { RecordServices } from './resolve-records.js'
  * ```
  */
 export const generateRecords: GenerateRecords = (classes, context) => {
-  const { problems, database, listMax, mostEvents } = context
-  const services: RecordServices = { database, listMax, mostEvents }
+  const { problems, database, listMax, mostEvents, now } = context
+  const services: RecordServices = { database, listMax, mostEvents, now }
   const models = readModels(readTables(classes, problems), problems, context.relay)
   const types = new Names<TypeDeclaration>('type', problems)
   const queries = new Names<FieldDeclaration>('query', problems)

@@ -34,6 +34,8 @@ export interface RecordServices {
   readonly listMax: number
   /** Changes that may wait for a subscriber. Asked when there is one. */
   readonly mostEvents: () => number
+  /** Milliseconds since 1970, by the application's clock. */
+  readonly now: () => number
 }
 
 /** One record, or null where the caller may see none of that key. */

@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { ApplicationState, type Answer, type HttpRequest } from '../../index.js'
+import { ApplicationState, Clock, type Answer, type HttpRequest } from '../../index.js'
 
 interface Kept {
   readonly answer: Answer
@@ -42,8 +42,9 @@ const mostTexts = 1000
 const longestTransaction = 60_000
 
 export class AnswerStore {
-  static readonly inject = [ApplicationState]
+  static readonly inject = [ApplicationState, Clock]
   readonly #state: ApplicationState
+  readonly #clock: Clock
   #isDeaf = false
   /** In the order of last use. */
   readonly #kept = new Map<string, Kept>()
@@ -58,8 +59,9 @@ export class AnswerStore {
   /** The tables named in a statement, for each SQL text. */
   readonly #texts = new Map<string, readonly string[]>()
 
-  constructor(state: ApplicationState) {
+  constructor(state: ApplicationState, clock: Clock) {
     this.#state = state
+    this.#clock = clock
   }
 
   async onStart(): Promise<void> {
@@ -88,7 +90,7 @@ export class AnswerStore {
     const kept = this.#kept.get(name)
     if (kept === undefined) return undefined
     this.#kept.delete(name)
-    if (kept.until <= Date.now()) {
+    if (kept.until <= this.#clock.now()) {
       this.#bytes -= kept.bytes
       return undefined
     }
@@ -123,7 +125,7 @@ export class AnswerStore {
     const bytes = 512 + 2 * name.length + (content === null ? 0 : Buffer.byteLength(content))
     if (bytes > mostOfOne || this.#isDeaf) return
     this.#drop(name)
-    this.#kept.set(name, { answer, tables, bytes, until: Date.now() + life })
+    this.#kept.set(name, { answer, tables, bytes, until: this.#clock.now() + life })
     this.#bytes += bytes
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= mostAnswers && this.#bytes <= mostBytes) return

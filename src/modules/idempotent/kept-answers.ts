@@ -2,7 +2,7 @@
  * Keeps the first answers in the table `filigree_idempotency`: a row is inserted when its request begins, filled when
  * it is answered, and deleted if there is nothing to keep.
  */
-import { Database } from '../../index.js'
+import { Clock, Database } from '../../index.js'
 
 /** An answer in the form in which it is kept. */
 export interface KeptAnswer {
@@ -39,12 +39,14 @@ const lease = 120_000
 const sweepEvery = 60_000
 
 export class KeptAnswers {
-  static readonly inject = [Database]
+  static readonly inject = [Database, Clock]
   readonly #database: Database
+  readonly #clock: Clock
   #nextSweep = 0
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: Clock) {
     this.#database = database
+    this.#clock = clock
   }
 
   onStart(): Promise<void> {
@@ -53,7 +55,7 @@ export class KeptAnswers {
 
   /** Takes the key for a request, or returns its state. */
   async claim(id: string, hash: string): Promise<Claim> {
-    const now = Date.now()
+    const now = this.#clock.now()
     await this.#sweep(now)
     const claimed = await this.#tables
       .insertInto(table)
@@ -82,7 +84,7 @@ export class KeptAnswers {
   async keep(id: string, answer: KeptAnswer, life: number): Promise<void> {
     await this.#tables
       .updateTable(table)
-      .set({ answer: toText(answer), expires_at: Date.now() + life })
+      .set({ answer: toText(answer), expires_at: this.#clock.now() + life })
       .where('id', '=', id)
       .execute()
   }

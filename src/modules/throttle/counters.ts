@@ -2,7 +2,7 @@
  * Counts requests: a window begins with the first request of a key and ends after its time; refused requests do not
  * extend it. Counts are in memory for one process, or in the database for all processes that share it.
  */
-import { Database, HttpError } from '../../index.js'
+import { Clock, Database, HttpError } from '../../index.js'
 import type { Limit } from './rule.js'
 
 /** The result of counting a request. */
@@ -17,6 +17,17 @@ export interface Count {
 
 /** Counts synchronously, or with a promise. */
 export abstract class Counters {
+  protected readonly clock: Clock
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  /** Whole seconds until a window ends, at least one. */
+  secondsUntil(ends: number): number {
+    return Math.max(1, Math.ceil((ends - this.clock.now()) / 1000))
+  }
+
   /** Counts a request unless the limit is reached. @param name the limit's name, the same in all processes */
   abstract take(name: string, key: string, limit: Limit): Count | Promise<Count>
   /** Subtracts a request again, if its window has not ended. */
@@ -33,11 +44,11 @@ const mostKeys = 100_000
 
 /** For a single process. */
 export class MemoryCounters extends Counters {
-  static readonly inject = []
+  static readonly inject = [Clock]
   readonly #limits = new Map<string, Map<string, Window>>()
 
   take(name: string, key: string, { most, window: length }: Limit): Count {
-    const now = Date.now()
+    const now = this.clock.now()
     let windows = this.#limits.get(name)
     if (windows === undefined) this.#limits.set(name, (windows = new Map<string, Window>()))
     let window = windows.get(key)
@@ -89,15 +100,16 @@ const outage = 1000
  * probes, are not refused.
  */
 export class DatabaseCounters extends Counters {
-  static readonly inject = [Database]
+  static readonly inject = [Database, Clock]
   readonly #database: Database
-  readonly #meanwhile = new MemoryCounters()
+  readonly #meanwhile: MemoryCounters
   #nextSweep = 0
   #askAgain = 0
 
-  constructor(database: Database) {
-    super()
+  constructor(database: Database, clock: Clock) {
+    super(clock)
     this.#database = database
+    this.#meanwhile = new MemoryCounters(clock)
   }
 
   onStart(): Promise<void> {
@@ -105,13 +117,13 @@ export class DatabaseCounters extends Counters {
   }
 
   async take(name: string, key: string, limit: Limit): Promise<Count> {
-    const now = Date.now()
+    const now = this.clock.now()
     if (now < this.#askAgain) return this.#meanwhile.take(name, key, limit)
     try {
       return await this.#takeShared(name, key, limit, now)
     } catch (error) {
       if (!(error instanceof HttpError) || error.status !== 503) throw error
-      this.#askAgain = Date.now() + outage
+      this.#askAgain = now + outage
       return this.#meanwhile.take(name, key, limit)
     }
   }
@@ -138,7 +150,7 @@ export class DatabaseCounters extends Counters {
 
   async giveBack(name: string, key: string, ends: number): Promise<void> {
     this.#meanwhile.giveBack(name, key, ends)
-    if (Date.now() < this.#askAgain) return
+    if (this.clock.now() < this.#askAgain) return
     await this.#tables
       .updateTable(table)
       .set((row) => ({ count: row('count', '-', 1) }))

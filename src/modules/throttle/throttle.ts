@@ -169,21 +169,21 @@ function heed(
   count: Count,
 ): Promise<never> | undefined {
   const before = countedFor.get(request)
-  if (!count.taken) return refuse(request, by.limit, count, before)
+  if (!count.taken) return refuse(request, by, count, before)
   countedFor.set(request, { by, key, count, before })
   // The tightest limit sets the headers for all of them.
   for (let other = before; other !== undefined; other = other.before) {
     if (!isTighter(count, other.count)) return undefined
   }
   request.setHeader('RateLimit-Policy', by.limit.policy)
-  request.setHeader('RateLimit', toState(by.limit, count))
+  request.setHeader('RateLimit', toState(by, count))
   return undefined
 }
 
 /** If one limit refuses, none may count the request. */
 function refuse(
   request: HttpRequest,
-  limit: Limit,
+  by: Limiting,
   count: Count,
   before: Counted | undefined,
 ): Promise<never> | undefined {
@@ -195,9 +195,9 @@ function refuse(
   countedFor.set(request, undefined)
   const refusal = new HttpError(429, undefined, {
     headers: {
-      'Retry-After': String(secondsUntil(count.ends)),
-      'RateLimit-Policy': limit.policy,
-      RateLimit: toState(limit, count),
+      'Retry-After': String(by.counters.secondsUntil(count.ends)),
+      'RateLimit-Policy': by.limit.policy,
+      RateLimit: toState(by, count),
     },
   })
   if (waits.length === 0) throw refusal
@@ -210,12 +210,8 @@ function isTighter(one: Count, other: Count): boolean {
   return one.left === other.left ? one.ends > other.ends : one.left < other.left
 }
 
-function toState({ label }: Limit, { left, ends }: Count): string {
-  return `${label};r=${left};t=${secondsUntil(ends)}`
-}
-
-function secondsUntil(ends: number): number {
-  return Math.max(1, Math.ceil((ends - Date.now()) / 1000))
+function toState({ limit, counters }: Limiting, { left, ends }: Count): string {
+  return `${limit.label};r=${left};t=${counters.secondsUntil(ends)}`
 }
 
 /** Documents the limit. */

@@ -1,0 +1,105 @@
+/** The time of an application is its Clock's: tests move it without touching the system's. */
+import { describe, expect, it } from '@jest/globals'
+import { Auth, bootstrap, Clock, Controller, Get, Module, Post, NoAuth, Secured } from 'filigree'
+import type { Session } from 'filigree'
+import { CacheFor } from 'filigree/cache'
+import { Throttle } from 'filigree/throttle'
+
+class LateClock extends Clock {
+  ahead = 0
+
+  override now(): number {
+    return super.now() + this.ahead
+  }
+}
+
+let made = 0
+
+@Controller('/')
+class Desk {
+  @Get('/own') @Secured own(): string {
+    return 'own'
+  }
+
+  @Get('/rare') @Throttle('1/m') rare(): string {
+    return 'rare'
+  }
+
+  @Get('/kept') @CacheFor('60s') kept(): { made: number } {
+    return { made: ++made }
+  }
+
+  @Post('/visit') @NoAuth visit(session: Session): { seen: boolean } {
+    const seen = session['seen'] === true
+    session['seen'] = true
+    return { seen }
+  }
+}
+
+@Module({ controllers: [Desk] })
+class DeskModule {}
+
+async function start(): Promise<{
+  app: Awaited<ReturnType<typeof bootstrap>>
+  clock: LateClock
+}> {
+  const clock = new LateClock()
+  const app = await bootstrap(DeskModule, {
+    listen: false,
+    logger: false,
+    override: [[Clock, clock]],
+  })
+  return { app, clock }
+}
+
+describe('Clock', () => {
+  it('ends tokens', async () => {
+    const { app, clock } = await start()
+    const token = await app.get(Auth).getToken({ sub: '7' }, { expiresIn: '1h' })
+    expect((await app.inject({ url: '/own', token })).status).toBe(200)
+    clock.ahead = 3_700_000
+    expect((await app.inject({ url: '/own', token })).status).toBe(401)
+    await app.close()
+  })
+
+  it('ends windows of limits', async () => {
+    const { app, clock } = await start()
+    expect((await app.inject('/rare')).status).toBe(200)
+    const refused = await app.inject('/rare')
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60)
+    clock.ahead = 61_000
+    expect((await app.inject('/rare')).status).toBe(200)
+    await app.close()
+  })
+
+  it('ends sessions', async () => {
+    const { app, clock } = await start()
+    const visit = (cookie?: string) =>
+      app.inject({
+        method: 'POST',
+        url: '/visit',
+        headers: cookie === undefined ? {} : { cookie },
+      })
+    const cookie = (await visit()).headers['set-cookie']?.split(';')[0]
+    expect((await visit(cookie)).json()).toEqual({ seen: true })
+    clock.ahead = 7_300_000
+    expect((await visit(cookie)).json()).toEqual({ seen: false })
+    await app.close()
+  })
+
+  it('ends kept answers', async () => {
+    const { app, clock } = await start()
+    const first = (await app.inject('/kept')).json()
+    expect((await app.inject('/kept')).json()).toEqual(first)
+    clock.ahead = 61_000
+    expect((await app.inject('/kept')).json()).not.toEqual(first)
+    await app.close()
+  })
+
+  it('is the one that a provider asks', async () => {
+    const { app, clock } = await start()
+    expect(app.get(Clock)).toBe(clock)
+    await app.close()
+  })
+})
