@@ -1,7 +1,5 @@
-/** @jest-config-loader esbuild-register */
-import type { Config } from 'jest'
-
-const config: Config = {
+/** @type {import('jest').Config} */
+const config = {
   roots: ['<rootDir>/test'],
   testEnvironment: 'node',
   globalSetup: '<rootDir>/test/browser/extract-chromium.mjs',
@@ -14,9 +12,7 @@ const config: Config = {
       '<rootDir>/src/modules/$1/$1.ts',
     '^filigree/client$': '<rootDir>/client/index.ts',
   },
-  transform: {
-    '^.+\\.ts$': ['ts-jest', { useESM: true, tsconfig: 'test/tsconfig.json', diagnostics: false }],
-  },
+  transform: { '^.+\\.ts$': '<rootDir>/test/transform.mjs' },
   testTimeout: 60_000,
 }
 
