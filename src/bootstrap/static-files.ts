@@ -37,11 +37,11 @@ export function staticRoutes(
 }
 
 /** A folder's page is served at its path with a slash, so that its relative links work; a file's path has none. */
-function serveBelow({ pathValues, path, url }: ServerRequest, root: string): unknown {
+function serveBelow({ pathValues, sentPath, url }: ServerRequest, root: string): unknown {
   const below = String(pathValues[0])
-  if (path.endsWith('/')) return file(`${below}/index.html`, { root })
+  if (sentPath.endsWith('/')) return file(`${below}/index.html`, { root })
   if (isPlainPath(below) && existsSync(join(root, below, 'index.html'))) {
-    return redirect(`${path}/${url.slice(path.length)}`, 301)
+    return redirect(`${sentPath}/${url.slice(sentPath.length)}`, 301)
   }
   return file(below, { root })
 }

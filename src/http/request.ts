@@ -51,7 +51,10 @@ export interface HttpRequest {
   readonly method: string
   /** The request target as sent, with the query. */
   readonly url: string
-  /** `url` without the query, as sent: still percent-encoded. */
+  /**
+   * The path that the router decided by, in one form: `/%70rivate/` is `/private`. What is no sign of a path stays
+   * percent-encoded, in upper case (`/caf%C3%A9`); `url` is as sent.
+   */
   readonly path: string
   /** The route that it came to; undefined where there is none (404, 405). */
   readonly route: RouteInfo | undefined

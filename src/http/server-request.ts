@@ -11,6 +11,7 @@ import { toOriginForm } from './head.js'
 import { assertHeader, setHeader } from './header-list.js'
 import { onCookie } from './private-answers.js'
 import { readQuery, type TextValues } from './query.js'
+import { readPath } from './request-path.js'
 import type { KeptValue } from './request-value.js'
 import { closingRefusal } from './refusals.js'
 import type {
@@ -51,8 +52,8 @@ export class ServerRequest implements HttpRequest {
   readonly method: string
   /** The request target as sent, with the query. */
   readonly url: string
-  /** `url` without the query, as sent: still percent-encoded. */
-  readonly path: string
+  /** `url` without the query, as sent; the router reads it segment by segment. */
+  readonly sentPath: string
   /** Values of the path's parameters, in the order of the pattern. */
   readonly pathValues: PathValue[] = []
   /** The parsed body, or `undefined` where there is none or the route reads none. */
@@ -124,12 +125,17 @@ export class ServerRequest implements HttpRequest {
     const mark = url.indexOf('?')
     this.method = incoming.method ?? 'GET'
     this.url = url
-    this.path = mark === -1 ? url : url.slice(0, mark)
+    this.sentPath = mark === -1 ? url : url.slice(0, mark)
   }
 
   /** What is before every path of the application; `''` where nothing is. */
   get basePath(): string {
     return this.#settings.basePath ?? ''
+  }
+
+  /** The path that the router decided by: `readPath`. */
+  get path(): string {
+    return readPath(this.sentPath, this.route?.path)
   }
 
   /** Nobody waits for what is still read for it. */
@@ -151,7 +157,7 @@ export class ServerRequest implements HttpRequest {
 
   /** The query by name: text, or a list of texts where a key repeats. An object without a prototype. */
   get query(): TextValues {
-    this.#query ??= readQuery(this.url.slice(this.path.length + 1))
+    this.#query ??= readQuery(this.url.slice(this.sentPath.length + 1))
     return this.#query
   }
 

@@ -44,7 +44,9 @@ export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly Docs
       access: openAccess,
       answer: (request) => {
         // A relative address, so that it works behind a proxy that removes a prefix.
-        const base = request.path.endsWith('/') ? '' : `${path.slice(path.lastIndexOf('/') + 1)}/`
+        const base = request.sentPath.endsWith('/')
+          ? ''
+          : `${path.slice(path.lastIndexOf('/') + 1)}/`
         return hardened(html(swaggerPage(base)))
           .header('Content-Security-Policy', policy)
           .header('X-Frame-Options', 'DENY')

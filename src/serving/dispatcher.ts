@@ -107,8 +107,8 @@ export class Dispatcher {
         this.#answerOptions(request)
         return
       }
-      const { method, path, pathValues } = request
-      const found = this.#table.match(method, path, pathValues, incoming.headers)
+      const { method, sentPath, pathValues } = request
+      const found = this.#table.match(method, sentPath, pathValues, incoming.headers)
       const route = found ?? this.#unmatchedRoute
       if (route === undefined) {
         this.#fail(request, this.#unmatched(request))
@@ -262,7 +262,7 @@ export class Dispatcher {
 
   /** 405 if the path has other methods, else 404. */
   #unmatched(request: ServerRequest): HttpError {
-    const allowed = this.#table.allowedMethods(request.path, request.incoming.headers)
+    const allowed = this.#table.allowedMethods(request.sentPath, request.incoming.headers)
     if (allowed.length === 0) return new HttpError(404)
     return new HttpError(405, undefined, { headers: { Allow: toAllow(allowed) } })
   }
@@ -277,8 +277,8 @@ export class Dispatcher {
     const { headers } = request.incoming
     const isPreflight =
       headers.origin !== undefined && headers['access-control-request-method'] !== undefined
-    const fault = pathFault(request.path)
-    const allowed = fault === undefined ? this.#allowedMethods(request.path) : []
+    const fault = pathFault(request.sentPath)
+    const allowed = fault === undefined ? this.#allowedMethods(request.sentPath) : []
     if (allowed.length === 0 && !isPreflight) {
       this.#fail(request, fault ?? new HttpError(404))
       return

@@ -97,9 +97,11 @@ export function keyOf(
 }
 
 /** The same for every order of the names. */
-function queryOf({ url, path }: HttpRequest): string {
+function queryOf({ url }: HttpRequest): string {
+  const mark = url.indexOf('?')
+  if (mark === -1) return ''
   return url
-    .slice(path.length + 1)
+    .slice(mark + 1)
     .split('&')
     .map((pair, index) => ({ name: pair.split('=', 1)[0] ?? '', pair, index }))
     .sort((one, other) =>

@@ -150,7 +150,7 @@ function callerOf({ auth, user, cookies, headers }: HttpRequest): unknown[] {
   return [user.iss, undefined, said.sort(([one], [other]) => (one < other ? -1 : 1))]
 }
 
-function hashOf({ url, body, files, headers, route }: HttpRequest): string {
+function hashOf({ path, query, body, files, headers, route }: HttpRequest): string {
   const sent = Object.entries(files).map(([name, given]) => [
     name,
     ...[given].flat().map(({ name: file, size, type }) => [file, size, type]),
@@ -160,7 +160,7 @@ function hashOf({ url, body, files, headers, route }: HttpRequest): string {
   const plain = bytes === undefined ? body : null
   // A handler that names them may know its visitor by them.
   const cookie = route?.arguments.includes('cookies') === true ? headers.cookie : undefined
-  const head = JSON.stringify([url, type, plain, sent, cookie], (_, value: unknown) =>
+  const head = JSON.stringify([path, query, type, plain, sent, cookie], (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}n` : value,
   )
   return sha256(head, bytes)
