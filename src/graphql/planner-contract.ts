@@ -28,7 +28,9 @@ export interface RootPlan {
    *
    * Throw (or reject with) a `GraphQLError` or an `HttpError` to make the field null with an error entry whose path is
    * the response key; anything else is masked and logged. `undefined` hands this one run to graphql-js and its
-   * resolvers, for answers that the statement cannot give (an Int beyond 32 bits): never after something was written.
+   * resolvers: before anything ran, or for answers that the statement cannot give (an Int beyond 32 bits). What failed for
+   * another reason (its time, an outage, a missing table) is told as it is and not asked again, and nothing is after it
+   * was written.
    *
    * @param context what the caller gave; see `declarations.ts`
    * @param variables coerced by graphql-js, defaults applied

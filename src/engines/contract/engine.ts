@@ -267,6 +267,8 @@ export type FaultKind =
   | 'value'
   /** A sum that `total` makes by another way. */
   | 'overflow'
+  /** A value that GraphQL has no word for, in JSON that the statement writes: see json-sql.ts. */
+  | 'inexpressible'
   /** Two transactions cannot both go through; this one may be tried again from its beginning. */
   | 'conflict'
   /** Locked, full, read-only or gone: the same may work later. */

@@ -1,6 +1,7 @@
 /**
  * SQL that makes JSON. Values that GraphQL cannot express (an Int beyond 32 bits, a number that is not finite, a value
- * that is not in its enum) make the statement fail; then graphql-js runs the query and reports the error.
+ * that is not in its enum, a key that is null) make the statement fail as `inexpressible`: then, and for no other reason,
+ * graphql-js runs the query again and reports the error.
  */
 import type { Column } from './table.js'
 import type { RawBuilder, Sql } from 'kysely'

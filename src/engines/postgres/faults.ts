@@ -13,9 +13,15 @@ export function toPostgresFault(error: unknown): unknown {
       ...(code === '25006' && { isReadOnly: true }),
       ...(code === '23502' && typeof column === 'string' && { columns: [column] }),
     }
-    return new EngineFault(kindOf(code), message, error, details)
+    const kind = isInexpressible(code, message) ? 'inexpressible' : kindOf(code)
+    return new EngineFault(kind, message, error, details)
   }
   return isLost(code, message) ? new EngineFault('unavailable', message, error) : error
+}
+
+/** The cast of `!` and a value to a number, which JSON that statements write has where GraphQL has no word for the value. */
+function isInexpressible(code: string, message: string): boolean {
+  return code === '22P02' && message.includes('"!')
 }
 
 function kindOf(code: string): FaultKind {
@@ -52,6 +58,16 @@ export function tookTooLong({ cause }: EngineFault): boolean {
 /** The server cannot be reached or does not answer: the same statement may succeed later. */
 export function isOutage(error: unknown): error is EngineFault {
   return error instanceof EngineFault && error.kind === 'unavailable' && !tookTooLong(error)
+}
+
+/**
+ * A statement that was of several calls would fail so for each of them: it took too long or was cancelled, the server is
+ * gone, a table or a column is not there. Nobody's is tried again by itself.
+ */
+export function isOfAll(error: unknown): boolean {
+  if (!(error instanceof EngineFault)) return false
+  const { code } = (error.cause ?? {}) as { readonly code?: unknown }
+  return error.kind === 'unavailable' || code === '42P01' || code === '42703'
 }
 
 /** Of statements for a request that needs them no longer. */

@@ -93,6 +93,8 @@ function kindOf(result: number): FaultKind {
 const kindsByMessage: Readonly<Record<string, FaultKind>> = {
   'FOREIGN KEY constraint failed': 'reference',
   'integer overflow': 'overflow',
+  // JSON that statements write is so where GraphQL has no word for a value.
+  'malformed JSON': 'inexpressible',
 }
 
 const kinds: Readonly<Record<number, FaultKind>> = {

@@ -1,7 +1,8 @@
 /** The plan of a query's root field: reads a run's questions, finds or writes their statement, and runs it. */
 import { arrange, type Plan } from '../../records/statements/builder.js'
 import { settle, type Later } from '../../core/later.js'
-import type { Row } from '../../engines/contract/engine.js'
+import { EngineFault, type Row } from '../../engines/contract/engine.js'
+import { toReadError } from '../../records/statements/write-faults.js'
 import { Kept } from '../../core/kept.js'
 import type { Database } from '../../records/database.js'
 import type { RecordsContext } from '../../records/statements/source.js'
@@ -142,7 +143,7 @@ export class PlannedQuery implements RootPlan {
     }
     if (prepared === undefined) return 'null'
     const { plan, values } = prepared
-    return settle(() => source.runner().first(plan.statement, values), this.#toText, leftToOthers)
+    return settle(() => source.runner().first(plan.statement, values), this.#toText, onceOnly)
   }
 
   #prepare(database: Database, caller: Caller, variables: Variables): Prepared | undefined {
@@ -163,9 +164,15 @@ export class PlannedQuery implements RootPlan {
   }
 }
 
-/** Whatever is wrong, graphql-js finds it again and says where. */
+/** Nothing has run yet: whatever is wrong with the question, graphql-js finds it again and says where. */
 function leftToOthers(): string | undefined {
   return undefined
+}
+
+/** Of what has run, only a value that GraphQL has no word for is asked again: graphql-js says where it stands. */
+function onceOnly(error: unknown): undefined {
+  if (error instanceof EngineFault && error.kind === 'inexpressible') return undefined
+  throw toReadError(error)
 }
 
 /** Few texts hold the sign, which is found many times faster than the letter before it. */

@@ -47,6 +47,12 @@ export function toClientError(
   }
 }
 
+/** The error of a read that names no field: a value that a column cannot have was asked for. */
+export function toReadError(error: unknown): unknown {
+  if (!(error instanceof EngineFault) || error.kind !== 'value') return toUnavailable(error)
+  return unfitted([], error)
+}
+
 /** A rule was not met: another program changed the table, or two changes of a number came together. */
 function unfit(table: Table, fault: EngineFault): HttpError {
   const { columns, constraint = '' } = fault
@@ -54,6 +60,10 @@ function unfit(table: Table, fault: EngineFault): HttpError {
     .filter(({ name }) => columns?.includes(name) ?? isCheckOf(constraint, table.name, name))
     .filter(({ field }) => !field.hidden)
     .map(({ property }) => property)
+  return unfitted(paths, fault)
+}
+
+function unfitted(paths: readonly string[], fault: EngineFault): HttpError {
   const errors = paths.map((path) => ({ path, code: 'check', message: `${path} is not allowed` }))
   return new HttpError(400, errors[0]?.message ?? 'A value does not fit the record.', {
     code: 'VALIDATION',

@@ -4,7 +4,7 @@
  */
 import { isThenable, type Later } from '../../../core/later.js'
 import type { Engine, Row, Runner, Statement } from '../../contract/engine.js'
-import { isOutage } from '../faults.js'
+import { isOfAll } from '../faults.js'
 import { askJoined, writeJoined, type JoinedStatement } from './joined-statement.js'
 import { answerAll, keyOfValues } from './shared-answer.js'
 import type { Group, WaitingCall } from './waiting-call.js'
@@ -185,13 +185,13 @@ export class CallQueue {
   }
 
   /**
-   * An error of one call is not the others': each is tried by itself. Where the server cannot be reached, it was tried
-   * again already; and a statement that was theirs all alike would fail as often as it is asked.
+   * An error of one call is not the others': each is tried by itself, unless it is one of all: it took its time, or the
+   * server is gone, or a statement that was theirs all alike would fail as often as it is asked.
    */
   async #fail({ calls, alike }: Group, error: unknown): Promise<void> {
     const waiting = calls.filter(({ isOver }) => !isOver)
     if (waiting.length === 0) return
-    if (isOutage(error) || alike.length === 1) {
+    if (isOfAll(error) || alike.length === 1) {
       for (const call of waiting) call.refuse(error)
       return
     }

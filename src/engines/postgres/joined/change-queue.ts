@@ -5,7 +5,7 @@
  */
 import { isThenable, type Later } from '../../../core/later.js'
 import type { Engine, Row, Statement } from '../../contract/engine.js'
-import { isOutage } from '../faults.js'
+import { isOfAll } from '../faults.js'
 import { askJoined, writeJoinedChange, type JoinedStatement } from './joined-statement.js'
 
 /** Rows in one statement. */
@@ -167,13 +167,13 @@ export class ChangeQueue {
     }
   }
 
-  /** Of what failed nothing was kept, unless the server was lost: then nobody knows. */
+  /** Of what failed nothing was kept, unless the server was lost: then nobody knows. What took its time is not tried again. */
   async #fail(
     calls: readonly WaitingChange[],
     error: unknown,
     joined: JoinedStatement,
   ): Promise<boolean> {
-    if (isOutage(error)) {
+    if (isOfAll(error)) {
       for (const { reject } of calls) reject(error)
       return false
     }
