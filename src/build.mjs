@@ -24,7 +24,7 @@ const target = process.argv[2] === undefined ? path('../dist/server') : resolve(
 
 const bundled = [
   ...['cookie', 'pino', 'reflect-metadata', 'secure-json-parse'],
-  ...['@fastify/send', 'formidable', 'openapi3-ts/oas31'],
+  ...['@fastify/send', 'openapi3-ts/oas31'],
 ]
 
 /** All others are imported where the application has them installed. */

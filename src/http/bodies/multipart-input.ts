@@ -1,35 +1,23 @@
-/** Stands between a request and formidable, which never takes its listeners off and counts no bytes. */
+/** The bytes of a multipart body, counted. */
 import { Readable } from 'node:stream'
 import type { Incoming } from '../node-messages.js'
 import { clientGone, ignoreFailure, tooLarge } from './collect.js'
-
-export interface InputOptions {
-  /** Most bytes of the whole body; more of them are 413. */
-  readonly limit: number
-  /** Checked. */
-  readonly boundary: string
-}
 
 /**
  * The body's bytes with the back-pressure of whoever reads them. Destroyed, it lets go of the request and leaves it
  * paused. Fails with 413 or `CLIENT_GONE`.
  */
 export class MultipartInput extends Readable {
-  /** What formidable looks at; nothing of the client's head but the checked boundary. */
-  readonly headers: Readonly<Record<string, string>>
   readonly #incoming: Incoming
   readonly #limit: number
   #total = 0
   #ended = false
 
-  constructor(incoming: Incoming, { limit, boundary }: InputOptions) {
+  /** @param limit most bytes of the whole body; more of them are 413 */
+  constructor(incoming: Incoming, limit: number) {
     super()
     this.#incoming = incoming
     this.#limit = limit
-    this.headers = {
-      'content-type': `multipart/form-data; boundary="${boundary}"`,
-      'transfer-encoding': 'chunked',
-    }
     incoming.on('data', this.#onData).on('end', this.#onEnd)
     incoming.on('close', this.#onClose).on('error', this.#onError)
     incoming.pause()

@@ -1,10 +1,9 @@
 /**
- * Reads multipart/form-data: text into `request.body`, files streamed to disk into `request.files`. formidable only
- * takes the body apart; counting, names, files and their removal are done here, where it was found wanting.
+ * Reads multipart/form-data: text into `request.body`, files streamed to disk into `request.files`.
  * Source: decisions on Requests, multipart; RFC 7578.
  */
 import { isUtf8 } from 'node:buffer'
-import type { Stream, Transform } from 'node:stream'
+import { Stream } from 'node:stream'
 import { HttpError } from '../../errors/http-error.js'
 import { diskFull, isDiskFull } from '../disk-full.js'
 import type { Limits } from '../limits.js'
@@ -17,7 +16,9 @@ import { clientGone, tooLarge } from './collect.js'
 import { takeFormToken } from './form-token.js'
 import type { MediaType } from './media-type.js'
 import { MultipartInput } from './multipart-input.js'
+import { MultipartParser, type Found, type PartHeaders } from './multipart-parser.js'
 import { malformed, readPartHeader, type PartHeader } from './part-header.js'
+import { decoded } from './transfer-encoding.js'
 import { UploadFolder } from './upload-folder.js'
 
 /** @throws {HttpError} 400 where a multipart body has none, or one with other characters than RFC 2046 §5.1.1 allows */
@@ -39,8 +40,8 @@ export async function readMultipart(
   plan: BodyPlan,
   boundary: string,
 ): Promise<void> {
-  const input = new MultipartInput(request.incoming, { limit: plan.limits.multipart, boundary })
-  await new MultipartReading(request, plan, input).read()
+  const input = new MultipartInput(request.incoming, plan.limits.multipart)
+  await new MultipartReading(request, plan, input).read(boundary)
   takeFormToken(request)
 }
 
@@ -58,9 +59,10 @@ class MultipartReading {
   #fieldBytes = 0
   #asked = false
   #folder: Promise<UploadFolder> | undefined
-  #parser: Transform | undefined
+  readonly #pace = new Pace()
+  #part: Stream = nobody
   #failed = false
-  #reject: ((failure: unknown) => void) | undefined
+  #failure: unknown
 
   constructor(request: ServerRequest, plan: BodyPlan, input: MultipartInput) {
     this.#request = request
@@ -70,63 +72,51 @@ class MultipartReading {
     input.on('error', this.#fail)
   }
 
-  async read(): Promise<void> {
+  async read(boundary: string): Promise<void> {
     try {
-      const formidable = await loadFormidable()
-      await this.#parse(formidable)
+      await this.#takeApart(new MultipartParser(boundary, this.#limits.partHeader))
       const received = await Promise.all(this.#writing)
       await this.#ask()
       this.#request.body = this.#fields
       this.#request.files = toFiles(received)
-    } catch (failure) {
-      this.#fail(failure)
+    } catch (cause) {
+      this.#fail(cause)
       await this.#removeFolder()
-      throw toClientError(failure)
+      throw isDiskFull(this.#failure) ? diskFull(this.#failure) : this.#failure
     }
   }
 
-  #parse({ formidable, multipart, MultipartParser }: Formidable): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#reject = reject
-      if (this.#input.destroyed) throw this.#input.errored ?? clientGone()
-      const guard = ({ _parser: parser }: Form): void => {
-        this.#parser = parser
-        parser.prependListener('data', countHeaders(this.#limits.partHeader, this.#fail))
-        parser.once('end', () => {
-          // It takes a body that breaks off right after a boundary for a whole one.
-          if (parser.state === MultipartParser.STATES.END) resolve()
-          else reject(malformed('The multipart body breaks off.'))
-        })
+  async #takeApart(parser: MultipartParser): Promise<void> {
+    for await (const chunk of this.#input as AsyncIterable<Buffer>) {
+      for (const found of parser.take(chunk)) {
+        const pending = this.#receive(found)
+        if (pending !== undefined) await pending
+        if (this.#failed) throw this.#failure
       }
-      // Binary keeps the bytes of names that two chunks share; they become text when they are whole.
-      const form = formidable({ encoding: 'binary', enabledPlugins: [multipart, guard] })
-      form.onPart = this.#receive
-      form
-        .parse(this.#input, (failure) => {
-          if (failure) this.#fail(failure)
-        })
-        .catch(this.#fail)
-    })
-  }
-
-  /** formidable waits for it before it goes on to the part's data, and never looks whether it failed. */
-  readonly #receive = async (part: Part): Promise<void> => {
-    try {
-      const header = readPartHeader(part.headers)
-      if (header.fileName === undefined) {
-        this.#receiveField(part, header.name)
-        return
-      }
-      // What comes meanwhile would pile up in the parser.
-      this.#input.pause()
-      await this.#receiveFile(part, header)
-      this.#input.resume()
-    } catch (failure) {
-      this.#fail(failure)
+      // What comes meanwhile would pile up in front of the disk.
+      if (this.#pace.waiting !== undefined) await this.#pace.waiting
     }
+    parser.finish()
   }
 
-  #receiveField(part: Part, name: string): void {
+  #receive(found: Found): Promise<void> | undefined {
+    if (found.kind === 'head') return this.#receiveHead(found.headers)
+    if (found.kind === 'bytes') this.#part.emit('data', found.bytes)
+    else this.#part.emit('end')
+    return undefined
+  }
+
+  /** @returns undefined for a field: its bytes need no place on the disk */
+  #receiveHead(headers: PartHeaders): Promise<void> | undefined {
+    const header = readPartHeader(headers)
+    this.#part = new Stream()
+    const part = decoded(this.#part, headers['content-transfer-encoding'])
+    if (header.fileName !== undefined) return this.#receiveFile(part, header)
+    this.#receiveField(part, header.name)
+    return undefined
+  }
+
+  #receiveField(part: Stream, name: string): void {
     if (++this.#fieldCount > this.#limits.fields) throw tooMany('fields', this.#limits.fields)
     const chunks: Buffer[] = []
     part.on('data', (chunk: Buffer) => {
@@ -142,13 +132,13 @@ class MultipartReading {
     })
   }
 
-  async #receiveFile(part: Part, header: PartHeader): Promise<void> {
+  async #receiveFile(part: Stream, header: PartHeader): Promise<void> {
     if (this.#writing.length === this.#limits.files) throw tooMany('files', this.#limits.files)
     await this.#ask()
     this.#folder ??= this.#createFolder()
     const folder = await this.#folder
     if (this.#failed) return
-    const stored = folder.receive(part, { limit: this.#limits.file, input: this.#input })
+    const stored = folder.receive(part, { limit: this.#limits.file, input: this.#pace })
     const received = stored.then(({ path, size }): Received => {
       const { fileName: name = '', type } = header
       // What a browser sends for a file input that was left alone.
@@ -181,22 +171,32 @@ class MultipartReading {
   readonly #fail = (failure: unknown): void => {
     if (this.#failed) return
     this.#failed = true
-    this.#reject?.(failure)
+    this.#failure = failure
     this.#input.destroy()
-    // With an error, or it would hand out what it has parsed already.
-    this.#parser?.destroy(malformed('Refused.'))
+    this.#pace.resume()
   }
 }
 
-function tooMany(what: string, limit: number): HttpError {
-  return new HttpError(413, `The form has more than ${limit} ${what}.`)
+/** Holds the reading up while the disk is behind. */
+class Pace {
+  waiting: Promise<void> | undefined
+  #resume: (() => void) | undefined
+
+  pause(): void {
+    this.waiting ??= new Promise((resolve) => (this.#resume = resolve))
+  }
+
+  resume(): void {
+    this.#resume?.()
+    this.waiting = undefined
+  }
 }
 
-/** formidable's own errors are about the body, with statuses that blame the server (501); ours and the system's stay. */
-function toClientError(failure: unknown): unknown {
-  if (isDiskFull(failure)) return diskFull(failure)
-  const isFormidable = failure instanceof Error && 'httpCode' in failure
-  return isFormidable ? malformed('The multipart body is malformed.', failure) : failure
+/** Where bytes go before the first part. */
+const nobody = new Stream()
+
+function tooMany(what: string, limit: number): HttpError {
+  return new HttpError(413, `The form has more than ${limit} ${what}.`)
 }
 
 function toFiles(received: readonly Received[]): UploadedFiles {
@@ -214,54 +214,4 @@ function add<T extends object | string>(
   if (before === undefined) map[name] = value
   else if (Array.isArray(before)) before.push(value)
   else map[name] = [before, value]
-}
-
-/** Runs before formidable's own listener, whose patterns take seconds for a long header. Names and line ends count. */
-function countHeaders(limit: number, fail: (failure: HttpError) => void): (event: Token) => void {
-  let bytes = 0
-  return ({ name, start = 0, end = 0 }) => {
-    if (name === 'partBegin') bytes = 0
-    else if (name === 'headerEnd') bytes += ': \r\n'.length
-    else if (name === 'headerField' || name === 'headerValue') bytes += end - start
-    if (bytes > limit) fail(new HttpError(431, `A part's header is larger than ${limit} bytes.`))
-  }
-}
-
-/** What the parser says it found. */
-interface Token {
-  readonly name: string
-  readonly start?: number
-  readonly end?: number
-}
-
-interface Part extends Stream {
-  /** By lower-case name, one character a byte. */
-  readonly headers: Readonly<Record<string, string>>
-}
-
-interface Form {
-  onPart: (part: Part) => Promise<void>
-  readonly _parser: Transform & { readonly state: number }
-  parse(input: MultipartInput, done: (failure?: unknown) => void): Promise<unknown>
-}
-
-type Plugin = (form: Form) => void
-
-interface FormOptions {
-  readonly encoding: 'binary'
-  readonly enabledPlugins: readonly Plugin[]
-}
-
-/** The parts of formidable that are used; its published types describe an older module format. */
-interface Formidable {
-  readonly formidable: (options: FormOptions) => Form
-  readonly multipart: Plugin
-  readonly MultipartParser: { readonly STATES: { readonly END: number } }
-}
-
-let loading: Promise<Formidable> | undefined
-
-function loadFormidable(): Promise<Formidable> {
-  loading ??= import('formidable') as unknown as Promise<Formidable>
-  return loading
 }

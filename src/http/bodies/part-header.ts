@@ -16,9 +16,6 @@ export interface PartHeader {
 const longestName = 200
 
 /**
- * Written anew instead of taken from formidable, which finds `name=` inside of a file's name, decodes `&#0047;` to a
- * slash and is quadratic in the length of the header.
- *
  * @param headers by lower-case name, one character a byte
  * @throws {HttpError} 400 `MALFORMED_MULTIPART` or `PROTOTYPE_KEY`
  */

@@ -4,7 +4,7 @@ import { createWriteStream, rmSync, type WriteStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Readable, Stream } from 'node:stream'
+import type { Stream } from 'node:stream'
 import { clientGone, tooLarge } from './collect.js'
 
 /** Bytes that may wait for a slow disk, for each upload that runs. */
@@ -14,7 +14,7 @@ export interface ReceiveOptions {
   /** Most bytes of the file; more of them are 413. */
   readonly limit: number
   /** Is paused while the disk is behind. */
-  readonly input: Readable
+  readonly input: { pause(): unknown; resume(): unknown }
 }
 
 export interface StoredFile {
