@@ -72,6 +72,7 @@ export {
 } from './records/model/record.js'
 export { AfterCommit, BeforeWrite, type RowWrite } from './records/model/write-hooks.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
+export type { Filled, Generated } from './records/model/written-types.js'
 export { connect, Database } from './records/database-face.js'
 export type { Transaction } from './records/database.js'
 export { pglite, type PgliteOptions } from './engines/pglite/pglite.js'
@@ -88,6 +89,7 @@ export type {
   NestedChanges,
   NestedList,
   NestedOne,
+  NewRow,
   NewValues,
 } from './records/statements/nested-types.js'
 export type { TransactionOptions } from './records/statements/transactions.js'

@@ -1,5 +1,5 @@
 /** Fills an empty database when the atlas starts, in a single transaction. Later starts skip it. */
-import { Database, hashPassword, type Transaction } from 'filigree'
+import { Database, hashPassword, type NewRow, type Transaction } from 'filigree'
 import { toSearchable } from './city-search.js'
 import { Gazetteer, type KnownCity } from './gazetteer.js'
 import { LoadingReport } from './loading-report.js'
@@ -66,9 +66,10 @@ export class FirstStart {
 function* toCities(
   known: readonly KnownCity[],
   countries: ReadonlyMap<string, number>,
-): Generator<Partial<City>> {
+): Generator<NewRow<City>> {
   for (const [index, { name, lat, lng, country }] of known.entries()) {
     const countryId = countries.get(country)
+    if (countryId === undefined) throw new Error(`${name} is in the unknown country ${country}.`)
     const searchable = toSearchable(name)
     yield { id: index + 1, name, lat, lng, countryId, searchable }
   }

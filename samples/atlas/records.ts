@@ -1,5 +1,14 @@
 /** The records of the atlas: each class is a table, and a type of GraphQL. */
-import { BelongsTo, Field, HasMany, Record, Resolve, Secured, type Rel } from 'filigree'
+import {
+  BelongsTo,
+  Field,
+  type Generated,
+  HasMany,
+  Record,
+  type Rel,
+  Resolve,
+  Secured,
+} from 'filigree'
 import { distance, toTenths, type Place } from './geography.js'
 
 /** Everybody can read it; over GraphQL only administrators can write it. `?search=` finds words in its names. */
@@ -57,7 +66,7 @@ export class City {
 export class User {
   @Field('id') id!: number
   @Field('string', { minLength: 1, maxLength: 80, unique: true }) name!: string
-  @Field('string', { list: true, default: [] }) roles!: string[]
+  @Field('string', { list: true, default: [] }) roles!: Generated<string[]>
   /** Made by `hashPassword`. A user without one cannot log in. */
   @Field('string', { hidden: true, optional: true }) passwordHash?: string
 }

@@ -11,11 +11,12 @@ import { readOrder } from './filters/order.js'
 import type { Table } from './model/table.js'
 import { insertMany, type InsertManyOptions } from './statements/insert-many.js'
 import { link } from './statements/link.js'
+import type { NewRow, NewValues } from './statements/nested-types.js'
 import { RowCounts } from './statements/row-counts.js'
 import type { Source } from './statements/source.js'
 import { changeEach, createEach, demandList, type ChangedRow } from './statements/write-each.js'
 import { changeTogether, createTogether, deleteTogether } from './statements/write-many.js'
-import { upsert, type UpsertOptions } from './statements/upsert.js'
+import { upsert, type UpsertOptions, type UpsertWays } from './statements/upsert.js'
 
 export abstract class ManyRecords<T extends object> {
   readonly table: Table<T>
@@ -26,7 +27,7 @@ export abstract class ManyRecords<T extends object> {
     this.source = source
   }
 
-  abstract create(values: Partial<T>): Promise<T>
+  abstract create(values: NewValues<T>): Promise<T>
   abstract update(id: Id, values: Partial<T>): Promise<T | null>
   abstract delete(id: Id): Promise<boolean>
   abstract list(options?: ListOptions<T>): Promise<T[]>
@@ -38,7 +39,7 @@ export abstract class ManyRecords<T extends object> {
    *
    * @returns the records in the order of the rows
    */
-  async createMany(rows: readonly Partial<T>[]): Promise<T[]> {
+  async createMany(rows: readonly NewValues<T>[]): Promise<T[]> {
     const made = await createTogether(this.table, this.source, rows)
     if (made !== undefined) return made as T[]
     return this.source.atomically((inner) => createEach(rows, this.on(inner)))
@@ -77,7 +78,13 @@ export abstract class ManyRecords<T extends object> {
    */
   upsert(values: Partial<T>, options: UpsertOptions<T>): Promise<T> {
     return promise(() =>
-      upsert(this.table, values, options, this.source, (source) => this.on(source)),
+      upsert(
+        this.table,
+        values,
+        options,
+        this.source,
+        (source) => this.on(source) as unknown as UpsertWays<T>,
+      ),
     )
   }
 
@@ -95,7 +102,7 @@ export abstract class ManyRecords<T extends object> {
    *
    * @returns the number of rows
    */
-  insertMany(rows: Iterable<Partial<T>>, options: InsertManyOptions = {}): Promise<number> {
+  insertMany(rows: Iterable<NewRow<T>>, options: InsertManyOptions = {}): Promise<number> {
     return insertMany(this.table, this.source, rows, options)
   }
 

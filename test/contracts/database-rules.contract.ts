@@ -6,7 +6,7 @@ import { failure, type Ground } from './database-ground.js'
 export function describeRules(ground: Ground): void {
   describe('rules', () => {
     it('refuses what breaks them, every field by its path', async () => {
-      const error = await failure(ground.products.create({ price: -1, name: 5 as never }))
+      const error = await failure(ground.products.create({ price: -1, name: 5 } as never))
       expect(error).toMatchObject({ status: 400, code: 'VALIDATION' })
       expect(error.errors?.map(({ path, code }) => `${path} ${code}`).sort()).toStrictEqual([
         'categoryId required',

@@ -3,19 +3,20 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formatsPlugin from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
+  type Application,
   BelongsTo,
   bootstrap,
   Controller,
   Database,
   Field,
+  type Generated,
   HasMany,
   ManyToMany,
   Module,
   NoAuth,
   Record,
-  Secured,
-  type Application,
   type Rel,
+  Secured,
 } from 'filigree'
 
 // A CommonJS module, whose default export stands below `default` for the compiler and at the top for Node.
@@ -25,7 +26,7 @@ const addFormats = formatsPlugin as unknown as (ajv: Ajv2020) => void
 @Record
 class Label {
   @Field('id') id!: number
-  @Field('string', { unique: true, default: 'new' }) name!: string
+  @Field('string', { unique: true, default: 'new' }) name!: Generated<string>
 }
 
 @NoAuth
@@ -33,19 +34,19 @@ class Label {
 class Parcel {
   @Field('id') id!: number
   @Field('string') name!: string
-  @Field('integer', { default: 7 }) seats!: number
-  @Field('integer', { default: 7, nullable: true }) maybe!: number | null
-  @Field('integer', { hidden: true, default: 5 }) limit!: number
-  @Field('string', { readOnly: true, default: 'open' }) state!: string
+  @Field('integer', { default: 7 }) seats!: Generated<number>
+  @Field('integer', { default: 7, nullable: true }) maybe!: Generated<number | null>
+  @Field('integer', { hidden: true, default: 5 }) limit!: Generated<number>
+  @Field('string', { readOnly: true, default: 'open' }) state!: Generated<string>
   @Field('string', { optional: true, maxLength: 3 }) note?: string
   @Field('string', { optional: true, nullable: true }) hint?: string | null
-  @Field('decimal', { precision: 8, scale: 2, default: '1' }) price!: string
-  @Field('bigint', { default: '0' }) sold!: string
+  @Field('decimal', { precision: 8, scale: 2, default: '1' }) price!: Generated<string>
+  @Field('bigint', { default: '0' }) sold!: Generated<string>
   @Field('date', { optional: true }) day?: string
-  @Field('boolean', { default: false }) sent!: boolean
-  @Field('enum', { oneOf: ['a', 'b'], enum: 'Size', default: 'a' }) size!: string
+  @Field('boolean', { default: false }) sent!: Generated<boolean>
+  @Field('enum', { oneOf: ['a', 'b'], enum: 'Size', default: 'a' }) size!: Generated<string>
   @Field('json', { optional: true }) meta?: unknown
-  @Field('string', { list: true, default: [] }) words!: string[]
+  @Field('string', { list: true, default: [] }) words!: Generated<string[]>
   @Secured() @Field('integer', { optional: true, nullable: true }) cost?: number | null
   @Field('integer', { optional: true, nullable: true }) boxId?: number | null
   @BelongsTo(() => Box) box!: Rel<Box>

@@ -7,6 +7,8 @@ import { Field } from '../../src/fields/field.js'
 import type { AggregateOptions } from '../../src/records/aggregates/aggregate-types.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { Record } from '../../src/records/model/record.js'
+import type { Generated } from '../../src/records/model/written-types.js'
+import type { NewRow } from '../../src/records/statements/nested-types.js'
 import { Controller } from '../../src/routing/controller.js'
 import { failure } from '../contracts/database-ground.js'
 import { startBothEngines } from './both-engines.js'
@@ -25,9 +27,9 @@ class Sale {
   @Field('boolean') paid!: boolean
   @Field('datetime') at!: string
   @Field('json', { optional: true }) meta?: unknown
-  @Secured('boss') @Field('integer', { default: 1 }) margin!: number
-  @Field('integer', { hidden: true, default: 2 }) secret!: number
-  @Field('boolean', { default: false }) hiddenRow!: boolean
+  @Secured('boss') @Field('integer', { default: 1 }) margin!: Generated<number>
+  @Field('integer', { hidden: true, default: 2 }) secret!: Generated<number>
+  @Field('boolean', { default: false }) hiddenRow!: Generated<boolean>
 }
 
 @Controller('/sales', { crud: Sale })
@@ -51,11 +53,11 @@ function decimalOf(units: bigint, scale: number): string {
   return `${units < 0n ? '-' : ''}${size.slice(0, -scale)}.${size.slice(-scale)}`
 }
 
-function makeSales(count: number): Partial<Sale>[] {
+function makeSales(count: number): NewRow<Sale>[] {
   const next = numbers(7)
   const digits = (length: number): bigint =>
     BigInt(Array.from({ length }, () => String(next(10))).join('')) * (next(3) === 0 ? -1n : 1n)
-  return Array.from({ length: count }, (): Partial<Sale> => ({
+  return Array.from({ length: count }, (): NewRow<Sale> => ({
     ...(next(5) === 0 ? {} : { shopId: next(4) }),
     color: ['red', 'blue', 'green', 'Ärger'][next(4)] ?? '',
     pieces: next(100) - 50,

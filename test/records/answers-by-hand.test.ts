@@ -1,21 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
+  type Application,
   Auth,
   bootstrap,
   connect,
   Controller,
+  type Database,
   events,
   Field,
+  type Generated,
   Get,
+  type HttpRequest,
   Module,
   NoAuth,
   Post,
   Record,
-  Secured,
   reply,
-  type Application,
-  type Database,
-  type HttpRequest,
+  Secured,
 } from 'filigree'
 import { CacheFor } from 'filigree/cache'
 import { startBothEngines } from './both-engines.js'
@@ -37,7 +38,7 @@ class Clerk {
   @Secured(async (claims) => Promise.resolve(claims === null || claims.sub === 'ann'))
   @Field('integer')
   bonus!: number
-  @Field('string', { hidden: true, default: 'shh' }) secret!: string
+  @Field('string', { hidden: true, default: 'shh' }) secret!: Generated<string>
 }
 
 @Record

@@ -4,12 +4,13 @@ import { ValidateBy } from 'class-validator'
 import {
   AfterCommit,
   BeforeWrite,
+  type Claims,
   connect,
+  type Database,
   Field,
+  type Generated,
   HttpError,
   Record,
-  type Claims,
-  type Database,
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
 
@@ -19,7 +20,7 @@ class Lamp {
   @Field('integer', { min: 0, max: 100 }) stock!: number
   @Field('decimal', { precision: 6, scale: 2 }) price!: string
   @Field('bigint') sold!: string
-  @Field('boolean', { default: true }) active!: boolean
+  @Field('boolean', { default: true }) active!: Generated<boolean>
   @Field('integer', { optional: true, nullable: true }) shelf?: number | null
   version!: number
 }
@@ -48,7 +49,7 @@ class Page {
   @Field('id') id!: number
   @Field('string', { trim: true, collapse: true, maxLength: 10 }) title!: string
   @Field('string', { lowercase: true, trim: true, unique: true }) mail!: string
-  @Field('string', { readOnly: true, maxLength: 8 }) slug!: string
+  @Field('string', { readOnly: true, maxLength: 8 }) slug!: Generated<string>
 
   @BeforeWrite()
   prepare(user: Claims | null, { event }: { event: string }) {

@@ -3,12 +3,13 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import { Field } from '../../src/fields/field.js'
 import { connect } from '../../src/records/database.js'
 import { Record } from '../../src/records/model/record.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import { startPostgres } from './postgres-server.js'
 
 @Record
 class Counter {
   @Field('id') id!: number
-  @Field('integer', { default: 0 }) count!: number
+  @Field('integer', { default: 0 }) count!: Generated<number>
 }
 
 const server = await startPostgres()

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import { Field, HttpError, Record } from '../../src/index.js'
 import { connect, type Database } from '../../src/records/database.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import { startBothEngines } from './both-engines.js'
 
 const engines = await startBothEngines()
@@ -9,14 +10,14 @@ const engines = await startBothEngines()
 @Record({ table: 'piece' })
 class Piece {
   @Field('id') id!: number
-  @Field('integer', { min: 0, max: 9, default: 5 }) stock!: number
+  @Field('integer', { min: 0, max: 9, default: 5 }) stock!: Generated<number>
   @Field('string', { maxLength: 3, default: "it's", optional: true }) code?: string
-  @Field('decimal', { min: '0.10', default: '1' }) price!: string
-  @Field('enum', { oneOf: ['red', 'blue'], default: 'red' }) color!: string
+  @Field('decimal', { min: '0.10', default: '1' }) price!: Generated<string>
+  @Field('enum', { oneOf: ['red', 'blue'], default: 'red' }) color!: Generated<string>
   @Field('date', { min: '2020-01-01', nullable: true, optional: true }) day?: string | null
-  @Field('datetime', { default: 'now' }) at!: string
+  @Field('datetime', { default: 'now' }) at!: Generated<string>
   @Field('blob', { maxLength: 2, optional: true }) bytes?: Buffer
-  @Field('integer', { max: 3, default: 1, hidden: true }) secret!: number
+  @Field('integer', { max: 3, default: 1, hidden: true }) secret!: Generated<number>
   @Field('integer', { max: 3, default: 1, optional: true, nullable: true, check: false })
   free?: number | null
 }
@@ -58,8 +59,8 @@ describe.each(engines)('constraints in the database: %s', (_name, open) => {
     @Record({ table: 'piece' })
     class Loose {
       @Field('id') id!: number
-      @Field('integer', { default: 0 }) stock!: number
-      @Field('integer', { default: 0, hidden: true }) secret!: number
+      @Field('integer', { default: 0 }) stock!: Generated<number>
+      @Field('integer', { default: 0, hidden: true }) secret!: Generated<number>
       @Field('string', { nullable: true, optional: true }) code?: string | null
       @Field('string', { nullable: true, default: 'red' }) color?: string | null
     }

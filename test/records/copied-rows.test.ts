@@ -12,7 +12,7 @@ class Parcel {
   @Field('id') id!: number
   @Field('string', { unique: true, maxLength: 5000 }) code!: string
   @Field('integer', { min: 0 }) weight!: number
-  @Field('string', { optional: true, nullable: true }) note!: string | null
+  @Field('string', { optional: true, nullable: true }) note?: string | null
 }
 
 @Record()
@@ -151,7 +151,7 @@ describe('rows for PostgreSQL', () => {
   })
 
   const refused = (faulty: object) => async (count: number) => {
-    const rows = [...parcels(count), faulty]
+    const rows = [...parcels(count), faulty as Parcel]
     const error: unknown = await database
       .records(Parcel)
       .insertMany(rows)

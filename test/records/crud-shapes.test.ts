@@ -8,6 +8,7 @@ import { Field } from '../../src/fields/field.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { Record } from '../../src/records/model/record.js'
 import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import { Controller } from '../../src/routing/controller.js'
 import { startBothEngines } from './both-engines.js'
 
@@ -16,7 +17,7 @@ import { startBothEngines } from './both-engines.js'
 class Shelf {
   @Field('id') id!: number
   @Field('string') name!: string
-  @Secured('boss') @Field('integer', { default: 1 }) cost!: number
+  @Secured('boss') @Field('integer', { default: 1 }) cost!: Generated<number>
   @HasMany(() => Book) books!: Rel<Book[]>
   @HasMany(() => Kind) kinds!: Rel<Kind[]>
 }
@@ -26,7 +27,7 @@ class Shelf {
 class Book {
   @Field('id') id!: number
   @Field('string') title!: string
-  @Field('boolean', { default: true }) open!: boolean
+  @Field('boolean', { default: true }) open!: Generated<boolean>
   @Field('integer') shelfId!: number
   @BelongsTo(() => Shelf) shelf!: Rel<Shelf>
   @ManyToMany(() => Tag) tags!: Rel<Tag[]>

@@ -8,6 +8,7 @@ import type { Claims } from '../../src/http/request.js'
 import { extendWithCrud } from '../../src/records/rest/crud.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { Record } from '../../src/records/model/record.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import { Controller } from '../../src/routing/controller.js'
 import { Get } from '../../src/routing/verbs.js'
 import { NoAuth } from '../../src/auth/decorators.js'
@@ -18,8 +19,8 @@ import { Category, Product, shop } from './shop.js'
 class Note {
   @Field('id') id!: number
   @Field('string') text!: string
-  @Field('boolean', { default: false }) open!: boolean
-  @Field('string', { hidden: true, default: 'nobody' }) owner!: string
+  @Field('boolean', { default: false }) open!: Generated<boolean>
+  @Field('string', { hidden: true, default: 'nobody' }) owner!: Generated<string>
 }
 
 let diaryRows: unknown

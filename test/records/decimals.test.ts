@@ -6,6 +6,7 @@ import { readShape } from '../../src/fields/shape.js'
 import { NoAuth } from '../../src/auth/decorators.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { Record } from '../../src/records/model/record.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import { Controller } from '../../src/routing/controller.js'
 import { failure } from '../contracts/database-ground.js'
 import { startBothEngines } from './both-engines.js'
@@ -14,7 +15,7 @@ import { startBothEngines } from './both-engines.js'
 class Price {
   @Field('id') id!: number
   @Field('decimal', { precision: 12, scale: 2, min: '0.00', max: '1000000.00', default: '1' })
-  amount!: string
+  amount!: Generated<string>
   @Field('decimal', { precision: 30, scale: 10, optional: true }) rate?: string
   @Field('bigint', { optional: true }) views?: string
 }

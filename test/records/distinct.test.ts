@@ -6,6 +6,7 @@ import { NoAuth, Secured } from '../../src/auth/decorators.js'
 import { Field } from '../../src/fields/field.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { Record } from '../../src/records/model/record.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import { Controller } from '../../src/routing/controller.js'
 import { failure } from '../contracts/database-ground.js'
 import { startBothEngines } from './both-engines.js'
@@ -17,10 +18,10 @@ class Shirt {
   @Field('string', { nullable: true }) color!: string | null
   @Field('integer') size!: number
   @Field('decimal', { precision: 20, scale: 2 }) price!: string
-  @Field('boolean', { default: true }) shown!: boolean
-  @Field('string', { list: true, default: [] }) tags!: string[]
-  @Secured('boss') @Field('integer', { default: 1 }) margin!: number
-  @Field('integer', { hidden: true, default: 2 }) secret!: number
+  @Field('boolean', { default: true }) shown!: Generated<boolean>
+  @Field('string', { list: true, default: [] }) tags!: Generated<string[]>
+  @Secured('boss') @Field('integer', { default: 1 }) margin!: Generated<number>
+  @Field('integer', { hidden: true, default: 2 }) secret!: Generated<number>
 }
 
 @Controller('/shirts', { crud: Shirt })

@@ -1,6 +1,7 @@
 /** Doubles come back as they were stored, by every way that makes JSON in the database. SQLite before 3.53 writes 15 digits. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
+  type Application,
   BelongsTo,
   bootstrap,
   Controller,
@@ -9,7 +10,7 @@ import {
   Module,
   NoAuth,
   Record,
-  type Application,
+  type Rel,
 } from 'filigree'
 import { connect, type Database } from '../../src/records/database.js'
 import { startBothEngines } from './both-engines.js'
@@ -18,7 +19,7 @@ import { startBothEngines } from './both-engines.js'
 @NoAuth
 class Shelf {
   @Field('id') id!: number
-  @HasMany(() => Jar, { by: 'shelfId' }) jars!: Jar[]
+  @HasMany(() => Jar, { by: 'shelfId' }) jars!: Rel<Jar[]>
 }
 
 @Record()
@@ -28,7 +29,7 @@ class Jar {
   @Field('numeric', { index: true }) weight!: number
   @Field('numeric', { optional: true, nullable: true }) rest!: number | null
   @Field('integer') shelfId!: number
-  @BelongsTo(() => Shelf) shelf!: unknown
+  @BelongsTo(() => Shelf) shelf!: Rel<Shelf>
 }
 
 @Controller('/shelves', { crud: Shelf })

@@ -9,6 +9,7 @@ import { NoAuth } from '../../src/auth/decorators.js'
 import { Field } from '../../src/fields/field.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { Record } from '../../src/records/model/record.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import { Controller } from '../../src/routing/controller.js'
 import { openSqlite } from '../../src/engines/sqlite/sqlite.js'
 import { toMean, toSum } from '../../src/engines/sqlite/totals.js'
@@ -24,7 +25,7 @@ class Count {
   @Field('id') id!: number
   @Field('string') shop!: string
   @Field('integer') pieces!: number
-  @Field('integer', { list: true, default: [] }) sizes!: number[]
+  @Field('integer', { list: true, default: [] }) sizes!: Generated<number[]>
   @Field('decimal', { precision: 18, scale: 2 }) price!: string
   @Field('decimal', { precision: 38, scale: 8 }) worth!: string
 }

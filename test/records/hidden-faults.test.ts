@@ -1,19 +1,20 @@
 /** Faults that name hidden fields are the program's alone: no door tells them to a client, and none is a 500. Source: decisions, Second storey: records, Rules. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
+  type Application,
   BeforeWrite,
+  BelongsTo,
   bootstrap,
   Controller,
   Database,
   Field,
+  type Generated,
   HasMany,
   HttpError,
   Module,
   NoAuth,
   Post,
   Record,
-  BelongsTo,
-  type Application,
   type Rel,
   type Repository,
 } from 'filigree'
@@ -24,7 +25,7 @@ import { startBothEngines } from './both-engines.js'
 class User {
   @Field('id') id!: number
   @Field('string', { minLength: 1 }) name!: string
-  @Field('string', { hidden: true, maxLength: 4, default: 'none' }) secretWord!: string
+  @Field('string', { hidden: true, maxLength: 4, default: 'none' }) secretWord!: Generated<string>
   @Field('integer', { hidden: true, unique: true, optional: true, nullable: true, max: 9 })
   secretPin?: number | null
   @Field('integer', { hidden: true, optional: true, nullable: true }) secretTeamId?: number | null
@@ -42,7 +43,7 @@ class User {
 @Record
 class Team {
   @Field('id') id!: number
-  @Field('string', { default: 'a' }) name!: string
+  @Field('string', { default: 'a' }) name!: Generated<string>
   @HasMany(() => User, { by: 'secretTeamId' }) users!: Rel<User[]>
 }
 

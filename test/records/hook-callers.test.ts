@@ -2,19 +2,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   AfterCommit,
+  type Application,
   Auth,
   BeforeWrite,
   BelongsTo,
   bootstrap,
+  type Claims,
   Controller,
   Database,
   Field,
+  type Generated,
   HasMany,
   Module,
   Post,
   Record,
-  type Application,
-  type Claims,
   type Rel,
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
@@ -43,7 +44,7 @@ class Note {
 @Record
 class Book {
   @Field('id') id!: number
-  @Field('string', { default: 'b' }) name!: string
+  @Field('string', { default: 'b' }) name!: Generated<string>
   @HasMany(() => Note) notes!: Rel<Note[]>
 }
 

@@ -84,7 +84,7 @@ describe.each(engines)('many rows on %s', (name, open) => {
       errors: [{ path: '11000.flag' }],
     })
     const [{ id } = { id: 0 }] = await odds.list({ limit: 1 })
-    const taken = [...rows.slice(0, 300), { ...toRow(0), id }, ...rows, { text: 1 as never }]
+    const taken = [...rows.slice(0, 300), { ...toRow(0), id }, ...rows, { text: 1 } as never]
     await expect(odds.insertMany(taken)).rejects.toMatchObject({ status: 409 })
     expect(await odds.count()).toBe(before)
   })

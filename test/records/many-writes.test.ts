@@ -6,6 +6,7 @@ import { NoAuth } from '../../src/auth/decorators.js'
 import { Field } from '../../src/fields/field.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { Record } from '../../src/records/model/record.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import type { Repository } from '../../src/records/repository.js'
 import { failure } from '../contracts/database-ground.js'
 import { startBothEngines } from './both-engines.js'
@@ -15,9 +16,9 @@ import { startBothEngines } from './both-engines.js'
 class Ware {
   @Field('id') id!: number
   @Field('string', { unique: true }) sku!: string
-  @Field('integer', { min: 0, default: 7 }) stock!: number
+  @Field('integer', { min: 0, default: 7 }) stock!: Generated<number>
   @Field('string', { nullable: true, optional: true }) note?: string | null
-  @Field('string', { default: 'me' }) owner!: string
+  @Field('string', { default: 'me' }) owner!: Generated<string>
 }
 
 @Module({ records: [Ware] })

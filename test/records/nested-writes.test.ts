@@ -11,6 +11,7 @@ import { connect, type Database } from '../../src/records/database.js'
 import { Record } from '../../src/records/model/record.js'
 import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
 import { BeforeWrite } from '../../src/records/model/write-hooks.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import { Controller } from '../../src/routing/controller.js'
 import { startBothEngines } from './both-engines.js'
 
@@ -40,11 +41,11 @@ class Shop {
 class Item {
   @Field('id') id!: number
   @Field('string', { maxLength: 9, unique: true }) name!: string
-  @Field('boolean', { default: true }) open!: boolean
-  @Secured('boss') @Field('integer', { default: 1 }) cost!: number
+  @Field('boolean', { default: true }) open!: Generated<boolean>
+  @Secured('boss') @Field('integer', { default: 1 }) cost!: Generated<number>
   @Field('integer', { optional: true, nullable: true }) shopId?: number | null
   @BelongsTo(() => Shop) shop!: Rel<Shop>
-  @Field('string', { default: '', readOnly: true }) shout!: string
+  @Field('string', { default: '', readOnly: true }) shout!: Generated<string>
   @BeforeWrite() prepare(): void {
     this.shout = this.name.toUpperCase()
   }
@@ -137,7 +138,8 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
   const program = async (id: number | undefined, input: object): Promise<Told> => {
     const shops = database.records(Shop)
     try {
-      const body = id === undefined ? await shops.create(input) : await shops.update(id, input)
+      const body =
+        id === undefined ? await shops.create(input as never) : await shops.update(id, input)
       return { status: id === undefined ? 201 : 200, body }
     } catch (error) {
       if (error instanceof HttpError) return { status: error.status, body: error.errors }

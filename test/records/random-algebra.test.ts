@@ -3,6 +3,7 @@ import { HttpError } from '../../src/errors/http-error.js'
 import { Field } from '../../src/fields/field.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { Record } from '../../src/records/model/record.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import type { Repository } from '../../src/records/repository.js'
 import { startBothEngines } from './both-engines.js'
 
@@ -10,11 +11,11 @@ import { startBothEngines } from './both-engines.js'
 class Part {
   @Field('id') id!: number
   @Field('string', { unique: true }) sku!: string
-  @Field('string', { default: '' }) name!: string
-  @Field('string', { list: true, default: [] }) tags!: string[]
-  @Field('integer', { list: true, default: [] }) sizes!: number[]
+  @Field('string', { default: '' }) name!: Generated<string>
+  @Field('string', { list: true, default: [] }) tags!: Generated<string[]>
+  @Field('integer', { list: true, default: [] }) sizes!: Generated<number[]>
   @Field('json', { optional: true, nullable: true }) meta?: Meta | null
-  @Field('integer', { default: 0, max: 50 }) stock!: number
+  @Field('integer', { default: 0, max: 50 }) stock!: Generated<number>
 }
 
 interface Meta {

@@ -10,6 +10,7 @@ import { checkMigrations } from '../../src/records/migrations/check-migrations.j
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { readTable } from '../../src/records/model/read-table.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import { ReadPlans } from '../../src/engines/sqlite/read-plan.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
 import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
@@ -19,32 +20,32 @@ import { startBothEngines } from './both-engines.js'
 class Plain {
   @Field('id') id!: number
   @Field('string') title!: string
-  @Field('string', { default: '' }) text!: string
+  @Field('string', { default: '' }) text!: Generated<string>
 }
 @Record({ table: 'article', search: ['title'] })
 class Titled {
   @Field('id') id!: number
   @Field('string') title!: string
-  @Field('string', { default: '' }) text!: string
+  @Field('string', { default: '' }) text!: Generated<string>
 }
 @Record({ table: 'article', search: ['title', 'text'] })
 class Searched {
   @Field('id') id!: number
   @Field('string') title!: string
-  @Field('string', { default: '' }) text!: string
+  @Field('string', { default: '' }) text!: Generated<string>
 }
 /** On SQLite such a change makes the table anew. */
 @Record({ table: 'article', search: ['title', 'text'] })
 class Looser {
   @Field('id') id!: number
   @Field('string') title!: string
-  @Field('string', { default: '', nullable: true, maxLength: 500 }) text!: string | null
+  @Field('string', { default: '', nullable: true, maxLength: 500 }) text!: Generated<string | null>
 }
 @Record({ table: 'post', was: 'article', search: ['heading', 'text'] })
 class Renamed {
   @Field('id') id!: number
   @Field('string', { was: 'title' }) heading!: string
-  @Field('string', { default: '', nullable: true, maxLength: 500 }) text!: string | null
+  @Field('string', { default: '', nullable: true, maxLength: 500 }) text!: Generated<string | null>
 }
 @Record({ table: 'word', search: ['word'] })
 class Word {

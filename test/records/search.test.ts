@@ -7,6 +7,7 @@ import { Field } from '../../src/fields/field.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { Record } from '../../src/records/model/record.js'
 import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 import { Resolve } from '../../src/graphql/records/resolve-note.js'
 import { Controller } from '../../src/routing/controller.js'
 import { failure } from '../contracts/database-ground.js'
@@ -33,9 +34,9 @@ class Book {
   @Field('id') id!: number
   @Field('string') title!: string
   @Field('string', { optional: true, nullable: true }) text?: string | null
-  @Field('string', { hidden: true, default: '' }) secret!: string
-  @Field('boolean', { default: true }) open!: boolean
-  @Field('integer', { default: 1 }) shelfId!: number
+  @Field('string', { hidden: true, default: '' }) secret!: Generated<string>
+  @Field('boolean', { default: true }) open!: Generated<boolean>
+  @Field('integer', { default: 1 }) shelfId!: Generated<number>
   @BelongsTo(() => Shelf) shelf!: Rel<Shelf>
   @ManyToMany(() => Tag) tags!: Rel<Tag[]>
 }
@@ -45,7 +46,7 @@ class Book {
 class Tag {
   @Field('id', { key: 'uuid' }) id!: string
   @Field('string') word!: string
-  @Secured('boss') @Field('string', { default: '' }) note!: string
+  @Secured('boss') @Field('string', { default: '' }) note!: Generated<string>
   @ManyToMany(() => Book) books!: Rel<Book[]>
 }
 

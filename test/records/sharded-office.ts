@@ -7,11 +7,12 @@ import {
   Controller,
   Database,
   Field,
+  type Generated,
   HasMany,
   Module,
   Record,
-  Resolve,
   type Rel,
+  Resolve,
 } from 'filigree'
 
 @Record
@@ -25,7 +26,7 @@ export class Project {
   @Field('id', { key: 'uuid' }) id!: string
   @Field('string') tenantId!: string
   @Field('string', { unique: true }) name!: string
-  @Field('integer', { default: 0 }) hours!: number
+  @Field('integer', { default: 0 }) hours!: Generated<number>
   @Field('integer', { optional: true, nullable: true }) regionId?: number | null
   @BelongsTo(() => Region) region!: Rel<Region>
   @HasMany(() => Task) tasks!: Rel<Task[]>

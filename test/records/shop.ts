@@ -2,6 +2,7 @@
 import { Field } from '../../src/fields/field.js'
 import { Record } from '../../src/records/model/record.js'
 import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 
 @Record
 export class Category {
@@ -28,12 +29,12 @@ export class Product {
   @ManyToMany(() => Tag) tags!: Rel<Tag[]>
   @Field('integer', { optional: true, nullable: true }) stock?: number | null
   @Field('text', { optional: true }) description?: string
-  @Field('boolean', { default: true }) active!: boolean
-  @Field('datetime', { default: 'now', readOnly: true }) createdAt!: string
+  @Field('boolean', { default: true }) active!: Generated<boolean>
+  @Field('datetime', { default: 'now', readOnly: true }) createdAt!: Generated<string>
   @Field('datetime', { optional: true, nullable: true }) soldAt?: string | null
   @Field('blob', { optional: true }) picture?: Buffer
   @Field('json', { optional: true }) extra?: unknown
-  @Field('string', { list: true, default: [] }) colors!: string[]
+  @Field('string', { list: true, default: [] }) colors!: Generated<string[]>
   @Field(() => Size, { list: true, optional: true }) sizes?: Size[]
   @Field('string', { hidden: true, optional: true }) secret?: string
 }

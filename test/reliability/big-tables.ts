@@ -6,7 +6,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { BelongsTo, bootstrap, Controller, Field, HasMany, Module, NoAuth, Record } from 'filigree'
+import {
+  BelongsTo,
+  bootstrap,
+  Controller,
+  Field,
+  HasMany,
+  Module,
+  type NewRow,
+  NoAuth,
+  Record,
+  type Rel,
+} from 'filigree'
 import { connect, type Database } from '../../src/records/database.js'
 import { startOwnPostgres } from '../records/postgres-server.js'
 
@@ -14,7 +25,7 @@ import { startOwnPostgres } from '../records/postgres-server.js'
 class Seller {
   @Field('id') id!: number
   @Field('string') name!: string
-  @HasMany(() => Item, { by: 'sellerId' }) items!: Item[]
+  @HasMany(() => Item, { by: 'sellerId' }) items!: Rel<Item[]>
 }
 
 @Record({ indexes: [{ fields: ['status', '-price'] }] })
@@ -25,7 +36,7 @@ class Item {
   @Field('integer', { optional: true, nullable: true, index: true }) rank!: number | null
   @Field('string') status!: string
   @Field('integer') sellerId!: number
-  @BelongsTo(() => Seller) seller!: unknown
+  @BelongsTo(() => Seller) seller!: Rel<Seller>
 }
 
 @Record()
@@ -57,14 +68,14 @@ const hot = 3
 /** Milliseconds that each side of a task is called for before its calls count, and while they do; and the fewest calls. */
 const [warmUp, measured, fewest] = [500, 2000, 15]
 
-function* makeItems(): Generator<object> {
+function* makeItems(): Generator<NewRow<Item>> {
   for (let index = 0; index < count; index++) {
     const spread = (index * 7919) % 1_000_003
     yield {
       name: `item ${spread}`,
       price: spread % 100_000,
       rank: spread % 10 === 0 ? null : spread % 5000,
-      status: ['open', 'sold', 'gone', 'hidden'][spread % 4],
+      status: ['open', 'sold', 'gone', 'hidden'][spread % 4] ?? 'open',
       sellerId: index % 5 === 0 ? hot : 1 + (spread % Math.ceil(sellers * 0.9)),
     }
   }

@@ -18,12 +18,13 @@ import {
   type Session,
   type UploadedFiles,
 } from '../../src/index.js'
+import type { Generated } from '../../src/records/model/written-types.js'
 
 @Record
 export class Thing {
   @Field('id') id!: number
   @Field('string', { maxLength: 80 }) name!: string
-  @Field('integer', { min: 0, default: 0 }) count!: number
+  @Field('integer', { min: 0, default: 0 }) count!: Generated<number>
 }
 
 /** Written beside each thing by `POST /pairs`: one without the other would be half a write. */

@@ -1,4 +1,5 @@
 /** The types of filters and orders, derived from the record. Source: public face, Records. */
+import type { Unmarked } from '../model/written-types.js'
 
 /**
  * Filters rows. Conditions side by side must all hold.
@@ -13,7 +14,7 @@
 export type Where<T> = {
   [K in keyof T]?: T[K] extends (...args: never[]) => unknown
     ? never
-    : WhereValue<NonNullable<T[K]>>
+    : WhereValue<Unmarked<NonNullable<T[K]>>>
 } & {
   and?: readonly Where<T>[]
   or?: readonly Where<T>[]

@@ -3,12 +3,13 @@ import { noteField } from '../../fields/field.js'
 import type { ClassReference } from '../../metadata/class-reference.js'
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
 import { createMemberNote, type Class } from '../../metadata/note.js'
+import type { Generated } from './written-types.js'
 
 /**
- * The type of a related record. It equals the type itself; but for `Rel<Category>` the compiler emits no reference to a
- * class that may not be defined yet.
+ * The type of a related record, which a new row need not name. It is used like the type itself; but for `Rel<Category>`
+ * the compiler emits no reference to a class that may not be defined yet.
  */
-export type Rel<T> = T
+export type Rel<T> = Generated<T>
 
 export interface BelongsToOptions {
   /** The field that holds the other record's key. Default: the property's name with `Id`. */

@@ -9,6 +9,7 @@ import { invalid } from '../filters/invalid.js'
 import { hideFaultsOfValues } from '../model/hidden-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
+import type { Unmarked } from '../model/written-types.js'
 
 /** A number to add; a negative one is subtracted. */
 export interface Addition<V> {
@@ -19,9 +20,9 @@ export interface Addition<V> {
 export type Changes<T> = {
   [K in keyof T]?:
     | T[K]
-    | (Extract<T[K], number | string> extends never
+    | (Extract<Unmarked<T[K]>, number | string> extends never
         ? never
-        : Addition<Extract<T[K], number | string>>)
+        : Addition<Extract<Unmarked<T[K]>, number | string>>)
 }
 
 type Values = Readonly<Record<string, unknown>>

@@ -5,13 +5,14 @@ import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { atRow } from './insert-many.js'
+import type { NewValues } from './nested-types.js'
 
 /** The changes of a row, with its key under the key's own name. */
 export type ChangedRow = Readonly<Record<string, unknown>>
 
 export async function createEach<T extends object>(
-  rows: readonly Partial<T>[],
-  records: { create(values: Partial<T>): Later<T> },
+  rows: readonly NewValues<T>[],
+  records: { create(values: NewValues<T>): Later<T> },
 ): Promise<T[]> {
   demandList('createMany', 'records', rows)
   const created: T[] = []

@@ -1,13 +1,13 @@
 /** Who may sign in, with hashed passwords, in the database. */
-import { Database, Field, Record } from 'filigree'
+import { Database, Field, type Generated, Record } from 'filigree'
 
 @Record({ mutations: false })
 export class Account {
   @Field('id') id!: number
   @Field('string', { unique: true }) name!: string
   @Field('string', { hidden: true }) password!: string
-  @Field('json', { default: [] }) roles!: string[]
-  @Field('boolean', { default: false }) blocked!: boolean
+  @Field('json', { default: [] }) roles!: Generated<string[]>
+  @Field('boolean', { default: false }) blocked!: Generated<boolean>
 }
 
 export class Users {

@@ -10,6 +10,7 @@ import type { Claims } from '../../../src/http/request.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import { Record, type RowsCaller } from '../../../src/records/model/record.js'
 import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../../src/records/model/relations.js'
+import type { Generated } from '../../../src/records/model/written-types.js'
 import { Controller } from '../../../src/routing/controller.js'
 import type { Class } from '../../../src/metadata/note.js'
 
@@ -105,12 +106,12 @@ export class Staff {
   @Field('string') name!: string
   @Secured('admin')
   @Field('integer', { default: 1000 })
-  salary!: number
+  salary!: Generated<number>
   @Secured(later)
   @Field('integer', { default: 100 })
-  bonus!: number
-  @Field('string', { hidden: true, default: 'shh' }) secret!: string
-  @Field('string', { readOnly: true, default: 'house' }) source!: string
+  bonus!: Generated<number>
+  @Field('string', { hidden: true, default: 'shh' }) secret!: Generated<string>
+  @Field('string', { readOnly: true, default: 'house' }) source!: Generated<string>
 }
 
 /** `mutations` of a role, and of nobody. */
@@ -165,7 +166,7 @@ export class Member {
 export class Task {
   @Field('id') id!: number
   @Field('string') text!: string
-  @Field('string', { default: 'members' }) owner!: string
+  @Field('string', { default: 'members' }) owner!: Generated<string>
   @Field('integer') projectId!: number
   @BelongsTo(() => Project) project!: Rel<Project>
 }

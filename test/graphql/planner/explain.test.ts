@@ -6,6 +6,7 @@ import type { GraphQL } from '../../../src/graphql/graphql.js'
 import type { Database } from '../../../src/records/database.js'
 import { Record } from '../../../src/records/model/record.js'
 import { HasMany, type Rel } from '../../../src/records/model/relations.js'
+import type { Generated } from '../../../src/records/model/written-types.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { Category, openShop, Product, Review, shopGraphql, Tag } from '../records/shop.js'
 import { logStatements, type Sent } from './driver-log.js'
@@ -13,7 +14,7 @@ import { logStatements, type Sent } from './driver-log.js'
 @Record
 class Shelf {
   @Field('id') id!: number
-  @Field('string', { default: 'S' }) name!: string
+  @Field('string', { default: 'S' }) name!: Generated<string>
   @HasMany(() => Book) books!: Rel<Book[]>
 }
 

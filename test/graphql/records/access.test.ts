@@ -5,6 +5,7 @@ import { GraphQL } from '../../../src/graphql/graphql.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import { Record } from '../../../src/records/model/record.js'
 import { BelongsTo, HasMany, type Rel } from '../../../src/records/model/relations.js'
+import type { Generated } from '../../../src/records/model/written-types.js'
 import { plainSdl } from '../plain-sdl.js'
 import { startBothEngines } from '../../records/both-engines.js'
 
@@ -15,8 +16,8 @@ import { startBothEngines } from '../../records/both-engines.js'
 class Note {
   @Field('id') id!: number
   @Field('string') text!: string
-  @Field('string', { hidden: true, default: 'ann' }) ownerName!: string
-  @Field('boolean', { default: false }) open!: boolean
+  @Field('string', { hidden: true, default: 'ann' }) ownerName!: Generated<string>
+  @Field('boolean', { default: false }) open!: Generated<boolean>
   @Field('integer') folderId!: number
   @BelongsTo(() => Folder) folder!: Rel<Folder>
 }

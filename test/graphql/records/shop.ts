@@ -6,6 +6,7 @@ import { Resolve } from '../../../src/graphql/records/resolve-note.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import { Record } from '../../../src/records/model/record.js'
 import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../../src/records/model/relations.js'
+import type { Generated } from '../../../src/records/model/written-types.js'
 
 @Record
 export class Category {
@@ -21,18 +22,19 @@ export class Product {
   @Field('string', { index: true, maxLength: 80 }) name!: string
   @Field('numeric', { min: 0 }) price!: number
   @Field('integer', { optional: true, nullable: true }) stock?: number | null
-  @Field('boolean', { default: true }) active!: boolean
+  @Field('boolean', { default: true }) active!: Generated<boolean>
   @Field('integer') categoryId!: number
   @BelongsTo(() => Category) category!: Rel<Category>
   @HasMany(() => Review) reviews!: Rel<Review[]>
   @ManyToMany(() => Tag) tags!: Rel<Tag[]>
-  @Field('datetime', { default: '2026-01-01T00:00:00.000Z', readOnly: true }) createdAt!: string
+  @Field('datetime', { default: '2026-01-01T00:00:00.000Z', readOnly: true })
+  createdAt!: Generated<string>
   @Field('string', { hidden: true, optional: true }) secret?: string
   @Field('blob', { optional: true, nullable: true }) photo?: Buffer | null
   @Field('json', { optional: true, nullable: true }) meta?: unknown
   @Field('string', { oneOf: ['red', 'light-blue'], enum: 'Color', optional: true, nullable: true })
   color?: string | null
-  @Field('string', { list: true, default: [] }) labels!: string[]
+  @Field('string', { list: true, default: [] }) labels!: Generated<string[]>
   @Resolve('Float', { needs: ['price'], args: { rate: 'Float!' } })
   withTax({ rate }: { rate: number }): number {
     return this.price * (1 + rate)

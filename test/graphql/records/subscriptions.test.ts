@@ -1,17 +1,18 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
+  type Application,
   Auth,
   BelongsTo,
   bootstrap,
   Field,
+  type Generated,
   GraphQL,
   HasMany,
   Module,
   NoAuth,
   Record,
-  Secured,
-  type Application,
   type Rel,
+  Secured,
 } from 'filigree'
 import { Database } from '../../../src/records/database.js'
 import { makePair } from '../../auth/key-pair.js'
@@ -38,8 +39,8 @@ class Folder {
 class Note {
   @Field('id') id!: number
   @Field('string') text!: string
-  @Field('string', { hidden: true, default: 'ann' }) owner!: string
-  @Field('boolean', { default: false }) open!: boolean
+  @Field('string', { hidden: true, default: 'ann' }) owner!: Generated<string>
+  @Field('boolean', { default: false }) open!: Generated<boolean>
   @Field('integer') folderId!: number
   @BelongsTo(() => Folder, { onDelete: 'cascade' }) folder!: Rel<Folder>
 }

@@ -1,0 +1,119 @@
+/** What TypeScript asks of new rows, and that what it lets one leave out may be left out. Source: docs/records.md. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  BeforeWrite,
+  BelongsTo,
+  connect,
+  Field,
+  HasMany,
+  Record,
+  type Database,
+  type Generated,
+  type NewRow,
+  type NewValues,
+  type Rel,
+  type Repository,
+} from 'filigree'
+
+@Record({ timestamps: true, version: true })
+class Ticket {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('string', { nullable: true }) note!: string | null
+  @Field('string', { optional: true }) place?: string
+  @Field('string', { default: 'open' }) status!: Generated<'open' | 'closed'>
+  @Field('boolean', { default: false }) urgent!: Generated<boolean>
+  @Field('string', { list: true, default: [] }) words!: Generated<string[]>
+  @Field('string', { readOnly: true }) slug!: Generated<string>
+  @Field('integer') deskId!: number
+  @BelongsTo(() => Desk) desk!: Rel<Desk>
+  createdAt!: string
+  updatedAt!: string
+  version!: number
+
+  @BeforeWrite()
+  setSlug(): void {
+    this.slug = `the-${this.title}`
+  }
+
+  get isNew(): boolean {
+    return this.version === 1
+  }
+}
+
+@Record
+class Desk {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @HasMany(() => Ticket) tickets!: Rel<Ticket[]>
+}
+
+class Body {
+  title!: string
+  note!: string | null
+  deskId!: number
+}
+
+describe('the types of new rows', () => {
+  let database: Database
+  let tickets: Repository<Ticket>
+  const whole = { title: 'Lamp', note: null, deskId: 1 }
+  beforeAll(async () => {
+    database = await connect('sqlite::memory:', { records: [Ticket, Desk] })
+    await database.sync()
+    await database.records(Desk).create({ name: 'first' })
+    tickets = database.records(Ticket)
+  })
+  afterAll(() => database.close())
+
+  it('want what is neither optional nor filled, and nothing else', async () => {
+    const ticket = await tickets.create(whole)
+    expect(ticket).toMatchObject({ status: 'open', urgent: false, words: [], slug: 'the-Lamp' })
+    expect(await tickets.insertMany([whole, { ...whole, status: 'closed' }])).toBe(2)
+    expect(await tickets.createMany([whole])).toHaveLength(1)
+    await tickets.create(Object.assign(new Body(), whole))
+    const desks = database.records(Desk)
+    await desks.create({ name: 'second', tickets: { create: [{ title: 'Nested', note: null }] } })
+    await tickets.create({ title: 'With', note: null, desk: { create: { name: 'third' } } })
+    expect(await tickets.count()).toBe(7)
+  })
+
+  it('are read and compared as the type itself', async () => {
+    const [ticket] = await tickets.list({ where: { status: 'open', words: { has: 'x' } } })
+    const status: 'open' | 'closed' = ticket?.status ?? 'closed'
+    const words: readonly string[] = ticket?.words ?? []
+    const desk: Desk | undefined = ticket?.desk
+    expect([status, words, desk]).toStrictEqual(['closed', [], undefined])
+    await tickets.update(1, { status: 'closed', version: 1 })
+    const one: 'closed' | undefined =
+      (await tickets.find(1))?.status === 'closed' ? 'closed' : undefined
+    expect(one).toBe('closed')
+  })
+
+  it('refuse what is missing, misspelt or renamed, at run time too', async () => {
+    const refused = async (writing: Promise<unknown>, path: string): Promise<void> => {
+      await expect(writing).rejects.toMatchObject({ status: 400, errors: [{ path }] })
+    }
+    // @ts-expect-error -- no title
+    await refused(tickets.create({ note: null, deskId: 1 }), 'title')
+    // @ts-expect-error -- a nullable field is no optional one
+    await refused(tickets.create({ title: 'Lamp', deskId: 1 }), 'note')
+    // @ts-expect-error -- neither the desk nor its key
+    await refused(tickets.create({ title: 'Lamp', note: null }), 'deskId')
+    // @ts-expect-error -- misspelt
+    await tickets.create({ ...whole, titel: 'Lamp' }).catch(() => undefined)
+    // @ts-expect-error -- no title
+    await refused(tickets.insertMany([whole, { note: null, deskId: 1 }]), '1.title')
+    // @ts-expect-error -- no title
+    await refused(tickets.createMany([{ note: null, deskId: 1 }]), '0.title')
+    const unnamed = {}
+    // @ts-expect-error -- no name
+    const nested: NewValues<Ticket> = { title: 'x', note: null, desk: { create: unnamed } }
+    await refused(tickets.create(nested), 'desk.create.name')
+    // @ts-expect-error -- another type
+    await refused(tickets.create({ ...whole, urgent: 'yes' }), 'urgent')
+    // @ts-expect-error -- none of these words
+    const row: NewRow<Ticket> = { ...whole, status: 'lost' }
+    expect(row).toBeDefined()
+  })
+})
