@@ -4,6 +4,7 @@
 import type { Revocations, TokenTrace } from '../auth/revocations.js'
 import type { Database } from './database.js'
 import type { Dialect, Row, Statement } from '../engines/contract/engine.js'
+import { ownQuestion, ownChange } from '../engines/contract/statement.js'
 import { after, type Later } from '../core/later.js'
 import { ensureTable, onceThere, refuseWrite } from './own-tables.js'
 
@@ -114,42 +115,48 @@ type Name = 'add' | 'extend' | 'addSubject' | 'has' | 'names' | 'subjects' | 'sw
 
 function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<Name, Statement>> {
   const list = textsOf(1)
-  const statement = (sql: string, writes: boolean, isBrief = false): Statement =>
-    Object.freeze({ sql, writes, isFresh: true, isBrief })
+  const [tokens, subjects] = ['filigree_revocation', 'filigree_revoked_subject'] as const
+  const question = (sql: string, tables: string[], facts: Partial<Statement> = {}): Statement =>
+    ownQuestion(sql, { tables, isFresh: true, ...facts })
+  const change = (kind: 'insert' | 'upsert' | 'update' | 'delete', sql: string, table: string) =>
+    ownChange(kind, sql, { tables: [table], isFresh: true })
   return {
-    add: statement(
+    add: change(
+      'insert',
       `insert into filigree_revocation (jti, expires_at) values (${p(1)}, ${p(2)})
        on conflict (jti) do nothing`,
-      true,
+      tokens,
     ),
     // A shorter revocation does not shorten a longer one.
-    extend: statement(
+    extend: change(
+      'update',
       `update filigree_revocation set expires_at = ${p(1)}
        where jti = ${p(2)} and expires_at < ${p(3)}`,
-      true,
+      tokens,
     ),
-    addSubject: statement(
+    addSubject: change(
+      'upsert',
       `insert into filigree_revoked_subject (subject, signed_in_until) values (${p(1)}, ${p(2)})
        on conflict (subject) do update set signed_in_until = excluded.signed_in_until
        where filigree_revoked_subject.signed_in_until < excluded.signed_in_until`,
-      true,
+      subjects,
     ),
-    has: statement(
+    has: question(
       `select 1 where
          exists (select 1 from filigree_revocation where jti = ${p(1)} and expires_at > ${p(2)})
          or exists (select 1 from filigree_revoked_subject
            where subject = ${p(3)} and signed_in_until >= ${p(4)})`,
-      false,
-      true,
+      [tokens, subjects],
+      { together: 'calls', bound: 2 },
     ),
-    names: statement(
+    names: question(
       `select jti from filigree_revocation where jti in (${list}) and expires_at > ${p(2)}`,
-      false,
+      [tokens],
     ),
-    subjects: statement(
+    subjects: question(
       `select subject, signed_in_until from filigree_revoked_subject where subject in (${list})`,
-      false,
+      [subjects],
     ),
-    sweep: statement(`delete from filigree_revocation where expires_at <= ${p(1)}`, true),
+    sweep: change('delete', `delete from filigree_revocation where expires_at <= ${p(1)}`, tokens),
   }
 }

@@ -2,6 +2,7 @@
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Database } from './database.js'
 import type { Dialect, Statement } from '../engines/contract/engine.js'
+import { ownQuestion, ownChange } from '../engines/contract/statement.js'
 import { after, attempt, type Later } from '../core/later.js'
 import { ensureTable, onceThere, refuseWrite } from './own-tables.js'
 import { refuseUnavailable } from './statements/write-faults.js'
@@ -65,24 +66,24 @@ create index if not exists filigree_session_expires_at on filigree_session (expi
 type Name = 'read' | 'write' | 'replace' | 'remove' | 'sweep'
 
 function writeStatements({ placeholder: p }: Dialect): Readonly<Record<Name, Statement>> {
-  // The statements that read answer one row.
-  const statement = (sql: string, writes: boolean): Statement =>
-    Object.freeze({ sql, writes, isFresh: true, isBrief: !writes })
+  const facts = { tables: ['filigree_session'], isFresh: true } as const
+  const change = (kind: 'upsert' | 'update' | 'delete', sql: string): Statement =>
+    ownChange(kind, sql, facts)
   return {
-    read: statement(
+    read: ownQuestion(
       `select data from filigree_session where hash = ${p(1)} and expires_at > ${p(2)}`,
-      false,
+      { ...facts, together: 'calls', bound: 1 },
     ),
-    write: statement(
+    write: change(
+      'upsert',
       `insert into filigree_session (hash, data, expires_at) values (${p(1)}, ${p(2)}, ${p(3)})
        on conflict (hash) do update set data = excluded.data, expires_at = excluded.expires_at`,
-      true,
     ),
-    replace: statement(
+    replace: change(
+      'update',
       `update filigree_session set data = ${p(1)}, expires_at = ${p(2)} where hash = ${p(3)}`,
-      true,
     ),
-    remove: statement(`delete from filigree_session where hash = ${p(1)}`, true),
-    sweep: statement(`delete from filigree_session where expires_at <= ${p(1)}`, true),
+    remove: change('delete', `delete from filigree_session where hash = ${p(1)}`),
+    sweep: change('delete', `delete from filigree_session where expires_at <= ${p(1)}`),
   }
 }

@@ -17,9 +17,11 @@ import type {
   Row,
   Runner,
   SchemaChangeOptions,
+  ScriptKind,
   Statement,
   TransactionRunner,
 } from '../engines/contract/engine.js'
+import { anyTable, ownQuestion } from '../engines/contract/statement.js'
 
 /** A statement of the database. */
 export interface StatementEvent extends WatchedWork {
@@ -29,40 +31,21 @@ export interface StatementEvent extends WatchedWork {
   readonly system: string
   /** As it was sent: placeholders stand for the values. */
   readonly sql: string
-  /** Its first word in upper case: `SELECT`, `INSERT`, `BEGIN`. */
+  /** What it does: `SELECT`, `INSERT`, `UPDATE`, `DELETE`, `UPSERT`, `SCRIPT`, `UNKNOWN` (SQL that was written out), `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT`. */
   readonly kind: string
-  /** The first table that it names, if it names one. */
+  /** The table of the record that was asked for, if there is one. */
   readonly table: string | undefined
+  /** Every table that it reads or writes, that one first; `*` stands for those that nobody knows. */
+  readonly tables: readonly string[]
 }
 
 export const statementEvents = new Watched<StatementEvent>('filigree:statement')
 
-interface Meaning {
+/** What is said of a statement, or of a step of a transaction. */
+interface Told {
+  readonly sql: string
   readonly kind: string
-  readonly table: string | undefined
-}
-
-/** Each text is parsed once. Texts that contain values would fill this memory; then it is emptied. */
-const meanings = new Map<string, Meaning>()
-const mostMeanings = 1000
-
-const named = /\b(?:from|into|update)\s+(?:only\s+)?"?([a-z_]\w*)"?/i
-const copied = /^copy\s+"?([a-z_]\w*)"?/i
-
-/** @returns the statement's kind and its table */
-export function meaningOf(sql: string): Meaning {
-  const known = meanings.get(sql)
-  if (known !== undefined) return known
-  const text = sql.trimStart()
-  const first = /^[a-z]+/i.exec(text)?.[0].toUpperCase() ?? 'OTHER'
-  // The statement behind a common table expression is the one that counts.
-  const main = first === 'WITH' ? /\)\s*(select|insert|update|delete)\b/i.exec(text)?.[1] : first
-  const places = first === 'COPY' ? copied : named
-  const table = places.exec(text)?.[1]
-  const meaning = { kind: (main ?? first).toUpperCase(), table }
-  if (meanings.size >= mostMeanings) meanings.clear()
-  meanings.set(sql, meaning)
-  return meaning
+  readonly tables: readonly string[]
 }
 
 class Teller {
@@ -74,14 +57,13 @@ class Teller {
     this.#system = system
   }
 
-  around<T>(sql: string, run: () => T): T {
-    const { kind, table } = meaningOf(sql)
+  around<T>({ sql, kind, tables }: Told, run: () => T): T {
     const { database } = this
     const system = this.#system
-    return statementEvents.around(
-      { database, system, sql, kind, table, ms: 0, error: undefined },
-      run,
-    )
+    const [first] = tables
+    const table = first === anyTable ? undefined : first
+    const told = { database, system, sql, kind: kind.toUpperCase(), table, tables }
+    return statementEvents.around({ ...told, ms: 0, error: undefined }, run)
   }
 }
 
@@ -96,39 +78,40 @@ class ToldRunner<R extends Runner> implements Runner {
 
   rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
     if (!statementEvents.heard) return this.inner.rows(statement, values)
-    return this.teller.around(statement.sql, () => this.inner.rows(statement, values))
+    return this.teller.around(statement, () => this.inner.rows(statement, values))
   }
 
   first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
     if (!statementEvents.heard) return this.inner.first(statement, values)
-    return this.teller.around(statement.sql, () => this.inner.first(statement, values))
+    return this.teller.around(statement, () => this.inner.first(statement, values))
   }
 
   change(statement: Statement, values: readonly unknown[]): Later<number> {
     if (!statementEvents.heard) return this.inner.change(statement, values)
-    return this.teller.around(statement.sql, () => this.inner.change(statement, values))
+    return this.teller.around(statement, () => this.inner.change(statement, values))
   }
 
   query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
     if (!statementEvents.heard) return this.inner.query(statement, values)
-    return this.teller.around(statement.sql, () => this.inner.query(statement, values))
+    return this.teller.around(statement, () => this.inner.query(statement, values))
   }
 
-  script(sql: string): Later<void> {
-    if (!statementEvents.heard) return this.inner.script(sql)
-    return this.teller.around(sql, () => this.inner.script(sql))
+  script(sql: string, kind?: ScriptKind): Later<void> {
+    if (!statementEvents.heard) return this.inner.script(sql, kind)
+    const told = kind === 'savepoint' ? toStep(sql, kind) : { sql, kind: 'script', tables }
+    return this.teller.around(told, () => this.inner.script(sql, kind))
   }
 }
 
 class ToldTransaction extends ToldRunner<TransactionRunner> implements TransactionRunner {
   commit(): Promise<void> {
     if (!statementEvents.heard) return this.inner.commit()
-    return this.teller.around('commit', () => this.inner.commit())
+    return this.teller.around(toStep('commit'), () => this.inner.commit())
   }
 
   rollback(): Promise<void> {
     if (!statementEvents.heard) return this.inner.rollback()
-    return this.teller.around('rollback', () => this.inner.rollback())
+    return this.teller.around(toStep('rollback'), () => this.inner.rollback())
   }
 }
 
@@ -178,7 +161,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
 
   async begin(options?: BeginOptions): Promise<TransactionRunner> {
     const begun = statementEvents.heard
-      ? await this.teller.around('begin', () => this.inner.begin(options))
+      ? await this.teller.around(toStep('begin'), () => this.inner.begin(options))
       : await this.inner.begin(options)
     return new ToldTransaction(begun, this.teller)
   }
@@ -206,6 +189,14 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
 }
 
 /** The statement that tests whether a database answers. */
-export const isThere: Statement = Object.freeze({ sql: 'select 1', writes: false, isFresh: true })
+export const isThere: Statement = ownQuestion('select 1', { isFresh: true })
+
+/** Of a script. */
+const tables: readonly string[] = [anyTable]
+
+/** A step of a transaction. */
+function toStep(sql: string, kind = sql): Told {
+  return { sql, kind, tables: [] }
+}
 
 const noPool: PoolState = Object.freeze({ most: 0, open: 0, idle: 0, waiting: 0 })

@@ -1,5 +1,6 @@
 /** Sees what an engine is asked, and holds its statements back until the test lets them go. */
 import type { ClientReading, Engine, Runner, Statement } from '../../src/engines/contract/engine.js'
+import { changes } from '../../src/engines/contract/statement.js'
 import { JoinedEngine } from '../../src/engines/postgres/joined/joined-engine.js'
 
 interface Gate {
@@ -80,7 +81,7 @@ export class StatementWatch {
   async #read(statement: Statement, run: () => Promise<unknown>): Promise<unknown> {
     this.#seen.push(statement.sql)
     const gate = this.#gate
-    const isMeant = gate?.writes === statement.writes && gate.isHeld(statement.sql)
+    const isMeant = gate?.writes === changes(statement) && gate.isHeld(statement.sql)
     if (gate !== undefined && gate.left > 0 && isMeant) {
       gate.left--
       await gate.opened

@@ -13,6 +13,7 @@ import { follow } from './follower.js'
 import { bundleCreatingProgram } from './creating-program.js'
 import { startOwnPostgres, startPostgres } from './postgres-server.js'
 import { Author, Category, shop } from './shop.js'
+import { ownQuestion } from '../../src/engines/contract/statement.js'
 
 describeChanges('SQLite', () => Promise.resolve({ url: () => Promise.resolve('sqlite::memory:') }))
 
@@ -23,10 +24,9 @@ describeChanges('PostgreSQL', () => Promise.resolve({ url: () => server.createDa
 /** Those who listen at the server, as it sees them. */
 async function listeners(database: Database): Promise<number> {
   const { rows } = await database.context.engine.query(
-    {
-      sql: `select pid from pg_stat_activity where application_name = 'filigree listener' and datname = current_database()`,
-      writes: false,
-    },
+    ownQuestion(
+      `select pid from pg_stat_activity where application_name = 'filigree listener' and datname = current_database()`,
+    ),
     [],
   )
   return rows.length

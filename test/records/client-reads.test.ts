@@ -12,6 +12,7 @@ import {
 } from 'filigree'
 import { connect, Database } from '../../src/records/database.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
+import { ownQuestion } from '../../src/engines/contract/statement.js'
 
 @Record({ plural: 'items' })
 class Item {
@@ -181,7 +182,7 @@ describe('reads of clients on PostgreSQL', () => {
     const own = await connect(`${url}?statement_timeout=7000`, { records: [Item, Thing] })
     expect(await show(own)).toEqual([{ statement_timeout: '7s' }])
     await database.context.engine.changeSchema(async (runner) => {
-      const { rows } = await runner.query({ sql: 'show statement_timeout', writes: false }, [])
+      const { rows } = await runner.query(ownQuestion('show statement_timeout'), [])
       expect(rows).toEqual([['0']])
     })
     expect(await show(database)).toEqual([{ statement_timeout: '30s' }])

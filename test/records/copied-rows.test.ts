@@ -6,6 +6,7 @@ import type { Database as OpenDatabase } from '../../src/records/database.js'
 import type { Engine } from '../../src/engines/contract/engine.js'
 import { pgbouncer, startPgBouncer } from './pgbouncer.js'
 import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
+import { ownChange, ownQuestion } from '../../src/engines/contract/statement.js'
 
 @Record()
 class Parcel {
@@ -93,12 +94,12 @@ describe('rows for PostgreSQL', () => {
   })
   beforeEach(() => script('truncate parcel'))
 
-  /** The kinds of statements that write meanwhile. */
+  /** The statements that insert meanwhile, and how. */
   const written = async (work: () => Promise<unknown>): Promise<string[]> => {
     const kinds: string[] = []
     const hear = (told: unknown): void => {
-      const { kind, table } = told as { kind: string; table: string }
-      if (kind === 'COPY' || kind === 'INSERT') kinds.push(`${kind} ${table}`)
+      const { kind, table, sql } = told as { kind: string; table: string; sql: string }
+      if (kind === 'INSERT') kinds.push(`${sql.startsWith('copy') ? 'COPY' : kind} ${table}`)
     }
     subscribe('filigree:statement', hear)
     try {
@@ -218,7 +219,7 @@ describe('rows for PostgreSQL', () => {
     const repository = database.records(Parcel)
     const given = parcels(300).map((row, index) => ({ ...row, id: 1_000_000 + index }))
     // One statement that counts on behind them, too.
-    expect(await written(() => repository.insertMany(given))).toStrictEqual([])
+    expect(await written(() => repository.insertMany(given))).toStrictEqual(['INSERT parcel'])
     expect((await repository.create({ code: 'next', weight: 1 })).id).toBeGreaterThan(1_000_299)
     expect(await written(() => repository.insertMany(parcels(20, 5000)))).toStrictEqual([
       'INSERT parcel',
@@ -324,13 +325,11 @@ describe('rows for PostgreSQL', () => {
     const repository = database.records(Parcel)
     const engine = engineOf(database)
     const transaction = await engine.begin({})
-    const copy = {
-      sql: 'copy parcel (code, weight, note) from stdin',
-      writes: true,
+    const copy = ownChange('unknown', 'copy parcel (code, weight, note) from stdin', {
       takesRows: true,
-    }
+    })
     const nowhere = { ...copy, sql: 'copy no_such_table from stdin' }
-    const one = { sql: 'select 1', writes: false }
+    const one = ownQuestion('select 1')
     const outcomes = async (work: readonly unknown[]): Promise<string[]> =>
       (await Promise.allSettled(work.map((answer) => Promise.resolve(answer)))).map(
         ({ status }) => status,

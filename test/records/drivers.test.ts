@@ -7,6 +7,7 @@ import { openEngine } from '../../src/engines/engine-for-url.js'
 import { sqliteDialect } from '../../src/engines/sqlite/dialect.js'
 import { Author, Category, Product, Review, shop } from './shop.js'
 import { findDrivers } from './sqlite-drivers.js'
+import { ownQuestion } from '../../src/engines/contract/statement.js'
 
 const drivers = await findDrivers()
 
@@ -53,10 +54,7 @@ describe.each(drivers)('SQLite by %s', (driver) => {
     const answers = [engine.dialect, sqliteDialect].map(
       async ({ jsonOfSubquery: [before, after] }) =>
         engine.first(
-          {
-            sql: `select json_object('a', ${before}(select json_group_array(1))${after})`,
-            writes: false,
-          },
+          ownQuestion(`select json_object('a', ${before}(select json_group_array(1))${after})`),
           [],
         ),
     )
@@ -121,7 +119,7 @@ describe.each(drivers)('SQLite by %s', (driver) => {
 
   it('refuses whole numbers of more than 64 bits', async () => {
     const engine = await openEngine(url, { log: silentLog })
-    const asking = async () => engine.rows({ sql: 'select ?', writes: false }, [2n ** 70n])
+    const asking = async () => engine.rows(ownQuestion('select ?'), [2n ** 70n])
     await expect(asking()).rejects.toMatchObject({ name: 'EngineFault', kind: 'value' })
     await engine.close()
   })

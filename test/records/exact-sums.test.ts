@@ -16,6 +16,7 @@ import { toMean, toSum } from '../../src/engines/sqlite/totals.js'
 import { showDecimal, toSortable } from '../../src/engines/sqlite/decimals.js'
 import { startBothEngines } from './both-engines.js'
 import { findDrivers } from './sqlite-drivers.js'
+import { ownQuestion } from '../../src/engines/contract/statement.js'
 
 const largest = Number.MAX_SAFE_INTEGER
 
@@ -187,10 +188,9 @@ describe.each(await findDrivers())('long reads by threads with %s', (driver) => 
       const kept = `4 ${toSortable('-12345678901234567890123', 30)}`
       await engine.script(`insert into item values (20002, '${kept}', null, null)`)
       const reads = engine.clientReads?.({ onFinished: () => undefined })
-      const long = {
-        sql: `select a, filigree_decimal(a), b, filigree_sum(b), c, filigree_mean(c) from item order by b`,
-        writes: false,
-      }
+      const long = ownQuestion(
+        `select a, filigree_decimal(a), b, filigree_sum(b), c, filigree_mean(c) from item order by b`,
+      )
       const rows = (await reads?.rows(long, [])) ?? []
       expect(rows).toHaveLength(20002)
       for (const [a, decimal, b, sum, c, mean] of rows)

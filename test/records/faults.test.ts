@@ -11,6 +11,7 @@ import type { Repository } from '../../src/records/repository.js'
 import { Record } from '../../src/records/model/record.js'
 import { failure } from './failure.js'
 import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
+import { ownQuestion } from '../../src/engines/contract/statement.js'
 
 @Record
 class Entry {
@@ -122,7 +123,7 @@ describe('a SQLite file', () => {
     expect(await entries.list({ where: { name: 'a' } })).toHaveLength(1)
     await engine.script('pragma max_page_count = 1000000')
     await entries.create({ name: 'b' })
-    const check = { sql: 'pragma integrity_check', writes: false }
+    const check = ownQuestion('pragma integrity_check')
     expect((await engine.query(check, [])).rows).toStrictEqual([['ok']])
   })
 

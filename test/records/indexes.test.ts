@@ -6,6 +6,7 @@ import type { Problem } from '../../src/errors/declaration-error.js'
 import { readDifferences } from '../../src/records/schema/sync.js'
 import type { RecordOptions } from '../../src/records/model/record.js'
 import { startBothEngines } from './both-engines.js'
+import { ownQuestion } from '../../src/engines/contract/statement.js'
 
 @Record()
 class Maker {
@@ -45,7 +46,7 @@ describe.each(engines)('indexes on %s', (name, open) => {
   afterAll(() => database.close())
 
   const read = async (sql: string) =>
-    (await database.context.engine.query({ sql, writes: false }, [])).rows
+    (await database.context.engine.query(ownQuestion(sql), [])).rows
 
   const definitions = async (): Promise<string[]> => {
     const rows = await read(

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Field, Record } from 'filigree'
 import { connect, type Database } from '../../src/records/database.js'
 import { startBothEngines } from './both-engines.js'
+import { ownQuestion } from '../../src/engines/contract/statement.js'
 
 @Record()
 class Odd {
@@ -129,7 +130,7 @@ describe.each(engines)('many rows on %s', (name, open) => {
     await engine.script(`alter table odd alter column text type varchar(40)`)
     const rows = Array.from({ length: 400 }, (_, index) => toRow(index))
     await database.records(Odd).insertMany(rows)
-    const statement = { sql: 'select at, real from odd order by id desc limit 1', writes: false }
+    const statement = ownQuestion('select at, real from odd order by id desc limit 1')
     const answer = await engine.query(statement, [])
     expect(answer.rows[0]?.map(String)).toStrictEqual([rows[399]?.at, String(rows[399]?.real)])
   })

@@ -4,6 +4,7 @@ import { connect, Field, Record, type Database } from 'filigree'
 import { EngineFault, type Engine, type Runner } from '../../src/engines/contract/engine.js'
 import type { Database as OpenDatabase } from '../../src/records/database.js'
 import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
+import { ownChange, ownQuestion } from '../../src/engines/contract/statement.js'
 
 @Record({ table: 'pipe_item', plural: 'pipeItems' })
 class Item {
@@ -37,7 +38,7 @@ describe('statements over few connections', () => {
   })
 
   const ask = async (sql: string, values: unknown[] = []): Promise<readonly unknown[]> =>
-    (await engineOf(observer).query({ sql, writes: true }, values)).rows.map(([value]) => value)
+    (await engineOf(observer).query(ownChange('unknown', sql), values)).rows.map(([value]) => value)
   const others = `from pg_stat_activity where datname = current_database() and application_name = 'filigree'`
   const until = async (sql: string, holds: (value: number) => boolean): Promise<void> => {
     const end = performance.now() + 20_000
@@ -48,7 +49,7 @@ describe('statements over few connections', () => {
     }
   }
   /** A brief read that lasts as long as it says, in seconds. */
-  const brief = (sql: string) => ({ sql, writes: false, isBrief: true })
+  const brief = (sql: string) => ownQuestion(sql, { together: 'calls' })
   const nap = brief('select $1::int, pg_sleep($2)')
   const settle = (answers: readonly unknown[]) =>
     Promise.allSettled(answers.map((answer) => Promise.resolve(answer)))
@@ -125,10 +126,10 @@ describe('statements over few connections', () => {
   it('a read whose connection is lost runs once more, a write does not', async () => {
     const engine = engineOf(database)
     const reads = Array.from({ length: 40 }, async (_, key) => engine.first(nap, [key, 0.01]))
-    const write = {
-      sql: `with slept as (select pg_sleep(5)) insert into pipe_item (name, stock) select 'Once', 1 from slept returning id`,
-      writes: true,
-    }
+    const write = ownChange(
+      'unknown',
+      `with slept as (select pg_sleep(5)) insert into pipe_item (name, stock) select 'Once', 1 from slept returning id`,
+    )
     const writing = settle([engine.rows(write, [])])
     await until(`select count(*) ${others} and state = 'active' and query like '%Once%'`, Boolean)
     await ask(`select pg_terminate_backend(pid) ${others}`)
@@ -186,8 +187,8 @@ describe('statements over few connections', () => {
     const engine = engineOf(fresh)
     let end: () => void = () => undefined
     const mine = engine.clientReads?.({ onFinished: (ended) => (end = ended) }) as Runner
-    const sleep = { sql: 'select $1::int, pg_sleep($2)', writes: false }
-    const fail = { sql: 'select 1 / $1::int', writes: false }
+    const sleep = ownQuestion('select $1::int, pg_sleep($2)')
+    const fail = ownQuestion('select 1 / $1::int')
     const first = [mine.first(sleep, [1, 0]), mine.first(fail, [0]), mine.first(sleep, [2, 0])]
     expect(await settle(first)).toMatchObject([
       { value: [1, ''] },
@@ -204,7 +205,7 @@ describe('statements over few connections', () => {
 
   it('a write that waits for a row holds up no other of its turn', async () => {
     const fresh = await connect(`${url}?connections=2`, { records: [Item] })
-    const update = { sql: 'update pipe_item set stock = 1 where id = $1', writes: true }
+    const update = ownChange('unknown', 'update pipe_item set stock = 1 where id = $1')
     const change = async (id: number) => engineOf(fresh).query(update, [id])
     let held: Promise<unknown> | undefined
     await observer.transaction(

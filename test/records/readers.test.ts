@@ -8,20 +8,19 @@ import type { ClientReading, Engine } from '../../src/engines/contract/engine.js
 import { openSqlite } from '../../src/engines/sqlite/sqlite.js'
 import { readPlan } from '../../src/engines/sqlite/read-plan.js'
 import { findDrivers } from './sqlite-drivers.js'
+import { ownChange, ownQuestion } from '../../src/engines/contract/statement.js'
 
 const drivers = await findDrivers()
 
 /** Goes through all rows and calls a function for each. */
-const long = {
-  sql: `select count(*) from "item" as "t0" where filigree_fold("t0"."name") like ?`,
-  writes: false,
-}
+const long = ownQuestion(
+  `select count(*) from "item" as "t0" where filigree_fold("t0"."name") like ?`,
+)
 /** Would take minutes. */
-const endless = {
-  sql: `select count(*) from "item" as "t0", "item" as "t1" where filigree_fold("t0"."name" || "t1"."name") = ?`,
-  writes: false,
-}
-const quick = { sql: 'select "name" from "item" where "id" = ?', writes: false }
+const endless = ownQuestion(
+  `select count(*) from "item" as "t0", "item" as "t1" where filigree_fold("t0"."name" || "t1"."name") = ?`,
+)
+const quick = ownQuestion('select "name" from "item" where "id" = ?')
 
 /** A request whose end is up to the test. */
 function ask(): ClientReading & { finish(): void } {
@@ -61,7 +60,7 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
   })
 
   it('see what was committed before they began', async () => {
-    await engine.change({ sql: `insert into item (name) values ('Last')`, writes: true }, [])
+    await engine.change(ownChange('unknown', `insert into item (name) values ('Last')`), [])
     expect(await engine.clientReads!(ask()).rows(long, ['last'])).toEqual([[1]])
   })
 
@@ -96,10 +95,7 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
   })
 
   it('tell what is wrong with a statement', async () => {
-    const wrong = {
-      sql: `select json('{') from "item" as "t0" where "t0"."name" > ?`,
-      writes: false,
-    }
+    const wrong = ownQuestion(`select json('{') from "item" as "t0" where "t0"."name" > ?`)
     await expect(engine.clientReads!(ask()).rows(wrong, ['A'])).rejects.toMatchObject({
       name: 'EngineFault',
       message: 'malformed JSON',

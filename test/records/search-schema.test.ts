@@ -15,6 +15,7 @@ import { ReadPlans } from '../../src/engines/sqlite/read-plan.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
 import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
 import { startBothEngines } from './both-engines.js'
+import { ownQuestion, type Statement } from '../../src/engines/contract/statement.js'
 
 @Record({ table: 'article' })
 class Plain {
@@ -147,7 +148,7 @@ describe.each(engines)('what a search needs on %s', (name, open) => {
       name === 'SQLite'
         ? `select name from sqlite_schema where name glob 'filigree_search_*'`
         : `select indexname from pg_indexes where indexname like 'filigree_search_%'`
-    const { rows } = await database.context.engine.query({ sql: left, writes: false }, [])
+    const { rows } = await database.context.engine.query(ownQuestion(left), [])
     expect(rows).toEqual([])
   })
 
@@ -179,7 +180,7 @@ describe('a search', () => {
     const found = await database.records(Searched).list({ search: 'word77', limit: 5 })
     expect(found).toHaveLength(1)
     const sql = `explain ${(seen[0] ?? '').replace('$3', '5').replaceAll(/\$\d/g, `'word77'`)}`
-    const plan = await engine.query({ sql, writes: false }, [])
+    const plan = await engine.query(ownQuestion(sql), [])
     expect(plan.rows.join('\n')).toMatch(/Bitmap Index Scan on filigree_search_article/)
   })
 
@@ -198,7 +199,7 @@ describe('a search', () => {
     try {
       const plans = new ReadPlans(connection)
       const { context } = database
-      const seen: { sql: string; writes: boolean }[] = []
+      const seen: Statement[] = []
       const rows = context.engine.rows.bind(context.engine)
       context.engine.rows = (statement, values) => {
         seen.push(statement)

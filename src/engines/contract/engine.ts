@@ -21,7 +21,7 @@ import type { Total } from './total.js'
 import type { Catalogue } from './catalogue.js'
 import type { Sql } from 'kysely'
 import type { JsonSql, RowJson } from './json-sql.js'
-import type { OneRowChange } from './one-row-change.js'
+import type { Statement } from './statement.js'
 import type { ReplicaState } from './replica-state.js'
 import type { OrderedRunner } from './ordered-runner.js'
 import type { ScanSql } from './scan-sql.js'
@@ -30,26 +30,8 @@ import type { Replay, TableChanges } from './table-changes.js'
 import type { Around, InsertCopy, InsertLists } from './insert-sql.js'
 
 export type { ClientReading } from './client-reading.js'
+export type { Statement } from './statement.js'
 export type { Around, InsertCopy, InsertLists } from './insert-sql.js'
-
-/** SQL with placeholders. Keep the object: engines remember by it what they have prepared. */
-export interface Statement {
-  readonly sql: string
-  /** It changes something, and so waits for its turn where a database has one writer. */
-  readonly writes: boolean
-  /** What it reads must be as it is now: no copy that may be behind is asked. Default false. */
-  readonly isFresh?: boolean
-  /** It looks at a few rows by their keys: it may go with statements of others over one connection. */
-  readonly isBrief?: boolean
-  /** Its last value is the number of rows that it answers at most. */
-  readonly endsWithLimit?: boolean
-  /** Those who ask it with the same values meanwhile may have the same answer. Rows that several have are frozen. */
-  readonly isShared?: boolean
-  /** Its one value is rows, as `copy.write` makes them. */
-  readonly takesRows?: boolean
-  /** It changes one row by its key. */
-  readonly oneRow?: OneRowChange
-}
 
 export type Row = readonly unknown[]
 
@@ -59,11 +41,17 @@ export interface Runner {
   first(statement: Statement, values: readonly unknown[]): Later<Row | undefined>
   /** @returns the number of rows that were inserted, updated or deleted */
   change(statement: Statement, values: readonly unknown[]): Later<number>
-  /** Any statement once, not kept: what is known of it beforehand is whether it writes. */
+  /** Any statement once, not kept. */
   query(statement: Statement, values: readonly unknown[]): Later<QueryResult>
-  /** Runs a script of statements without values. */
-  script(sql: string): Later<void>
+  /** Runs a script of statements without values. @param kind default `script` */
+  script(sql: string, kind?: ScriptKind): Later<void>
 }
+
+/**
+ * `savepoint`: begins or ends a part of a transaction, and changes nothing. `patient`: waits for others as long as it takes,
+ * because it holds nobody meanwhile: `create index concurrently`.
+ */
+export type ScriptKind = 'script' | 'savepoint' | 'patient'
 
 export interface QueryResult {
   /** Names of the columns, of a statement that returns rows. */

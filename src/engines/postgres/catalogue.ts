@@ -6,10 +6,11 @@ import type {
   Catalogue,
 } from '../contract/catalogue.js'
 import type { Row, Runner } from '../contract/engine.js'
+import { ownQuestion } from '../contract/statement.js'
 
 export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> {
   const read = async (sql: string): Promise<readonly Row[]> =>
-    (await runner.query({ sql, writes: false, isFresh: true }, [])).rows
+    (await runner.query(ownQuestion(sql, { isFresh: true }), [])).rows
   const tables = new Map<string, Mutable>()
   for (const [table, name, type, notNull, preset, kind] of await read(columnsSql)) {
     const isForeign = kind !== 'r' && kind !== 'p'

@@ -11,6 +11,7 @@ import {
   type ChannelListener,
 } from '../contract/channel-listener.js'
 import { EngineFault, type EngineChannel } from '../contract/engine.js'
+import { ownQuestion, ownChange } from '../contract/statement.js'
 import type { Client, Driver } from './driver.js'
 import { toPostgresFault } from './faults.js'
 import type { PostgresOptions } from './options.js'
@@ -28,16 +29,16 @@ const [firstWait, longestWait] = [100, 10_000]
 /** A connection that nothing comes from may be dead: it is asked this often. Milliseconds. */
 const pulse = 30_000
 
-const sendAll = {
-  sql: `select pg_notify('${name}', message) from unnest($1::text[]) as message`,
-  writes: true,
-}
+const sendAll = ownChange(
+  'unknown',
+  `select pg_notify('${name}', message) from unnest($1::text[]) as message`,
+  { mayWait: false },
+)
 // A lock's two numbers are shown as unsigned; the third says that they are two.
-const readTopics = {
-  sql: `select distinct objid::bigint from pg_locks where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted and pid is distinct from $1::int and database = (select oid from pg_database where datname = current_database())`,
-  writes: false,
-  isFresh: true,
-}
+const readTopics = ownQuestion(
+  `select distinct objid::bigint from pg_locks where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted and pid is distinct from $1::int and database = (select oid from pg_database where datname = current_database())`,
+  { isFresh: true },
+)
 
 /** @returns `undefined` on a server that speaks the protocol and shows no locks */
 export async function createPostgresChannel(

@@ -5,6 +5,7 @@
  * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
 import type { ClientReading, Statement } from '../contract/engine.js'
+import { changes } from '../contract/statement.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
 import { overFault, toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
@@ -61,12 +62,12 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
   }
 
   run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
-    if (statement.writes) return this.#parts.engine.run(statement, values, wanted)
+    if (changes(statement)) return this.#parts.engine.run(statement, values, wanted)
     if (this.isOver) return Promise.reject(overFault())
     const call = new Call(statement, values, wanted, this)
     const answer = call.answer<T>()
     // A page goes beside its count, which is not brief: one message for both.
-    if (statement.isBrief === true && statement.isShared !== true) this.#parts.brief.read(call)
+    if (statement.together === 'calls') this.#parts.brief.read(call)
     else this.#send(call)
     return answer
   }

@@ -3,6 +3,7 @@
  * Pipelining.
  */
 import { EngineFault, type Statement } from '../contract/engine.js'
+import { ownChange } from '../contract/statement.js'
 import type { OrderedRunner } from '../contract/ordered-runner.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
 import { toPostgresFault } from './faults.js'
@@ -31,7 +32,7 @@ export class OrderedStatements extends PostgresRunner implements OrderedRunner, 
   }
 
   script(sql: string): Promise<void> {
-    return this.run({ sql, writes: true }, [], 'script')
+    return this.run(ownChange('script', sql), [], 'script')
   }
 
   end(): void {

@@ -9,7 +9,8 @@ import {
   type ChannelHandlers,
   type ChannelListener,
 } from '../contract/channel-listener.js'
-import type { EngineChannel, Row, Runner, Statement } from '../contract/engine.js'
+import type { EngineChannel, Row, Runner } from '../contract/engine.js'
+import { ownQuestion, ownChange } from '../contract/statement.js'
 import type { Driver } from './driver.js'
 import { toPostgresFault } from './faults.js'
 import type { PostgresOptions } from './options.js'
@@ -25,7 +26,7 @@ const [silence, sign] = [15_000, 5000]
 /** Milliseconds for which messages are kept: a listener that was away longer has missed some. */
 const kept = 60_000
 
-const isThere = statement(
+const isThere = ownQuestion(
   `select to_regclass('filigree_change') is not null and to_regclass('filigree_listener') is not null`,
 )
 const tables = `create table if not exists filigree_change (
@@ -44,16 +45,17 @@ create table if not exists filigree_listener (
 
 const ago = (place: number): string =>
   `clock_timestamp() - $${place}::float8 * interval '1 millisecond'`
-const insert = statement(
+const insert = ownChange(
+  'insert',
   `insert into filigree_change (id, told_at, place, message)
    select id, clock_timestamp(), place, message
    from unnest($1::text[], $2::int[], $3::text[]) as one (id, place, message)`,
-  true,
+  { tables: ['filigree_change'], isFresh: true },
 )
-const readTopics = statement(
+const readTopics = ownQuestion(
   `select distinct topic from filigree_listener where seen_at > ${ago(1)} and process is distinct from $2::int`,
 )
-const readNew = statement(
+const readNew = ownQuestion(
   `select id, message from filigree_change where told_at > ${ago(1)} order by told_at, place`,
 )
 const enter = `insert into filigree_listener (process, topic, seen_at)
@@ -62,10 +64,6 @@ const enter = `insert into filigree_listener (process, topic, seen_at)
 const leave = 'delete from filigree_listener where process = $1::int and not topic = any($2::int[])'
 const sweepTexts = `delete from filigree_change where told_at < ${ago(1)}`
 const sweepListeners = `delete from filigree_listener where seen_at < ${ago(1)}`
-
-function statement(sql: string, writes = false): Statement {
-  return Object.freeze({ sql, writes, isFresh: true })
-}
 
 /** @returns the channel, once its tables exist */
 export async function createPolledChannel(

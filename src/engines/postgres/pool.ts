@@ -3,6 +3,7 @@
  * free one. Not pg's own pool, which costs a timer and promises for each statement. Source: node-postgres, Pool.
  */
 import type { PoolState, Row } from '../contract/engine.js'
+import { ownChange } from '../contract/statement.js'
 import { Call, type CallOwner, becomeQueries } from './call.js'
 import { createColumnReader, type ColumnReader } from './columns.js'
 import type { Driver } from './driver.js'
@@ -132,7 +133,7 @@ export class ConnectionPool implements CallOwner {
 
   /** Runs one statement, independently of all others. */
   query(sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
-    const call = new Call({ sql, writes: true }, values, 'rows', this, false)
+    const call = new Call(ownChange('unknown', sql), values, 'rows', this, false)
     const answer = call.answer<readonly Row[]>()
     this.run(call)
     return answer
@@ -161,7 +162,7 @@ export class ConnectionPool implements CallOwner {
     let last = call
     for (const waiter of this.#waiting.keys()) {
       const fits = waiter instanceof WaitingCall && waiter.turn === turn
-      if (!fits || mayWait(last) || calls.length >= mostTogether) break
+      if (!fits || last.statement.mayWait || calls.length >= mostTogether) break
       this.#waiting.delete(waiter)
       last = waiter.call
       calls.push(last)
@@ -279,11 +280,6 @@ export class ConnectionPool implements CallOwner {
       this.#drop(oldest)
     }
   }
-}
-
-/** Changes wait for rows that somebody holds: nothing goes behind them. New rows hardly ever wait. */
-function mayWait({ statement }: Call): boolean {
-  return statement.writes && !statement.sql.startsWith('insert')
 }
 
 function clientOptions(options: PostgresOptions): object {

@@ -17,6 +17,7 @@ import type {
   SchemaChangeOptions,
   TransactionRunner,
 } from '../contract/engine.js'
+import { ownQuestion, isBrief, ownChange } from '../contract/statement.js'
 import type { OrderedRunner } from '../contract/ordered-runner.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
 import { readPostgresCatalogue } from './catalogue.js'
@@ -109,7 +110,7 @@ async function seesPooler(pool: ConnectionPool): Promise<boolean> {
   }
 }
 
-const readProcessId: Statement = { sql: 'select pg_backend_pid()', writes: false }
+const readProcessId: Statement = ownQuestion('select pg_backend_pid()')
 
 interface EngineParts {
   readonly driver: Driver
@@ -151,7 +152,7 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
     const call = new Call(statement, values, wanted, this)
     const answer = call.answer<T>()
-    if (statement.isBrief === true) this.#brief.read(call)
+    if (isBrief(statement)) this.#brief.read(call)
     else this.#parts.pool.run(call)
     return answer
   }
@@ -172,7 +173,7 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   }
 
   script(sql: string): Promise<void> {
-    return this.run({ sql, writes: true }, [], 'script')
+    return this.run(ownChange('script', sql), [], 'script')
   }
 
   async begin({ isolation, patience, reading }: BeginOptions = {}): Promise<TransactionRunner> {

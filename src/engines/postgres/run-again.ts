@@ -3,6 +3,7 @@
  * preparation. A pooler may use another server connection for each attempt: the last one needs nothing prepared.
  */
 import { EngineFault } from '../contract/engine.js'
+import { changes } from '../contract/statement.js'
 import type { Call } from './call.js'
 import { isOutage } from './faults.js'
 import { mostAttempts, type StatementNames } from './statement-names.js'
@@ -13,7 +14,7 @@ export function mayRunAgain(call: Call, fault: unknown, names: StatementNames): 
   const { statement, attempts } = call
   const isStale = names.heed(statement.sql, fault.cause)
   if (attempts >= mostAttempts) return false
-  const isLost = isOutage(fault) && !statement.writes
+  const isLost = isOutage(fault) && !changes(statement)
   return isStale || (isLost && attempts === 1)
 }
 

@@ -1,5 +1,6 @@
 /** Reads PostgreSQL's query plans. Source: PostgreSQL, EXPLAIN; PREPARE. */
 import type { Row } from '../contract/engine.js'
+import { ownQuestion } from '../contract/statement.js'
 import type { ScanSql } from '../contract/scan-sql.js'
 
 interface PlanNode {
@@ -23,7 +24,7 @@ export const postgresScans: ScanSql = {
       await runner.script(
         `set local plan_cache_mode = force_generic_plan; prepare ${name} as ${sql}`,
       )
-      const statement = { sql: `explain (format json) execute ${name}${values}`, writes: false }
+      const statement = ownQuestion(`explain (format json) execute ${name}${values}`)
       const { rows } = await runner.query(statement, [])
       await runner.script(`deallocate ${name}`)
       return rows

@@ -7,7 +7,7 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { DeclarationError } from '../../errors/declaration-error.js'
-import { EngineFault, type Runner, type Statement } from '../contract/engine.js'
+import { EngineFault, type Runner, type ScriptKind, type Statement } from '../contract/engine.js'
 import type { Wanted } from './call.js'
 import type { Client, Driver } from './driver.js'
 import { isLockTimeout } from './faults.js'
@@ -120,10 +120,16 @@ async function beside<T>(
     // Behind a pooler the setting would affect others.
     if (!isPooled) await client.query('set statement_timeout = 0')
     return await work(
-      new SessionRunner(client, async (sql) => {
+      new SessionRunner(client, async (sql, kind) => {
         if (isLost) throw new EngineFault('unavailable', 'The lock of the schema was lost.')
         if (isPooled) await scriptOn(client, sql)
-        else await scriptWithPatience(client, sql, patience)
+        else
+          await scriptWithPatience(
+            client,
+            sql,
+            kind === 'patient' ? 0 : patience.lockTimeout,
+            patience,
+          )
       }),
     )
   } finally {
@@ -132,8 +138,13 @@ async function beside<T>(
 }
 
 /** An interrupted `create index concurrently` leaves an invalid index; it blocks nobody. */
-async function scriptWithPatience(client: Client, sql: string, patience: Patience): Promise<void> {
-  const limit = /\bconcurrently\b/i.test(sql) ? 0 : patience.lockTimeout
+/** @param limit milliseconds that it waits for a lock; 0 is for ever */
+async function scriptWithPatience(
+  client: Client,
+  sql: string,
+  limit: number,
+  patience: Patience,
+): Promise<void> {
   await scriptOn(client, `set lock_timeout = ${limit}`)
   for (;;) {
     try {
@@ -202,9 +213,9 @@ function locked(why: string, patience: number, cause?: unknown): DeclarationErro
 
 class SessionRunner extends PostgresRunner {
   readonly #client: Client
-  readonly #script: (sql: string) => Promise<void>
+  readonly #script: (sql: string, kind?: ScriptKind) => Promise<void>
 
-  constructor(client: Client, script?: (sql: string) => Promise<void>) {
+  constructor(client: Client, script?: (sql: string, kind?: ScriptKind) => Promise<void>) {
     super()
     this.#client = client
     this.#script = script ?? ((sql) => scriptOn(client, sql))
@@ -222,7 +233,7 @@ class SessionRunner extends PostgresRunner {
     return made[wanted] as T
   }
 
-  script(sql: string): Promise<void> {
-    return this.#script(sql)
+  script(sql: string, kind?: ScriptKind): Promise<void> {
+    return this.#script(sql, kind)
   }
 }

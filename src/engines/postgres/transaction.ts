@@ -1,6 +1,7 @@
 /** A transaction on a connection of its own. */
 import type { BeginOptions } from '../contract/begin-options.js'
 import { EngineFault, type Statement, type TransactionRunner } from '../contract/engine.js'
+import { ownChange } from '../contract/statement.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
 import { overFault, toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
@@ -53,7 +54,7 @@ export class PostgresTransaction extends PostgresRunner implements TransactionRu
   }
 
   script(sql: string): Promise<void> {
-    return this.run({ sql, writes: true }, [], 'script')
+    return this.run(ownChange('script', sql), [], 'script')
   }
 
   commit(): Promise<void> {

@@ -6,10 +6,11 @@ import type {
   Catalogue,
 } from '../contract/catalogue.js'
 import type { Row, Runner } from '../contract/engine.js'
+import { ownQuestion } from '../contract/statement.js'
 
 export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
   const read = async (sql: string): Promise<readonly Row[]> =>
-    (await runner.query({ sql, writes: false }, [])).rows
+    (await runner.query(ownQuestion(sql), [])).rows
   const rows = await read(columnsSql)
   const columns = group(rows, ([, name, type, notNull, preset, key]) =>
     toColumn({ name, type, notNull, preset, key }),

@@ -8,6 +8,7 @@ import {
   type Runner,
   type Statement,
 } from '../contract/engine.js'
+import { changes } from '../contract/statement.js'
 import type { ReadPlans } from './read-plan.js'
 import type { Reading, Readers } from './readers.js'
 
@@ -58,7 +59,7 @@ export class SqliteClientReads implements Runner {
 
   #isLong(statement: Statement, values: readonly unknown[]): boolean {
     const { plans, readers } = this.#parts
-    return !statement.writes && readers.isUsable && plans.isLong(statement, values)
+    return !changes(statement) && readers.isUsable && plans.isLong(statement, values)
   }
 
   async #read(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {

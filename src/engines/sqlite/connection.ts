@@ -1,6 +1,7 @@
 /** One connection to a SQLite file. Sources: SQLite, PRAGMA Statements; Result and Error Codes. */
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { EngineFault, type QueryResult, type Row, type Statement } from '../contract/engine.js'
+import { ownQuestion, changes } from '../contract/statement.js'
 import { keepDecimal, showDecimal } from './decimals.js'
 import { foldText, toBase64 } from './dialect.js'
 import { toDouble } from './doubles.js'
@@ -92,9 +93,9 @@ export class Connection {
     }
   }
 
-  query({ sql, writes }: Statement, values: readonly unknown[]): QueryResult {
+  query(statement: Statement, values: readonly unknown[]): QueryResult {
     try {
-      const prepared = this.#database.prepare(sql, writes)
+      const prepared = this.#database.prepare(statement.sql, changes(statement))
       if (!prepared.reader) return { names: [], rows: [], changes: prepared.run(values).changes }
       const names = prepared.columns().map(({ name }) => name)
       const rows = prepared.all(values).map((row) => row.map(toBuffer))
@@ -106,7 +107,7 @@ export class Connection {
 
   /** @throws {EngineFault} `reference` if a row refers to a missing row */
   checkReferences(): void {
-    const { rows } = this.query({ sql: 'pragma foreign_key_check', writes: false }, [])
+    const { rows } = this.query(ownQuestion('pragma foreign_key_check'), [])
     const [row] = rows
     if (row === undefined) return
     throw new EngineFault(
@@ -122,7 +123,7 @@ export class Connection {
   #prepare(statement: Statement): DriverStatement {
     let prepared = this.#prepared.get(statement)
     if (prepared === undefined) {
-      prepared = this.#database.prepare(statement.sql, statement.writes)
+      prepared = this.#database.prepare(statement.sql, changes(statement))
       this.#prepared.set(statement, prepared)
     }
     return prepared

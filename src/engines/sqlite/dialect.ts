@@ -1,6 +1,7 @@
 /** SQLite's SQL and values. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
 import { sqliteScans } from './scans.js'
 import type { Dialect, Runner } from '../contract/engine.js'
+import { ownQuestion } from '../contract/statement.js'
 import type { Column } from '../contract/table.js'
 import { decimalEncoder, decimalType, isBeyondNumbers, toDecimalText } from './decimals.js'
 import { wholeDouble } from './doubles.js'
@@ -145,7 +146,7 @@ async function dumpTables(runner: Runner): Promise<string> {
     where sql is not null and tbl_name not glob 'sqlite_*'
       and (tbl_name not glob 'filigree_*' or tbl_name glob 'filigree_search_*_keys' or (type = 'table' and rootpage = 0))
     order by rowid`
-  const { rows } = await runner.query({ sql, writes: false }, [])
+  const { rows } = await runner.query(ownQuestion(sql), [])
   return rows.map(([text]) => `${String(text)};\n`).join('\n')
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Around } from '../contract/insert-sql.js'
 import type { Connection } from './connection.js'
+import { ownQuestion } from '../contract/statement.js'
 
 export const wholeDouble: Around = ['json(filigree_double(', '))']
 
@@ -16,5 +17,5 @@ export function toDouble(value: unknown): string | null {
 /** Whether this SQLite writes doubles with all their digits. */
 export function writesDoubles(connection: Connection): boolean {
   const sql = 'select json_array(0.1e0 + 0.2e0)'
-  return connection.query({ sql, writes: false }, []).rows[0]?.[0] === JSON.stringify([0.1 + 0.2])
+  return connection.query(ownQuestion(sql), []).rows[0]?.[0] === JSON.stringify([0.1 + 0.2])
 }

@@ -6,6 +6,7 @@ import { Kept } from '../../core/kept.js'
 import { isSearchName } from '../search-names.js'
 import { quote } from '../ddl.js'
 import type { Row, Statement } from '../contract/engine.js'
+import { ownQuestion } from '../contract/statement.js'
 import type { Connection } from './connection.js'
 
 /**
@@ -67,14 +68,14 @@ export class ReadPlans {
     const now = this.#now()
     if (now >= this.#file.until) {
       const sql = 'select page_count * page_size from pragma_page_count(), pragma_page_size()'
-      const [row] = this.#connection.query({ sql, writes: false }, []).rows
+      const [row] = this.#connection.query(ownQuestion(sql), []).rows
       this.#file = { bytes: Number(row?.[0] ?? 0), until: now + sizeLasts }
     }
     return this.#file.bytes
   }
 
   #explain(sql: string, values: readonly unknown[]): ReadPlan {
-    const explaining = { sql: `explain query plan ${sql}`, writes: false }
+    const explaining = ownQuestion(`explain query plan ${sql}`)
     return readPlan(sql, this.#connection.query(explaining, values).rows)
   }
 
@@ -90,7 +91,7 @@ export class ReadPlans {
   #largestRow(table: string): number {
     try {
       const sql = `select max(rowid) from ${quote(table)}`
-      return Number(this.#connection.query({ sql, writes: false }, []).rows[0]?.[0] ?? 0)
+      return Number(this.#connection.query(ownQuestion(sql), []).rows[0]?.[0] ?? 0)
     } catch {
       // Not a table but a part of the statement, whose tables are in the plan as well.
       return 0

@@ -1,11 +1,12 @@
 /** Reads SQLite's query plans. Source: SQLite, EXPLAIN QUERY PLAN. */
 import type { ScanSql } from '../contract/scan-sql.js'
+import { ownQuestion } from '../contract/statement.js'
 
 export const sqliteScans: ScanSql = {
   explain: async (engine, sql) => {
     // Some drivers require a value for each placeholder.
     const values = Array.from({ length: sql.split('?').length - 1 }, () => null)
-    const { rows } = await engine.query({ sql: `explain query plan ${sql}`, writes: false }, values)
+    const { rows } = await engine.query(ownQuestion(`explain query plan ${sql}`), values)
     return rows
   },
   read: (rows) => {

@@ -15,6 +15,7 @@ import {
   type Row,
   type Statement,
 } from '../contract/engine.js'
+import { ownQuestion, changes } from '../contract/statement.js'
 import type { Later } from '../../core/later.js'
 import type { ClientReading, QueryResult, Runner, TransactionRunner } from '../contract/engine.js'
 import { Turn } from '../turn.js'
@@ -81,11 +82,11 @@ class SqliteEngine implements Engine {
   }
 
   rows(statement: Statement, values: readonly unknown[]): Later<Row[]> {
-    return this.#run(statement.writes, () => this.#main.rows(statement, values))
+    return this.#run(changes(statement), () => this.#main.rows(statement, values))
   }
 
   first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
-    return this.#run(statement.writes, () => this.#main.first(statement, values))
+    return this.#run(changes(statement), () => this.#main.first(statement, values))
   }
 
   change(statement: Statement, values: readonly unknown[]): Later<number> {
@@ -93,7 +94,7 @@ class SqliteEngine implements Engine {
   }
 
   query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
-    return this.#run(statement.writes, () => this.#main.query(statement, values))
+    return this.#run(changes(statement), () => this.#main.query(statement, values))
   }
 
   script(sql: string): Later<void> {
@@ -169,7 +170,7 @@ class SqliteEngine implements Engine {
 /** Whether JSON from a subquery is still JSON in the outer query. */
 function leavesJson(connection: Connection): boolean {
   const sql = 'select json_array((select json_array(1)))'
-  return connection.query({ sql, writes: false }, []).rows[0]?.[0] === '[[1]]'
+  return connection.query(ownQuestion(sql), []).rows[0]?.[0] === '[[1]]'
 }
 
 /** Tries again while another process has the lock; other work can run meanwhile. */

@@ -2,6 +2,7 @@
 import { type Later, after, attempt } from '../../core/later.js'
 import { quote } from '../ddl.js'
 import type { Runner } from '../contract/engine.js'
+import { ownQuestion } from '../contract/statement.js'
 
 export function readSqliteSizes(
   runner: Runner,
@@ -11,8 +12,7 @@ export function readSqliteSizes(
   const sizeOf = (name: string): Later<number> => {
     const sql = `select max(rowid) from ${quote(name)}`
     return attempt(
-      () =>
-        after(runner.query({ sql, writes: false }, []), ({ rows }) => Number(rows[0]?.[0] ?? 0)),
+      () => after(runner.query(ownQuestion(sql), []), ({ rows }) => Number(rows[0]?.[0] ?? 0)),
       // The table does not exist yet.
       () => 0,
     )

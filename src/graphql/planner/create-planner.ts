@@ -110,7 +110,7 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
         throw new TypeError('A list of distinct rows is not planned.')
       const question = reader.list(model, args, isFixed)
       demandShard(model.table, question.condition)
-      return { write: (writer) => writer.list(object, question) }
+      return { table: model.table, write: (writer) => writer.list(object, question) }
     }
   }
   return readOne(model, object)
@@ -131,7 +131,7 @@ function readIt(model: RecordModel, object: ObjectSelection): ReadRoot {
     const isKey = keyCondition(codec.key, key, reader)
     const condition = joined(isKey, rows) ?? isKey
     demandShard(model.table, condition)
-    return { write: (writer) => writer.one(object, condition) }
+    return { table: model.table, write: (writer) => writer.one(object, condition) }
   }
 }
 
@@ -139,7 +139,7 @@ function readCount(model: RecordModel): ReadRoot {
   return ({ where }, reader) => {
     const condition = reader.condition(model, where)
     demandShard(model.table, condition)
-    return { write: (writer) => writer.count(model.table, condition) }
+    return { table: model.table, write: (writer) => writer.count(model.table, condition) }
   }
 }
 
@@ -154,6 +154,6 @@ function readPage(model: RecordModel, entries: readonly PageEntry[]): ReadRoot {
       oneMore: reader.values.push(asked.count + 1) - 1,
       ...asked,
     }
-    return { write: (writer) => writePage(model, entries, question, writer) }
+    return { table: model.table, write: (writer) => writePage(model, entries, question, writer) }
   }
 }

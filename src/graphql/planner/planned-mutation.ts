@@ -91,8 +91,12 @@ export class PlannedMutation implements LinedPlan {
     const isKey: Condition = { kind: 'compare', codec, operator: 'eq', slot }
     try {
       const answers = preparation.answers(variables, reader)
-      const plan = preparation.statement(source.context, reader.key, answers, (writer) =>
-        writer.one(object, isKey),
+      const plan = preparation.statement(
+        source.context,
+        reader.key,
+        answers,
+        model.table,
+        (writer) => writer.one(object, isKey),
       )
       return (record) => {
         const values = [...reader.values]

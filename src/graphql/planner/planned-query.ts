@@ -16,10 +16,13 @@ import type { Variables } from '../outcome.js'
 import type { ArgumentSource } from './compile-arguments.js'
 import type { SelectionCompiler } from './selection.js'
 import { StatementWriter, type Answers } from './statement-writer.js'
+import type { Table } from '../../records/model/table.js'
 import { textOfRow, type Fragment } from '../../engines/contract/json-sql.js'
 
 /** What one root field asks, read from a run's arguments. */
 export interface RootQuestion {
+  /** The record's table that is asked for. */
+  readonly table: Table
   /** Writes the statement; called once for each form of question. */
   write(writer: StatementWriter): Fragment
 }
@@ -97,13 +100,14 @@ export class Preparation {
     context: RecordsContext,
     key: string,
     answers: Answers,
+    table: Table,
     write: (writer: StatementWriter) => Fragment,
   ): Plan {
     let kept = this.#kept.get(context)
     if (kept === undefined) this.#kept.set(context, (kept = new Kept<Plan>(mostStatements)))
     return kept.get(key, () => {
       const writer = new StatementWriter(context, answers)
-      return writer.compile(write(writer))
+      return writer.compile(write(writer), table)
     })
   }
 }
@@ -154,7 +158,7 @@ export class PlannedQuery implements RootPlan {
     const root = this.#read(this.#args.read(variables), reader, context)
     if (root === undefined) return undefined
     const answers = this.#preparation.answers(variables, reader)
-    const plan = this.#preparation.statement(context, reader.key, answers, (writer) =>
+    const plan = this.#preparation.statement(context, reader.key, answers, root.table, (writer) =>
       root.write(writer),
     )
     const prepared = { plan, values: arrange(plan, reader.values) }

@@ -10,7 +10,6 @@ import { toNullPieces, writePieces } from '../../records/filters/null-pieces.js'
 import { writeOrder, type Order } from '../../records/filters/order.js'
 import type { Fragment, JsonSql } from '../../engines/contract/json-sql.js'
 import type { Ranking } from '../../engines/contract/search-sql.js'
-import { shared } from '../../records/statements/statement-marks.js'
 import { sameShard } from '../../records/statements/shard.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -41,7 +40,7 @@ export class StatementWriter {
   readonly #context: RecordsContext
   readonly #answers: Answers
   #aliases = 0
-  #isBrief = false
+  #isByKey = false
 
   constructor(context: RecordsContext, answers: Answers) {
     const { sql } = context.builder
@@ -51,12 +50,10 @@ export class StatementWriter {
     this.json = context.dialect.json(sql)
   }
 
-  compile(fragment: Fragment): Plan {
-    return this.#context.builder.compile(
-      fragment,
-      false,
-      this.#isBrief ? { isBrief: true } : shared,
-    )
+  /** @param table the root's */
+  compile(fragment: Fragment, { name: table }: Table): Plan {
+    const facts = this.#isByKey ? ({ together: 'calls' } as const) : ({ together: 'same' } as const)
+    return this.#context.builder.compile(fragment, { table, ...facts })
   }
 
   alias(): string {
@@ -83,7 +80,7 @@ export class StatementWriter {
     const written = this.object(object, alias, joins)
     // With lists behind it, it may read many.
     const hasLists = this.#answers.lists.some((list) => list !== undefined)
-    this.#isBrief = !hasLists && isByKey(condition, table)
+    this.#isByKey = !hasLists && isByKey(condition, table)
     return sql`select ${written} from ${this.#table(table, alias)}${sql.join(joins, sql``)}${this.#tests('where', table, condition, alias)}`
   }
 

@@ -186,7 +186,8 @@ export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Wa
     const matched = await this.#shared(changes, id, (reader) => {
       const condition = this.#ownRows(reader)
       return (
-        condition === undefined || hadMatched(past, condition, reader, this.#services.database())
+        condition === undefined ||
+        hadMatched(past, condition, reader, this.#services.database(), changes.table)
       )
     })
     if (matched === undefined) return { failure: lost() }

@@ -6,6 +6,7 @@ import { columnsOfLeaf, leavesOf, type Condition } from '../../records/filters/c
 import { FilterWriter } from '../../records/filters/filter-sql.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../../records/model/table.js'
 import type { QuestionReader } from './question.js'
 
 /** The columns of its own table that a condition reads. */
@@ -54,6 +55,7 @@ export function hadMatched(
   condition: Condition,
   reader: QuestionReader,
   source: Source,
+  table: Table,
 ): Later<boolean | undefined> {
   const columns = columnsOf(condition)
   if (columns.length === 0) return isAlwaysTrue(condition)
@@ -68,10 +70,8 @@ export function hadMatched(
     return sql`${value}${sql.raw(dialect.typed(column))} as ${sql.id(column.name)}`
   })
   const test = new FilterWriter(sql, dialect).write(condition, 't')
-  const plan = builder.compile(
-    sql`select 1 from (select ${sql.join(row)}) as t where ${test}`,
-    false,
-  )
+  const fragment = sql`select 1 from (select ${sql.join(row)}) as t where ${test}`
+  const plan = builder.compile(fragment, { table: table.name, bound: 1 })
   const found = source.runner().query(plan.statement, arrange(plan, reader.values))
   return after(found, ({ rows }) => rows.length > 0)
 }

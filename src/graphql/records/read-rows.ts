@@ -182,10 +182,8 @@ function planRelated(
   const rows = !dialect.hasLateral
     ? sql`${chosen} from ${parents} cross join ${sql.table(target.name)} as t${shown?.behind ?? sql``} where ${asked}${shown === undefined ? sql`` : sql` and ${shown.test}`}${sameShard(relation, sql, 'p', 't')} and ${writer.ref('t', target.key)} in (${inner(writer.ref('i', target.key))})`
     : sql`${chosen} from ${parents} cross join lateral (${inner(columnsOf('i'))}) as t where ${asked}`
-  return builder.compile(
-    sql`${rows} order by ${writeOrder(order.terms, writer, 't', shown)}`,
-    false,
-  )
+  const fragment = sql`${rows} order by ${writeOrder(order.terms, writer, 't', shown)}`
+  return builder.compile(fragment, { table: table.name })
 }
 
 function ledBy({ join, foreign }: Relation, sql: Sql): RawBuilder<unknown> {

@@ -26,8 +26,9 @@ type WatchedTable = Pick<ReturnType<Database['table']>, 'type' | 'name'>
 
 interface StatementMessage {
   readonly database: object | undefined
-  readonly sql: string
   readonly kind: string
+  /** `*` stands for tables that nobody knows. */
+  readonly tables: readonly string[]
 }
 
 const beginning = 'tracing:filigree:statement:start'
@@ -37,7 +38,6 @@ const over = 'filigree:statement'
 const mostAnswers = 10_000
 const mostBytes = 32 * 1024 * 1024
 const mostOfOne = 1024 * 1024
-const mostTexts = 1000
 /** Milliseconds. */
 const longestTransaction = 60_000
 
@@ -56,8 +56,6 @@ export class AnswerStore {
   #bytes = 0
   /** Tables that statements have written, with the time; perhaps in a transaction that is not committed yet. */
   readonly #written = new Map<string, number>()
-  /** The tables named in a statement, for each SQL text. */
-  readonly #texts = new Map<string, readonly string[]>()
 
   constructor(state: ApplicationState, clock: Clock) {
     this.#state = state
@@ -157,21 +155,21 @@ export class AnswerStore {
   }
 
   readonly #begins = (message: unknown): void => {
-    const { sql, kind, database } = message as StatementMessage
+    const { tables, kind, database } = message as StatementMessage
     const reading = this.#readings.getStore()
     if (reading === undefined || !this.#open.has(reading)) return
     if (database !== this.#state.database) return
-    for (const table of this.#tablesIn(sql)) reading.tables.add(table)
+    for (const table of this.#known(tables)) reading.tables.add(table)
     // A handler that writes is not cached, because the next call would not write.
     if (isWrite(kind)) reading.stale = true
   }
 
   /** Direct writes, which the feed does not report, are at least noticed in this process. */
   readonly #ended = (message: unknown): void => {
-    const { sql, kind, database } = message as StatementMessage
+    const { tables, kind, database } = message as StatementMessage
     if (database !== this.#state.database) return
     if (isWrite(kind)) {
-      for (const table of this.#tablesIn(sql)) {
+      for (const table of this.#known(tables)) {
         this.#written.set(table, Date.now())
         this.#changed(table)
       }
@@ -183,14 +181,10 @@ export class AnswerStore {
     }
   }
 
-  #tablesIn(sql: string): readonly string[] {
-    const known = this.#texts.get(sql)
-    if (known !== undefined) return known
-    const words = new Set((sql.match(/[a-z_][\w$]*/gi) ?? []).map((word) => word.toLowerCase()))
-    const tables = [...words].filter((word) => this.#tables.has(word))
-    if (this.#texts.size >= mostTexts) this.#texts.clear()
-    this.#texts.set(sql, tables)
-    return tables
+  /** Those of them that records have; all where nobody knows which. */
+  #known(tables: readonly string[]): Iterable<string> {
+    if (tables.includes('*')) return this.#tables
+    return tables.map((table) => table.toLowerCase()).filter((table) => this.#tables.has(table))
   }
 }
 
@@ -200,6 +194,12 @@ function namesOf({ name, relations }: ReturnType<Database['table']>): string[] {
   return [name, ...pairs].map((one) => one.toLowerCase())
 }
 
+/** SQL that was written out, and scripts, may write. */
 function isWrite(kind: string): boolean {
-  return kind === 'INSERT' || kind === 'UPDATE' || kind === 'DELETE'
+  return writes.has(kind)
 }
+
+const writes: ReadonlySet<string> = new Set([
+  ...['INSERT', 'UPDATE', 'DELETE', 'UPSERT'],
+  ...['SCRIPT', 'UNKNOWN'],
+])

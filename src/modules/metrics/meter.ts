@@ -262,7 +262,10 @@ function secondsLate(delay: IntervalHistogram, percentile: number): number {
   return Math.max(0, Math.round(delay.percentile(percentile) / 1000 - resolution * 1000) / 1e6)
 }
 
-const kinds = new Set(['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'BEGIN', 'COMMIT', 'ROLLBACK'])
+const kinds = new Set([
+  ...['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'UPSERT'],
+  ...['BEGIN', 'COMMIT', 'ROLLBACK', 'SAVEPOINT'],
+])
 
 function statementKind(kind: string): string {
   return kinds.has(kind) ? kind.toLowerCase() : other

@@ -123,7 +123,7 @@ function planAggregate(
   if (order.length > 0)
     parts.push(sql`order by ${sql.join(order.map((term) => writeTerm(term, writing)))}`)
   const most = limit === undefined ? sql`` : writer.limit(limit)
-  return builder.compile(sql`${sql.join(parts, sql` `)}${most}`, false)
+  return builder.compile(sql`${sql.join(parts, sql` `)}${most}`, { table: table.name })
 }
 
 function writeTerm({ measure, descending, nullsFirst }: AggregateTerm, writing: Writing): Fragment {

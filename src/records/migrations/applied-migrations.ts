@@ -4,6 +4,7 @@
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Database } from '../database.js'
 import type { Runner } from '../../engines/contract/engine.js'
+import { ownQuestion, ownChange } from '../../engines/contract/statement.js'
 import type { MigrationFile } from './migration-files.js'
 import { ensureTable } from '../own-tables.js'
 
@@ -24,10 +25,12 @@ const createTable = `create table if not exists filigree_migration (
   applied_at text not null
 )`
 
+const tables = ['filigree_migration']
+
 /** By name, sorted. */
 export async function readApplied(runner: Runner): Promise<Map<string, Applied>> {
   const sql = 'select name, hash, applied_at from filigree_migration'
-  const { rows } = await runner.query({ sql, writes: false, isFresh: true }, [])
+  const { rows } = await runner.query(ownQuestion(sql, { tables, isFresh: true }), [])
   const entries = rows.map(([name, hash, appliedAt]): [string, Applied] => [
     String(name),
     { hash: String(hash), appliedAt: String(appliedAt) },
@@ -44,7 +47,11 @@ export async function recordMigration(
 ): Promise<void> {
   const places = [1, 2, 3].map(dialect.placeholder).join(', ')
   const sql = `insert into filigree_migration (name, hash, applied_at) values (${places})`
-  await runner.query({ sql, writes: true }, [name, hash, new Date(now).toISOString()])
+  await runner.query(ownChange('insert', sql, { tables }), [
+    name,
+    hash,
+    new Date(now).toISOString(),
+  ])
 }
 
 export async function forgetMigration(
@@ -53,7 +60,7 @@ export async function forgetMigration(
   name: string,
 ): Promise<void> {
   const sql = `delete from filigree_migration where name = ${dialect.placeholder(1)}`
-  await runner.query({ sql, writes: true }, [name])
+  await runner.query(ownChange('delete', sql, { tables }), [name])
 }
 
 export function migrationFault(

@@ -128,6 +128,9 @@ export async function migrationStatus(
     .map((name) => ({ name, state: stateOf(name), appliedAt: applied.get(name)?.appliedAt }))
 }
 
+/** `create index concurrently` waits for all who write: nobody waits for it meanwhile. */
+const waits = /\bconcurrently\b/i
+
 async function run(
   database: Database,
   transaction: Runner,
@@ -141,7 +144,7 @@ async function run(
   const parts = inTransaction ? [sql] : splitStatements(sql)
   for (const [index, part] of parts.entries()) {
     try {
-      await transaction.script(part)
+      await transaction.script(part, waits.test(part) ? 'patient' : 'script')
     } catch (error) {
       if (!(error instanceof EngineFault)) throw error
       throw failed(name, error, inTransaction ? '' : `, statement ${index + 1} of ${parts.length}`)

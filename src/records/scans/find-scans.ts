@@ -1,5 +1,6 @@
 /** Lists the queries of the last hour that read whole tables, as sentences for people. */
 import type { Database } from '../database.js'
+import { ownQuestion } from '../../engines/contract/statement.js'
 import { readScans } from './kept-scans.js'
 import { adviceOf } from './scan-log.js'
 
@@ -19,7 +20,7 @@ async function readStatistics({ context: { engine, dialect } }: Database): Promi
   const { statistics } = dialect.scans
   if (statistics === undefined) return []
   try {
-    const { rows } = await engine.query({ sql: statistics, writes: false }, [])
+    const { rows } = await engine.query(ownQuestion(statistics), [])
     return rows.map(([sql]) => String(sql))
   } catch {
     return []

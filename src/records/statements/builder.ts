@@ -20,6 +20,8 @@ import type {
   Statement,
   TransactionRunner,
 } from '../../engines/contract/engine.js'
+import type { StatementKind } from '../../engines/contract/statement.js'
+import { applicationStatement, tablesIn } from './application-statement.js'
 import { refuseUnavailable } from './write-faults.js'
 
 export type { RawBuilder, Sql } from 'kysely'
@@ -29,8 +31,22 @@ export type { RawBuilder, Sql } from 'kysely'
  */
 export type QueryBuilder = Kysely<Record<string, Record<string, unknown>>>
 
-/** What is known about a statement besides its text. */
-export type StatementMarks = Pick<Statement, 'isBrief' | 'endsWithLimit' | 'isShared' | 'oneRow'>
+/**
+ * What is known of a record's statement besides its text. Its tables are found by the builder, because each was written with
+ * `sql.table`.
+ */
+export interface StatementFacts extends Pick<Statement, 'together' | 'oneRow'> {
+  /** The record's table that is asked for, or changed. */
+  readonly table: string
+  /** Default `select`. */
+  readonly kind?: Exclude<StatementKind, 'script' | 'unknown'>
+  /** Default: all but `select` may. */
+  readonly mayWait?: boolean
+  readonly bound?: SlotBound | undefined
+}
+
+/** As `Statement.bound`, from the values of a run before they are arranged. */
+export type SlotBound = number | ((values: readonly unknown[]) => number)
 
 export interface Builder {
   /** The query builder that applications use. */
@@ -38,7 +54,9 @@ export interface Builder {
   /** Kysely's template tag: fragments may contain fragments; everything else becomes a value. */
   readonly sql: Sql
   /** Turns a fragment whose values are all `Slot`s into a statement that can be kept. */
-  compile(fragment: RawBuilder<unknown>, writes: boolean, marks?: StatementMarks): Plan
+  compile(fragment: RawBuilder<unknown>, facts: StatementFacts): Plan
+  /** The SQL of a fragment without values. */
+  write(fragment: RawBuilder<unknown>): string
 }
 
 /** Stands for a value that each run supplies: the one at this place of the run's values. */
@@ -80,15 +98,49 @@ export async function createBuilder(engine: Engine, runner: () => Runner): Promi
   return {
     kysely: builder,
     sql: kysely.sql,
-    compile: (fragment, writes, marks) => {
-      const { sql, parameters } = fragment.compile(builder)
+    write: (fragment) => fragment.compile(builder).sql,
+    compile: (fragment, facts) => {
+      const { sql, parameters, query } = fragment.compile(builder)
       const order = parameters.map((slot) => (slot as Slot).index)
       const isInOrder = order.every((place, index) => place === index)
       return Object.freeze({
-        statement: Object.freeze({ sql, writes, ...marks }),
+        statement: toStatement(sql, facts, tablesIn(query), isInOrder ? undefined : order),
         order: isInOrder ? undefined : order,
       })
     },
+  }
+}
+
+function toStatement(
+  sql: string,
+  { table, kind = 'select', mayWait = kind !== 'select', bound, together, oneRow }: StatementFacts,
+  found: readonly string[],
+  order: readonly number[] | undefined,
+): Statement {
+  const tables = Object.freeze([...new Set([table, ...found])])
+  const arranged = arrangedBound(bound, order)
+  return Object.freeze({
+    sql,
+    kind,
+    tables,
+    mayWait,
+    bound: arranged,
+    for: 'client',
+    together,
+    oneRow,
+  })
+}
+
+/** The bound of values that were arranged in this order. */
+function arrangedBound(
+  bound: SlotBound | undefined,
+  order: readonly number[] | undefined,
+): Statement['bound'] {
+  if (order === undefined || typeof bound !== 'function') return bound
+  return (arranged) => {
+    const values: unknown[] = []
+    for (const [place, slot] of order.entries()) values[slot] = arranged[place]
+    return bound(values)
   }
 }
 
@@ -157,8 +209,7 @@ class EngineConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<KyselyResult<R>> {
-    const writes = query.kind !== 'SelectQueryNode'
-    const statement = { sql, writes }
+    const statement = applicationStatement(sql, query)
     const values = parameters.map(this.#engine.dialect.toDriver)
     const runner = this.#transaction ?? this.#runner
     return toKyselyResult<R>(

@@ -1,5 +1,6 @@
 /** The types that a table's columns have in the database, for statements that write lists of values. */
 import type { Runner } from '../../engines/contract/engine.js'
+import { ownQuestion } from '../../engines/contract/statement.js'
 import type { Table } from '../model/table.js'
 import { quote } from '../../engines/ddl.js'
 
@@ -16,6 +17,6 @@ export async function readColumnTypes(
   sql: string,
   isFresh = false,
 ): Promise<ColumnTypes> {
-  const found = await runner.rows({ sql, writes: false, isFresh }, [quote(table.name)])
+  const found = await runner.rows(ownQuestion(sql, { isFresh }), [quote(table.name)])
   return new Map(found.map(([name, type]) => [name, String(type)]))
 }

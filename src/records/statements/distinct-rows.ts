@@ -56,7 +56,7 @@ export function planDistinct(
       : sql``
     const read = related === undefined ? answered : sql`t.*`
     const listed = sql`select ${read} from (${rows}) as t where filigree_place = 1 order by filigree_order${limit}${offset}`
-    return builder.compile(related?.around(listed, answered) ?? listed, false)
+    return builder.compile(related?.around(listed, answered) ?? listed, { table: table.name })
   })
 }
 
@@ -74,7 +74,7 @@ export function planDistinctCount(
     const writer = new FilterWriter(sql, dialect)
     const alike = sql.join(columns.map((column) => writer.ref('t', column)))
     const rows = sql`select distinct ${alike} from ${writeRows(table, selection, writer)}`
-    return builder.compile(sql`select count(*) from (${rows}) as t`, false)
+    return builder.compile(sql`select count(*) from (${rows}) as t`, { table: table.name })
   })
 }
 

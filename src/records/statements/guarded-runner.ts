@@ -3,7 +3,13 @@
  * back: PostgreSQL itself behaves so, but SQLite would continue with half of the work.
  */
 import { attempt, type Later } from '../../core/later.js'
-import type { QueryResult, Row, Runner, Statement } from '../../engines/contract/engine.js'
+import type {
+  QueryResult,
+  Row,
+  Runner,
+  ScriptKind,
+  Statement,
+} from '../../engines/contract/engine.js'
 
 export class GuardedRunner implements Runner {
   /** Runs statements even after a failure. */
@@ -31,8 +37,8 @@ export class GuardedRunner implements Runner {
     return this.#run(() => this.inner.query(statement, values))
   }
 
-  script(sql: string): Later<void> {
-    return this.#run(() => this.inner.script(sql))
+  script(sql: string, kind?: ScriptKind): Later<void> {
+    return this.#run(() => this.inner.script(sql, kind))
   }
 
   /** @throws {TransactionFailed} a statement has failed, and its part was not rolled back */

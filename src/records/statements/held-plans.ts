@@ -39,7 +39,7 @@ export class HeldPlans {
       const where = this.#where(selection, writer)
       const limit = writer.limit(selection.count)
       const fragment = sql`select ${read} from ${sql.table(name)}${where} order by ${sql.ref(`${name}.${key.name}`)}${limit}${sql.raw(this.#dialect.lock)}`
-      return this.#builder.compile(fragment, false)
+      return this.#builder.compile(fragment, { table: name, mayWait: this.#dialect.lock !== '' })
     })
   }
 
@@ -54,7 +54,7 @@ export class HeldPlans {
       sets.push(...counted(this.#table, sql))
       const where = this.#where(selection, this.#writer())
       const fragment = sql`update ${sql.table(name)} set ${sql.join(sets)}${where}`
-      return this.#builder.compile(fragment, true)
+      return this.#builder.compile(fragment, { table: name, kind: 'update' })
     })
   }
 
@@ -68,7 +68,7 @@ export class HeldPlans {
         deletedAt === undefined
           ? sql`delete from ${sql.table(name)}${where}`
           : sql`update ${sql.table(name)} set ${sql.ref(deletedAt.name)} = ${new Slot(selection.count)}${where}`
-      return this.#builder.compile(fragment, true)
+      return this.#builder.compile(fragment, { table: name, kind: 'delete' })
     })
   }
 

@@ -4,6 +4,7 @@
  */
 import { type Later, after } from '../../core/later.js'
 import type { Runner, Statement } from '../../engines/contract/engine.js'
+import { ownQuestion } from '../../engines/contract/statement.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { quote } from '../../engines/ddl.js'
@@ -102,7 +103,7 @@ export class Inserting {
     if (copy === undefined) return false
     if (passKeys !== undefined && key.generated === 'increment' && columns.includes(key))
       return false
-    const statement = { sql: copy.isAllowed, writes: false, isFresh: true }
+    const statement = ownQuestion(copy.isAllowed, { isFresh: true })
     this.#isCopied ??= Promise.resolve(this.#runner.first(statement, [quote(name)])).then(
       (found) => found?.[0] === true,
       (error: unknown) => {
@@ -116,11 +117,14 @@ export class Inserting {
     const { copy } = this.#dialect
     if (copy === undefined) return
     const names = columns.map((column) => quote(column.name))
-    this.#copying ??= {
+    this.#copying ??= Object.freeze<Statement>({
       sql: copy.into(quote(this.#table.name), names),
-      writes: true,
+      kind: 'insert',
+      tables: [this.#table.name],
+      mayWait: true,
+      for: 'client',
       takesRows: true,
-    }
+    })
     await this.#runner.change(this.#copying, [rows])
   }
 

@@ -3,7 +3,7 @@ import type { Dialect } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { quote } from '../../engines/ddl.js'
-import { Slot, type RawBuilder, type Sql } from './builder.js'
+import { Slot, type RawBuilder, type Sql, type StatementFacts } from './builder.js'
 
 type Fragment = RawBuilder<unknown>
 
@@ -18,6 +18,20 @@ export interface InsertParts {
 interface Inserted extends InsertParts {
   readonly columns: readonly Column[]
   readonly returns: 'nothing' | 'key' | 'row'
+}
+
+/**
+ * New rows wait for others only where a value must be unique or refers to another row: the one who has written or deleted that
+ * must end first.
+ */
+export function insertFacts(table: Table, columns: readonly Column[]): StatementFacts {
+  const { name, key, indexes, relations } = table
+  const isKeyed = columns.includes(key) && key.generated !== 'uuid'
+  const mayWait =
+    isKeyed ||
+    indexes.some(({ unique }) => unique) ||
+    [...relations.values()].some(({ kind }) => kind === 'belongsTo')
+  return { table: name, kind: 'insert', mayWait }
 }
 
 /** Values: those of `columns`, once for every row. */

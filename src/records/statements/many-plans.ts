@@ -5,7 +5,7 @@ import type { Dialect } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
-import { writeInsert, writeInsertLists, type InsertParts } from './insert-plan.js'
+import { insertFacts, writeInsert, writeInsertLists, type InsertParts } from './insert-plan.js'
 import { counted, namesOf } from './plan-parts.js'
 import { selected } from './selected.js'
 
@@ -34,7 +34,8 @@ export class ManyPlans {
   insert(columns: readonly Column[], types: readonly string[]): Plan {
     return this.#kept.get(`i${namesOf(columns)}|${types.join()}`, () => {
       const parts = { ...this.#parts(), columns, returns: 'row' } as const
-      return this.#builder.compile(writeInsertLists(parts, types), true)
+      const facts = insertFacts(this.#table, columns)
+      return this.#builder.compile(writeInsertLists(parts, types), facts)
     })
   }
 
@@ -68,7 +69,7 @@ export class ManyPlans {
       const held = sql`select 1 from ${sql.table(name)} where ${keyed} = any(${list(0)})${alive} order by ${keyed} ${sql.raw(lists.held)}`
       const areThere = sql`(select count(*) from (${held}) as ${sql.id(heldName)}) = ${new Slot(types.length)}`
       const fragment = sql`update ${sql.table(name)} set ${sql.join(sets)} from ${rows} where ${keyed} = ${sql.ref(`${rowsName}.k`)}${alive} and ${areThere} returning ${this.#answered(name)}`
-      return this.#builder.compile(fragment, true)
+      return this.#builder.compile(fragment, { table: name, kind: 'update' })
     })
   }
 
@@ -84,7 +85,8 @@ export class ManyPlans {
         deletedAt === undefined
           ? sql`delete from ${sql.table(name)} where ${test(0)}`
           : sql`update ${sql.table(name)} set ${sql.ref(deletedAt.name)} = ${new Slot(0)} where ${test(1)} and ${sql.ref(deletedAt.name)} is null`
-      return this.#builder.compile(sql`${fragment} returning ${sql.ref(key.name)}`, true)
+      const facts = { table: name, kind: 'delete' } as const
+      return this.#builder.compile(sql`${fragment} returning ${sql.ref(key.name)}`, facts)
     })
   }
 
@@ -105,7 +107,7 @@ export class ManyPlans {
         sets.push(sql`${sql.ref(version.name)} = ${sql.ref(`${name}.${version.name}`)} + 1`)
       const insert = writeInsert({ ...this.#parts(), columns, returns: 'nothing' }, 1)
       const fragment = sql`${insert} on conflict (${sql.ref(by.name)}) do update set ${sql.join(sets)} returning ${this.#answered()}`
-      return this.#builder.compile(fragment, true)
+      return this.#builder.compile(fragment, { table: name, kind: 'upsert', bound: 1 })
     })
   }
 

@@ -1,16 +1,17 @@
 /** The statements of one table: each is written once for every form of query, then kept. */
-import { Slot, type Builder, type Plan, type RawBuilder } from './builder.js'
+import { Slot, type Builder, type Plan, type RawBuilder, type SlotBound } from './builder.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Dialect } from '../../engines/contract/engine.js'
-import { marksOfList, shared } from './statement-marks.js'
+import { factsOfList } from './statement-marks.js'
 import type { Condition } from '../filters/condition.js'
+import { lengthOf } from '../filters/by-key.js'
 import { FilterWriter } from '../filters/filter-sql.js'
 import { HeldPlans } from './held-plans.js'
 import { Kept } from '../../core/kept.js'
 import { ManyPlans } from './many-plans.js'
 import { toNullPieces, writePieces } from '../filters/null-pieces.js'
 import { writeOrder, type Order } from '../filters/order.js'
-import { writeInsert, writeInsertLists, type InsertParts } from './insert-plan.js'
+import { insertFacts, writeInsert, writeInsertLists, type InsertParts } from './insert-plan.js'
 import { living, namesOf, selectionKey } from './plan-parts.js'
 import type { ListParts } from './related-json.js'
 import { selected } from './selected.js'
@@ -29,6 +30,9 @@ export interface Selection {
   readonly count: number
   readonly withDeleted: boolean
 }
+
+/** Counts and lists of which nobody knows how many rows they look at: whoever asks the same meanwhile gets the same answer. */
+const same = { together: 'same' } as const
 
 /** The most statements that are kept for a table. */
 const mostPlans = 500
@@ -95,10 +99,10 @@ export class TablePlans {
       const columns = related === undefined ? this.#selected('t') : sql`t.*`
       const listed = sql`select ${columns} from ${from} order by ${writeOrder(order.terms, writer, 't', ranking)}${limit}${offset}`
       const fragment = related?.around(listed, this.#selected('t')) ?? listed
-      const marks = related
-        ? shared
-        : marksOfList(this.table, selection, order, hasLimit && !hasOffset)
-      return this.#builder.compile(fragment, false, marks)
+      const facts = related
+        ? same
+        : factsOfList(this.table, selection, order, hasLimit && !hasOffset)
+      return this.#builder.compile(fragment, { table: this.table.name, ...facts })
     })
   }
 
@@ -106,7 +110,7 @@ export class TablePlans {
     return this.#kept.get(`c${selectionKey(selection)}`, () => {
       const { sql } = this.#builder
       const fragment = sql`select count(*) from ${this.#aliased('t')}${this.#where(selection, this.#writer(), true)}`
-      return this.#builder.compile(fragment, false, shared)
+      return this.#builder.compile(fragment, { table: this.table.name, ...same })
     })
   }
 
@@ -116,7 +120,8 @@ export class TablePlans {
       const { sql } = this.#builder
       const writer = this.#writer()
       const rows = sql`select 1 from ${this.#aliased('t')}${this.#where(selection, writer, true)}${writer.limit(selection.count)}`
-      return this.#builder.compile(sql`select count(*) from (${rows}) as c`, false, shared)
+      const fragment = sql`select count(*) from (${rows}) as c`
+      return this.#builder.compile(fragment, { table: this.table.name, ...same })
     })
   }
 
@@ -130,7 +135,8 @@ export class TablePlans {
         sql`select * from (select * from ${sql.table(name)} order by ${sql.ref(key.name)} ${sql.raw(direction)}${writer.limit(selection.count)}) as ${sql.id(direction)}`
       const rows = sql`(${end('asc')} union all ${end('desc')}) as ${sql.id('t')}`
       const found = sql`select count(*) from ${rows}${this.#where(selection, writer)}`
-      return this.#builder.compile(found, false)
+      const bound: SlotBound = (values) => 2 * Number(values[selection.count])
+      return this.#builder.compile(found, { table: name, bound })
     })
   }
 
@@ -138,14 +144,20 @@ export class TablePlans {
   insert(columns: readonly Column[], rows: number, returns: 'nothing' | 'key' | 'row'): Plan {
     const key = `i${columns.length === this.table.columns.length ? 'k' : ''}${rows}${returns}`
     return this.#kept.get(key, () =>
-      this.#builder.compile(writeInsert({ ...this.#parts(), columns, returns }, rows), true),
+      this.#builder.compile(
+        writeInsert({ ...this.#parts(), columns, returns }, rows),
+        insertFacts(this.table, columns),
+      ),
     )
   }
 
   /** Values: a list for each of `columns`, of these types. */
   insertLists(columns: readonly Column[], types: readonly string[], returns: 'nothing' | 'key') {
     return this.#kept.get(`I${namesOf(columns)}|${types.join()}${returns}`, () =>
-      this.#builder.compile(writeInsertLists({ ...this.#parts(), columns, returns }, types), true),
+      this.#builder.compile(
+        writeInsertLists({ ...this.#parts(), columns, returns }, types),
+        insertFacts(this.table, columns),
+      ),
     )
   }
 
@@ -178,7 +190,8 @@ export class TablePlans {
         deletedAt === undefined
           ? sql`delete from ${sql.table(name)} where ${keyTest(this.table, sql, 0)}`
           : sql`update ${sql.table(name)} set ${sql.ref(deletedAt.name)} = ${new Slot(0)} where ${keyTest(this.table, sql, 1)}`
-      return this.#builder.compile(sql`${fragment}${this.#returning(returned)}`, true)
+      const facts = { table: name, kind: 'delete', bound: 1 } as const
+      return this.#builder.compile(sql`${fragment}${this.#returning(returned)}`, facts)
     })
   }
 
@@ -191,7 +204,7 @@ export class TablePlans {
       const test = sql`${sql.ref(`t.${relation.local.name}`)} ${sql.raw(before)}${sql.val(new Slot(0))}${sql.raw(behind)}`
       const same = relation.shards && shardTest(this.table, sql, 1, 't.')
       const fragment = sql`select ${chosen} from ${this.#aliased('t')} where ${test}${same ?? sql``}${living(this.table, sql)}`
-      return this.#builder.compile(fragment, false)
+      return this.#builder.compile(fragment, { table: this.table.name })
     })
   }
 
@@ -200,7 +213,7 @@ export class TablePlans {
     return this.#kept.get(`h${column.name}`, () => {
       const { sql } = this.#builder
       const fragment = sql`select 1 from ${sql.table(this.table.name)} where ${sql.ref(column.name)} = ${new Slot(0)}${column === this.table.shard ? sql`` : shardTest(this.table, sql, 1)} limit 1`
-      return this.#builder.compile(fragment, false)
+      return this.#builder.compile(fragment, { table: this.table.name })
     })
   }
 
@@ -223,8 +236,11 @@ export class TablePlans {
           ? sql`${sql.table(target.name)} as t`
           : sql`${sql.table(join.name)} as j inner join ${sql.table(target.name)} as t on ${sql.ref(`t.${foreign.name}`)} = ${sql.ref(`j.${join.to}`)}`
       const fragment = sql`select ${by}, ${columns} from ${from} where ${by} ${test}${same ?? sql``}${living(target, sql)} order by ${sql.ref(`t.${target.key.name}`)}`
-      return this.#builder.compile(fragment, false, {
-        isBrief: relation.kind === 'belongsTo' && same === undefined,
+      const isByKey = relation.kind === 'belongsTo' && same === undefined
+      return this.#builder.compile(fragment, {
+        table: relation.table.name,
+        together: isByKey ? 'calls' : undefined,
+        bound: isByKey ? (values) => count ?? lengthOf(values[0]) : undefined,
       })
     })
   }
@@ -240,7 +256,8 @@ export class TablePlans {
       const fragment = removes
         ? sql`delete from ${table} where ${from} = ${new Slot(0)} and ${to} = ${new Slot(1)}`
         : sql`insert into ${table} (${from}, ${to}) values (${new Slot(0)}, ${new Slot(1)}) on conflict do nothing`
-      return this.#builder.compile(fragment, true)
+      const kind = removes ? 'delete' : 'insert'
+      return this.#builder.compile(fragment, { table: join.name, kind, bound: 1 })
     })
   }
 
@@ -252,8 +269,14 @@ export class TablePlans {
   #planFind(lock: string): Plan {
     const { sql } = this.#builder
     const fragment = sql`select ${this.#columns} from ${sql.table(this.table.name)} where ${keyTest(this.table, sql, 0)}${sql.raw(lock)}`
-    const isBrief = lock === '' && this.table.shard === undefined
-    return this.#builder.compile(fragment, false, { isBrief })
+    const { name, shard } = this.table
+    const together = lock === '' && shard === undefined ? 'calls' : undefined
+    return this.#builder.compile(fragment, {
+      table: name,
+      together,
+      mayWait: lock !== '',
+      bound: 1,
+    })
   }
 
   /** @param looksAtAll whether the statement reads all rows, without a limit */

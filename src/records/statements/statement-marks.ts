@@ -1,19 +1,10 @@
-/** Which statements of a table may go together with others of their own, by what their plan says. */
-import { isByKey } from '../filters/by-key.js'
+/** Which lists of a table may go together with others, and how many rows they look at, by what their plan says. */
+import { boundOfKeys, isByKey } from '../filters/by-key.js'
 import type { Condition } from '../filters/condition.js'
 import type { Order } from '../filters/order.js'
 import type { Table } from '../model/table.js'
-import type { StatementMarks } from './builder.js'
+import type { StatementFacts } from './builder.js'
 import type { Selection } from './plans.js'
-
-/** Counts and lists: whoever asks the same meanwhile gets the same answer. */
-export const shared: StatementMarks = Object.freeze({ isShared: true })
-
-const sharedPage: StatementMarks = Object.freeze({
-  isBrief: true,
-  endsWithLimit: true,
-  isShared: true,
-})
 
 /**
  * A list by a key, and a page of a whole table in the order of its key: each looks at no more rows than it answers, by an
@@ -22,17 +13,18 @@ const sharedPage: StatementMarks = Object.freeze({
  *
  * @param isFirst a number of rows, none passed over
  */
-export function marksOfList(
+export function factsOfList(
   table: Table,
-  { condition }: Selection,
+  { condition, count }: Selection,
   order: Order,
   isFirst: boolean,
-): StatementMarks {
-  if (isByKey(condition, table)) return { isBrief: true }
+): Pick<StatementFacts, 'together' | 'bound'> {
+  if (isByKey(condition, table)) return { together: 'calls', bound: boundOfKeys(condition, table) }
   const [first, ...more] = order.terms
   const isPage = isFirst && first?.column === table.key && more.length === 0 && !order.rank
   const isWhole = table.deletedAt === undefined && isBehind(condition, table)
-  return isPage && isWhole ? sharedPage : shared
+  if (!isPage || !isWhole) return { together: 'same' }
+  return { together: 'page', bound: (values) => Number(values[count]) }
 }
 
 /** All rows, or those behind or before a key, as a cursor says. */

@@ -97,13 +97,13 @@ export class Scope implements Source {
     const depth = this.#depth + 1
     const name = `filigree_${depth}`
     const runner = this.runner()
-    await runner.script(`savepoint ${name}`)
+    await runner.script(`savepoint ${name}`, 'savepoint')
     const { context, isolation } = this
     const transactions = this.#transactions
     const scope = new Scope({ context, runner: this.#runner, transactions, isolation, depth })
     try {
       const result = await this.#transactions.inside(scope, () => work(scope))
-      await runner.script(`release savepoint ${name}`)
+      await runner.script(`release savepoint ${name}`, 'savepoint')
       this.changes.push(...scope.changes)
       this.later.push(...scope.later)
       return result
@@ -118,7 +118,7 @@ export class Scope implements Source {
   /** If SQLite has rolled everything back itself, the savepoint is gone: the first error counts. */
   async #takeBack(name: string): Promise<void> {
     const { inner } = this.#runner
-    await settled(() => inner.script(`rollback to savepoint ${name}`)).then(
+    await settled(() => inner.script(`rollback to savepoint ${name}`, 'savepoint')).then(
       () => {
         this.#runner.mend()
       },

@@ -26,16 +26,16 @@ export function planUpdate(parts: UpdateParts): Plan {
   sets.push(...counted(table, sql))
   const head = sql`update ${sql.table(table.name)} set ${sql.join(sets)}`
   const fragment = sql`${head} where ${isMeant} returning ${answered}`
+  const facts = { table: table.name, kind: 'update', bound: 1 } as const
   if (dialect.isLocal || table.shard !== undefined || !areOwn(table, columns))
-    return builder.compile(fragment, true)
-  const textOf = (one: Fragment): string => builder.compile(one, true).statement.sql
+    return builder.compile(fragment, facts)
   const oneRow: OneRowChange = {
-    table: textOf(sql.table(table.name)),
-    key: textOf(sql.ref(table.key.name)),
+    table: builder.write(sql.table(table.name)),
+    key: builder.write(sql.ref(table.key.name)),
     keyPlace: columns.length + 1,
-    head: textOf(head).length,
+    head: builder.write(head).length,
   }
-  return builder.compile(fragment, true, { oneRow })
+  return builder.compile(fragment, { ...facts, oneRow })
 }
 
 /** A value that must be unique or that refers to another row can be a reason to wait for what others have written. */

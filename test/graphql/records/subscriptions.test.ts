@@ -288,7 +288,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
         expect(await client.next()).toEqual({ data: { folderChanged: { folder: { name: 'F' } } } })
     })
     const reading = statements.filter(({ sql }) => sql.startsWith('select "t"'))
-    expect(reading.map(({ writes }) => writes)).toEqual([false])
+    expect(reading.map(({ kind }) => kind)).toEqual(['select'])
   })
 
   it('read a row once for all whose rows are the same, deleted ones included', async () => {
@@ -338,7 +338,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     })
     // A note, its folder and the folder's notes: for ann, for bob, for visitors and for root. The folder is everybody's,
     // and is read below a note of each.
-    const read = statements.filter(({ writes }) => !writes).map(({ sql }) => sql)
+    const read = statements.filter(({ kind }) => kind === 'select').map(({ sql }) => sql)
     expect(read.filter((sql) => sql.includes('filigree_led'))).toHaveLength(4)
     expect(
       read.filter((sql) => sql.includes('"folder"') && !sql.includes('filigree_led')),

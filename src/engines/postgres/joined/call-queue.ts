@@ -4,6 +4,7 @@
  */
 import { isThenable, type Later } from '../../../core/later.js'
 import type { Engine, Row, Runner, Statement } from '../../contract/engine.js'
+import { boundOf, mayShare } from '../../contract/statement.js'
 import { isOfAll } from '../faults.js'
 import { askJoined, writeJoined, type JoinedStatement } from './joined-statement.js'
 import { answerAll, keyOfValues } from './shared-answer.js'
@@ -118,7 +119,7 @@ export class CallQueue {
   /** The same for calls that may have one answer. */
   #keyOf(call: WaitingCall): unknown {
     if (this.#joined === 'same') return 'same'
-    return this.#statement.isShared === true ? keyOfValues(call.values) : call
+    return mayShare(this.#statement) ? keyOfValues(call.values) : call
   }
 
   #sendAlone(call: WaitingCall): void {
@@ -211,8 +212,8 @@ export class CallQueue {
 }
 
 /** By how much a call adds to a statement. */
-function sizeOf({ endsWithLimit }: Statement, values: readonly unknown[]): number {
-  if (endsWithLimit === true) return Number(values.at(-1))
+function sizeOf(statement: Statement, values: readonly unknown[]): number {
+  if (statement.together === 'page') return boundOf(statement, values)
   let size = 0
   for (const value of values) size += Array.isArray(value) ? value.length : 1
   return size
@@ -220,7 +221,7 @@ function sizeOf({ endsWithLimit }: Statement, values: readonly unknown[]): numbe
 
 /** True where a call is as much as many. */
 export function isLarge(statement: Statement, values: readonly unknown[]): boolean {
-  return statement.endsWithLimit === true && Number(values.at(-1)) > mostShared
+  return statement.together === 'page' && boundOf(statement, values) > mostShared
 }
 
 /** Each call's rows in their order; the place of the call is the last value of each. */

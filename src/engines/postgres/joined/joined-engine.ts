@@ -28,6 +28,7 @@ import type {
   TransactionRunner,
 } from '../../contract/engine.js'
 import type { Later } from '../../../core/later.js'
+import { isBrief, mayShare } from '../../contract/statement.js'
 import type { OrderedRunner } from '../../contract/ordered-runner.js'
 import { CallQueue, isLarge } from './call-queue.js'
 import { ChangeQueue } from './change-queue.js'
@@ -55,8 +56,8 @@ class Queues {
 
   /** @returns `undefined` for what goes by itself */
   of(statement: Statement, values: readonly unknown[]): CallQueue | undefined {
-    if (statement.isBrief !== true || isLarge(statement, values))
-      return statement.isShared === true ? this.#ofSame(statement, values) : undefined
+    if (!isBrief(statement) || isLarge(statement, values))
+      return mayShare(statement) ? this.#ofSame(statement, values) : undefined
     let queue = this.#byStatement.get(statement)
     if (queue === undefined) {
       queue = new CallQueue(statement, this.#engine, this.#most)

@@ -3,6 +3,7 @@
  * statement finds for them. Source: PostgreSQL, LATERAL Subqueries; Table Functions, WITH ORDINALITY; PREPARE.
  */
 import { EngineFault, type Engine, type Statement } from '../../contract/engine.js'
+import { ownQuestion } from '../../contract/statement.js'
 import { postgresLists } from '../lists.js'
 
 export interface JoinedStatement {
@@ -43,23 +44,24 @@ async function readTypes({ sql }: Statement, engine: Engine): Promise<readonly s
   }
 }
 
-const typesOf: Statement = {
-  sql: `select cast(t.type as text) from pg_prepared_statements, unnest(parameter_types) with ordinality as t(type, place)
-    where name = 'filigree_types' order by t.place`,
-  writes: false,
-}
+const typesOf =
+  ownQuestion(`select cast(t.type as text) from pg_prepared_statements, unnest(parameter_types) with ordinality as t(type, place)
+    where name = 'filigree_types' order by t.place`)
 
 /** @returns `undefined` where there is nothing that calls could differ in */
 export function writeJoined(
-  { sql }: Statement,
+  { sql, tables }: Statement,
   types: readonly string[],
 ): JoinedStatement | undefined {
   if (types.length === 0) return undefined
   return {
     statement: Object.freeze({
       sql: `select filigree_rows.*, ${placeOfCall} from ${callsOf(types)} cross join lateral (${ofCall(sql, types)}) as filigree_rows`,
-      writes: false,
-      isBrief: true,
+      kind: 'select',
+      tables,
+      mayWait: false,
+      for: 'client',
+      together: 'calls',
     }),
     toLists: listsOf(types),
   }
@@ -70,7 +72,7 @@ export function writeJoined(
  * there, so that nobody waits here for anybody. Source: PostgreSQL, SELECT, The Locking Clause.
  */
 export function writeJoinedChange(
-  { sql, oneRow }: Statement,
+  { sql, tables, oneRow }: Statement,
   types: readonly string[],
 ): JoinedStatement | undefined {
   if (oneRow === undefined) return undefined
@@ -82,7 +84,10 @@ export function writeJoinedChange(
   return {
     statement: Object.freeze({
       sql: `${sets} from ${callsOf(types)}, (${held}) as filigree_held where filigree_held.filigree_key = filigree_call.filigree_p${keyPlace} and ${meant}, ${placeOfCall}`,
-      writes: true,
+      kind: 'update',
+      tables,
+      mayWait: false,
+      for: 'client',
     }),
     toLists: listsOf(types),
   }

@@ -16,9 +16,11 @@ import {
   type Row,
   type Runner,
   type SchemaChangeOptions,
+  type ScriptKind,
   type Statement,
   type TransactionRunner,
 } from '../../contract/engine.js'
+import { changes, concernsOwnTable } from '../../contract/statement.js'
 import type { OrderedRunner } from '../../contract/ordered-runner.js'
 import { tookTooLong } from '../faults.js'
 import type { Replica } from './replica.js'
@@ -53,7 +55,7 @@ class RoutedRunner implements Runner {
 
   query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
     const ask: Ask<QueryResult> = async (runner) => runner.query(statement, values)
-    return !statement.writes && isOwn(statement.sql)
+    return !changes(statement) && concernsOwnTable(statement)
       ? ask(this.#primary)
       : this.#run(statement, ask)
   }
@@ -63,11 +65,11 @@ class RoutedRunner implements Runner {
   }
 
   #run<T>(statement: Statement, ask: Ask<T>): Promise<T> {
-    if (statement.writes) {
-      return isOwn(statement.sql) ? ask(this.#primary) : this.#write(ask)
+    if (changes(statement)) {
+      return concernsOwnTable(statement) ? ask(this.#primary) : this.#write(ask)
     }
     if (statement.isFresh === true) {
-      return isOwn(statement.sql) ? this.#readOwn(ask) : ask(this.#primary)
+      return concernsOwnTable(statement) ? this.#readOwn(ask) : ask(this.#primary)
     }
     const replica = this.#set.choose()
     const runner = replica && this.#on(replica)
@@ -111,11 +113,6 @@ class RoutedRunner implements Runner {
     }
     return ask(this.#primary)
   }
-}
-
-/** The framework's own tables: sessions, revocations, counts. They are read from the primary. */
-function isOwn(sql: string): boolean {
-  return /\b(?:from|into|update)\s+"?filigree_/i.test(sql)
 }
 
 /** Faults that the same statement might not have on the primary. */
@@ -254,10 +251,9 @@ class MarkedTransaction implements TransactionRunner {
     return this.#inner.query(statement, values)
   }
 
-  script(sql: string) {
-    // Savepoints write nothing.
-    if (!/^(?:savepoint|release|rollback)\b/i.test(sql)) this.#hasWritten = true
-    return this.#inner.script(sql)
+  script(sql: string, kind?: ScriptKind) {
+    if (kind !== 'savepoint') this.#hasWritten = true
+    return this.#inner.script(sql, kind)
   }
 
   async commit(): Promise<void> {
@@ -272,7 +268,7 @@ class MarkedTransaction implements TransactionRunner {
     return this.#inner.rollback()
   }
 
-  #heed({ writes }: Statement): void {
-    if (writes) this.#hasWritten = true
+  #heed(statement: Statement): void {
+    if (changes(statement)) this.#hasWritten = true
   }
 }

@@ -1,0 +1,98 @@
+/**
+ * What a statement is: said by what writes it, and read by all who run, spread, count and bound statements. Nobody reads
+ * its text (test/repository/sql-text.test.ts). SQL of applications is `unknown`: it may wait, and has no bound.
+ */
+import type { OneRowChange } from './one-row-change.js'
+
+/** `script`: changes of the schema, and several statements at once; `unknown`: SQL that an application wrote. */
+export type StatementKind =
+  'select' | 'insert' | 'update' | 'delete' | 'upsert' | 'script' | 'unknown'
+
+/** SQL with placeholders. Keep the object: engines remember by it what they have prepared. */
+export interface Statement {
+  readonly sql: string
+  /** What it does. All but `select` wait for their turn where a database has one writer, and are never run twice. */
+  readonly kind: StatementKind
+  /** The tables that it reads or writes by their names, that of the record asked for first; `anyTable` where others may be. */
+  readonly tables: readonly string[]
+  /** It may wait for a lock that somebody holds, on a row or a table: nothing should wait behind it. */
+  readonly mayWait: boolean
+  /**
+   * How many rows it looks at at most, whatever the tables hold, or what tells that from its values; `undefined`: nobody
+   * knows. `boundOf` reads it.
+   */
+  readonly bound?: Bound | undefined
+  /** A record's, which clients ask for (whether one does is said by the runner); an application's own; the framework's. */
+  readonly for: 'client' | 'program' | 'ourselves'
+  /** What it reads must be as it is now: no copy that may be behind is asked. Default false. */
+  readonly isFresh?: boolean
+  /** With whom it may go as one. Default: it goes alone. */
+  readonly together?: Together | undefined
+  /** Its one value is rows, as `copy.write` makes them. */
+  readonly takesRows?: boolean
+  /** It changes one row by its key. */
+  readonly oneRow?: OneRowChange | undefined
+}
+
+export type Bound = number | ((values: readonly unknown[]) => number)
+
+/**
+ * `calls`: of calls with other values one statement may be made, because an index that is surely there finds each one's few
+ * rows. `same`: those who ask it with the same values meanwhile may have the same answer; rows that several have are
+ * frozen. `page`: both.
+ */
+export type Together = 'calls' | 'same' | 'page'
+
+/** Whether it changes something; where nobody knows, it does. */
+export function changes({ kind }: Pick<Statement, 'kind'>): boolean {
+  return kind !== 'select'
+}
+
+/** It finds few rows by an index that is surely there: others need not fear to go beside it. */
+export function isBrief({ together }: Pick<Statement, 'together'>): boolean {
+  return together === 'calls' || together === 'page'
+}
+
+/** Whoever asks the same meanwhile may have the same answer. */
+export function mayShare({ together }: Pick<Statement, 'together'>): boolean {
+  return together === 'same' || together === 'page'
+}
+
+/** The rows that it looks at at most with these values; `Infinity` where nobody knows. */
+export function boundOf({ bound }: Statement, values: readonly unknown[]): number {
+  if (bound === undefined) return Infinity
+  return typeof bound === 'number' ? bound : bound(values)
+}
+
+/** Stands for tables that nobody knows. */
+export const anyTable = '*'
+
+/** A question of the framework's own, which waits for nobody. */
+export function ownQuestion(sql: string, facts: Partial<Statement> = {}): Statement {
+  return Object.freeze({
+    sql,
+    kind: 'select',
+    tables: [],
+    mayWait: false,
+    for: 'ourselves',
+    ...facts,
+  })
+}
+
+/** A change of the framework's own. */
+export function ownChange(
+  kind: Exclude<StatementKind, 'select'>,
+  sql: string,
+  facts: Partial<Statement> = {},
+): Statement {
+  const tables = kind === 'script' ? [anyTable] : []
+  return Object.freeze({ sql, kind, tables, mayWait: true, for: 'ourselves', ...facts })
+}
+
+/** The names of the framework's own tables begin so; no record's does. */
+const ownPrefix = 'filigree_'
+
+/** It concerns a table of the framework's own: sessions, revocations, counts. */
+export function concernsOwnTable({ tables }: Pick<Statement, 'tables'>): boolean {
+  return tables[0]?.startsWith(ownPrefix) === true
+}
