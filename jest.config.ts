@@ -1,0 +1,28 @@
+/** @jest-config-loader esbuild-register */
+import type { Config } from 'jest'
+
+const config: Config = {
+  roots: ['<rootDir>/test'],
+  testEnvironment: 'node',
+  globalSetup: '<rootDir>/test/browser/extract-chromium.mjs',
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    '^filigree$': '<rootDir>/src/index.ts',
+    '^filigree/client/events$': '<rootDir>/client/events.ts',
+    '^filigree/(throttle|health|metrics|testing|tracing|access-log|cache|compress|idempotent|security-headers)$':
+      '<rootDir>/src/modules/$1/$1.ts',
+    '^filigree/client$': '<rootDir>/client/index.ts',
+  },
+  transform: {
+    // The samples as applications compile them in their tests; the rest by what only takes the types out.
+    '/samples/.+\\.ts$': [
+      'ts-jest',
+      { useESM: true, tsconfig: 'test/tsconfig.json', diagnostics: false },
+    ],
+    '^.+\\.ts$': '<rootDir>/test/transform.mjs',
+  },
+  testTimeout: 60_000,
+}
+
+export default config
