@@ -114,6 +114,12 @@ export class Auth {
     return null
   }
 
+  /** Forgets which tokens were verified: what was revoked may be gone too. */
+  onReset(): void {
+    this.#forget(() => false)
+    this.#remembered.clear()
+  }
+
   /** The claims of a token that was verified before and still holds; `undefined` says only that `verify` has to look. */
   remembered(token: string): Claims | undefined {
     // Every JSON object begins with `{` and so every token with `e`: the static key need not be hashed for this.

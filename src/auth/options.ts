@@ -2,7 +2,7 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
-import { readSeconds } from './duration.js'
+import { readSeconds } from '../core/duration.js'
 import type { Renew } from './renewal.js'
 import { readKeyOrigin, type KeyOptions, type KeyOrigin } from './key-origin.js'
 

@@ -1,7 +1,7 @@
 /** The claims of a token that is about to be made. Source: RFC 7519 §4.1; specification, Authentication 3. */
 import { randomUUID } from 'node:crypto'
 import type { Claims } from '../http/request.js'
-import { readSeconds } from './duration.js'
+import { readSeconds } from '../core/duration.js'
 
 /** What one token says beyond its payload. Where a name is missing, the payload's own claim or the application's default counts. */
 export interface TokenOptions {

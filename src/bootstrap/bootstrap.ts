@@ -258,6 +258,7 @@ function createState(
     database,
     graphql: graphql.instances,
     callerOf: (request) => (request instanceof ServerRequest ? gate.identify(request) : undefined),
+    reset: () => container.reset(),
     checks: () =>
       container.instances().flatMap(([name, instance]) => {
         const check = (instance as { check?: unknown } | null | undefined)?.check

@@ -26,6 +26,8 @@ export interface Lifecycle {
   onClosing?(): unknown
   /** Called after the last request, in reverse order. */
   onStop?(): unknown
+  /** Called by tests between two of them: forget what was counted and kept. */
+  onReset?(): unknown
 }
 
 export interface ContainerOptions {
@@ -101,6 +103,11 @@ export class Container {
       }
     })
     await Promise.all(told)
+  }
+
+  /** Calls `onReset` of everything that was started, in the order of creation. */
+  async reset(): Promise<void> {
+    for (const instance of this.#started) await lifecycleOf(instance).onReset?.()
   }
 
   /** True if some instance has `onClosing`. */

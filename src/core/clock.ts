@@ -7,4 +7,14 @@ export class Clock {
   now(): number {
     return Date.now()
   }
+
+  /**
+   * Calls what waits for a moment when the time is moved, so that it looks again. The system's time is never moved.
+   *
+   * @param _watcher may return a promise
+   * @returns what ends it
+   */
+  onMove(_watcher: () => unknown): () => void {
+    return () => undefined
+  }
 }

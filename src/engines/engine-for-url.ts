@@ -6,6 +6,9 @@ import { createPostgresDialect } from './postgres/dialect.js'
 import type { PostgresOptions } from './postgres/options.js'
 import { sqliteDialect } from './sqlite/dialect.js'
 
+/** The address of a database that lives in memory and ends with its application. */
+export const inMemory = 'sqlite::memory:'
+
 /** The default address. */
 export const defaultUrl = 'sqlite:./data/app.db'
 

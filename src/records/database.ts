@@ -17,6 +17,7 @@ import {
   type DatabaseOptions,
   type DatabaseParts,
 } from './database-options.js'
+import { emptyTables } from './empty-tables.js'
 import { ensureTable } from './own-tables.js'
 import { Repository } from './repository.js'
 import type { RecordsContext, Source } from './statements/source.js'
@@ -71,6 +72,8 @@ export class Database implements Source {
   readonly feed: ChangeFeed
   /** Every table known so far. */
   readonly tables = new Set<Table>()
+  /** Names of tables of the framework and of packages that were asked for. */
+  readonly ownTables = new Set<string>()
   readonly line: Line
   /** The approximate sizes of the tables. */
   readonly sizes: TableSizes
@@ -227,6 +230,11 @@ export class Database implements Source {
     } catch (error) {
       throw toUnavailable(error)
     }
+  }
+
+  /** Deletes every row of the records and of the framework's own tables; migrations stay. For tests. */
+  empty(): Promise<void> {
+    return emptyTables(this).catch(refuseUnavailable)
   }
 
   /** Ends all connections. Calling it again does nothing. */

@@ -9,6 +9,7 @@ import { EngineFault } from '../engines/contract/engine.js'
  */
 export async function ensureTable(database: Database, name: string, sql: string): Promise<boolean> {
   const { engine } = database.context
+  database.ownTables.add(name)
   if ((await engine.catalogue(engine)).has(name)) return true
   if (engine.isReadOnly === true) return false
   // Two processes that start together must not both create it; `changeSchema` lets one in at a time.

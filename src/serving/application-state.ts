@@ -21,6 +21,7 @@ export interface ApplicationStateParts {
   readonly database: Database | undefined
   readonly graphql: readonly GraphQL[]
   readonly checks: () => readonly Check[]
+  readonly reset: () => Promise<void>
   readonly callerOf: (request: HttpRequest) => Later<RequestAuth | undefined>
 }
 
@@ -49,6 +50,11 @@ export class ApplicationState {
   /** The providers with a method `check`; available once the application has started. */
   get checks(): readonly Check[] {
     return this.#parts.checks()
+  }
+
+  /** Calls `onReset` of every provider: what they have kept is forgotten. For tests. */
+  reset(): Promise<void> {
+    return this.#parts.reset()
   }
 
   /** From now on the request reads from the primary and not from a replica: used for answers that are cached. */

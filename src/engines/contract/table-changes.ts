@@ -4,17 +4,24 @@ import type { TableSchema } from './table-schema.js'
 import type { Dialect, Runner } from './engine.js'
 
 /** How an existing table is changed: in place, or by a rebuild with all its rows. */
-export type TableChanges =
-  | {
-      readonly kind: 'in place'
-      changeType(table: string, column: string, type: string, bareType: string): string
-      changeNull(table: string, column: string, nullable: boolean): string
-    }
-  | {
-      readonly kind: 'anew'
-      /** Statements that keep every row; columns are copied by name. */
-      rebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[]
-    }
+export type TableChanges = EmptiedTables &
+  (
+    | {
+        readonly kind: 'in place'
+        changeType(table: string, column: string, type: string, bareType: string): string
+        changeNull(table: string, column: string, nullable: boolean): string
+      }
+    | {
+        readonly kind: 'anew'
+        /** Statements that keep every row; columns are copied by name. */
+        rebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[]
+      }
+  )
+
+interface EmptiedTables {
+  /** Deletes every row of these tables, whatever refers to what; keys count from 1 again. */
+  empty(runner: Runner, tables: readonly string[]): Promise<void>
+}
 
 export interface Replay {
   /** The address of an empty database that disappears when it is closed. */

@@ -110,6 +110,10 @@ const asJson: ReadonlySet<Column['storage']> = new Set(['integer', 'real', 'text
 
 const changes: TableChanges = {
   kind: 'in place',
+  empty: async (runner, tables) => {
+    if (tables.length === 0) return
+    await runner.script(`truncate table ${tables.map(quote).join(', ')} restart identity`)
+  },
   changeType: (table, column, type, bareType) =>
     `alter table ${quote(table)} alter column ${quote(column)} type ${type} using ${quote(column)}::text::${bareType}`,
   changeNull: (table, column, nullable) =>

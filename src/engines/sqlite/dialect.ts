@@ -6,6 +6,7 @@ import type { Column } from '../contract/table.js'
 import { decimalEncoder, decimalType, isBeyondNumbers, toDecimalText } from './decimals.js'
 import { wholeDouble } from './doubles.js'
 import { SqliteJson } from './json.js'
+import { quote } from '../ddl.js'
 import { writeRebuild } from './rebuild.js'
 import { sqliteSearch } from './search.js'
 import { sqliteTotal } from './totals.js'
@@ -32,7 +33,7 @@ export const sqliteDialect: Dialect = {
   },
   // It is cheaper to search the answer for it than to test every value.
   infinity: 'e+999',
-  changes: { kind: 'anew', rebuild: writeRebuild },
+  changes: { kind: 'anew', rebuild: writeRebuild, empty: emptyTables },
   now: {
     moment: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
     date: "(strftime('%Y-%m-%d', 'now'))",
@@ -139,6 +140,14 @@ function toDriver(value: unknown): unknown {
   if (typeof value === 'boolean') return value ? 1 : 0
   if (value instanceof Date) return value.toISOString()
   return value === undefined ? null : value
+}
+
+/** The counts of `autoincrement` are a table that is there once something counts. */
+async function emptyTables(runner: Runner, tables: readonly string[]): Promise<void> {
+  for (const table of tables) await runner.script(`delete from ${quote(table)}`)
+  const counts = `select 1 from sqlite_master where name = 'sqlite_sequence'`
+  if ((await runner.first(ownQuestion(counts), [])) === undefined) return
+  await runner.script('delete from sqlite_sequence')
 }
 
 async function dumpTables(runner: Runner): Promise<string> {

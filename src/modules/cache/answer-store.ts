@@ -80,6 +80,10 @@ export class AnswerStore {
     unsubscribe(beginning, this.#begins)
     unsubscribe(over, this.#ended)
     for (const end of this.#ends) end()
+    this.onReset()
+  }
+
+  onReset(): void {
     this.#kept.clear()
     this.#bytes = 0
   }

@@ -1,5 +1,10 @@
 /** The rule of `@CacheFor`: how long an answer is kept, and which callers share it. */
-import type { DecoratorProblem, HttpRequest, RouteInfo } from '../../index.js'
+import {
+  readSeconds,
+  type DecoratorProblem,
+  type HttpRequest,
+  type RouteInfo,
+} from '../../index.js'
 
 /** What the answer depends on, besides the path. */
 export type CacheBy = 'query' | 'user' | ((request: HttpRequest) => string | undefined)
@@ -7,16 +12,6 @@ export type CacheBy = 'query' | 'user' | ((request: HttpRequest) => string | und
 export interface CacheRule {
   /** Default `['query']`. */
   by?: readonly CacheBy[]
-}
-
-const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-/** @returns undefined if it is not a time */
-export function readMilliseconds(time: unknown): number | undefined {
-  if (typeof time === 'number') return time > 0 && time < 1e9 ? time * 1000 : undefined
-  const [, count, unit] = /^(\d{1,7})([smhd])$/.exec(String(time)) ?? []
-  const read = Number(count) * (units[unit ?? ''] ?? 0)
-  return read > 0 ? read : undefined
 }
 
 /** Arguments that are the same for all callers. */
@@ -33,7 +28,7 @@ export function findFaults(time: unknown, rule: unknown, route: RouteInfo): Deco
     message: `unknown option "${name}"`,
     remedy: "The only option is by: ['query', 'user'].",
   }))
-  if (readMilliseconds(time) === undefined) {
+  if (readSeconds(time) === undefined) {
     faults.push({ message: `its time is ${JSON.stringify(time)}`, remedy: "Write '60s' or '5m'." })
   }
   const isField = route.controller === undefined

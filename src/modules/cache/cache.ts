@@ -6,6 +6,7 @@ import {
   createDecorator,
   entityTag,
   isKnownTag,
+  readSeconds,
   type Answer,
   type HttpRequest,
   type Intercept,
@@ -13,7 +14,7 @@ import {
 } from '../../index.js'
 import { AnswerStore } from './answer-store.js'
 import { isComplete, operationKey, takeOperation } from './cache-operation.js'
-import { findFaults, keyOf, readMilliseconds, type CacheRule } from './cache-rule.js'
+import { findFaults, keyOf, type CacheRule } from './cache-rule.js'
 
 export type { CacheBy, CacheRule } from './cache-rule.js'
 
@@ -34,7 +35,7 @@ export const CacheFor = createDecorator(
     check: (route: RouteInfo) => findFaults(time, rule, route),
     inject: [AnswerStore],
     intercept: (route: RouteInfo, store: AnswerStore) => {
-      const life = readMilliseconds(time) ?? 0
+      const life = 1000 * (readSeconds(time) ?? 0)
       if (route.controller === undefined) return keepOperations(store)
       const key = keyOf(rule, route)
       return async (request, next) => {
@@ -56,7 +57,9 @@ function keepOperations(store: AnswerStore): Intercept {
   return async (request, next) => {
     const asked = takeOperation(request)
     if (asked === undefined) return next()
-    const lives = asked.roots.map((root) => readMilliseconds(root?.notes.get(CacheFor)?.[0]) ?? 0)
+    const lives = asked.roots.map(
+      (root) => 1000 * (readSeconds(root?.notes.get(CacheFor)?.[0]) ?? 0),
+    )
     const life = Math.min(...lives)
     if (life === 0) return next()
     const name = operationKey(request, asked)

@@ -8,6 +8,7 @@ import {
   createModule,
   HttpError,
   reply,
+  readSeconds,
   requestValue,
   type Answer,
   type HttpRequest,
@@ -45,7 +46,8 @@ const keyedOf = requestValue<Keyed>('idempotency')
 
 /** Applies to the writes of the importing module and of the modules that it imports. Experimental, as the draft is. */
 export const idempotent = createModule(function idempotent(options: IdempotentOptions = {}) {
-  const life = readMilliseconds(options.keep ?? '24h')
+  const seconds = readSeconds(options.keep ?? '24h')
+  const life = seconds && seconds * 1000
 
   /** Runs after the gate, where the caller is known, and sees the whole answer. */
   class IdempotentAnswers implements Interceptor {
@@ -202,15 +204,6 @@ function inFlight(): HttpError {
       headers: { 'Retry-After': '1' },
     },
   )
-}
-
-const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-function readMilliseconds(time: unknown): number | undefined {
-  const [, count, unit] =
-    /^(\d{1,7})([smhd])$/.exec(typeof time === 'number' ? `${time}s` : String(time)) ?? []
-  const read = Number(count) * (units[unit ?? ''] ?? 0)
-  return read > 0 ? read : undefined
 }
 
 function findProblems(options: IdempotentOptions, life: number | undefined) {

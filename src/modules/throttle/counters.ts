@@ -62,6 +62,10 @@ export class MemoryCounters extends Counters {
     return { taken: true, left: most - window.count, ends: window.ends }
   }
 
+  onReset(): void {
+    this.#limits.clear()
+  }
+
   giveBack(name: string, key: string, ends: number): void {
     const window = this.#limits.get(name)?.get(key)
     if (window?.ends === ends && window.count > 0) window.count--
@@ -114,6 +118,11 @@ export class DatabaseCounters extends Counters {
 
   onStart(): Promise<void> {
     return this.#database.ensureTable(table, createTable)
+  }
+
+  onReset(): void {
+    this.#meanwhile.onReset()
+    this.#askAgain = 0
   }
 
   async take(name: string, key: string, limit: Limit): Promise<Count> {

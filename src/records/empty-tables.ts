@@ -1,0 +1,20 @@
+/** Deletes every row, for tests: of the records, of what ties them, and of the framework's own tables but migrations. */
+import type { Database } from './database.js'
+
+const kept = new Set(['filigree_migration'])
+
+/** All or nothing; keys count from 1 again. */
+export async function emptyTables(database: Database): Promise<void> {
+  const { engine, dialect } = database.context
+  const wanted = new Set([...database.ownTables].filter((name) => !kept.has(name)))
+  for (const { name, relations } of database.tables) {
+    wanted.add(name)
+    for (const { join } of relations.values()) if (join !== undefined) wanted.add(join.name)
+  }
+  const catalogue = await engine.catalogue(engine)
+  const there = [...wanted].filter((name) => {
+    const table = catalogue.get(name)
+    return table !== undefined && table.isForeign !== true
+  })
+  await engine.changeSchema((runner) => dialect.changes.empty(runner, there))
+}
