@@ -18,6 +18,8 @@ export interface AccessRule {
   /** Every role of `roles` is needed, not one of them. */
   readonly all: boolean
   readonly guard: Guard | undefined
+  /** Another rule that has to admit as well: a record's, beside what its controller says. */
+  readonly also?: AccessRule
 }
 
 /** What a decorator declared; it is the whole rule, because only the nearest decorator counts. */
@@ -43,18 +45,59 @@ export interface AccessInput {
   readonly method: string
   readonly onMethod?: AccessNote | undefined
   readonly onClass?: AccessNote | undefined
+  /** For `crud`: the rule of the record, to which the decorators can only add. */
+  readonly ofRecord?: AccessRule | undefined
   /** `@Doc({ secure: true })`; `false` says nothing. */
   readonly docSecure?: boolean | undefined
   /** Reads need a token too. */
   readonly closed?: boolean | undefined
 }
 
-/** The rule of a route: its method's decorator, else its class's, else `@Doc({ secure: true })`, else its verb's default. */
+/**
+ * The rule of a route: its method's decorator, else its class's, else `@Doc({ secure: true })`, else its verb's default.
+ * A record's rule holds beside the decorators, and takes the place of the default.
+ */
 export function accessRule(input: AccessInput): AccessRule {
-  const noted = input.onMethod ?? input.onClass
-  if (noted !== undefined) return noted
-  if (input.docSecure === true || input.closed === true) return tokenAccess
-  return input.method === 'GET' || input.method === 'HEAD' ? openAccess : tokenAccess
+  const { ofRecord, method } = input
+  const noted =
+    input.onMethod ?? input.onClass ?? (input.docSecure === true ? tokenAccess : undefined)
+  if (noted !== undefined) return ofRecord === undefined ? noted : bothOf(noted, ofRecord)
+  if (ofRecord !== undefined) return ofRecord
+  if (input.closed === true) return tokenAccess
+  return method === 'GET' || method === 'HEAD' ? openAccess : tokenAccess
+}
+
+/** Admits those whom both rules admit. */
+export function bothOf(one: AccessRule, other: AccessRule): AccessRule {
+  if (one.open) return other
+  if (other.open || isAnyToken(other)) return one
+  if (isAnyToken(one)) return other
+  return Object.freeze({ ...one, also: one.also === undefined ? other : bothOf(one.also, other) })
+}
+
+function isAnyToken({ open, roles, guard, also }: AccessRule): boolean {
+  return !open && roles.length === 0 && guard === undefined && also === undefined
+}
+
+/**
+ * The sets of roles that let in: one of them is needed, in full.
+ *
+ * @returns `[[]]` where any token will do
+ */
+export function waysIn({ roles, all, also }: AccessRule): readonly (readonly string[])[] {
+  const own = all || roles.length === 0 ? [roles] : roles.map((role) => [role])
+  if (also === undefined) return own
+  return own.flatMap((way) => waysIn(also).map((more) => [...new Set([...way, ...more])]))
+}
+
+/** True if a guard is asked, its own or one of a rule beside it. */
+export function asksGuard({ guard, also }: AccessRule): boolean {
+  return guard !== undefined || (also !== undefined && asksGuard(also))
+}
+
+/** All roles that the rule names. */
+export function rolesOf({ roles, also }: AccessRule): readonly string[] {
+  return also === undefined ? roles : [...new Set([...roles, ...rolesOf(also)])]
 }
 
 /**
@@ -63,7 +106,9 @@ export function accessRule(input: AccessInput): AccessRule {
  * @param claims their `roles` are a list of names, or one name; null is the static key, which passes every role
  */
 export function hasRoles(rule: AccessRule, claims: Claims | null): boolean {
-  if (claims === null || rule.roles.length === 0) return true
+  if (claims === null) return true
+  if (rule.also !== undefined && !hasRoles(rule.also, claims)) return false
+  if (rule.roles.length === 0) return true
   const held: unknown = claims.roles
   const holds = (role: string): boolean =>
     Array.isArray(held) ? held.includes(role) : held === role

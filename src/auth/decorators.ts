@@ -28,6 +28,14 @@ interface Saying {
 
 const onClasses = createClassNote<readonly Saying[]>('access')
 const onMethods = createMemberNote<readonly Saying[]>('access')
+const ofRecords = createMemberNote<RecordAccess>('access of the record')
+
+/** The rule of the record that a handler made for `crud` reads or writes. */
+export interface RecordAccess {
+  /** The record's name. */
+  readonly record: string
+  readonly rule: AccessNote
+}
 
 /**
  * A token is needed: any valid one (bare), one with any of the roles, or one for which the guard returns `true`. A
@@ -66,15 +74,16 @@ export function NoAuth(...args: unknown[]): AnyDecorator | undefined {
   return toAccessDecorator({ ...bare, fault })
 }
 
-/** Says of a handler that is made for a class what a decorator before its method would say. */
-export function noteAccess(controller: Class, member: string, note: AccessNote): void {
-  onMethods.write(controller, member, [{ decorator: '@Secured', note, fault: undefined }])
+/** Says of a handler that was made for `crud` what its record asks for; decorators of the controller add to it. */
+export function noteRecordAccess(controller: Class, member: string, access: RecordAccess): void {
+  ofRecords.write(controller, member, access)
 }
 
 /** What the decorators say about one handler. */
 export interface AccessNotes {
   readonly onMethod?: AccessNote
   readonly onClass?: AccessNote
+  readonly ofRecord?: RecordAccess
   /** Codes `ACCESS_CONTRADICTION`, `ACCESS_DECLARATION`. The class's own are among them for every handler. */
   readonly problems: readonly Problem[]
 }
@@ -85,9 +94,11 @@ export function accessNotes(controller: Class, member: string): AccessNotes {
   const methodSayings = onMethods.read(controller, member) ?? []
   const onClass = strictest(classSayings)
   const onMethod = strictest(methodSayings)
+  const ofRecord = ofRecords.read(controller, member)
   return {
     ...(onMethod === undefined ? {} : { onMethod }),
     ...(onClass === undefined ? {} : { onClass }),
+    ...(ofRecord === undefined ? {} : { ofRecord }),
     problems: [
       ...findProblems(controller.name, classSayings),
       ...findProblems(`${controller.name}.${member}`, methodSayings),

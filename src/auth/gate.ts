@@ -182,7 +182,20 @@ function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): voi
   request.auth = auth
   request.user = claims
   if (!hasRoles(rule, claims)) throw forbidden()
-  return rule.guard === undefined ? undefined : askGuard(rule.guard(claims, request))
+  return askGuards(rule, claims, request)
+}
+
+/** The guards of a rule and of those beside it, one after the other. */
+function askGuards(
+  { guard, also }: AccessRule,
+  claims: Claims | null,
+  request: ServerRequest,
+): void | Promise<void> {
+  const asked = guard === undefined ? undefined : askGuard(guard(claims, request))
+  if (also === undefined) return asked
+  return asked === undefined
+    ? askGuards(also, claims, request)
+    : asked.then(() => askGuards(also, claims, request))
 }
 
 /** Only `true` lets in, whatever an untyped guard returns. */

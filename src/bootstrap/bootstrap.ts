@@ -2,6 +2,7 @@
  * Starts an application, in this order: notes → checked, frozen data (`plan-application.ts`) → database → providers →
  * a route table → a server.
  */
+import { rolesOf } from '../auth/access.js'
 import { Auth } from '../auth/auth.js'
 import { createGate } from '../auth/gate.js'
 import { createKeys } from '../auth/keys.js'
@@ -274,6 +275,6 @@ function toSummary({ route, access }: PlannedRoute): RouteSummary {
     path: route.pattern.text,
     name: route.name,
     secured: !access.open,
-    roles: access.roles,
+    roles: rolesOf(access),
   })
 }

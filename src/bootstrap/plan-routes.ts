@@ -2,7 +2,7 @@
  * Reads all controllers into planned routes: pattern, access rule, limits, declared classes. Nothing is created yet;
  * faults become problems.
  */
-import { accessRule, type AccessRule } from '../auth/access.js'
+import { accessRule } from '../auth/access.js'
 import { accessNotes } from '../auth/decorators.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { multipartAround, readSize, type Limits } from '../http/limits.js'
@@ -43,7 +43,7 @@ export function planRoutes(
   for (const { controller, use } of controllers) {
     for (const route of collectRoutes(controller, context, problems)) {
       refuseDuplicate(route, versionInPath ? undefined : route.version, table, problems)
-      const access = readAccess(route, settings.closed, reported, problems)
+      const { access, closedBy } = readAccess(route, settings.closed, reported, problems)
       const limits = readLimits(route, settings.limits, problems)
       const classes = declaredClasses(route, whereIs(route), problems)
       const unknownKeys = route.options.unknownKeys ?? settings.unknownKeys
@@ -62,6 +62,7 @@ export function planRoutes(
         Object.freeze({
           route,
           access,
+          closedBy,
           isPersonal,
           unknownKeys,
           limits,
@@ -136,7 +137,7 @@ function readAccess(
   closed: boolean,
   reported: Set<string>,
   problems: Problem[],
-): AccessRule {
+): Pick<PlannedRoute, 'access' | 'closedBy'> {
   const notes = accessNotes(route.controller, route.member)
   for (const problem of notes.problems) {
     // A class's own problems are reported with its first handler only.
@@ -144,9 +145,12 @@ function readAccess(
     reported.add(problem.message)
     problems.push(problem)
   }
-  const { onMethod, onClass } = notes
+  const { onMethod, onClass, ofRecord: { record, rule } = {} } = notes
   const docSecure = docNote(route.controller, route.member).secure
-  return accessRule({ method: route.method, onMethod, onClass, docSecure, closed })
+  const { method } = route
+  const access = accessRule({ method, onMethod, onClass, ofRecord: rule, docSecure, closed })
+  const isOpened = (onMethod ?? onClass)?.open === true
+  return { access, closedBy: isOpened && !access.open ? record : undefined }
 }
 
 function readLimits(route: Route, limits: Limits, problems: Problem[]): Limits {

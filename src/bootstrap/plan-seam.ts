@@ -2,7 +2,7 @@
  * Plans the interceptors of a route: reads `use` of the application and its modules, `@Use` and custom decorators into
  * one list, from outside to inside. Nothing is created yet; faults become problems.
  */
-import type { AccessRule } from '../auth/access.js'
+import { rolesOf, type AccessRule } from '../auth/access.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
@@ -229,7 +229,7 @@ function toInfo(route: Route, access: AccessRule, nearest: readonly Stand[]): Ro
     controller: route.controller,
     arguments: route.argumentNames,
     secured: !access.open,
-    roles: access.roles,
+    roles: rolesOf(access),
     notes: Object.freeze({
       get: (decorator: object) => {
         const own = nearest.find((stand) => 'decorator' in stand && stand.decorator === decorator)

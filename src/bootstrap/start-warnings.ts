@@ -3,6 +3,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { findSlowPatterns } from '../fields/slow-patterns.js'
 import { readShape } from '../fields/shape.js'
 import type { Log } from '../core/log.js'
+import type { Class } from '../metadata/note.js'
 import { findRouteWarnings } from '../routing/route-warnings.js'
 import type { Settings } from './options.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
@@ -18,9 +19,26 @@ export function logStartWarnings(
     ...findSlowInputPatterns(planned),
     ...findRouteWarnings(routes),
     ...findProxyWarnings(settings),
+    ...findVainOpenings(planned),
   ]) {
     log.warn({ code }, `${message} ${remedy}`)
   }
+}
+
+/** `@NoAuth` on controllers of records that ask for more: it lets nobody in. */
+function findVainOpenings(planned: readonly PlannedRoute[]): Problem[] {
+  const found = new Map<Class, { readonly record: string; readonly routes: readonly string[] }>()
+  for (const { route, closedBy: record } of planned) {
+    if (record === undefined) continue
+    const before = found.get(route.controller)?.routes ?? []
+    const routes = [...before, `${route.method} ${route.pattern.text}`]
+    found.set(route.controller, { record, routes })
+  }
+  return [...found].map(([{ name }, { record, routes }]) => ({
+    code: 'ACCESS_IN_VAIN',
+    message: `${name} is @NoAuth, but ${record} lets in only those whom its own rule admits, so these stay closed: ${routes.join(', ')}.`,
+    remedy: `Remove @NoAuth from ${name}, or change @Secured or mutations of ${record}.`,
+  }))
 }
 
 function findProxyWarnings({ trustProxy }: Pick<Settings, 'trustProxy'>): Problem[] {

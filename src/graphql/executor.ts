@@ -3,7 +3,7 @@
  * available at once are answered at once.
  */
 import type { ExecutionResult, GraphQLError } from 'graphql'
-import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
+import { bothOf, openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import { isThenable, type Later, after } from '../core/later.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
 import { admission, type Admission } from '../records/policy/caller.js'
@@ -18,6 +18,7 @@ import type { Operation } from './operation.js'
 import { graphqlEvents, type GraphqlEvent } from './operation-events.js'
 import { excessCost, Operations, Refusal } from './operations.js'
 import { notRun, type Outcome, type Variables } from './outcome.js'
+import { generatedOf } from './records/model.js'
 import { resolveKey } from './resolve-key.js'
 import { runRoots } from './run-roots.js'
 
@@ -26,6 +27,8 @@ export interface DefaultAccess {
   /** Queries and subscriptions. */
   readonly read: AccessRule
   readonly write: AccessRule
+  /** What the endpoint asks of everybody; the rules of records stand beside it. */
+  readonly secured?: AccessRule
 }
 
 export const defaultAccess: DefaultAccess = Object.freeze({ read: openAccess, write: tokenAccess })
@@ -181,7 +184,7 @@ export class Executor {
       const isWrite = operation.node.operation === graphqlLibrary().OperationTypeNode.MUTATION
       const standard = isWrite ? access.write : access.read
       guarded = [...operation.everyRoot()].flatMap(([key, [node]]) => {
-        const rule = accessOf(operation.definition(node)?.extensions ?? {}) ?? standard
+        const rule = ruleOf(operation.definition(node), access) ?? standard
         return rule.open ? [] : [{ key, rule }]
       })
       ofAccess.set(operation, guarded)
@@ -249,6 +252,17 @@ export class Executor {
 const noVariables: { readonly variables: Variables } = Object.freeze({
   variables: Object.freeze({}),
 })
+
+/** Its own rule, if it has one. A field of a record cannot loosen what the endpoint asks for; one written by hand can. */
+function ruleOf(
+  field: ReturnType<Operation['definition']>,
+  { secured }: DefaultAccess,
+): AccessRule | undefined {
+  if (field === undefined) return undefined
+  const own = accessOf(field.extensions)
+  if (own === undefined || secured === undefined) return own
+  return generatedOf(field) === undefined ? own : bothOf(secured, own)
+}
 
 function isVariables(
   coerced: { readonly variables: Variables } | Outcome,

@@ -194,7 +194,8 @@ export class GraphQL {
       })
     }
     const read = secured === false ? openAccess : token
-    this.routes.push({ path, access: { read, write: noAuth ? openAccess : token } })
+    const access = { read, write: noAuth ? openAccess : token }
+    this.routes.push({ path, access: secured === false ? access : { ...access, secured: token } })
     return this
   }
 

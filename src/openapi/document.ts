@@ -8,7 +8,7 @@ import type {
   ServerObject,
   TagObject,
 } from 'openapi3-ts/oas31'
-import { noAuthAccess } from '../auth/access.js'
+import { noAuthAccess, waysIn } from '../auth/access.js'
 import { docNote, type DocNote } from './doc.js'
 import { placeRoutes } from './document-paths.js'
 import { asksWho, type DocumentedRoute } from './documented-route.js'
@@ -157,8 +157,7 @@ function security(documented: DocumentedRoute, cookie: boolean): SecurityRequire
   const by = (roles: readonly string[]): SecurityRequirementObject[] =>
     means.map((name) => ({ [name]: [...roles] }))
   if (access.open) return asksWho(documented) ? [{}, ...by([])] : []
-  if (access.all || access.roles.length === 0) return by(access.roles)
-  return access.roles.flatMap((role) => by([role]))
+  return waysIn(access).flatMap(by)
 }
 
 /** Every tag once. A class's `@Doc` describes the first tag of its routes. */

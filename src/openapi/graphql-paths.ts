@@ -9,7 +9,7 @@ import type {
   SchemaObject,
   SecurityRequirementObject,
 } from 'openapi3-ts/oas31'
-import type { AccessRule } from '../auth/access.js'
+import { waysIn, type AccessRule } from '../auth/access.js'
 import { errorContent, errorResponses, type ErrorResponse } from './error-components.js'
 
 export interface DocumentedEndpoint {
@@ -35,7 +35,7 @@ export function graphqlPath(
   const name = number === 1 ? 'graphql' : `graphql${number}`
   const token: SecurityRequirementObject[] = read.open
     ? [{}, { bearerAuth: [] }]
-    : [{ bearerAuth: [...read.roles] }]
+    : waysIn(read).map((roles) => ({ bearerAuth: [...roles] }))
   const shared = { tags: ['GraphQL'], responses: answers(version), security: token }
   const post: OperationObject = {
     ...shared,

@@ -12,6 +12,8 @@ import type { RouteChecks } from './route-checks.js'
 export interface PlannedRoute {
   readonly route: Route
   readonly access: AccessRule
+  /** The record whose rule keeps the route closed although its controller is `@NoAuth`. */
+  readonly closedBy: string | undefined
   /** Its answer depends on the caller, even if no token is needed. */
   readonly isPersonal: boolean
   /** The application's option, or the route's own. */

@@ -2,7 +2,7 @@
  * Makes a route ready to serve. The steps of its requests and their order are decided here and nowhere else. A step
  * that a route does not need is left out, so its requests do not pay for it.
  */
-import type { AccessRule } from '../auth/access.js'
+import { asksGuard, type AccessRule } from '../auth/access.js'
 import { after } from '../core/later.js'
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
@@ -53,11 +53,11 @@ export function serveRoute(
     ...toWalk([
       ...stands.gate,
       // A guard may read the session; otherwise the store is only asked after the gate.
-      ...toLines([access.guard && openSession(context.sessions), ...admission(plan, context)]),
+      ...toLines([asksGuard(access) && openSession(context.sessions), ...admission(plan, context)]),
       ...stands.body,
       ...toLines([
         hasBody && readWithin(bodyPlan(plan), context.times),
-        hasSession && access.guard === undefined && openSession(context.sessions),
+        hasSession && !asksGuard(access) && openSession(context.sessions),
         checks.query,
         hasBody && checks.body,
       ]),
@@ -91,7 +91,7 @@ function usesSession(
   { route, access, ownArguments }: PlannedRoute,
   wanted: ReadonlySet<string>,
 ): boolean {
-  if (wanted.has('session') || wanted.has('request') || access.guard !== undefined) return true
+  if (wanted.has('session') || wanted.has('request') || asksGuard(access)) return true
   return route.argumentNames.some((name) => ownArguments.has(name))
 }
 

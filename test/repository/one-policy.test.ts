@@ -23,14 +23,11 @@ describe('the rights of a record', () => {
     // A controller's own decorator, which is no right of the record's, is read where routes are made of it.
     const routes = [
       'src/bootstrap/plan-routes.ts',
-      'src/records/rest/crud.ts',
       // What the documentation says of secured fields, and decides nothing.
       'src/openapi/schemas.ts',
     ]
     const decorators = 'src/auth/decorators.ts'
     expect(outside(/\b(?:accessNotes|classAccess)\(/, decorators, ...routes)).toEqual([])
-    const crud = sources.find(({ path }) => path === 'src/records/rest/crud.ts')
-    expect(crud?.text.match(/\bclassAccess\((\w+)/g)).toEqual(['classAccess(controller'])
   })
 
   it.each(['src/records/rest/', 'src/graphql/'])(

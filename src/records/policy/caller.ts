@@ -2,8 +2,8 @@
  * The caller of a request, and whether an access rule admits it. Every door creates a caller; all reads and writes for
  * clients are checked with it. Source: decisions, Second storey: rights.
  */
-import { hasRoles, type AccessRule } from '../../auth/access.js'
-import { isThenable, type Later } from '../../core/later.js'
+import { hasRoles, type AccessRule, type Guard } from '../../auth/access.js'
+import { after, isThenable, type Later } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Claims, HttpRequest, RequestAuth } from '../../http/request.js'
 import { LateVerdict } from './late-verdict.js'
@@ -42,14 +42,19 @@ export type Admission = 'admitted' | 'unauthenticated' | 'forbidden'
 export function admission(rule: AccessRule, caller: Caller): Later<Admission> {
   if (caller.trusted || rule.open) return 'admitted'
   if (caller.auth === undefined) return 'unauthenticated'
-  const { claims } = caller.auth
-  if (!hasRoles(rule, claims)) return 'forbidden'
-  if (rule.guard === undefined) return 'admitted'
+  if (!hasRoles(rule, caller.auth.claims)) return 'forbidden'
+  const verdict = rule.guard === undefined ? 'admitted' : askGuard(rule, rule.guard, caller)
+  const { also } = rule
+  if (also === undefined) return verdict
+  return after(verdict, (own) => (own === 'admitted' ? admission(also, caller) : own))
+}
+
+function askGuard(rule: AccessRule, guard: Guard, caller: Caller): Later<Admission> {
   // A guard needs a request; without one it cannot decide.
   if (caller.request === undefined) return 'forbidden'
   const said = caller.verdicts?.get(rule)
   if (said !== undefined) return said
-  const verdict: unknown = rule.guard(claims, caller.request)
+  const verdict: unknown = guard(caller.auth?.claims ?? null, caller.request)
   return isThenable(verdict) ? Promise.resolve(verdict).then(toAdmission) : toAdmission(verdict)
 }
 

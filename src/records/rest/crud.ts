@@ -3,7 +3,7 @@
  * routing, gate, checks and documentation treat them like all others. Source: public face, Records; decisions, Small
  * print: records.
  */
-import { classAccess, noteAccess } from '../../auth/decorators.js'
+import { noteRecordAccess } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
@@ -21,7 +21,7 @@ import {
   readRouteNotes,
   type RouteOptions,
 } from '../../routing/verbs.js'
-import { Doc, docNote } from '../../openapi/doc.js'
+import { Doc } from '../../openapi/doc.js'
 import { noteParameters } from '../../openapi/given-parameters.js'
 import { documentOperation, documentParameters } from './crud-document.js'
 import { anonymous, requestCaller } from '../policy/caller.js'
@@ -149,14 +149,11 @@ function readOperations(
   return new Set(only ?? possible)
 }
 
-/** The record's own rule protects the route, unless the controller has a decorator, which then replaces it. */
+/** The record's own rule protects the route, whatever its controller says besides. */
 function noteRights(controller: Class, member: string, table: Table, route: CrudRoute): void {
   const { read, write } = policyOf(table)
   const rule = route.method === 'GET' ? read : write
-  if (rule === undefined || classAccess(controller).note !== undefined) return
-  // `@Doc({ secure: true })` asks for a token even if the record does not.
-  if (rule.open && docNote(controller, member).secure) return
-  noteAccess(controller, member, rule)
+  if (rule !== undefined) noteRecordAccess(controller, member, { record: table.type.name, rule })
 }
 
 function writeRoutes(table: Table, database: () => Database, most: number): CrudRoute[] {

@@ -1,9 +1,14 @@
 /** The doors of `crud`. */
 import type { Application } from '../../../src/bootstrap/application.js'
 import { shown, type Answer, type Door, type Question } from './door.js'
-import type { RecordName } from './world.js'
+import type { DecoratedAt, RecordName } from './world.js'
 
-export function openCrud(app: Application, token: string | undefined): Door {
+/** @param below the decorator of the controllers that are asked */
+export function openCrud(
+  app: Application,
+  token: string | undefined,
+  below: DecoratedAt = '',
+): Door {
   const headers: Record<string, string> =
     token === undefined ? {} : { authorization: `Bearer ${token}` }
   const send = async (method: string, url: string, json?: object) => {
@@ -13,12 +18,13 @@ export function openCrud(app: Application, token: string | undefined): Door {
     const value: unknown = verdict === 'done' && body !== '' ? JSON.parse(body) : undefined
     return { verdict, value, text: `${status} ${body}`, total: sent['x-total-count'] }
   }
-  const at = (record: RecordName, id: number): string => `/${record.toLowerCase()}/${id}`
+  const folder = (record: RecordName): string => `${below}/${record.toLowerCase()}`
+  const at = (record: RecordName, id: number): string => `${folder(record)}/${id}`
   const listUrl = (record: RecordName, { filter, orderBy }: Question = {}): string => {
     const query = new URLSearchParams()
     if (filter !== undefined) query.set(`${filter.path}.${filter.operator}`, String(filter.value))
     if (orderBy !== undefined) query.set('orderBy', orderBy)
-    return `/${record.toLowerCase()}?${query.toString()}`
+    return `${folder(record)}?${query.toString()}`
   }
   return {
     list: async (record, fields, question) => {
@@ -33,7 +39,7 @@ export function openCrud(app: Application, token: string | undefined): Door {
       const answer = await send('GET', at(record, id))
       return { ...answer, value: shown(answer.value, fields) }
     },
-    create: (record, values) => send('POST', `/${record.toLowerCase()}`, values),
+    create: (record, values) => send('POST', folder(record), values),
     update: (record, id, values) => send('PATCH', at(record, id), values),
     delete: async (record, id) => {
       const answer = await send('DELETE', at(record, id))

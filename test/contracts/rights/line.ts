@@ -9,6 +9,10 @@ export type Wanted = Readonly<Partial<Record<CallerName, unknown>>> & {
   readonly others?: unknown
   /** Nothing depends on who asks: `crud` then does not look at a token that comes. */
   readonly plain?: true
+  /** Only the verb asks for a token: where a controller opens it, `crud` does not look at one that comes. */
+  readonly plainIfOpen?: true
+  /** A rule of the record asks for the token, not only the verb. */
+  readonly byRule?: true
 }
 
 export type Line = readonly [rule: string, ask: Ask, wanted: Wanted]
@@ -40,7 +44,7 @@ export function same(
 
 /** Open to some; others need another token, and visitors one at all. */
 export function closed(some: Partial<Record<CallerName, 1>>, value: unknown): Wanted {
-  return { anonymous: 'unauthenticated', ...same(some, value, 'forbidden')[0] }
+  return { anonymous: 'unauthenticated', byRule: true, ...same(some, value, 'forbidden')[0] }
 }
 
 /** What a caller is to get by a door. */

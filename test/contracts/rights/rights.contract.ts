@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { alike } from './alike.js'
 import { describeAnswers } from './answers.js'
+import { describeDecorated } from './decorated.js'
 import { openDoors } from './doors.js'
 import { outcome, wantedOf, withoutKey } from './line.js'
 import { reads } from './reads.js'
@@ -89,6 +90,7 @@ export function describeRights(name: string, url: () => Promise<string>): void {
       describeAnswers(ground, open)
     })
 
+    describeDecorated(ground)
     describeStreams(ground)
     describeView(ground)
   })

@@ -193,10 +193,23 @@ export function classOf(name: RecordName): Class {
   return records[name]
 }
 
-function controllerOf(name: RecordName) {
-  class Crud {}
-  Controller(`/${name.toLowerCase()}`, { crud: records[name] })(Crud)
-  return Crud
+/** What a `crud` controller may say, by the path below which one for each record says it. */
+export const decorators = {
+  '': undefined,
+  '/token': Secured(),
+  '/role': Secured('guest'),
+  '/guard': Secured(later),
+  '/open': NoAuth(),
+} as const
+export type DecoratedAt = keyof typeof decorators
+
+function controllersOf(name: RecordName) {
+  return (Object.keys(decorators) as DecoratedAt[]).map((at) => {
+    class Crud {}
+    Controller(`${at}/${name.toLowerCase()}`, { crud: records[name] })(Crud)
+    decorators[at]?.(Crud)
+    return Crud
+  })
 }
 
 const relay = new GraphQL({ relay: true })
@@ -205,7 +218,7 @@ for (const type of Object.values<Class>(records)) relay.schema.fromOrm(type)
 @Module({
   records: Object.values(records),
   graphql: [relay.registerRoute('/relay')],
-  controllers: (Object.keys(records) as RecordName[]).map(controllerOf),
+  controllers: (Object.keys(records) as RecordName[]).flatMap(controllersOf),
 })
 class World {}
 
