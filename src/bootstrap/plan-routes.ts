@@ -8,6 +8,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { multipartAround, readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/note.js'
 import { isShown as isShownAlready } from '../records/policy/shown-answers.js'
+import { bodyMedia } from '../openapi/body-media.js'
 import { docNote } from '../openapi/doc.js'
 import { collectRoutes, whereIs, type Route } from '../routing/route.js'
 import { VersionedTable } from '../routing/versioned-table.js'
@@ -68,6 +69,7 @@ export function planRoutes(
           limits,
           classes,
           checks,
+          media: bodyMedia({ route, classes }, docNote(route.controller, route.member)),
           ownArguments,
           ...seam,
           documents: [...documentVersion(versions, route.version), ...seam.documents],

@@ -1,12 +1,15 @@
 /** The request body of a route: from its class, otherwise from its sample, and the files it accepts. */
-import type {
-  ContentObject,
-  MediaTypeObject,
-  RequestBodyObject,
-  SchemaObject,
-} from 'openapi3-ts/oas31'
+import type { MediaTypeObject, RequestBodyObject, SchemaObject } from 'openapi3-ts/oas31'
+import {
+  formMedia,
+  jsonMedia,
+  otherMedia,
+  textMedia,
+  uploadMedia,
+} from '../http/bodies/body-plan.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/note.js'
+import { bodyMedia, takesUploads } from './body-media.js'
 import type { DocNote } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { inText } from './field-schema.js'
@@ -21,31 +24,44 @@ export function requestBody(
   note: DocNote,
   schemas: Schemas,
 ): RequestBodyObject | undefined {
-  const { route, classes } = documented
-  if (route.method === 'GET') return undefined
+  const media = bodyMedia(documented, note)
+  if (media.length === 0) return undefined
+  const required = documented.classes.body !== undefined || takesUploads(documented, note)
+  const content = Object.fromEntries(
+    media.map((one) => [one, mediaObject(one, documented, note, schemas)]),
+  )
+  return { ...(required ? { required } : {}), content }
+}
+
+function mediaObject(
+  media: string,
+  documented: DocumentedRoute,
+  note: DocNote,
+  schemas: Schemas,
+): MediaTypeObject {
+  const { classes, route, unknownKeys } = documented
   const example = toPlainJson(note.example)
   const sample: MediaTypeObject = example === undefined ? {} : { example }
-  if (takesFiles(documented, note)) {
-    const schema = uploadSchema(documented, note, schemas)
-    return { required: true, content: { 'multipart/form-data': { schema, ...sample } } }
+  if (takesUploads(documented, note)) {
+    return { schema: uploadSchema(documented, note, schemas), ...sample }
   }
   if (classes.body !== undefined) {
-    const { groups } = documented.route.options
-    const schema = schemas.of(classes.body, inputView(documented.unknownKeys), groups)
-    const content: ContentObject = { 'application/json': { schema, ...sample } }
-    // Forms have the same fields as text; a form cannot be a list.
-    if (!classes.body.list) {
-      const form = formSchema(classes.body.type, documented, schemas) ?? schema
-      content['application/x-www-form-urlencoded'] = { schema: form }
-      content['multipart/form-data'] = { schema: form }
-    }
-    return { required: true, content }
+    const schema = schemas.of(classes.body, inputView(unknownKeys), route.options.groups)
+    if (media === jsonMedia) return { schema, ...sample }
+    // Forms have the same fields as text.
+    return { schema: formSchema(classes.body.type, documented, schemas) ?? schema }
   }
-  if (example !== undefined) {
-    const media = typeof example === 'string' ? 'text/plain' : 'application/json'
-    return { content: { [media]: { schema: inferSchema(example), ...sample } } }
+  if (example !== undefined && media !== otherMedia) {
+    return { schema: inferSchema(example), ...sample }
   }
-  return route.argumentNames.includes('body') ? anyBody : undefined
+  return { schema: anySchemas[media] ?? {} }
+}
+
+/** Nothing is declared and nothing refused: the handler gets the body as parsed. */
+const anySchemas: Readonly<Record<string, SchemaObject>> = {
+  [formMedia]: { type: 'object' },
+  [uploadMedia]: { type: 'object' },
+  [textMedia]: { type: 'string' },
 }
 
 /** The body as a form, where that is written in another way than JSON. */
@@ -75,19 +91,6 @@ function inForm(whole: SchemaObject, fields: readonly ShapeField[]): SchemaObjec
     if (schema !== undefined) properties[field.name] = inText(field, schema)
   }
   return { ...whole, properties }
-}
-
-/** Nothing is declared and nothing refused: the handler gets the body as parsed. */
-const anyBody: RequestBodyObject = {
-  content: {
-    'application/json': { schema: {} },
-    'application/x-www-form-urlencoded': { schema: { type: 'object' } },
-    'text/plain': { schema: { type: 'string' } },
-  },
-}
-
-export function takesFiles({ route }: DocumentedRoute, note: DocNote): boolean {
-  return route.method !== 'GET' && (note.files.size > 0 || route.argumentNames.includes('files'))
 }
 
 /** The fields of the body's class and the files; if no file is named, any part may be one. */

@@ -11,13 +11,13 @@ import type {
 } from 'openapi3-ts/oas31'
 import { resolveType, type DeclaredType } from '../fields/type-of.js'
 import { plainType, restType } from '../routing/path-types.js'
+import { bodyMedia } from './body-media.js'
 import type { DocNote, DocResponse } from './doc.js'
 import { anySuccess, asksWho, type DocumentedRoute } from './documented-route.js'
 import { errorContent, errorReference } from './error-components.js'
 import { inferSchema } from './infer-schema.js'
 import { describedHeader } from './parameters.js'
 import { toPlainJson } from './plain-json.js'
-import { takesFiles } from './request-body.js'
 import { securedMembers, type Schemas } from './schemas.js'
 
 /** By ascending status, `default` last. */
@@ -116,27 +116,17 @@ const redirection: ResponseObject = {
 /** The answers given before and around the handler, for exactly this route. */
 function ownAnswers(documented: DocumentedRoute, note: DocNote): [number, ReferenceObject][] {
   const { access, classes, route } = documented
-  const { body, query, returns } = classes
-  const reads = readsBody(documented, note)
+  const { query, returns } = classes
+  const reads = bodyMedia(documented, note).length > 0
   const answers: (readonly [boolean, number, ReferenceObject])[] = [
     [reads || query !== undefined, 400, errorReference('BadRequest')],
     [!access.open || asksWho(documented), 401, errorReference('Unauthorized')],
     [asksForMore(documented), 403, errorReference('Forbidden')],
     [misses(route, returns), 404, errorReference('NotFound')],
     [reads, 413, errorReference('TooLarge')],
-    [body !== undefined, 415, errorReference('UnsupportedMediaType')],
+    [reads, 415, errorReference('UnsupportedMediaType')],
   ]
   return answers.flatMap(([given, status, reference]) => (given ? [[status, reference]] : []))
-}
-
-function readsBody(documented: DocumentedRoute, note: DocNote): boolean {
-  const { classes, route } = documented
-  if (route.method === 'GET') return false
-  return (
-    classes.body !== undefined ||
-    takesFiles(documented, note) ||
-    route.argumentNames.some((name) => name === 'body' || name === 'request')
-  )
 }
 
 /** True if the route may answer 404: a path parameter may be of another type, or the resource may be missing. */

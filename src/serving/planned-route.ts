@@ -22,6 +22,8 @@ export interface PlannedRoute {
   readonly limits: Limits
   readonly classes: DeclaredClasses
   readonly checks: RouteChecks
+  /** The media types of its bodies; empty if it reads none. */
+  readonly media: readonly string[]
   /** The public description of the route. */
   readonly info: RouteInfo
   /** Headers on all its answers: names and values in turn; `undefined` if there are none. */

@@ -6,6 +6,7 @@ import { asksGuard, type AccessRule } from '../auth/access.js'
 import { after } from '../core/later.js'
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
+import { formMedia, uploadMedia } from '../http/bodies/body-plan.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Times } from '../http/server.js'
@@ -150,9 +151,18 @@ function admission(plan: PlannedRoute, context: ServeContext): Step[] {
   return [admitByEither(bodyPlan(plan), context, admit)]
 }
 
-function bodyPlan({ limits, checks, route }: PlannedRoute): BodyPlan {
+function bodyPlan({ limits, checks, classes, route, media }: PlannedRoute): BodyPlan {
   const keepsBytes = route.argumentNames.includes('rawBody')
-  return { limits, declared: checks.body !== undefined, keepsBytes }
+  const declared = checks.body !== undefined || isUpload(media)
+  // A route that reads none may still find the caller's token in it.
+  if (media.length === 0) return { limits, declared, keepsBytes }
+  // A form is no list: the check of the body says so.
+  const known = classes.body?.list === true ? [...media, formMedia, uploadMedia] : media
+  return { limits, declared, keepsBytes, media: known }
+}
+
+function isUpload(media: readonly string[]): boolean {
+  return media.length === 1 && media[0] === uploadMedia
 }
 
 /** If the answer depends on the caller, a token is read even if none is required. */

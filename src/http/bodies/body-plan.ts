@@ -1,10 +1,25 @@
 /** What a route says about the bodies it reads; made once, at bootstrap. */
 import type { Limits } from '../limits.js'
 
+export const jsonMedia = 'application/json'
+export const formMedia = 'application/x-www-form-urlencoded'
+export const textMedia = 'text/plain'
+export const uploadMedia = 'multipart/form-data'
+/** Any type that is not named beside it. */
+export const otherMedia = '*/*'
+
+/** For routes that say nothing about their bodies. */
+export const anyMedia = [jsonMedia, formMedia, textMedia, uploadMedia, otherMedia] as const
+
 export interface BodyPlan {
   readonly limits: Limits
-  /** The route names a class for its body: an empty body is 400, an unknown media type 415. */
+  /** There must be a body: an empty one is 400. */
   readonly declared: boolean
+  /**
+   * The media types that the route documents; all others are 415. `application/json` covers `+json`. Default: any, where
+   * there must be a body any that is parsed.
+   */
+  readonly media?: readonly string[]
   /** The handler names `rawBody`: the bytes are kept beside the value, and multipart is 415. Default false. */
   readonly keepsBytes?: boolean
   /**

@@ -1,7 +1,15 @@
 /** Reads a request's body by its media type. Source: decisions on Requests; specification, Request body parsing. */
 import { HttpError } from '../../errors/http-error.js'
 import type { ServerRequest } from '../server-request.js'
-import type { BodyPlan } from './body-plan.js'
+import {
+  anyMedia,
+  formMedia,
+  jsonMedia,
+  otherMedia,
+  textMedia,
+  uploadMedia,
+  type BodyPlan,
+} from './body-plan.js'
 import { announcedLength, collect } from './collect.js'
 import { takeFormToken } from './form-token.js'
 import { readJson } from './json.js'
@@ -17,12 +25,12 @@ export type { BodyPlan } from './body-plan.js'
 type BodyReader = (bytes: Buffer) => unknown
 
 const readers: ReadonlyMap<string, BodyReader> = new Map<string, BodyReader>([
-  ['application/json', readJson],
-  ['application/x-www-form-urlencoded', readUrlencoded],
-  ['text/plain', readText],
+  [jsonMedia, readJson],
+  [formMedia, readUrlencoded],
+  [textMedia, readText],
+  [otherMedia, readRaw],
 ])
 
-const multipart = 'multipart/form-data'
 const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
 /**
@@ -42,7 +50,11 @@ export function readBody(request: ServerRequest, plan: BodyPlan): Promise<void> 
     return plan.declared ? Promise.reject(bodyRequired()) : undefined
   }
   // By far the commonest, spelled as nearly every client spells it: one promise and no parsing of the head.
-  if (headers['content-type'] === 'application/json' && headers['content-encoding'] === undefined) {
+  if (
+    headers['content-type'] === jsonMedia &&
+    headers['content-encoding'] === undefined &&
+    takes(plan, jsonMedia)
+  ) {
     return readWhole(request, plan, readJson)
   }
   return readByType(request, plan)
@@ -56,27 +68,39 @@ async function readByType(request: ServerRequest, plan: BodyPlan): Promise<void>
   const type = readMediaType(named)
   // `boundary=` with nothing behind it is no media type at all, and no reason to hand the body on as bytes.
   if (type === undefined && /^[\t ]*multipart\/form-data\b/i.test(named)) throw noBoundary()
-  const reader = type && readerOf(type)
-  if (type !== undefined && reader !== undefined) {
-    refuseOtherCharset(type)
-    if (reader === readUrlencoded) request.bodyForm = 'form'
-    await readWhole(request, plan, reader)
-  } else if (type?.essence === multipart) {
+  const media = mediaOf(type)
+  if (!takes(plan, media)) throw unreadType(plan)
+  if (type !== undefined && media !== otherMedia) refuseOtherCharset(type)
+  if (type !== undefined && media === uploadMedia) {
     request.bodyForm = 'upload'
-    if (plan.keepsBytes === true) throw unreadType([...readers.keys()])
-    refuseOtherCharset(type)
     const boundary = readBoundary(type)
     announcedLength(request.incoming, plan.limits.multipart)
     askForBody(request)
     await readMultipart(request, plan, boundary)
-  } else if (plan.declared) {
-    throw unreadType([...readers.keys(), multipart])
-  } else await readWhole(request, plan, readRaw)
+    return
+  }
+  if (media === formMedia) request.bodyForm = 'form'
+  await readWhole(request, plan, readers.get(media) ?? readRaw)
 }
 
-function readerOf({ essence }: MediaType): BodyReader | undefined {
-  const suffixed = essence.startsWith('application/') && essence.endsWith('+json')
-  return suffixed ? readJson : readers.get(essence)
+function mediaOf(type: MediaType | undefined): string {
+  if (type === undefined) return otherMedia
+  const { essence } = type
+  if (essence.startsWith('application/') && essence.endsWith('+json')) return jsonMedia
+  return essence === uploadMedia || readers.has(essence) ? essence : otherMedia
+}
+
+const declaredMedia = anyMedia.filter((one) => one !== otherMedia)
+
+function mediaTaken({ media, declared }: BodyPlan): readonly string[] {
+  return media ?? (declared ? declaredMedia : anyMedia)
+}
+
+function takes(plan: BodyPlan, one: string): boolean {
+  const media = mediaTaken(plan)
+  if (media.includes(one)) return true
+  // Its bytes are not kept.
+  return media.includes(otherMedia) && !(plan.keepsBytes === true && one === uploadMedia)
 }
 
 function readWhole(request: ServerRequest, plan: BodyPlan, reader: BodyReader): Promise<void> {
@@ -115,8 +139,9 @@ function askForBody({ incoming, outgoing }: ServerRequest): void {
   if (incoming.headers.expect?.toLowerCase() === '100-continue') outgoing.writeContinue?.()
 }
 
-function unreadType(types: readonly string[]): HttpError {
-  return new HttpError(415, `Send ${types.join(', ')}.`)
+function unreadType(plan: BodyPlan): HttpError {
+  const named = mediaTaken(plan).filter((one) => one !== otherMedia)
+  return new HttpError(415, named.length === 0 ? 'Send another type.' : `Send ${named.join(', ')}.`)
 }
 
 function bodyRequired(): HttpError {

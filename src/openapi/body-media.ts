@@ -1,0 +1,44 @@
+/**
+ * The media types of a route's bodies: the document lists them, and the server refuses all others.
+ * Source: decisions, "Third storey: nothing silent", Media.
+ */
+import {
+  anyMedia,
+  formMedia,
+  jsonMedia,
+  otherMedia,
+  textMedia,
+  uploadMedia,
+} from '../http/bodies/body-plan.js'
+import type { DocNote } from './doc.js'
+import type { DocumentedRoute } from './documented-route.js'
+
+/** @returns an empty list if the route reads no body */
+export function bodyMedia(
+  { route, classes }: Pick<DocumentedRoute, 'route' | 'classes'>,
+  { files, example }: Pick<DocNote, 'files' | 'example'>,
+): readonly string[] {
+  const names = route.argumentNames
+  if (route.method === 'GET') return []
+  if (takesUploads({ route, classes }, { files })) return [uploadMedia]
+  // The exact bytes of a form with files are not kept.
+  const keepsBytes = names.includes('rawBody')
+  if (classes.body !== undefined) {
+    if (classes.body.list) return [jsonMedia]
+    return keepsBytes ? [jsonMedia, formMedia] : [jsonMedia, formMedia, uploadMedia]
+  }
+  if (keepsBytes) return [otherMedia]
+  if (example !== undefined) return [typeof example === 'string' ? textMedia : jsonMedia]
+  return names.includes('body') || names.includes('request') ? anyMedia : []
+}
+
+/** True if only multipart will do: another body brings no files. With an undeclared body beside them, they may be missing. */
+export function takesUploads(
+  { route, classes }: Pick<DocumentedRoute, 'route' | 'classes'>,
+  { files }: Pick<DocNote, 'files'>,
+): boolean {
+  const names = route.argumentNames
+  if (route.method === 'GET') return false
+  if (files.size > 0) return true
+  return names.includes('files') && (classes.body !== undefined || !names.includes('body'))
+}
