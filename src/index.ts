@@ -71,7 +71,13 @@ export {
   type RecordOptions,
   type RowsCaller,
 } from './records/model/record.js'
-export { AfterCommit, BeforeWrite, type RowWrite } from './records/model/write-hooks.js'
+export { AfterCommit, AfterDelete, BeforeDelete, BeforeWrite } from './records/model/write-hooks.js'
+export type {
+  CommitContext,
+  DeleteContext,
+  HookCaller,
+  WriteContext,
+} from './records/hook-contexts.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
 export type { Filled, Generated } from './records/model/written-types.js'
 export { connect, Database } from './records/database-face.js'

@@ -119,7 +119,8 @@ async function start(
   const hasReplicas =
     database !== undefined && followCallers(database, currentRequest, otherWorkers())
   const hasHooks = database !== undefined && [...database.tables].some(wantsUser)
-  if (hasHooks) followUsers(() => currentRequest()?.user ?? null)
+  if (hasHooks) followUsers(currentRequest)
+  if (database !== undefined) database.context.home.get = (token) => container.get(token)
   if (plan.requestContext || hasReplicas || hasHooks) followRequests()
   await container.makeAll()
   await container.start()

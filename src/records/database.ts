@@ -85,7 +85,10 @@ export class Database implements Source {
   /** Use `connect`, or ask for a `Database` in a constructor. */
   constructor({ engine, builder, log, now }: DatabaseParts) {
     this.log = log
-    this.context = createContext({ engine, builder, now, tables: this.tables })
+    const home = {
+      records: (type: Class, source: Source) => new Repository(this.table(type), source),
+    }
+    this.context = createContext({ engine, builder, now, tables: this.tables, home })
     this.sizes = new TableSizes(engine, this.tables)
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
     this.#transactions = new Transactions(this.context, this.feed, log)

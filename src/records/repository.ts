@@ -1,6 +1,5 @@
 /** The repository of a record class: finds, lists and writes its rows. Source: public face, Records. */
 import type { Plan } from './statements/builder.js'
-import type { Claims } from '../http/request.js'
 import type { Changes } from './statements/additions.js'
 import type { NestedChanges, NewValues } from './statements/nested-types.js'
 import { ProgramWriter } from './policy/program-writer.js'
@@ -9,13 +8,12 @@ import type { Instance } from './policy/write-tree.js'
 import {
   changePlainly,
   changeRow,
-  deleteVersion,
   inTransaction,
   isPlainChange,
   type RowChange,
 } from './statements/change-row.js'
-import { deleteWhere, updateWhere } from './statements/change-rows.js'
-import { createHooked } from './statements/run-hooks.js'
+import { updateWhere } from './statements/change-rows.js'
+import { createHooked, type Writer } from './statements/run-hooks.js'
 import { announced, insertRow, runRows } from './statements/write-row.js'
 import {
   readDeleteOptions,
@@ -28,6 +26,7 @@ import type { TableCodec } from './model/codec.js'
 import { type Later, after, attempt, promise, settle } from '../core/later.js'
 import type { Row } from '../engines/contract/engine.js'
 import { planDistinctCount } from './statements/distinct-rows.js'
+import { deleteChecked, deleteWhere, mustHold } from './statements/delete-rows.js'
 import { deleteRow } from './statements/delete-row.js'
 import type { Where } from './filters/filter-types.js'
 import { ManyRecords } from './many-records.js'
@@ -49,6 +48,7 @@ import { isInTransaction } from './statements/guarded-runner.js'
 import { inShardOf, keyValues, withoutShard, withShard } from './statements/shard.js'
 import type { Source } from './statements/source.js'
 import type { Table } from './model/table.js'
+import { hasWriteHooks } from './model/write-hooks.js'
 import { toClientError, type Doing, type Referrer } from './statements/write-faults.js'
 
 /**
@@ -150,14 +150,16 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   /**
    * As `create`, but without a promise if the database needs none; errors are thrown at once or reject the promise.
    *
-   * @param user the user for hooks; if undefined, the user of the current request
+   * @param writer who writes, for hooks; if undefined, the caller of the current request
    */
-  createNow(given: Partial<T>, user?: Claims | null): Later<T> {
+  createNow(given: Partial<T>, writer?: Writer): Later<T> {
     const { table } = this
     const values = withShard(table, given)
-    if (table.hooks !== undefined) {
+    if (hasWriteHooks(table)) {
       const source = this.source
-      return inTransaction(source, (here) => createHooked(table, here, values, user)) as Promise<T>
+      return inTransaction(source, (here) =>
+        createHooked(table, here, values, writer),
+      ) as Promise<T>
     }
     const checked = this.source.context.checksOf(table).create(values)
     return after(checked, (record) =>
@@ -245,19 +247,21 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    *
    * @param mayTell whether the error about a row that is still referred to may name the referring record
    * @param expected delete only a row at one of these versions
+   * @param writer who deletes, for hooks; if undefined, the caller of the current request
    */
   deleteNow(
     id: Id,
     mayTell?: (referrer: Referrer) => boolean,
     expected?: readonly number[],
+    writer?: Writer,
   ): Later<boolean> {
     const key = toKey(this.#codec, id)
     if (key === undefined) return false
     return attempt<boolean>(
       () =>
-        expected === undefined
+        expected === undefined && !mustHold(this.table, this.source.context)
           ? deleteRow(this.table, this.source, key)
-          : deleteVersion(this.table, this.source, key, expected),
+          : deleteChecked(this.table, this.source, key, { expected, writer }),
       (error) =>
         after(findReferrer(this.table, this.source, error, key), (referrer): boolean => {
           const told = referrer && (mayTell?.(referrer) ?? true) ? referrer : undefined

@@ -4,13 +4,13 @@ import { ValidateBy } from 'class-validator'
 import {
   AfterCommit,
   BeforeWrite,
-  type Claims,
   connect,
   type Database,
   Field,
   type Generated,
   HttpError,
   Record,
+  type WriteContext,
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
 
@@ -52,10 +52,10 @@ class Page {
   @Field('string', { readOnly: true, maxLength: 8 }) slug!: Generated<string>
 
   @BeforeWrite()
-  prepare(user: Claims | null, { event }: { event: string }) {
+  prepare({ before, caller }: WriteContext) {
     if (this.title === 'no') throw new HttpError(422, 'Not this one.')
     this.slug = this.title.toLowerCase()
-    told.push([event, user])
+    told.push([before === null ? 'created' : 'updated', caller])
   }
 
   @AfterCommit

@@ -7,7 +7,7 @@ import {
   BeforeWrite,
   BelongsTo,
   bootstrap,
-  type Claims,
+  type CommitContext,
   Controller,
   Database,
   Field,
@@ -17,6 +17,7 @@ import {
   Post,
   Record,
   type Rel,
+  type WriteContext,
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
 
@@ -31,13 +32,13 @@ class Note {
   @BelongsTo(() => Book) book!: Rel<Book>
 
   @BeforeWrite()
-  sign(user: Claims | null) {
-    this.by = user?.sub ?? 'nobody'
+  sign({ caller }: WriteContext) {
+    this.by = caller?.sub ?? 'nobody'
   }
 
   @AfterCommit()
-  tell(user: Claims | null) {
-    told.push(user?.sub ?? 'nobody')
+  tell({ caller }: CommitContext) {
+    told.push(caller?.sub ?? 'nobody')
   }
 }
 

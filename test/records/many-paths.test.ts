@@ -19,7 +19,7 @@ import {
   Record,
   type Rel,
   type Repository,
-  type RowWrite,
+  type WriteContext,
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
 
@@ -48,9 +48,9 @@ class Stay {
   version!: number
 
   @BeforeWrite()
-  prepare(_user: unknown, { event }: RowWrite) {
+  prepare({ before }: WriteContext) {
     this.slug = `${this.mail}-${this.from}`
-    told.push(event)
+    told.push(before === null ? 'created' : 'updated')
   }
 
   @AfterCommit()

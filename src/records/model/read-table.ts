@@ -7,7 +7,7 @@ import { readRelations } from './read-relations.js'
 import { readSearch } from './read-search.js'
 import { readShard } from './read-shard.js'
 import type { Relation, Table } from './table.js'
-import { readWriteHooks } from './write-hooks.js'
+import { readHooks } from './write-hooks.js'
 
 interface Reading {
   readonly table: Table | undefined
@@ -121,6 +121,6 @@ function createTable(
     deletedAt: options.softDelete === true ? byProperty.get('deletedAt') : undefined,
     updatedAt: options.timestamps === true ? byProperty.get('updatedAt') : undefined,
     version: options.version === true ? byProperty.get('version') : undefined,
-    hooks: readWriteHooks(type),
+    hooks: readHooks(type),
   })
 }

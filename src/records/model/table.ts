@@ -6,7 +6,7 @@ import type { Column, KeyedTable, TableIndex, TableSearch } from '../../engines/
 import type { Shape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/note.js'
 import type { RecordOptions } from './record.js'
-import type { WriteHooks } from './write-hooks.js'
+import type { RecordHooks } from './write-hooks.js'
 
 /** A relation between records by keys. `local` and `foreign` always hold the same values on both sides. */
 export interface Relation {
@@ -57,6 +57,6 @@ export interface Table<T extends object = object> extends KeyedTable {
   readonly updatedAt: Column | undefined
   /** `version`, if the table counts writes. */
   readonly version: Column | undefined
-  /** Methods that run when a row is written; `undefined` if there are none. */
-  readonly hooks: WriteHooks | undefined
+  /** Methods that run when a row is written or deleted. */
+  readonly hooks: RecordHooks
 }

@@ -1,5 +1,7 @@
-/** `@BeforeWrite` and `@AfterCommit`: methods of a record that run when a row of it is written. Source: public face, Records. */
-import type { Claims } from '../../http/request.js'
+/**
+ * `@BeforeWrite`, `@AfterCommit`, `@BeforeDelete` and `@AfterDelete`: methods of a record that run when a row of it is
+ * written or deleted. Source: public face, Records.
+ */
 import {
   decorate,
   toDecorator,
@@ -8,37 +10,43 @@ import {
 } from '../../metadata/dialect.js'
 import { createMemberNote, type Class } from '../../metadata/note.js'
 
-/** What a hook receives besides the user. */
-export interface RowWrite {
-  readonly event: 'created' | 'updated'
-}
-
 /** The record's method: `this` is the whole row. */
-export type WriteHook = (this: object, user: Claims | null, write: RowWrite) => void | Promise<void>
+export type RecordHook = (this: object, context: object) => void | Promise<void>
 
-type Moment = 'before' | 'after'
+type Moment = keyof RecordHooks
 
 const hookNotes = createMemberNote<readonly Moment[]>('write hooks')
 
 /**
  * On a method of a record: runs in the transaction before a row is created or changed, by every door, including
  * `insertMany` and `updateWhere`. `this` is the whole row as it will be and may be changed; afterwards the rules are
- * checked. An HttpError refuses the write.
+ * checked. An HttpError refuses the write. The argument is a `WriteContext`.
  *
  * ```ts
- * @BeforeWrite() setSlug(user: Claims | null) { this.slug = toSlug(this.name) }
+ * @BeforeWrite() check({ before, changed }: WriteContext) {
+ *   if (before && changed.has('status') && !leadsTo(before.status, this.status)) throw new HttpError(409, …)
+ * }
  * ```
- *
- * The first argument is the claims of the current request's user, also in handlers that call a repository; null for
- * visitors, the static key and work without a request. The second is `{ event: 'created' | 'updated' }`.
  */
-export const BeforeWrite = createHook('BeforeWrite', 'before')
+export const BeforeWrite = createHook('BeforeWrite', 'beforeWrite')
 
 /**
  * On a method of a record: runs once a created or changed row is committed, never after a rollback. `this` is the row
- * as stored; the arguments are those of `@BeforeWrite`. Its errors are logged.
+ * as stored; the argument is a `CommitContext`. Its errors are logged.
  */
-export const AfterCommit = createHook('AfterCommit', 'after')
+export const AfterCommit = createHook('AfterCommit', 'afterCommit')
+
+/**
+ * On a method of a record: runs in the transaction before a row is deleted, or marked as deleted, by every door. `this`
+ * is the row as it is; the argument is a `DeleteContext`. An HttpError refuses the deletion.
+ */
+export const BeforeDelete = createHook('BeforeDelete', 'beforeDelete')
+
+/**
+ * On a method of a record: runs once the deletion of a row is committed, never after a rollback. `this` is the row as it
+ * was; the argument is a `CommitContext` whose `after` is null. Its errors are logged.
+ */
+export const AfterDelete = createHook('AfterDelete', 'afterDelete')
 
 /** Used with or without parentheses. */
 interface HookDecorator {
@@ -47,18 +55,38 @@ interface HookDecorator {
   (value: unknown, context: DecoratorContext): void
 }
 
-export interface WriteHooks {
-  readonly before: readonly string[]
-  readonly after: readonly string[]
+/** The names of the methods, those of the base class first. */
+export interface RecordHooks {
+  readonly beforeWrite: readonly string[]
+  readonly afterCommit: readonly string[]
+  readonly beforeDelete: readonly string[]
+  readonly afterDelete: readonly string[]
 }
 
-/** The hooks of a class by the names of their methods, those of the base class first; `undefined` if there are none. */
-export function readWriteHooks(type: Class): WriteHooks | undefined {
+export function readHooks(type: Class): RecordHooks {
   const notes = [...hookNotes.readAll(type)]
-  if (notes.length === 0) return undefined
-  const at = (moment: Moment): string[] =>
+  const at = (moment: Moment): readonly string[] =>
     notes.filter(([, moments]) => moments.includes(moment)).map(([member]) => member)
-  return Object.freeze({ before: at('before'), after: at('after') })
+  return Object.freeze({
+    beforeWrite: at('beforeWrite'),
+    afterCommit: at('afterCommit'),
+    beforeDelete: at('beforeDelete'),
+    afterDelete: at('afterDelete'),
+  })
+}
+
+/** Whether rows must be written one by one, each read before. */
+export function hasWriteHooks({ hooks }: Hooked): boolean {
+  return hooks.beforeWrite.length + hooks.afterCommit.length > 0
+}
+
+/** Whether rows must be deleted one by one, each read before. */
+export function hasDeleteHooks({ hooks }: Hooked): boolean {
+  return hooks.beforeDelete.length + hooks.afterDelete.length > 0
+}
+
+interface Hooked {
+  readonly hooks: RecordHooks
 }
 
 function createHook(name: string, moment: Moment): HookDecorator {

@@ -8,6 +8,7 @@ import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'
+import { hasWriteHooks } from '../model/write-hooks.js'
 import type { Repository } from '../repository.js'
 import { hasAddition } from '../statements/additions.js'
 import { inShard, inShardOf } from '../statements/shard.js'
@@ -18,7 +19,7 @@ import { keyOf } from './key-forms.js'
 import { mayTell } from './may-tell.js'
 import { policyOf } from './record-policy.js'
 import { demandFields, refuseMany, TreeRights } from './tree-rights.js'
-import { changeTree, insertTree, TreeWriter, type RowConditions } from './tree-writer.js'
+import { changeTree, insertTree, TreeWriter, writerFor, type RowConditions } from './tree-writer.js'
 import { hasMore, type Instance, type WriteTree } from './write-tree.js'
 import type { WriterHome } from './writer-home.js'
 
@@ -120,9 +121,11 @@ export class ClientWriter {
   #deleteNow(table: Table, id: Id, expected?: readonly number[]): Later<boolean> {
     const repository = this.#repository(table)
     const tell = mayTell(this.#caller)
-    if (!this.view.isBound(table)) return repository.deleteNow(id, tell, expected)
+    const deleteNow = (): Later<boolean> =>
+      repository.deleteNow(id, tell, expected, writerFor(this.#caller))
+    if (!this.view.isBound(table)) return deleteNow()
     return this.#database.transaction(
-      async () => (await this.find(table, id)) !== null && repository.deleteNow(id, tell, expected),
+      async () => (await this.find(table, id)) !== null && deleteNow(),
     )
   }
 
@@ -181,8 +184,7 @@ export class ClientWriter {
  */
 function mayBeOneStatement({ context }: Database, table: Table): boolean {
   const { columns, relations } = policyOf(table)
-  const { hooks } = table
-  if (hooks !== undefined || context.checksOf(table).row !== undefined) return false
+  if (hasWriteHooks(table) || context.checksOf(table).row !== undefined) return false
   return columns.size + relations.size === 0
 }
 

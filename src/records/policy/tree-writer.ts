@@ -3,10 +3,10 @@
  * Source: decisions, Second storey: records, Nested updates.
  */
 import { type Later, attempt } from '../../core/later.js'
-import type { Claims } from '../../http/request.js'
 import type { Id } from '../filters/list-options.js'
 import type { Relation, Table } from '../model/table.js'
 import type { RowsWithin } from '../statements/rows-within.js'
+import { writerOf, type Writer } from '../statements/run-hooks.js'
 import { atKey } from './read-nested.js'
 import { forbidden, type Caller } from './caller.js'
 import { concealFaults } from './conceal-fault.js'
@@ -167,7 +167,7 @@ export class TreeWriter {
         const moved = await repository.updateNow(
           id,
           { [foreign.property]: to },
-          { user: userOf(this.#caller) },
+          { writer: writerFor(this.#caller) },
         )
         if (moved === null) throw notTheirs(relation, at, id)
         this.#wrote(target, moved)
@@ -183,7 +183,9 @@ export class TreeWriter {
   async #delete(relation: Relation, id: Id, path: string): Promise<void> {
     const { target } = relation
     try {
-      if (!(await this.#home.records(target).deleteNow(id, mayTell(this.#caller))))
+      const writer = writerFor(this.#caller)
+      const tell = mayTell(this.#caller)
+      if (!(await this.#home.records(target).deleteNow(id, tell, undefined, writer)))
         throw notTheirs(relation, path, id)
     } catch (error) {
       throw atKey(error, target, path)
@@ -240,7 +242,7 @@ export function insertTree(
   caller: Caller,
 ): Later<Instance> {
   return attempt<Instance>(
-    () => home.records(table).createNow(values, userOf(caller)),
+    () => home.records(table).createNow(values, writerFor(caller)),
     (error) => {
       throw told(concealFaults(error, table))
     },
@@ -256,16 +258,16 @@ export function changeTree(
   conditions: RowConditions = {},
 ): Later<Instance | null> {
   return attempt<Instance | null>(
-    () => home.records(table).updateNow(id, values, { user: userOf(caller), ...conditions }),
+    () => home.records(table).updateNow(id, values, { writer: writerFor(caller), ...conditions }),
     (error) => {
       throw told(concealFaults(error, table))
     },
   )
 }
 
-/** The user for hooks; undefined for the program, whose writes use the user of the current request. */
-function userOf({ trusted, user }: Caller): Claims | null | undefined {
-  return user === null && trusted ? undefined : user
+/** Who writes, for hooks; undefined for the program, whose writes are those of the current request's caller. */
+export function writerFor(caller: Caller): Writer | undefined {
+  return caller.trusted ? undefined : writerOf(caller)
 }
 
 /** GraphQL's keys are text; this converts them to the record's type. */

@@ -2,19 +2,19 @@
  * Changes a row that must be read first: because of additions, a condition, its version, hooks, or rules for the whole
  * row. The row is locked meanwhile, so that no other change comes between. Source: decisions, Second storey: records.
  */
-import type { Claims } from '../../http/request.js'
 import { type Later, after } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import { readOwnFilter } from '../filters/own-filter.js'
 import type { Table } from '../model/table.js'
+import { hasWriteHooks } from '../model/write-hooks.js'
 import { hasAddition, withSums } from './additions.js'
-import { deleteRow } from './delete-row.js'
 import { isInTransaction } from './guarded-runner.js'
 import type { Selection } from './plans.js'
 import { staysWithin, type RowsWithin } from './rows-within.js'
-import { runAfterCommit, runBefore } from './run-hooks.js'
+import { copyOf, isSameValue } from './row-copies.js'
+import { runAfterCommit, runBefore, type HookedRow, type Writer } from './run-hooks.js'
 import { keyValues, noShard, shardCondition } from './shard.js'
 import type { Source } from './source.js'
 import { announced, runRows, updateRow, type Instance } from './write-row.js'
@@ -29,8 +29,8 @@ export interface RowChange {
   readonly expected?: readonly number[] | undefined
   /** Returns null and writes nothing if the row is not one of these, or might not be afterwards. */
   readonly within?: RowsWithin | undefined
-  /** The user; undefined: that of the current request. */
-  readonly user?: Claims | null | undefined
+  /** Who writes; undefined: the caller of the current request. */
+  readonly writer?: Writer | undefined
 }
 
 /** True if one statement suffices. */
@@ -38,7 +38,7 @@ export function isPlainChange(table: Table, source: Source, change: RowChange): 
   const { expected, values } = change
   return (
     (expected === undefined || expected.length === 1) &&
-    table.hooks === undefined &&
+    !hasWriteHooks(table) &&
     source.context.checksOf(table).row === undefined &&
     !hasAddition(table, values)
   )
@@ -94,21 +94,6 @@ export function changeRow(
   })
 }
 
-/** @returns false if no (undeleted) row has the key. @throws {HttpError} 409 `CONFLICT` if it is at another version */
-export function deleteVersion(
-  table: Table,
-  source: Source,
-  key: unknown,
-  expected: readonly number[],
-): Promise<boolean> {
-  return inTransaction(source, async (here) => {
-    const [row] = await holdRows(table, here, selectOne(table, here, key, { values: {} }), 1)
-    if (row === undefined) return false
-    refuseOld(table, here.context.codecOf(table).readRow(row) as Instance, expected)
-    return deleteRow(table, here, key)
-  })
-}
-
 /** Joins the open transaction without a savepoint: the work writes one row at its end, or nothing. */
 export function inTransaction<T>(source: Source, work: (here: Source) => Promise<T>): Promise<T> {
   return isInTransaction(source.runner()) ? work(source) : source.atomically(work)
@@ -140,63 +125,37 @@ export async function changeHeld(
   const { context } = source
   const codec = context.codecOf(table)
   const before = codec.readRow(row) as Instance
-  const record = await nextValues(table, source, before, change)
+  const { within, writer } = change
+  const written: HookedRow = { table, source, before, writer }
+  const record = await nextValues(written, before, change)
   const { columns, values } = valuesToUpdate(table, codec, record, context)
-  const { within, user } = change
   if (within !== undefined && !staysWithin(within, columns)) return null
   if (columns.length === 0) return before
   const stored = await updateRow(table, source, { columns, values, key, within: undefined, record })
-  if (stored !== null) runAfterCommit(table, source, stored, user, 'updated')
+  if (stored !== null) runAfterCommit(written, stored)
   return stored
 }
 
 /** The checked values to write: the given ones and the changes of hooks, in a row that satisfies the rules. */
 async function nextValues(
-  table: Table,
-  { context }: Source,
+  written: HookedRow,
   before: Instance,
-  { values, user }: RowChange,
+  { values }: RowChange,
 ): Promise<Instance> {
-  const { update, row: judge } = context.checksOf(table)
+  const { table, source } = written
+  const { update, row: judge } = source.context.checksOf(table)
   const record = await update(withSums(table, before, values))
-  const { hooks } = table
-  if (hooks === undefined && judge === undefined) return record
+  const hasHooks = table.hooks.beforeWrite.length > 0
+  if (!hasHooks && judge === undefined) return record
   const whole = Object.assign(copyOf(before), record)
-  if (hooks !== undefined && hooks.before.length > 0) {
-    await runBefore(table, whole, user, 'updated')
+  if (hasHooks) {
+    await runBefore(written, whole)
     const made = await update(changedBy(table, { before, record, whole }))
     Object.assign(record, made)
     Object.assign(whole, made)
   }
   await judge?.(whole)
   return record
-}
-
-function copyOf(row: Instance): Instance {
-  return Object.assign(
-    Object.create(Object.getPrototypeOf(row) as object) as Instance,
-    structured(row),
-  )
-}
-
-/** Copies values that a hook may change in place. */
-function structured(row: Instance): Instance {
-  const copy: Instance = {}
-  for (const [name, value] of Object.entries(row)) {
-    const isOpen = typeof value === 'object' && value !== null && !Buffer.isBuffer(value)
-    copy[name] = isOpen ? cloneOf(value) : value
-  }
-  return copy
-}
-
-function cloneOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(cloneOf)
-  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return value
-  const entries = Object.entries(value).map(([name, inner]) => [name, cloneOf(inner)] as const)
-  return Object.assign(
-    Object.create(Object.getPrototypeOf(value) as object | null) as object,
-    Object.fromEntries(entries),
-  )
 }
 
 function changedBy(
@@ -210,9 +169,8 @@ function changedBy(
     const now = whole[property]
     const then = property in record ? record[property] : before[property]
     const isOpen = typeof now === 'object' && now !== null
-    const isSame = isOpen
-      ? !(property in record) && JSON.stringify(now) === JSON.stringify(then)
-      : (now ?? null) === (then ?? null)
+    // A given value may have been changed in place, here and in the record.
+    const isSame = (!isOpen || !(property in record)) && isSameValue(now ?? null, then ?? null)
     if (!isSame) changed[property] = now ?? null
   }
   return changed
@@ -250,7 +208,8 @@ function meantRows(
   return { condition: { kind: 'all', parts }, key, values }
 }
 
-function selectOne(
+/** The row with a key that the change may change. */
+export function selectOne(
   table: Table,
   { context }: Source,
   key: unknown,

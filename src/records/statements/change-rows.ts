@@ -1,6 +1,5 @@
 /**
- * Changes or deletes all rows that match a filter: all of them or none. Source: decisions, Second storey: records,
- * Changes.
+ * Changes all rows that match a filter: all of them or none. Source: decisions, Second storey: records, Changes.
  */
 import { attempt } from '../../core/later.js'
 import { FilterReader, isPlainObject } from '../filters/filter.js'
@@ -8,10 +7,10 @@ import type { Condition } from '../filters/condition.js'
 import { readOwnFilter } from '../filters/own-filter.js'
 import { invalid } from '../filters/invalid.js'
 import type { Table } from '../model/table.js'
+import { hasWriteHooks } from '../model/write-hooks.js'
 import { hasAddition } from './additions.js'
 import { arrange, type Plan } from './builder.js'
 import { changeHeld, holdRows } from './change-row.js'
-import { deleteRow } from './delete-row.js'
 import type { Selection } from './plans.js'
 import { boundToShard, inShardOf } from './shard.js'
 import type { Source } from './source.js'
@@ -33,27 +32,11 @@ export function updateWhere(
   return source.atomically(async (here) => {
     const checks = here.context.checksOf(table)
     const isPlain =
-      table.hooks === undefined && checks.row === undefined && !hasAddition(table, changes)
+      !hasWriteHooks(table) && checks.row === undefined && !hasAddition(table, changes)
     if (isPlain && !(await here.feed.follows(table, here.runner())))
       return updateAtOnce(table, here, where, await checks.update(changes))
     return eachRow(table, here, where, async (key, row) => {
       await changeHeld(table, here, { key, row, change: { values: changes } })
-    })
-  })
-}
-
-/** @returns how many rows were deleted */
-export function deleteWhere(table: Table, source: Source, where: unknown): Promise<number> {
-  assertFilter('deleteWhere', where)
-  return source.atomically(async (here) => {
-    if (!(await here.feed.isFollowed(here.runner()))) return deleteAtOnce(table, here, where)
-    return eachRow(table, here, where, async (key) => {
-      await attempt<boolean>(
-        () => deleteRow(table, here, key),
-        (error) => {
-          throw toClientError(error, table, 'delete')
-        },
-      )
     })
   })
 }
@@ -93,19 +76,13 @@ async function updateAtOnce(
   const { context } = here
   const written = valuesToUpdate(table, context.codecOf(table), record, context)
   if (written.columns.length === 0) return 0
-  const { selection, values } = select(table, here, where)
+  const { selection, values } = selectAll(table, here, where)
   const plan = context.plansOf(table).held.update(selection, written.columns)
   return changeAll(table, here, { plan, values: [...values, ...written.values], doing: 'write' })
 }
 
-function deleteAtOnce(table: Table, here: Source, where: unknown): Promise<number> {
-  const { selection, values } = select(table, here, where)
-  const plan = here.context.plansOf(table).held.remove(selection)
-  const moment = table.deletedAt === undefined ? [] : [new Date(here.context.now()).toISOString()]
-  return changeAll(table, here, { plan, values: [...values, ...moment], doing: 'delete' })
-}
-
-async function changeAll(
+/** Changes or deletes them with one statement. */
+export async function changeAll(
   table: Table,
   here: Source,
   { plan, values, doing }: { plan: Plan; values: readonly unknown[]; doing: Doing },
@@ -123,7 +100,7 @@ async function changeAll(
 }
 
 /** Visits each row once, in the order of the keys, even if it is deleted or changed. */
-async function eachRow(
+export async function eachRow(
   table: Table,
   here: Source,
   where: unknown,
@@ -133,7 +110,7 @@ async function eachRow(
   let count = 0
   let last: unknown = undefined
   for (;;) {
-    const rows = await holdRows(table, here, select(table, here, where, last), pageSize)
+    const rows = await holdRows(table, here, selectAll(table, here, where, last), pageSize)
     for (const row of rows) {
       const record = codec.readRow(row) as Record<string, unknown>
       last = codec.key.encode(record[table.key.property])
@@ -147,7 +124,7 @@ async function eachRow(
 }
 
 /** @param last the key after which the rows begin, in the driver's form */
-function select(
+export function selectAll(
   table: Table,
   { context }: Source,
   where: unknown,

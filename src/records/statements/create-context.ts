@@ -11,7 +11,8 @@ export function createContext({
   builder,
   now,
   tables,
-}: Pick<RecordsContext, 'engine' | 'builder' | 'now' | 'tables'>): RecordsContext {
+  home,
+}: Pick<RecordsContext, 'engine' | 'builder' | 'now' | 'tables' | 'home'>): RecordsContext {
   const { dialect } = engine
   const codecs = new WeakMap<Table, TableCodec>()
   const plans = new WeakMap<Table, TablePlans>()
@@ -31,6 +32,7 @@ export function createContext({
       remember(plans, table, () => new TablePlans(table, codecOf(table), builder, dialect)),
     checksOf: (table: Table) => remember(checks, table, () => compileWriteChecks(table)),
     now,
+    home,
   })
 }
 

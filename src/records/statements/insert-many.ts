@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
 import { EngineFault } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
+import { hasWriteHooks } from '../model/write-hooks.js'
 import { Inserting, type AlikeRows } from './insert-pieces.js'
 import { refuseUnknownOptions } from './refuse-options.js'
 import { createHooked } from './run-hooks.js'
@@ -43,7 +44,7 @@ export function insertMany(
     if (isRead && (rows[Symbol.iterator]() as unknown) === rows)
       throw toUnavailable(new EngineFault('conflict', 'The rows can be read once.'))
     isRead = true
-    if (table.hooks !== undefined) return createEach(table, transaction, rows, onProgress)
+    if (hasWriteHooks(table)) return createEach(table, transaction, rows, onProgress)
     const inserting = new Inserting(table, transaction)
     let checked = 0
     let done = 0

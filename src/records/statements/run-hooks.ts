@@ -1,56 +1,82 @@
-/** Runs the hooks of a record: those before a write, followed by the row's rules, and those after the commit. */
-import type { Claims } from '../../http/request.js'
+/**
+ * Runs the hooks of a record: those before a write, followed by the row's rules, and those after the commit. What a hook
+ * is given is made when it names it.
+ */
+import { HttpError } from '../../errors/http-error.js'
+import type { Claims, RequestAuth } from '../../http/request.js'
+import type { Class } from '../../metadata/note.js'
+import type { Column } from '../../engines/contract/table.js'
+import { invalid } from '../filters/invalid.js'
 import type { Table } from '../model/table.js'
-import type { RowWrite, WriteHook } from '../model/write-hooks.js'
+import type { RecordHook, RecordHooks } from '../model/write-hooks.js'
+import { copyOf, isSameValue } from './row-copies.js'
 import { outsideShards } from './shard.js'
 import type { Source } from './source.js'
 import { insertRow, type Instance } from './write-row.js'
 
-type User = Claims | null | undefined
-
-let currentUser: () => Claims | null = () => null
-
-/** From now on hooks get the user of the current request if no other is given. */
-export function followUsers(current: () => Claims | null): void {
-  currentUser = current
+/** Who writes; the current request's caller where it is undefined. */
+export interface Writer {
+  readonly caller: Claims | null
+  readonly by: 'token' | 'key' | 'program'
 }
 
-/** True if a hook has parameters, and so may use the user. */
+const program: Writer = Object.freeze({ caller: null, by: 'program' })
+
+let currentWriter: () => Writer = () => program
+
+interface Requester {
+  readonly auth: RequestAuth | undefined
+  readonly user: Claims | null
+}
+
+/** From now on hooks are told of the current request's caller if no other is given. */
+export function followUsers(current: () => Requester | undefined): void {
+  currentWriter = () => {
+    const request = current()
+    return request === undefined ? program : writerOf(request)
+  }
+}
+
+/** A request without a token is none of the program's. */
+export function writerOf({ auth, user }: Requester): Writer {
+  return { caller: user, by: auth?.by ?? 'token' }
+}
+
+/** True if a hook takes an argument, and so may ask for the caller. */
 export function wantsUser({ type, hooks }: Table): boolean {
-  const prototype = type.prototype as Readonly<Record<string, WriteHook>>
-  const members = hooks === undefined ? [] : [...hooks.before, ...hooks.after]
-  return members.some((member) => !/^[^(]*\(\s*\)/.test(String(prototype[member])))
+  const prototype = type.prototype as Readonly<Record<string, RecordHook | undefined>>
+  return Object.values<readonly string[]>({ ...hooks })
+    .flat()
+    .some((member) => (prototype[member]?.length ?? 0) > 0)
+}
+
+export interface HookedRow {
+  readonly table: Table
+  readonly source: Source
+  /** As it is; null for a new one. */
+  readonly before: Instance | null
+  readonly writer: Writer | undefined
 }
 
 /** Runs the hooks before a write, on the row as it will be. */
-export async function runBefore(
-  table: Table,
-  row: object,
-  given: User,
-  event: RowWrite['event'],
-): Promise<void> {
-  const user = given === undefined ? currentUser() : given
-  for (const member of table.hooks?.before ?? []) await call(row, member, user, event)
+export async function runBefore(written: HookedRow, row: Instance): Promise<void> {
+  await runAll('beforeWrite', row, new RowContext(written, row))
 }
 
-/** Registers the hooks after the commit, on the row as stored; they do not run after a rollback. */
-export function runAfterCommit(
-  table: Table,
-  source: Source,
-  stored: object,
-  given: User,
-  event: RowWrite['event'],
-): void {
-  const user = given === undefined ? currentUser() : given
-  const members = table.hooks?.after ?? []
-  if (members.length === 0) return
-  const row = Object.assign(
-    Object.create(Object.getPrototypeOf(stored) as object) as object,
-    stored,
-  )
-  source.committed(async () => {
-    for (const member of members) await call(row, member, user, event)
-  })
+/** Runs the hooks before a deletion, on the row as it is. */
+export async function runBeforeDelete(deleted: HookedRow, row: Instance): Promise<void> {
+  await runAll('beforeDelete', copyOf(row), new RowContext(deleted, row))
+}
+
+/** Registers the hooks after the commit; they do not run after a rollback. */
+export function runAfterCommit(written: HookedRow, after: Instance | null): void {
+  const { table, source, before } = written
+  const moment = after === null ? 'afterDelete' : 'afterCommit'
+  const row = after ?? before
+  if (row === null || table.hooks[moment].length === 0) return
+  const writer = written.writer ?? currentWriter()
+  const context = new RowContext({ ...written, writer }, after === null ? null : copyOf(after))
+  source.committed(() => runAll(moment, copyOf(row), context))
 }
 
 /** Creates a row of a record with hooks, all in one transaction. */
@@ -58,23 +84,99 @@ export async function createHooked(
   table: Table,
   source: Source,
   values: object,
-  user?: User,
+  writer?: Writer,
 ): Promise<Instance> {
   const { create, draft = create } = source.context.checksOf(table)
   const row = await draft(values)
   if (table.version !== undefined) row[table.version.property] = 1
-  await runBefore(table, row, user, 'created')
+  const written: HookedRow = { table, source, before: null, writer }
+  await runBefore(written, row).catch((error: unknown) => {
+    throw error instanceof HttpError ? error : (missing(table, row, error) ?? error)
+  })
   const record = await insertRow(table, source, await create(row))
-  runAfterCommit(table, source, record, user, 'created')
+  runAfterCommit(written, record)
   return record
 }
 
-async function call(
-  row: object,
-  member: string,
-  user: Claims | null,
-  event: RowWrite['event'],
-): Promise<void> {
-  const hook = (row as Readonly<Record<string, WriteHook>>)[member]
-  await outsideShards(() => hook?.call(row, user, { event }))
+async function runAll(moment: keyof RecordHooks, row: object, context: RowContext): Promise<void> {
+  for (const member of context.table.hooks[moment]) {
+    const hook = (row as Readonly<Record<string, RecordHook | undefined>>)[member]
+    await outsideShards(() => hook?.call(row, context))
+  }
+}
+
+/** A hook that fails over a row without its required values says less than that they are missing. */
+function missing({ columns }: Table, row: Instance, cause: unknown): HttpError | undefined {
+  const [first] = columns.filter(
+    ({ isKey, property, field }) =>
+      !isKey &&
+      !field.optional &&
+      !field.readOnly &&
+      (row[property] ?? null) === null &&
+      !field.nullable,
+  )
+  if (first === undefined) return undefined
+  const { message, errors, code } = invalid(first.property, 'required', 'is required')
+  return new HttpError(400, message, { code, errors, cause })
+}
+
+/** What hooks are given: see hook-contexts.ts. Made by getters, so that only what a hook names is made. */
+class RowContext {
+  readonly table: Table
+  readonly #row: HookedRow
+  readonly #next: Instance | null
+  #before: Instance | null | undefined
+
+  constructor(row: HookedRow, next: Instance | null) {
+    this.table = row.table
+    this.#row = row
+    this.#next = next
+  }
+
+  get before(): Instance | null {
+    const { before } = this.#row
+    return (this.#before ??= before && Object.freeze(copyOf(before)))
+  }
+
+  get after(): Instance | null {
+    return this.#next
+  }
+
+  get changed(): ReadonlySet<string> {
+    const { before } = this.#row
+    const next = this.#next ?? {}
+    const differs = ({ property }: Column): boolean => {
+      const value = next[property] ?? null
+      return before === null ? value !== null : !isSameValue(value, before[property] ?? null)
+    }
+    return new Set(this.table.columns.filter(differs).map(({ property }) => property))
+  }
+
+  get caller(): Claims | null {
+    return this.#writer.caller
+  }
+
+  get by(): Writer['by'] {
+    return this.#writer.by
+  }
+
+  get records(): (type: Class) => object {
+    const { source } = this.#row
+    return (type) => source.context.home.records(type, source)
+  }
+
+  get get(): (token: Class | string | symbol) => unknown {
+    const { home } = this.#row.source.context
+    return (token) => {
+      if (home.get !== undefined) return home.get(token)
+      const name = typeof token === 'function' ? token.name : String(token)
+      throw new TypeError(
+        `get: ${name} is a provider of an application, but this database was opened without one. Pass it to bootstrap: bootstrap(App, { database }).`,
+      )
+    }
+  }
+
+  get #writer(): Writer {
+    return this.#row.writer ?? currentWriter()
+  }
 }

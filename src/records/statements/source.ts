@@ -4,6 +4,7 @@ import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Later } from '../../core/later.js'
 import type { Engine, Runner } from '../../engines/contract/engine.js'
+import type { Class } from '../../metadata/note.js'
 import type { FilterContext } from '../filters/filter.js'
 import type { TablePlans } from './plans.js'
 import type { Table } from '../model/table.js'
@@ -19,6 +20,15 @@ export interface RecordsContext extends FilterContext {
   checksOf(table: Table): WriteChecks
   /** Milliseconds since 1970. */
   now(): number
+  /** What hooks may ask for. */
+  readonly home: Home
+}
+
+export interface Home {
+  /** The repository of a record, on a source. */
+  readonly records: (type: Class, source: Source) => object
+  /** A provider of the application; undefined outside of one. */
+  get?: (token: Class | string | symbol) => unknown
 }
 
 export interface Source {

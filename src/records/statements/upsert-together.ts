@@ -2,6 +2,7 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
+import { hasWriteHooks } from '../model/write-hooks.js'
 import { namesRelations } from '../policy/read-nested.js'
 import { hasAddition } from './additions.js'
 import type { Source } from './source.js'
@@ -16,10 +17,10 @@ export async function upsertTogether(
   given: object,
 ): Promise<Instance | undefined> {
   const { context } = source
-  const { key, version, hooks, deletedAt } = table
+  const { key, version, deletedAt } = table
   const checks = context.checksOf(table)
   const names = Object.keys(given)
-  const isPlain = hooks === undefined && deletedAt === undefined && checks.row === undefined
+  const isPlain = !hasWriteHooks(table) && deletedAt === undefined && checks.row === undefined
   // Unique values are so within a shard, by which the row is looked for.
   if (table.shard !== undefined) return undefined
   if (!isPlain || by === key || hasAddition(table, given)) return undefined

@@ -10,6 +10,7 @@ import {
 import type { Shape, ShapeField } from '../../fields/shape.js'
 import { hideFaultsOfValues } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
+import { hasWriteHooks } from '../model/write-hooks.js'
 
 export interface WriteChecks {
   /** A whole record, optionally with a key. Returns an instance with defaults. */
@@ -31,7 +32,7 @@ export function compileWriteChecks(table: Table): WriteChecks {
     field.kind === 'id' ? { ...field, optional: true } : field,
   )
   const loose = columns.map((field) => ({ ...field, optional: true }))
-  const hasHooks = table.hooks !== undefined
+  const hasHooks = hasWriteHooks(table)
   const row = compileRowRules(shapeOf(table, columns), { from: 'program', whole })
   return Object.freeze({
     // Hooks may set other properties on the instance, which are not stored.

@@ -7,10 +7,12 @@ import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
+import { hasWriteHooks } from '../model/write-hooks.js'
 import { namesRelations } from '../policy/read-nested.js'
 import { hasAddition } from './additions.js'
 import { arrange, type Plan } from './builder.js'
 import { readColumnTypes } from './column-types.js'
+import { mustHold } from './delete-rows.js'
 import { toIds } from './delete-row.js'
 import { isInTransaction } from './guarded-runner.js'
 import { withShard } from './shard.js'
@@ -32,7 +34,7 @@ export async function createTogether(
 ): Promise<Instance[] | undefined> {
   const { context } = source
   if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
-  if (table.hooks !== undefined || context.dialect.lists === undefined) return undefined
+  if (hasWriteHooks(table) || context.dialect.lists === undefined) return undefined
   const codec = context.codecOf(table)
   const { create } = context.checksOf(table)
   const written: unknown[][] = []
@@ -89,6 +91,7 @@ export async function deleteTogether(
 ): Promise<number | undefined> {
   if (!Array.isArray(ids) || ids.length < 2 || table.shard !== undefined) return undefined
   const { context } = source
+  if (mustHold(table, context)) return undefined
   const codec = context.codecOf(table)
   const keys = new Set(ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined))
   return together(table, source, async (here) => {
@@ -117,7 +120,7 @@ async function readChanges(
 ): Promise<Changes | undefined> {
   if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
   const checks = context.checksOf(table)
-  if (table.hooks !== undefined || checks.row !== undefined) return undefined
+  if (hasWriteHooks(table) || checks.row !== undefined) return undefined
   // Each row is found by its own shard.
   if (table.shard !== undefined) return undefined
   if (context.dialect.lists === undefined) return undefined

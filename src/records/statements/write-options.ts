@@ -100,10 +100,10 @@ export function readChange(
   codec: TableCodec,
   id: unknown,
   given: object,
-  { where, expected, within, user }: Omit<RowChange, 'values'>,
+  { where, expected, within, writer }: Omit<RowChange, 'values'>,
 ): RowChange {
   const { values, expected: named } = readMeant(table, codec, id, given)
-  return { values, where, expected: named ?? expected, within, user }
+  return { values, where, expected: named ?? expected, within, writer }
 }
 
 function isPlain(values: unknown): boolean {

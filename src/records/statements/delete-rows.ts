@@ -1,0 +1,134 @@
+/**
+ * Deletes all rows that match a filter, and single rows that must be read first: because of their version, of hooks, or of
+ * hooks of the rows that the database deletes with them. Source: decisions, Second storey: records, Changes.
+ */
+import { type Later, attempt } from '../../core/later.js'
+import type { Row } from '../../engines/contract/engine.js'
+import { referencesTo } from '../model/references.js'
+import type { Relation, Table } from '../model/table.js'
+import { hasDeleteHooks } from '../model/write-hooks.js'
+import { holdRows, inTransaction, refuseOld, selectOne } from './change-row.js'
+import { assertFilter, changeAll, eachRow, selectAll } from './change-rows.js'
+import { deleteRow } from './delete-row.js'
+import { runAfterCommit, runBeforeDelete, type HookedRow, type Writer } from './run-hooks.js'
+import type { RecordsContext, Source } from './source.js'
+import { toClientError } from './write-faults.js'
+import type { Instance } from './write-row.js'
+
+/** @returns how many rows were deleted */
+export function deleteWhere(
+  table: Table,
+  source: Source,
+  where: unknown,
+  writer?: Writer,
+): Promise<number> {
+  assertFilter('deleteWhere', where)
+  return source.atomically(async (here) => {
+    const isPlain = !mustHold(table, here.context) && !(await here.feed.isFollowed(here.runner()))
+    if (isPlain) return deleteAtOnce(table, here, where)
+    return eachRow(table, here, where, async (key, row) => {
+      await attempt<boolean>(
+        () => deleteHeld(table, here, { key, row, writer }),
+        (error) => {
+          throw toClientError(error, table, 'delete')
+        },
+      )
+    })
+  })
+}
+
+function deleteAtOnce(table: Table, here: Source, where: unknown): Promise<number> {
+  const { selection, values } = selectAll(table, here, where)
+  const plan = here.context.plansOf(table).held.remove(selection)
+  const moment = table.deletedAt === undefined ? [] : [new Date(here.context.now()).toISOString()]
+  return changeAll(table, here, { plan, values: [...values, ...moment], doing: 'delete' })
+}
+
+/** True if rows of the table cannot be deleted without looking at each. */
+export function mustHold(table: Table, { tables }: Pick<RecordsContext, 'tables'>): boolean {
+  return hasDeleteHooks(table) || hookedBelow(table, tables).length > 0
+}
+
+export interface DeleteConditions {
+  /** Only a row at one of these versions. */
+  readonly expected: readonly number[] | undefined
+  /** Who deletes; undefined: the caller of the current request. */
+  readonly writer: Writer | undefined
+}
+
+/**
+ * @param key in the driver's form
+ * @returns false if no (undeleted) row has the key
+ * @throws {HttpError} 409 `CONFLICT` if it is at another version
+ */
+export function deleteChecked(
+  table: Table,
+  source: Source,
+  key: unknown,
+  { expected, writer }: DeleteConditions,
+): Promise<boolean> {
+  return inTransaction(source, async (here) => {
+    const [row] = await holdRows(table, here, selectOne(table, here, key, { values: {} }), 1)
+    if (row === undefined) return false
+    refuseOld(table, here.context.codecOf(table).readRow(row) as Instance, expected)
+    return deleteHeld(table, here, { key, row, writer })
+  })
+}
+
+interface HeldDeletion {
+  readonly key: unknown
+  readonly row: Row
+  readonly writer: Writer | undefined
+}
+
+/** Deletes a locked row, with its hooks and those of the rows that go with it. */
+function deleteHeld(
+  table: Table,
+  source: Source,
+  { key, row, writer }: HeldDeletion,
+): Later<boolean> {
+  const { context } = source
+  if (!mustHold(table, context)) return deleteRow(table, source, key)
+  const before = context.codecOf(table).readRow(row) as Instance
+  const deleted: HookedRow = { table, source, before, writer }
+  return (async () => {
+    await runBeforeDelete(deleted, before)
+    for (const { table: owner, local, foreign } of hookedBelow(table, context.tables))
+      await deleteWhere(owner, source, { [local.property]: before[foreign.property] }, writer)
+    const isGone = await deleteRow(table, source, key)
+    if (isGone) runAfterCommit(deleted, null)
+    return isGone
+  })()
+}
+
+/** By which relations the database deletes rows with hooks, its own or of others below, along with a row of the table. */
+function hookedBelow(
+  table: Table,
+  tables: ReadonlySet<Table>,
+  seen: ReadonlySet<Table> = new Set(),
+): readonly Relation[] {
+  if (table.deletedAt !== undefined || seen.has(table)) return none
+  const known = below.get(table)
+  if (known?.of === tables && known.size === tables.size) return known.relations
+  const path = new Set([...seen, table])
+  const relations = referencesTo(tables, table).filter(
+    ({ onDelete, table: owner }) =>
+      onDelete === 'cascade' &&
+      (hasDeleteHooks(owner) || hookedBelow(owner, tables, path).length > 0),
+  )
+  // Below a table that leads back to itself, the answer depends on where one came from.
+  if (seen.size === 0) below.set(table, { of: tables, size: tables.size, relations })
+  return relations
+}
+
+const none: readonly Relation[] = Object.freeze([])
+
+/** For as many tables as were known. */
+const below = new WeakMap<
+  Table,
+  {
+    readonly of: ReadonlySet<Table>
+    readonly size: number
+    readonly relations: readonly Relation[]
+  }
+>()
