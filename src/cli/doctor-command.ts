@@ -1,9 +1,9 @@
 /** `filigree doctor --database`: lists queries of the last hour that read whole tables. */
-import { parseArgs } from 'node:util'
 import { planApplication } from '../bootstrap/plan-application.js'
 import { findScans } from '../records/scans/find-scans.js'
 import type { Command } from './command.js'
 import { loadApplication } from './load-application.js'
+import { readArguments } from './read-arguments.js'
 import { openDatabase } from './open-database.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
@@ -11,10 +11,14 @@ const usage = `filigree doctor --database [--module module.js]
   Names the queries of the last hour that read whole tables, and the index that would serve each: what a start in
   development has seen, and what the server keeps of its statements, where it does. Changes nothing`
 
-export const doctorCommand: Command = { usage, run }
+export const doctorCommand: Command = {
+  usage,
+  summary: 'queries that read whole tables',
+  run,
+}
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const given = readArguments(args)
+  const { values: given } = readArguments(args, { database: 'switch', module: 'text' }, 0)
   if (!given.database) throw new UsageError('Say what to examine: filigree doctor --database.')
   const { module, options } = await loadApplication(given.module, terminal)
   const plan = await planApplication(module, { ...options, logger: false })
@@ -29,17 +33,5 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     return exitCodes.done
   } finally {
     await database.close()
-  }
-}
-
-function readArguments(args: readonly string[]): { database: boolean; module: string | undefined } {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { database: { type: 'boolean' }, module: { type: 'string' } },
-    })
-    return { database: values.database === true, module: values.module }
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
   }
 }

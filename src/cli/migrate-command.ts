@@ -1,8 +1,8 @@
 /** `filigree migrate`: writes, runs, undoes and lists the migrations of an application's records. */
 import { relative, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { planApplication } from '../bootstrap/plan-application.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { didYouMean } from '../errors/did-you-mean.js'
 import type { Class } from '../metadata/note.js'
 import type { Database } from '../records/database.js'
 import { checkMigrations } from '../records/migrations/check-migrations.js'
@@ -12,6 +12,7 @@ import { readTables } from '../records/model/read-table.js'
 import { loadApplication } from './load-application.js'
 import type { Command } from './command.js'
 import { openDatabase } from './open-database.js'
+import { readArguments } from './read-arguments.js'
 import { readEngines } from './package-settings.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
@@ -26,7 +27,7 @@ const usage = `filigree migrate make <name> | up | down | status | check  [--mod
   check             exits with 1 where the files do not lead to what the records want, and names the fields; needs no database
   "filigree": { "engines": […] } in package.json says for which engines files are written and checked`
 
-export const migrateCommand: Command = { usage, run }
+export const migrateCommand: Command = { usage, summary: 'the migrations of its records', run }
 
 const actions = ['make', 'up', 'down', 'status', 'check'] as const
 type Action = (typeof actions)[number]
@@ -40,7 +41,7 @@ interface Arguments {
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const given = readArguments(args)
+  const given = toArguments(args)
   const { module, options } = await loadApplication(given.module, terminal)
   const plan = await planApplication(module, { ...options, logger: false })
   if (given.action === 'check') return check(plan.records, given, terminal)
@@ -116,35 +117,20 @@ async function tell(names: readonly string[], what: string, terminal: Terminal):
   return exitCodes.done
 }
 
-function readArguments(args: readonly string[]): Arguments {
-  const { values, positionals } = parse(args)
-  const [action, name = '', ...rest] = positionals
-  if (!isAction(action)) throw new UsageError(`say what: ${actions.join(', ')}.`)
+function toArguments(args: readonly string[]): Arguments {
+  const kinds = { module: 'text', folder: 'text', steps: 'text' } as const
+  const { values, words } = readArguments(args, kinds, 'any')
+  const [action, name = '', ...rest] = words
+  if (!isAction(action)) {
+    const near = action === undefined ? '' : didYouMean(action, actions)
+    throw new UsageError(near === '' ? `say what: ${actions.join(', ')}.` : near)
+  }
   if (action === 'make' && name === '') throw new UsageError('make needs a name: make add-price.')
   if (rest.length > 0 || (action !== 'make' && name !== ''))
     throw new UsageError('too many arguments.')
   const steps = Number(values.steps ?? '1')
   if (!Number.isSafeInteger(steps) || steps < 1) throw new UsageError('--steps is a number from 1.')
   return { action, name, module: values.module, folder: values.folder ?? 'migrations', steps }
-}
-
-function parse(args: readonly string[]): {
-  values: { module?: string; folder?: string; steps?: string }
-  positionals: string[]
-} {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        module: { type: 'string' },
-        folder: { type: 'string' },
-        steps: { type: 'string' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
 }
 
 function isAction(word: string | undefined): word is Action {

@@ -1,13 +1,13 @@
 /** `filigree openapi`: writes the document of an application, and reports breaking changes. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { describeApplication } from '../bootstrap/plan-application.js'
 import { findBreakingChanges } from '../openapi/breaking-changes.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import { toYaml } from '../openapi/yaml.js'
 import { loadApplication } from './load-application.js'
 import type { Command } from './command.js'
+import { readArguments } from './read-arguments.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
 const usage = `filigree openapi [module.js] [--out file] [--against old.json]
@@ -18,39 +18,23 @@ const usage = `filigree openapi [module.js] [--out file] [--against old.json]
   --against old     lists what breaks clients of an older document (JSON), and exits with 1 if anything
                     does; then nothing is written`
 
-export const openapiCommand: Command = { usage, run }
+export const openapiCommand: Command = {
+  usage,
+  summary: 'the OpenAPI document, and what breaks its clients',
+  run,
+}
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { path, out, against } = readArguments(args)
+  const { values, words } = readArguments(args, { out: 'text', against: 'text' })
+  const { out, against } = values
   // Read before the new document is written, which may replace it.
   const old = against === undefined ? undefined : await readDocument(against, terminal)
-  const { module, options } = await loadApplication(path, terminal)
+  const { module, options } = await loadApplication(words[0], terminal)
   const document = await describeApplication(module, { ...options, logger: false })
   if (old !== undefined && (await reportChanges(old, document, terminal))) return exitCodes.failed
   if (out !== undefined) await writeDocument(document, resolve(terminal.cwd, out))
   else if (old === undefined) await terminal.out(toText(document))
   return exitCodes.done
-}
-
-interface Arguments {
-  readonly path: string | undefined
-  readonly out: string | undefined
-  readonly against: string | undefined
-}
-
-function readArguments(args: readonly string[]): Arguments {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { out: { type: 'string' }, against: { type: 'string' } },
-    })
-    if (positionals.length > 1) throw new UsageError('only one module can be given.')
-    return { path: positionals[0], out: values.out, against: values.against }
-  } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
 }
 
 async function readDocument(path: string, { cwd }: Terminal): Promise<OpenApiDocument> {

@@ -4,14 +4,23 @@ import { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Command } from './command.js'
 import { doctorCommand } from './doctor-command.js'
+import { explainCommand } from './explain-command.js'
+import { keysCommand } from './keys-command.js'
 import { migrateCommand } from './migrate-command.js'
 import { openapiCommand } from './openapi-command.js'
+import { routesCommand } from './routes-command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
+import { toTable } from './table-text.js'
+import { tokenCommand } from './token-command.js'
 import { typesCommand } from './types-command.js'
 
 const commands: ReadonlyMap<string, Command> = new Map([
-  ['doctor', doctorCommand],
+  ['routes', routesCommand],
+  ['explain', explainCommand],
+  ['token', tokenCommand],
+  ['keys', keysCommand],
   ['migrate', migrateCommand],
+  ['doctor', doctorCommand],
   ['openapi', openapiCommand],
   ['types', typesCommand],
 ])
@@ -19,9 +28,13 @@ const commands: ReadonlyMap<string, Command> = new Map([
 /** @returns the exit code: 0 done, 1 failed, 2 wrong usage */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = args
-  if (name === undefined || name === '--help' || name === '-h') {
-    await terminal.out(usage())
-    return name === undefined ? exitCodes.usage : exitCodes.done
+  if (name === undefined) {
+    await terminal.err(`filigree: say what to do.\n\n${listCommands()}`)
+    return exitCodes.usage
+  }
+  if (name === '--help' || name === '-h') {
+    await terminal.out(listCommands())
+    return exitCodes.done
   }
   if (name === '--version' || name === '-v') {
     await terminal.out(`${await readVersion()}\n`)
@@ -29,8 +42,9 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
   const command = commands.get(name)
   if (command === undefined) {
-    const hint = didYouMean(name, commands.keys())
-    await terminal.err(`${`filigree: unknown command "${name}". ${hint}`.trimEnd()}\n\n${usage()}`)
+    const near = didYouMean(name, commands.keys())
+    const hint = near === '' ? 'filigree --help lists all.' : near
+    await terminal.err(`filigree: unknown command "${name}". ${hint}\n`)
     return exitCodes.usage
   }
   if (rest.includes('--help') || rest.includes('-h')) {
@@ -41,7 +55,10 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
     return await command.run(rest, terminal)
   } catch (error) {
     if (error instanceof UsageError) {
-      await terminal.err(`filigree ${name}: ${error.message}\n\n${command.usage}\n`)
+      const [form = ''] = command.usage.split('\n')
+      await terminal.err(
+        `filigree ${name}: ${error.message}\n  ${form}\n  filigree ${name} --help says more.\n`,
+      )
       return exitCodes.usage
     }
     await terminal.err(`${describeFailure(name, error)}\n`)
@@ -49,9 +66,9 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
 }
 
-function usage(): string {
-  const usages = [...commands.values()].map((command) => `${command.usage}\n`)
-  return [...usages, 'filigree --version\n'].join('\n')
+function listCommands(): string {
+  const rows = [...commands].map(([name, { summary }]) => [`  filigree ${name}`, summary])
+  return `${toTable(rows)}\nfiligree <command> --help says more of each. filigree --version\n`
 }
 
 /** The package's folder is found from the bundle's place in it. */

@@ -1,13 +1,13 @@
 /** `filigree types`: writes the routes of an application as types for its client. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { parseArgs } from 'node:util'
 import { isOfPackage } from '../bootstrap/module.js'
 import { planApplication } from '../bootstrap/plan-application.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { Class } from '../metadata/note.js'
 import { findExports, type ExportPlace } from './find-exports.js'
 import { loadApplication } from './load-application.js'
+import { readArguments } from './read-arguments.js'
 import { referredClasses } from './route-types.js'
 import { writeRoutesFile, type NamedImport } from './routes-file.js'
 import type { Command } from './command.js'
@@ -22,10 +22,14 @@ const usage = `filigree types [module.js] [--out routes.d.ts] [--source src --bu
   --tanstack        adds createQueries(client), options for TanStack Query; --out then names a .ts file
   --check           writes nothing, and exits with 1 where the file is not what would be written`
 
-export const typesCommand: Command = { usage, run }
+export const typesCommand: Command = {
+  usage,
+  summary: "the routes' types, for its client",
+  run,
+}
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const given = readArguments(args)
+  const given = toArguments(args)
   const { module, options, path } = await loadApplication(given.path, terminal)
   // Without the prefix, which clients have in their baseUrl; the served script sets it itself.
   const own = { ...options, basePath: '', logger: false as const }
@@ -60,10 +64,15 @@ interface Arguments {
   readonly check: boolean
 }
 
-function readArguments(args: readonly string[]): Arguments {
-  const { values, positionals } = parse(args)
-  const { out, source, built, tanstack = false, check = false } = values
-  if (positionals.length > 1) throw new UsageError('only one module can be given.')
+function toArguments(args: readonly string[]): Arguments {
+  const { values, words } = readArguments(args, {
+    out: 'text',
+    source: 'text',
+    built: 'text',
+    tanstack: 'switch',
+    check: 'switch',
+  })
+  const { out, source, built, tanstack, check } = values
   if (check && out === undefined) throw new UsageError('--check needs --out, the file to compare.')
   if ((source === undefined) !== (built === undefined)) {
     throw new UsageError('--source and --built go together: --source src --built dist.')
@@ -71,25 +80,7 @@ function readArguments(args: readonly string[]): Arguments {
   if (tanstack && out?.endsWith('.d.ts') === true) {
     throw new UsageError('--tanstack writes code: name a .ts file, --out queries.ts.')
   }
-  return { path: positionals[0], out, source, built, tanstack, check }
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        out: { type: 'string' },
-        source: { type: 'string' },
-        built: { type: 'string' },
-        tanstack: { type: 'boolean' },
-        check: { type: 'boolean' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
+  return { path: words[0], out, source, built, tanstack, check }
 }
 
 function reportMissing(missing: readonly [Class, string][], entry: string): string {

@@ -135,7 +135,7 @@ describe('filigree migrate', () => {
     [['make'], 'make needs a name'],
     [['up', 'twice'], 'too many arguments.'],
     [['down', '--steps', 'x'], '--steps is a number from 1.'],
-    [['up', '--fodler', 'x'], "Unknown option '--fodler'"],
+    [['up', '--fodler', 'x'], 'unknown option --fodler. Did you mean "--folder"?'],
   ])('refuses %j with its usage', async (args, message) => {
     const { code, err } = await run(...args)
     expect(code).toBe(2)

@@ -109,8 +109,8 @@ describe('filigree openapi', () => {
   it.each([
     ['no module', [], 'no application is given.'],
     ['a module that is not there', ['none.js'], 'the file none.js does not exist'],
-    ['two modules', [first, second], 'only one module can be given.'],
-    ['an unknown option', [first, '--outt', 'x'], "Unknown option '--outt'"],
+    ['two modules', [first, second], 'does not know what to do with'],
+    ['an unknown option', [first, '--outt', 'x'], 'unknown option --outt. Did you mean "--out"?'],
     ['an old document that is not there', [first, '--against', 'none.json'], 'cannot be read'],
   ])('exits with 2 and its usage for %s', async (_, args, message) => {
     const { code, out, err } = await run('openapi', ...args)

@@ -247,8 +247,8 @@ describe('filigree types', () => {
   })
 
   it.each([
-    ['two modules', ['a.js', 'b.js'], 'only one module can be given.'],
-    ['an unknown option', ['--outt', 'x'], "Unknown option '--outt'"],
+    ['two modules', ['a.js', 'b.js'], 'does not know what to do with'],
+    ['an unknown option', ['--outt', 'x'], 'unknown option --outt. Did you mean "--out"?'],
     ['--check without a file', ['--check'], '--check needs --out'],
     ['--source alone', ['--source', 'src'], '--source and --built go together'],
     ['no module', [], 'no application is given.'],

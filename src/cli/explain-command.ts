@@ -1,0 +1,74 @@
+/** `filigree explain`: what becomes of a request, without starting anything. */
+import { planApplication } from '../bootstrap/plan-application.js'
+import { methods } from '../routing/route-table.js'
+import type { Command } from './command.js'
+import { explainRoute, type ExplainedRoute } from './explain-route.js'
+import { loadApplication } from './load-application.js'
+import { readArguments, readJsonObject } from './read-arguments.js'
+import { toTable } from './table-text.js'
+import { exitCodes, UsageError, type Terminal } from './terminal.js'
+
+const usage = `filigree explain GET /items/7 [--as '{"sub":"7","roles":["admin"]}'] [--module module.js] [--json]
+  Says which route answers, why others do not, and what stands between the request and its handler: gate, checks,
+  interceptors, rights. Nothing is started.
+  --as claims       what somebody with these claims gets of the gate; default: somebody without a token
+  --json            the same as one object on standard output`
+
+export const explainCommand: Command = {
+  usage,
+  summary: 'which route answers a request, and what stands before it',
+  run,
+}
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const kinds = { as: 'text', module: 'text', json: 'switch' } as const
+  const { values, words } = readArguments(args, kinds, 2)
+  const { method, path } = readRequest(words)
+  const claims = values.as === undefined ? undefined : readJsonObject('--as', values.as)
+  const { module, options } = await loadApplication(values.module, terminal)
+  const plan = await planApplication(module, { ...options, logger: false })
+  const explained = explainRoute(plan, method, path, claims)
+  await terminal.out(values.json ? `${JSON.stringify(explained, null, 2)}\n` : toText(explained))
+  return explained.handler === null ? exitCodes.failed : exitCodes.done
+}
+
+function readRequest(words: readonly string[]): { method: string; path: string } {
+  const [first = '', second] = words
+  // `filigree explain /items/7` asks for a GET.
+  const [method, path] = second === undefined ? ['GET', first] : [first.toUpperCase(), second]
+  if (!['HEAD', ...methods].includes(method))
+    throw new UsageError(`${first} is no method. Methods: ${methods.join(', ')}.`)
+  if (!path.startsWith('/')) throw new UsageError('name a path: filigree explain GET /items/7.')
+  return { method, path: path.replace(/[?#].*$/s, '') }
+}
+
+function toText({
+  method,
+  path,
+  pattern,
+  handler,
+  parameters,
+  answer,
+  others,
+  steps,
+}: ExplainedRoute): string {
+  const given = Object.entries(parameters).map(
+    ([name, value]) => `${name} = ${JSON.stringify(value)}`,
+  )
+  const lines =
+    handler === null
+      ? [`${method} ${path} → ${answer ?? ''}`]
+      : [
+          `${method} ${path} → ${handler}`,
+          `  by ${pattern ?? ''}`,
+          ...given.map((one) => `  ${one}`),
+        ]
+  const sections = [lines.join('\n') + '\n']
+  if (steps.length > 0) sections.push(toTable(steps.map(({ step, what }) => [`  ${step}`, what])))
+  if (others.length > 0) {
+    sections.push(
+      `Not these:\n${toTable(others.map(({ route, reason }) => [`  ${route}`, reason]))}`,
+    )
+  }
+  return sections.join('\n')
+}

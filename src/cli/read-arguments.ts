@@ -1,0 +1,76 @@
+/** Reads the arguments of a command; all mistakes read alike. */
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { didYouMean } from '../errors/did-you-mean.js'
+import { UsageError } from './terminal.js'
+
+/** Each option by its name: a switch, or one that takes a text. */
+export type OptionKinds = Readonly<Record<string, 'switch' | 'text'>>
+
+type Values<O extends OptionKinds> = {
+  readonly [Name in keyof O]: O[Name] extends 'switch' ? boolean : string | undefined
+}
+
+export interface Arguments<O extends OptionKinds> {
+  /** Switches that were not given are false, texts `undefined`. */
+  readonly values: Values<O>
+  /** What stands there without a name. */
+  readonly words: readonly string[]
+}
+
+/**
+ * @param most how many words there may be, and what the command says of more
+ * @throws {UsageError} unknown options, with the one that is near; a text that is missing or too much
+ */
+export function readArguments<const O extends OptionKinds>(
+  args: readonly string[],
+  kinds: O,
+  most: number | 'any' = 1,
+): Arguments<O> {
+  const options: NonNullable<ParseArgsConfig['options']> = {}
+  for (const [name, kind] of Object.entries(kinds))
+    options[name] = { type: kind === 'switch' ? 'boolean' : 'string' }
+  const { tokens, positionals } = parseArgs({
+    args: [...args],
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  })
+  const values: Record<string, unknown> = {}
+  for (const [name, kind] of Object.entries(kinds))
+    values[name] = kind === 'switch' ? false : undefined
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue
+    const kind = Object.hasOwn(kinds, token.name) ? kinds[token.name] : undefined
+    if (kind === undefined) throw unknownOption(token.rawName, Object.keys(kinds))
+    if (kind === 'text' && (token.value === undefined || token.value === ''))
+      throw new UsageError(`${token.rawName} needs a value.`)
+    if (kind === 'switch' && token.value !== undefined)
+      throw new UsageError(`${token.rawName} takes no value.`)
+    values[token.name] = kind === 'switch' ? true : token.value
+  }
+  if (most !== 'any' && positionals.length > most) {
+    const extra = positionals.slice(most).map((word) => JSON.stringify(word))
+    throw new UsageError(`does not know what to do with ${extra.join(', ')}.`)
+  }
+  return { values: values as Values<O>, words: positionals }
+}
+
+function unknownOption(given: string, names: readonly string[]): UsageError {
+  const written = names.map((name) => `--${name}`)
+  const near = didYouMean(given, written)
+  const known = near === '' ? `Options: ${[...written, '--help'].join(', ')}.` : near
+  return new UsageError(`unknown option ${given}. ${known}`)
+}
+
+/** @returns the value of a text of JSON. @throws {UsageError} where it is none, or no object */
+export function readJsonObject(option: string, text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>
+  } catch {
+    // The same message for both.
+  }
+  throw new UsageError(`${option} is no JSON object: write '{"sub":"7"}'.`)
+}

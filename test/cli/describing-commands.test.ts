@@ -1,0 +1,258 @@
+/** `filigree routes`, `explain`, `token`, `keys`, and the style that all commands share. */
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { Auth, bootstrap } from 'filigree'
+import type { ExplainedRoute } from '../../src/cli/explain-route.js'
+import { runCommand } from '../../src/cli/run-command.js'
+import { root } from '../openapi/command.js'
+import { AppModule } from './desk.js'
+
+const desk = join(root, 'test/cli/desk.ts')
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+async function run(...args: string[]) {
+  let out = ''
+  let err = ''
+  const code = await runCommand(args, {
+    out: (text) => Promise.resolve(void (out += text)),
+    err: (text) => Promise.resolve(void (err += text)),
+    cwd: folder,
+  })
+  return { code, out, err }
+}
+
+describe('filigree routes', () => {
+  it('lists what the application answers, and to whom', async () => {
+    const { code, out, err } = await run('routes', desk)
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const lines = out.split('\n').map((line) => line.split(/ {2,}/))
+    expect(lines).toContainEqual([
+      'GET',
+      '/items/report',
+      'ItemController.report',
+      'role admin or auditor',
+    ])
+    expect(lines).toContainEqual(['POST', '/items', 'ItemController.add', 'any token'])
+    expect(lines).toContainEqual(['POST', '/items/hook', 'ItemController.hook', 'everybody'])
+    expect(lines).toContainEqual(['DELETE', '/notes/<id:int>', expect.anything(), 'role editor'])
+    expect(lines).toContainEqual(['POST', '/graphql', 'GraphQL: mutations', 'any token'])
+  })
+
+  it('writes one JSON value alone with --json', async () => {
+    const { out } = await run('routes', desk, '--json')
+    expect(JSON.parse(out)).toContainEqual({
+      method: 'GET',
+      path: '/items/report',
+      name: 'ItemController.report',
+      access: 'roles',
+      roles: ['admin', 'auditor'],
+      words: 'role admin or auditor',
+      of: 'application',
+    })
+  })
+})
+
+describe('filigree explain', () => {
+  const explain = async (...args: string[]) => {
+    const { code, out } = await run('explain', ...args, '--module', desk, '--json')
+    return { code, ...(JSON.parse(out) as ExplainedRoute) }
+  }
+
+  it('says which route answers and why others do not', async () => {
+    expect(await explain('GET', '/items/new')).toMatchObject({
+      code: 0,
+      handler: 'ItemController.form',
+      parameters: {},
+      others: [
+        { route: 'GET /items/<id:int> (ItemController.show)', reason: '"new" is no int' },
+        {
+          route: 'GET /items/<name> (ItemController.byName)',
+          reason: '"new" is more specific than <name>',
+        },
+        {
+          route: 'GET /items/report (ItemController.report)',
+          reason: 'wants "report" where "new" stands',
+        },
+      ],
+    })
+    expect(await explain('/items/7?x=1')).toMatchObject({
+      handler: 'ItemController.show',
+      parameters: { id: 7 },
+    })
+  })
+
+  it('says why nothing answers', async () => {
+    expect(await explain('DELETE', '/items/new')).toMatchObject({
+      code: 1,
+      handler: null,
+      answer: '405: this path answers GET, HEAD',
+    })
+    expect(await explain('GET', '/itms')).toMatchObject({
+      code: 1,
+      answer: '404: no route has this path',
+    })
+  })
+
+  it('tells the steps before the handler, in order', async () => {
+    const { steps } = await explain('POST', '/items')
+    expect(steps).toEqual([
+      { step: 'around the gate', what: expect.stringContaining('Counted') },
+      { step: 'gate', what: 'any token; 401: there is no token' },
+      {
+        step: 'body',
+        what: 'NewItem { name, price? }; unknown keys: refuse; at most 1048576 bytes',
+      },
+      { step: 'handler', what: 'ItemController.add(body)' },
+    ])
+  })
+
+  it('judges the gate for a caller', async () => {
+    const gate = async (claims: object, ...request: string[]) => {
+      const { steps } = await explain(...request, '--as', JSON.stringify(claims))
+      return steps.find(({ step }) => step === 'gate')?.what
+    }
+    expect(await gate({ sub: '7', roles: ['admin'] }, 'GET', '/items/report')).toBe(
+      'role admin or auditor; let in',
+    )
+    expect(await gate({ sub: '7' }, 'GET', '/items/report')).toBe(
+      'role admin or auditor; 403: needs role admin or auditor, has none',
+    )
+    expect(await gate({ sub: '7' }, 'DELETE', '/notes/1')).toBe(
+      'role editor; 403: needs role editor, has none',
+    )
+  })
+
+  it('writes the same for people', async () => {
+    const { out } = await run('explain', 'GET', '/items/7', '--module', desk)
+    expect(out).toContain('GET /items/7 → ItemController.show')
+    expect(out).toContain('Not these:')
+  })
+})
+
+describe('filigree token', () => {
+  it('makes a token that the application takes', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+    const before = process.env.APP_PRIVATE_KEY
+    process.env.APP_PRIVATE_KEY = key
+    try {
+      const claims = '{"sub":"7","roles":["admin"]}'
+      const { code, out, err } = await run(
+        'token',
+        '--claims',
+        claims,
+        '--for',
+        '5m',
+        '--module',
+        desk,
+      )
+      expect({ code, err }).toEqual({ code: 0, err: '' })
+      const options = { listen: false, logger: false, database: 'sqlite::memory:' }
+      await using app = await bootstrap(AppModule, options)
+      expect(await app.get(Auth).verify(out.trim())).toMatchObject({ sub: '7', roles: ['admin'] })
+      const shown = await run(
+        'token',
+        '--claims',
+        claims,
+        '--for',
+        '5m',
+        '--module',
+        desk,
+        '--json',
+      )
+      const { claims: made } = JSON.parse(shown.out) as { claims: { iat: number; exp: number } }
+      expect(made.exp - made.iat).toBe(300)
+    } finally {
+      if (before === undefined) delete process.env.APP_PRIVATE_KEY
+      else process.env.APP_PRIVATE_KEY = before
+    }
+  })
+
+  it.each([
+    [[], 'say whose token'],
+    [['--claims', '[1]'], '--claims is no JSON object'],
+    [['--claims', '{}', '--for', 'soon'], '--for soon is no time'],
+  ])('refuses %j', async (args, message) => {
+    const { code, out, err } = await run('token', ...args, '--module', desk)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain(message)
+  })
+})
+
+describe('filigree keys', () => {
+  it('prints lines that an environment file takes', async () => {
+    const { code, out } = await run('keys')
+    expect(code).toBe(0)
+    const lines = out.trim().split('\n')
+    expect(lines.map((line) => line.split('=')[0])).toEqual([
+      'APP_PRIVATE_KEY',
+      'APP_PUBLIC_KEY',
+      'APP_API_KEY',
+    ])
+    const env = Object.fromEntries(
+      lines.map((line) => [line.split('=')[0], JSON.parse(line.slice(line.indexOf('=') + 1))]),
+    ) as Record<string, string>
+    const options = { listen: false, logger: false, database: 'sqlite::memory:', env }
+    await using app = await bootstrap(AppModule, options)
+    const auth = app.get(Auth)
+    expect(await auth.verify(await auth.getToken({ sub: '7' }))).toMatchObject({ sub: '7' })
+    expect(
+      (await app.inject({ url: '/items/report', token: env['APP_API_KEY'] ?? '' })).status,
+    ).toBe(200)
+  })
+
+  it('writes files for its owner alone, and never over others', async () => {
+    expect((await run('keys', '--out', 'keys')).code).toBe(0)
+    const file = join(folder, 'keys/private-key.pem')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    const before = await readFile(file, 'utf8')
+    const again = await run('keys', '--out', 'keys')
+    expect(again).toMatchObject({ code: 2, out: '' })
+    expect(again.err).toContain('private-key.pem is there already')
+    expect(await readFile(file, 'utf8')).toBe(before)
+  })
+})
+
+describe('every command', () => {
+  const all = ['routes', 'explain', 'token', 'keys', 'migrate', 'doctor', 'openapi', 'types']
+
+  it.each(all)(
+    '%s names an option that is near, in few lines, on standard error alone',
+    async (name) => {
+      const { code, out, err } = await run(name, '--helpp')
+      expect({ code, out }).toEqual({ code: 2, out: '' })
+      expect(err).toContain('unknown option --helpp')
+      expect(err.split('\n').length).toBeLessThanOrEqual(14)
+      expect(err).not.toMatch(/\n\s+at /)
+    },
+  )
+
+  it.each(all)('%s has a help text', async (name) => {
+    const { code, out, err } = await run(name, '--help')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toContain(`filigree ${name}`)
+  })
+
+  it('is in the list, with what it is for', async () => {
+    const { out } = await run('--help')
+    for (const name of all) expect(out).toContain(`filigree ${name}`)
+    const none = await run()
+    expect(none).toMatchObject({ code: 2, out: '' })
+    expect(none.err.split('\n').length).toBeLessThanOrEqual(14)
+  })
+
+  it('says of a missing module what to do', async () => {
+    await writeFile(join(folder, 'package.json'), '{}')
+    const { code, err } = await run('routes')
+    expect(code).toBe(2)
+    expect(err).toContain('"filigree": { "module": "dist/app-module.js" }')
+  })
+})

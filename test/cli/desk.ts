@@ -1,0 +1,56 @@
+/** A small application for the commands that describe one. */
+import {
+  Controller,
+  createDecorator,
+  Field,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+  Secured,
+} from 'filigree'
+
+export const Counted = createDecorator('Counted', () => ({
+  before: 'gate' as const,
+  enter: () => () => undefined,
+}))
+
+class NewItem {
+  @Field('string') name!: string
+  @Field('numeric', { optional: true }) price?: number
+}
+
+@Controller('/items')
+class ItemController {
+  @Get('/<id:int>') show(id: number) {
+    return { id }
+  }
+  @Get('/new') form(): string {
+    return 'form'
+  }
+  @Get('/<name>') byName(name: string) {
+    return { name }
+  }
+  @Post('/', { body: NewItem }) @Counted() add(body: NewItem) {
+    return body
+  }
+  @Get('/report') @Secured('admin', 'auditor') report(): string {
+    return 'report'
+  }
+  @Post('/hook') @NoAuth hook(body: unknown): unknown {
+    return body
+  }
+}
+
+@Record({ mutations: 'editor' })
+class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+
+@Controller('/notes', { crud: Note })
+class NoteController {}
+
+@Module({ controllers: [ItemController, NoteController], records: [Note] })
+export class AppModule {}
