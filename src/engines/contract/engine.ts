@@ -100,6 +100,11 @@ export interface Engine extends Runner {
   catalogue(runner: Runner): Promise<Catalogue>
   /** Roughly how many rows these tables have, by name; without looking at the rows. */
   tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>>
+  /**
+   * The types of a statement's placeholders by their places, as SQL names them, as soon as it has run: no table is asked
+   * for them, so that no lock of a user's can hold the question up. Absent: its calls go each by itself.
+   */
+  parameterTypes?(statement: Statement): Promise<readonly string[]>
   /** Carries texts between the processes of a database; absent where they have no such way. */
   readonly channel?: EngineChannel | undefined
   /** How its connections are used; absent where it has none to count. */

@@ -20,6 +20,7 @@ import { readPostgresCatalogue } from '../postgres/catalogue.js'
 import { createPostgresDialect } from '../postgres/dialect.js'
 import { toPostgresFault } from '../postgres/faults.js'
 import { JoinedEngine } from '../postgres/joined/joined-engine.js'
+import { PlaceholderTypes } from '../postgres/placeholder-types.js'
 import { readPostgresSizes } from '../postgres/table-sizes.js'
 import { beginStatement } from '../postgres/transaction.js'
 
@@ -57,6 +58,9 @@ interface DriverDatabase {
   readonly waitReady: Promise<void>
   query(sql: string, values: readonly unknown[], options: object): Promise<DriverResult>
   exec(sql: string): Promise<unknown>
+  describeQuery(sql: string): Promise<{
+    readonly queryParams: readonly { readonly dataTypeID: number }[]
+  }>
   close(): Promise<void>
 }
 interface DriverResult {
@@ -177,6 +181,7 @@ class PgliteEngine implements Engine {
   readonly #database: DriverDatabase
   readonly #runner: PgliteRunner
   readonly #turn: Turn
+  readonly #types = new PlaceholderTypes()
 
   constructor(database: DriverDatabase, patience: number) {
     this.#database = database
@@ -238,6 +243,12 @@ class PgliteEngine implements Engine {
 
   tableSizes(tables: readonly string[]): ReturnType<Engine['tableSizes']> {
     return readPostgresSizes(this, tables)
+  }
+
+  async parameterTypes({ sql }: Statement): Promise<readonly string[]> {
+    const { queryParams } = await this.#alone(() => this.#database.describeQuery(sql))
+    const numbers = queryParams.map(({ dataTypeID }) => dataTypeID)
+    return this.#types.name(numbers, (statement, values) => this.rows(statement, values))
   }
 
   close(): Promise<void> {

@@ -5,7 +5,7 @@
 import type { Row, Statement } from '../contract/engine.js'
 import { sendRows } from './copy.js'
 import { noColumns, type Columns } from './columns.js'
-import type { Driver, Field, Submittable, Wire } from './driver.js'
+import type { Driver, Field, ParameterDescription, Submittable, Wire } from './driver.js'
 import { writeStatement } from './messages.js'
 import type { Preparation, PooledConnection } from './pooled-connection.js'
 import { mostAttempts, stalenessOf } from './statement-names.js'
@@ -146,6 +146,11 @@ export class Call implements Submittable {
   handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
     const connection = this.#connection as PooledConnection
     this.#describe(connection.readColumns(fields))
+  }
+
+  /** By the types' numbers. Told with the columns; pg's client has no use for it. */
+  handleParameterDescription({ dataTypeIDs }: ParameterDescription): void {
+    this.#connection?.names.types.note(this.statement.sql, dataTypeIDs)
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {

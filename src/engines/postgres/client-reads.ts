@@ -1,16 +1,16 @@
 /**
- * Reads for clients: the reads of one request use a share of the pool, so that others find a connection, and are
- * cancelled on the server when the client no longer waits. Reads that start together are sent together, in one round
- * trip.
+ * Reads for clients: those that may take long use half of the pool together, in turns between requests, so that others find
+ * a connection, and are cancelled on the server when the client no longer waits. Reads that start together are sent
+ * together, in one round trip.
  * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
 import type { ClientReading, Statement } from '../contract/engine.js'
-import { changes } from '../contract/statement.js'
+import { boundOf, changes } from '../contract/statement.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
 import { overFault, toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
-import type { ReadShares, Sharing } from './read-shares.js'
+import type { ReadTurns, TurnTaker } from './read-turns.js'
 import { mayRunAgain } from './run-again.js'
 import { PostgresRunner } from './runner.js'
 import type { SharedReads } from './shared-reads.js'
@@ -22,9 +22,12 @@ export interface ReadParts {
   readonly engine: PostgresRunner
   readonly pool: ConnectionPool
   readonly names: StatementNames
-  readonly shares: ReadShares
+  readonly turns: ReadTurns
   readonly brief: SharedReads
 }
+
+/** What looks at so many rows at most surely ends soon. */
+const fewRows = 20_000
 
 /** The most reads of one turn of the loop that share a connection; the others use another one. */
 const mostTogether = 8
@@ -32,22 +35,29 @@ const mostTogether = 8
 /** Reads that are sent together, and their connection once there is one. */
 interface Group {
   readonly turn: number
+  /** They surely end soon, and so wait for no turn. */
+  readonly isQuick: boolean
   size: number
   readonly waiting: Call[]
   connection: PooledConnection | undefined
 }
 
 /** Runs the reads of one request. Writes run like all others. */
-export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
+export class ClientReads extends PostgresRunner implements CallOwner, TurnTaker {
   inUse = 0
   isOver: boolean
   readonly #parts: ReadParts
   readonly #running = new Set<PooledConnection>()
   #group: Group | undefined
-  readonly #onIdle = (connection: PooledConnection): void => {
+  /** Without a connection yet. */
+  readonly #waiting = new Set<Group>()
+  readonly #onQuickIdle = (connection: PooledConnection): void => {
     this.#running.delete(connection)
-    this.#parts.shares.giveBack(this)
     this.#parts.pool.release(connection)
+  }
+  readonly #onIdle = (connection: PooledConnection): void => {
+    this.#parts.turns.free(this)
+    this.#onQuickIdle(connection)
   }
 
   constructor(reading: ClientReading, parts: ReadParts) {
@@ -86,13 +96,14 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
     else call.refuse(fault)
   }
 
+  /** It is brief, and goes on beside other brief ones. */
   moved(call: Call): void {
     if (this.isOver) call.refuse(overFault())
-    else this.#send(call)
+    else this.#parts.brief.read(call)
   }
 
   isAlone(_call: Call, connection: PooledConnection): void {
-    this.#parts.shares.count(this, 1)
+    this.#parts.turns.count(this, 1)
     this.#running.add(connection)
     connection.onIdle = this.#onIdle
     if (this.isOver) connection.cancel()
@@ -101,9 +112,11 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
   /** Runs it on a connection that no other request shares. */
   #send(call: Call): void {
     const group = this.#group
-    const fits = group?.turn === currentTurn() && group.size < mostTogether
+    const isQuick = boundOf(call.statement, call.values) <= fewRows
+    const isOfTurn = group?.turn === currentTurn() && group.isQuick === isQuick
+    const fits = isOfTurn && group.size < mostTogether
     if (group === undefined || !fits || group.connection?.isBroken === true) {
-      this.#begin(call)
+      this.#begin(call, isQuick)
       return
     }
     group.size++
@@ -111,39 +124,52 @@ export class ClientReads extends PostgresRunner implements CallOwner, Sharing {
     else group.connection.send(call)
   }
 
-  #begin(call: Call): void {
-    const { shares, pool } = this.#parts
-    const group: Group = { turn: currentTurn(), size: 1, waiting: [call], connection: undefined }
+  #begin(call: Call, isQuick: boolean): void {
+    const turn = currentTurn()
+    const group: Group = { turn, isQuick, size: 1, waiting: [call], connection: undefined }
     this.#group = group
-    shares.take(this, () => {
-      pool.wait({
-        take: (connection) => {
-          this.#run(group, connection)
-        },
-        fail: (error) => {
-          shares.giveBack(this)
-          for (const waiting of group.waiting.splice(0)) waiting.unsent(error)
-        },
-      })
+    this.#waiting.add(group)
+    const go = (): void => {
+      this.#connect(group)
+    }
+    if (isQuick) go()
+    else this.#parts.turns.take(this, go)
+  }
+
+  #connect(group: Group): void {
+    const { turns, pool } = this.#parts
+    pool.wait({
+      take: (connection) => {
+        this.#run(group, connection)
+      },
+      fail: (error) => {
+        this.#waiting.delete(group)
+        if (!group.isQuick) turns.free(this)
+        for (const waiting of group.waiting.splice(0)) waiting.unsent(error)
+      },
     })
   }
 
   #run(group: Group, connection: PooledConnection): void {
-    const calls = group.waiting.splice(0)
+    this.#waiting.delete(group)
+    const onIdle = group.isQuick ? this.#onQuickIdle : this.#onIdle
     if (this.isOver) {
-      for (const call of calls) call.refuse(overFault())
-      this.#onIdle(connection)
+      onIdle(connection)
       return
     }
+    const calls = group.waiting.splice(0)
     group.connection = connection
     this.#running.add(connection)
-    connection.onIdle = this.#onIdle
+    connection.onIdle = onIdle
     connection.sendAll(calls)
   }
 
   #end(): void {
     this.isOver = true
+    this.#parts.turns.leave(this)
+    for (const { waiting } of this.#waiting)
+      for (const call of waiting.splice(0)) call.refuse(overFault())
+    this.#waiting.clear()
     for (const connection of this.#running) connection.cancel()
-    this.#parts.shares.wake()
   }
 }

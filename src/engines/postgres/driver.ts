@@ -41,7 +41,12 @@ export interface Wire {
     destroy(): void
   }
   query(sql: string): void
+  on(event: 'parameterDescription', listener: (message: ParameterDescription) => void): unknown
   sendCopyFail(reason: string): void
+}
+
+export interface ParameterDescription {
+  readonly dataTypeIDs: readonly number[]
 }
 
 export interface Notification {

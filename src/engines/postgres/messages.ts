@@ -1,6 +1,6 @@
 /**
- * Writes a statement's messages into one buffer: Parse if it is not prepared, Bind, Describe if its columns are
- * unknown, Execute, Sync. Source: PostgreSQL, Frontend/Backend Protocol, Message Formats.
+ * Writes a statement's messages into one buffer: Parse if it is not prepared, Describe if its columns are unknown, which
+ * tells the types of its placeholders too, Bind, Execute, Sync. Source: PostgreSQL, Frontend/Backend Protocol, Message Formats.
  */
 
 export interface StatementMessage {
@@ -10,16 +10,15 @@ export interface StatementMessage {
   readonly text: string | undefined
   /** Whether to close an earlier statement of this name. */
   readonly closes: boolean
-  /** Whether to ask the server for the columns. */
+  /** Whether to ask the server for the columns and the types of placeholders. */
   readonly describes: boolean
   readonly values: readonly unknown[]
   /** Converts values that are not text, numbers, booleans or bytes. */
   readonly toText: (value: unknown) => string | Uint8Array | null
 }
 
-const code = { bind: 66, close: 67, parse: 80 } as const
-const describeExecuteSync = Buffer.from('44000000065000450000000900000000005300000004', 'hex')
-const executeSync = describeExecuteSync.subarray(7)
+const code = { bind: 66, close: 67, describe: 68, parse: 80 } as const
+const executeSync = Buffer.from('450000000900000000005300000004', 'hex')
 
 /** Reused for all statements: its content is copied before other code runs. */
 let bytes = Buffer.allocUnsafe(16_384)
@@ -32,20 +31,20 @@ export function writeStatement(message: StatementMessage): Buffer {
   end = 0
   const { name, text, closes, describes } = message
   if (text !== undefined) {
-    if (closes) writeClose(name)
+    if (closes) writeAbout(code.close, name)
     writeParse(name, text)
   }
+  if (describes) writeAbout(code.describe, name)
   writeBind(message)
-  const tail = describes ? describeExecuteSync : executeSync
-  const written = Buffer.allocUnsafe(end + tail.length)
+  const written = Buffer.allocUnsafe(end + executeSync.length)
   bytes.copy(written, 0, 0, end)
-  tail.copy(written, end)
+  executeSync.copy(written, end)
   if (bytes.length > mostKept) bytes = Buffer.allocUnsafe(16_384)
   return written
 }
 
-function writeClose(name: string): void {
-  const start = begin(code.close)
+function writeAbout(type: number, name: string): void {
+  const start = begin(type)
   room(1)
   bytes[end++] = 83 // S: a statement
   writeName(name)

@@ -30,6 +30,8 @@ export class ConnectionPool implements CallOwner {
   readonly #all = new Set<PooledConnection>()
   readonly #idle: PooledConnection[] = []
   readonly #waiting = new Map<Waiter, Wait>()
+  /** Those that get a connection before all who wait. */
+  readonly #ahead = new Map<Waiter, Wait>()
   /** The time of the last return of a connection. */
   #moved = 0
   readonly #back = (connection: PooledConnection): void => {
@@ -58,25 +60,26 @@ export class ConnectionPool implements CallOwner {
   /** The number of connections, their limit, and the number of waiting callers. */
   get state(): PoolState {
     const open = this.#all.size + this.#opening
-    return { most: this.most, open, idle: this.#idle.length, waiting: this.#waiting.size }
+    return { most: this.most, open, idle: this.#idle.length, waiting: this.waiting }
   }
 
   /** The number of waiting callers. */
   get waiting(): number {
-    return this.#waiting.size
+    return this.#waiting.size + this.#ahead.size
   }
 
   /** A free connection, unless others are waiting. */
   take(): PooledConnection | undefined {
-    return this.#waiting.size > 0 ? undefined : this.#idle.pop()
+    return this.waiting > 0 ? undefined : this.#idle.pop()
   }
 
   /**
    * Calls the waiter once, with a connection or an error; at once if a connection is free.
    *
    * @param patience milliseconds to wait while the connections of others come and go
+   * @param line where it waits
    */
-  wait(waiter: Waiter, patience = longestWait): void {
+  wait(waiter: Waiter, patience = longestWait, line = this.#waiting): void {
     if (this.#closed !== undefined) {
       waiter.fail(new Error('A connection was asked for after calling end on the pool.'))
       return
@@ -87,11 +90,19 @@ export class ConnectionPool implements CallOwner {
       return
     }
     const since = performance.now()
-    this.#waiting.set(waiter, { since, end: since + patience })
+    line.set(waiter, { since, end: since + patience })
     this.#impatient ??= setInterval(() => {
       this.#giveUp()
     }, this.#patience / 5).unref()
     this.#openMore()
+  }
+
+  /**
+   * As `wait`, but before all others: for brief reads of all requests, which wait for a statement in progress at most. A
+   * single connection is used in turns.
+   */
+  waitAhead(waiter: Waiter): void {
+    this.wait(waiter, longestWait, this.most === 1 ? this.#waiting : this.#ahead)
   }
 
   /** @param patience as for `wait` */
@@ -110,6 +121,11 @@ export class ConnectionPool implements CallOwner {
       return
     }
     this.#moved = performance.now()
+    for (const waiter of this.#ahead.keys()) {
+      this.#ahead.delete(waiter)
+      waiter.take(connection)
+      return
+    }
     for (const waiter of this.#waiting.keys()) {
       this.#waiting.delete(waiter)
       if (waiter instanceof WaitingCall) this.#sendTogether(connection, waiter)
@@ -171,7 +187,7 @@ export class ConnectionPool implements CallOwner {
   }
 
   #openMore(): void {
-    const needed = Math.min(this.#waiting.size, this.most - this.#all.size)
+    const needed = Math.min(this.waiting, this.most - this.#all.size)
     while (this.#opening < needed && this.#closed === undefined) void this.#open()
   }
 
@@ -181,8 +197,9 @@ export class ConnectionPool implements CallOwner {
     try {
       opened = await this.#connect()
     } catch (error) {
-      for (const waiter of this.#waiting.keys()) {
-        this.#waiting.delete(waiter)
+      const line = this.#ahead.size > 0 ? this.#ahead : this.#waiting
+      for (const waiter of line.keys()) {
+        line.delete(waiter)
         waiter.fail(error)
         break
       }
@@ -248,8 +265,7 @@ export class ConnectionPool implements CallOwner {
 
   #settle(): void {
     if (this.#closed === undefined) return
-    if (this.#all.size === 0 && this.#opening === 0 && this.#waiting.size === 0)
-      this.#closed.resolve()
+    if (this.#all.size === 0 && this.#opening === 0 && this.waiting === 0) this.#closed.resolve()
   }
 
   /**
@@ -257,17 +273,18 @@ export class ConnectionPool implements CallOwner {
    * is up.
    */
   #giveUp(): void {
-    if (this.#waiting.size === 0) {
+    if (this.waiting === 0) {
       clearInterval(this.#impatient)
       this.#impatient = undefined
     }
     const now = performance.now()
     const isStuck = now - this.#moved >= this.#patience
-    for (const [waiter, { since, end }] of this.#waiting) {
-      if (now - since < this.#patience || !(isStuck || now >= end)) continue
-      this.#waiting.delete(waiter)
-      waiter.fail(new Error('timeout exceeded when trying to connect'))
-    }
+    for (const line of [this.#ahead, this.#waiting])
+      for (const [waiter, { since, end }] of line) {
+        if (now - since < this.#patience || !(isStuck || now >= end)) continue
+        line.delete(waiter)
+        waiter.fail(new Error('timeout exceeded when trying to connect'))
+      }
   }
 
   #sweep(): void {

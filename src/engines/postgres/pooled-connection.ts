@@ -59,6 +59,10 @@ export class PooledConnection {
     this.toText = driver.utils.prepareValue
     this.#driver = driver
     this.#onLost = onLost
+    client.connection.on('parameterDescription', (message) => {
+      const [current] = this.calls
+      current?.handleParameterDescription(message)
+    })
   }
 
   /** Sends it at once or, if others are running, together with all others of this turn of the loop. */

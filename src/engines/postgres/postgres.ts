@@ -25,6 +25,7 @@ import { createPostgresChannel } from './channel.js'
 import { ClientReads, type ReadParts } from './client-reads.js'
 import { postgresCopy } from './copy.js'
 import { createPostgresDialect } from './dialect.js'
+import { Deadline } from './deadline.js'
 import { loadDriver, type Driver } from './driver.js'
 import { overFault, toPostgresFault } from './faults.js'
 import { JoinedEngine } from './joined/joined-engine.js'
@@ -33,7 +34,7 @@ import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
 import { OrderedStatements } from './ordered-statements.js'
 import { limitedWithin, refusesLimits } from './pooled-limits.js'
-import { ReadShares } from './read-shares.js'
+import { ReadTurns } from './read-turns.js'
 import { mayRunAgain, runsAfterConflict } from './run-again.js'
 import { PostgresRunner } from './runner.js'
 import { changePostgresSchema } from './schema-change.js'
@@ -112,6 +113,9 @@ async function seesPooler(pool: ConnectionPool): Promise<boolean> {
 
 const readProcessId: Statement = ownQuestion('select pg_backend_pid()')
 
+/** Milliseconds for our own questions about sizes and types, which look at the catalogue alone. */
+const catalogueTime = 2000
+
 interface EngineParts {
   readonly driver: Driver
   readonly options: PostgresOptions
@@ -141,8 +145,8 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
     this.channel = parts.channel
     const { pool, names } = parts
     this.#brief = new SharedReads(pool)
-    const shares = new ReadShares(pool.most)
-    this.#readParts = { engine: this, pool, names, shares, brief: this.#brief }
+    const turns = new ReadTurns(Math.floor(pool.most / 2), Math.floor(pool.most / 3))
+    this.#readParts = { engine: this, pool, names, turns, brief: this.#brief }
   }
 
   clientReads(reading: ClientReading): Runner {
@@ -169,7 +173,7 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   }
 
   moved(call: Call): void {
-    this.#parts.pool.run(call)
+    this.#brief.read(call)
   }
 
   script(sql: string): Promise<void> {
@@ -207,7 +211,13 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   }
 
   tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    return readPostgresSizes(this, tables)
+    return readPostgresSizes(this.clientReads(new Deadline(catalogueTime)), tables)
+  }
+
+  parameterTypes({ sql }: Statement): Promise<readonly string[]> {
+    return this.#parts.names.types.of(sql, async (statement, values) =>
+      this.clientReads(new Deadline(catalogueTime)).rows(statement, values),
+    )
   }
 
   pool(): PoolState {

@@ -10,6 +10,9 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
+/** Milliseconds that a plan waits for a table which somebody has locked: then it is asked another time. */
+const lockTime = 200
+
 /** Statement names belong to a session. */
 let count = 0
 
@@ -22,7 +25,7 @@ export const postgresScans: ScanSql = {
     const runner = await engine.begin()
     try {
       await runner.script(
-        `set local plan_cache_mode = force_generic_plan; prepare ${name} as ${sql}`,
+        `set local lock_timeout = ${lockTime}; set local plan_cache_mode = force_generic_plan; prepare ${name} as ${sql}`,
       )
       const statement = ownQuestion(`explain (format json) execute ${name}${values}`)
       const { rows } = await runner.query(statement, [])

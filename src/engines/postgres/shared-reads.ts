@@ -1,14 +1,18 @@
 /**
  * Brief reads of all requests on few connections, each with many statements at once. A read that turns out to be slow
  * keeps its connection for itself: those behind it move elsewhere, so that they need not wait, and cancelling it on the
- * server affects no other.
+ * server affects no other. Of one statement that is slow few run at once, since somebody may hold its table: the others wait
+ * for them and keep no connection.
  */
+import type { Statement } from '../contract/engine.js'
 import type { Call } from './call.js'
 import type { PooledConnection } from './pooled-connection.js'
 import type { ConnectionPool } from './pool.js'
 
 /** The number of running statements from which another connection is shared. */
 const enough = 8
+/** Slow calls of one statement that have a connection each. */
+const mostSlow = 2
 /** Milliseconds between two looks. A statement that is first at two of them is slow. */
 const lookTime = 50
 
@@ -18,6 +22,7 @@ export class SharedReads {
   readonly #shared: PooledConnection[] = []
   /** Calls that came while there was no connection. */
   #early: Call[] = []
+  readonly #slow = new Map<Statement, { running: number; readonly waiting: Call[] }>()
   #isGrowing = false
   #looking: NodeJS.Timeout | undefined
   readonly #onIdle = (connection: PooledConnection): void => {
@@ -31,6 +36,12 @@ export class SharedReads {
   }
 
   read(call: Call): void {
+    const slow = this.#slow.get(call.statement)
+    if (slow !== undefined && slow.running >= mostSlow) slow.waiting.push(call)
+    else this.#send(call)
+  }
+
+  #send(call: Call): void {
     let chosen = this.#choose()
     const isFew = this.#shared.length < this.#most
     if (chosen === undefined || (chosen.calls.size >= enough && isFew)) {
@@ -69,7 +80,7 @@ export class SharedReads {
     if (waits) this.#early.push(call)
     if (this.#isGrowing) return
     this.#isGrowing = true
-    this.#pool.wait({
+    this.#pool.waitAhead({
       take: (connection) => {
         this.#isGrowing = false
         const early = this.#early.splice(0)
@@ -119,7 +130,25 @@ export class SharedReads {
     connection.onIdle = (free) => {
       this.#pool.release(free)
     }
-    for (const call of connection.calls) if (call !== first) call.moveOn()
+    const slow = this.#slow.get(first.statement) ?? { running: 0, waiting: [] }
+    this.#slow.set(first.statement, slow)
+    slow.running++
     first.stay(connection)
+    const onIdle = connection.onIdle
+    connection.onIdle = (free) => {
+      this.#endSlow(first.statement)
+      onIdle(free)
+    }
+    for (const call of connection.calls) if (call !== first) call.moveOn()
+  }
+
+  /** One that waited goes, and all of them once no slow one is left. */
+  #endSlow(statement: Statement): void {
+    const slow = this.#slow.get(statement)
+    if (slow === undefined) return
+    slow.running--
+    if (slow.running === 0) this.#slow.delete(statement)
+    const most = slow.running === 0 ? slow.waiting.length : 1
+    for (const call of slow.waiting.splice(0, most)) call.moveOn()
   }
 }

@@ -4,6 +4,7 @@
  * Sources: PostgreSQL, Extended Query; PgBouncer, Features.
  */
 import { createHash } from 'node:crypto'
+import { PlaceholderTypes } from './placeholder-types.js'
 
 /** Servers keep prepared statements until the connection ends, so their number is limited. */
 const mostNames = 1000
@@ -22,6 +23,8 @@ export class StatementNames {
    * end a transaction, so transactions send texts.
    */
   isPooled = false
+  /** Of their placeholders. */
+  readonly types = new PlaceholderTypes()
   readonly #isOff: boolean
   readonly #names = new Map<string, string | undefined>()
   readonly #renewals = new Map<string, number>()

@@ -35,7 +35,7 @@ export async function forgetScans(database: Database): Promise<void> {
 }
 
 async function isThere({ context: { engine } }: Database): Promise<boolean> {
-  return ((await engine.tableSizes([table])).get(table) ?? 0) > 0
+  return (await engine.catalogue(engine)).has(table)
 }
 
 function anHourAgo({ context }: Database): string {

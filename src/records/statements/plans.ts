@@ -2,7 +2,7 @@
 import { Slot, type Builder, type Plan, type RawBuilder, type SlotBound } from './builder.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Dialect } from '../../engines/contract/engine.js'
-import { factsOfList } from './statement-marks.js'
+import { boundOfCount, factsOfList } from './statement-marks.js'
 import type { Condition } from '../filters/condition.js'
 import { lengthOf } from '../filters/by-key.js'
 import { FilterWriter } from '../filters/filter-sql.js'
@@ -121,7 +121,8 @@ export class TablePlans {
       const writer = this.#writer()
       const rows = sql`select 1 from ${this.#aliased('t')}${this.#where(selection, writer, true)}${writer.limit(selection.count)}`
       const fragment = sql`select count(*) from (${rows}) as c`
-      return this.#builder.compile(fragment, { table: this.table.name, ...same })
+      const facts = { table: this.table.name, ...same, ...boundOfCount(this.table, selection) }
+      return this.#builder.compile(fragment, facts)
     })
   }
 

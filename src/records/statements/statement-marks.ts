@@ -27,6 +27,15 @@ export function factsOfList(
   return { together: 'page', bound: (values) => Number(values[count]) }
 }
 
+/** How many rows a count up to a number looks at at most: as many as it counts where all rows count. */
+export function boundOfCount(
+  table: Table,
+  { condition, count }: Selection,
+): Pick<StatementFacts, 'bound'> {
+  const isWhole = table.deletedAt === undefined && isBehind(condition, table)
+  return isWhole ? { bound: (values) => Number(values[count]) } : {}
+}
+
 /** All rows, or those behind or before a key, as a cursor says. */
 function isBehind(condition: Condition | undefined, table: Table): boolean {
   if (condition === undefined) return true

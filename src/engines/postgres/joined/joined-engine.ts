@@ -195,6 +195,7 @@ export class JoinedEngine extends JoiningRunner implements Engine {
   readonly clientReads?: (reading: ClientReading) => Runner
   readonly pool?: () => PoolState
   readonly inOrder?: () => Later<OrderedRunner | undefined>
+  readonly parameterTypes?: (statement: Statement) => Promise<readonly string[]>
   readonly #engine: Engine
 
   constructor(engine: Engine) {
@@ -211,6 +212,8 @@ export class JoinedEngine extends JoiningRunner implements Engine {
       this.clientReads = (reading) => new JoiningReads(engine, queues, reading)
     }
     if (engine.pool !== undefined) this.pool = engine.pool.bind(engine)
+    if (engine.parameterTypes !== undefined)
+      this.parameterTypes = engine.parameterTypes.bind(engine)
     if (engine.inOrder !== undefined) this.inOrder = engine.inOrder.bind(engine)
   }
 

@@ -3,7 +3,6 @@
  * statement finds for them. Source: PostgreSQL, LATERAL Subqueries; Table Functions, WITH ORDINALITY; PREPARE.
  */
 import { EngineFault, type Engine, type Statement } from '../../contract/engine.js'
-import { ownQuestion } from '../../contract/statement.js'
 import { postgresLists } from '../lists.js'
 
 export interface JoinedStatement {
@@ -14,8 +13,8 @@ export interface JoinedStatement {
 }
 
 /**
- * The statement that answers many calls of this one; `never` where there is none, `unknown` where the database was not
- * available to tell. Does not reject.
+ * The statement that answers many calls of this one, once it has run; `never` where there is none, `unknown` where the
+ * database was not available to tell. Does not reject.
  */
 export async function askJoined(
   statement: Statement,
@@ -23,30 +22,12 @@ export async function askJoined(
   write: (statement: Statement, types: readonly string[]) => JoinedStatement | undefined,
 ): Promise<JoinedStatement | 'never' | 'unknown'> {
   try {
-    return write(statement, await readTypes(statement, engine)) ?? 'never'
+    if (engine.parameterTypes === undefined) return 'never'
+    return write(statement, await engine.parameterTypes(statement)) ?? 'never'
   } catch (error) {
     return error instanceof EngineFault && error.kind === 'unavailable' ? 'unknown' : 'never'
   }
 }
-
-/** What the server makes of a statement's placeholders, by their places; none where it cannot tell. */
-async function readTypes({ sql }: Statement, engine: Engine): Promise<readonly string[]> {
-  const transaction = await engine.begin()
-  try {
-    await transaction.script(`prepare filigree_types as ${sql}`)
-    const { rows } = await transaction.query(typesOf, [])
-    await transaction.script('deallocate filigree_types')
-    await transaction.commit()
-    return rows.map(([type]) => String(type))
-  } catch (error) {
-    await transaction.rollback()
-    throw error
-  }
-}
-
-const typesOf =
-  ownQuestion(`select cast(t.type as text) from pg_prepared_statements, unnest(parameter_types) with ordinality as t(type, place)
-    where name = 'filigree_types' order by t.place`)
 
 /** @returns `undefined` where there is nothing that calls could differ in */
 export function writeJoined(

@@ -1,0 +1,94 @@
+/** Somebody holds a table on PostgreSQL: what asks other tables goes on, and questions of our own wait for no lock of a user's. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { Field, Record } from 'filigree'
+import { connect, type Database } from '../../src/records/database.js'
+import { sql } from 'kysely'
+import { startPostgres, type PostgresServer } from './postgres-server.js'
+
+@Record({ table: 'held_stone' })
+class Stone {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@Record({ table: 'held_leaf' })
+class Leaf {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) name!: string
+}
+
+const records = [Stone, Leaf]
+
+describe('a table that somebody holds', () => {
+  let server: PostgresServer
+  let url: string
+  let holder: Database
+  let observer: Database
+  let database: Database
+  beforeAll(async () => {
+    server = await startPostgres()
+    url = await server.createDatabase()
+    holder = await connect(url, { records })
+    observer = await connect(url)
+    await holder.sync()
+    await holder.records(Stone).insertMany([{ name: 'one' }, { name: 'two' }])
+    await holder.records(Leaf).insertMany([{ name: 'one' }, { name: 'two' }])
+    await sql`analyze`.execute(holder.kysely)
+  }, 60_000)
+  afterAll(async () => {
+    await holder.close()
+    await observer.close()
+    await server.close()
+  })
+  beforeEach(async () => {
+    database = await connect(url, { records })
+  })
+
+  /** Nobody else sees the table, not even its size. */
+  const held = <T>(work: () => Promise<T>): Promise<T> =>
+    holder.transaction(async (tx) => {
+      await sql`lock table held_stone in access exclusive mode`.execute(tx.kysely)
+      try {
+        return await work()
+      } finally {
+        void database.close()
+      }
+    })
+
+  const waiting = async (): Promise<number> => {
+    const { rows } = await sql<{ count: unknown }>`
+      select count(*) as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(observer.kysely)
+    return Number(rows[0]?.count)
+  }
+
+  const asking = async (text: string): Promise<number> => {
+    const { rows } = await sql<{ count: unknown }>`
+      select count(*) as count from pg_stat_activity
+      where datname = current_database() and query ilike ${text}`.execute(observer.kysely)
+    return Number(rows[0]?.count)
+  }
+
+  it('has a size', async () => {
+    const { engine } = database.context
+    const sizes = await held(async () => engine.tableSizes(['held_stone', 'held_leaf']))
+    expect([...sizes]).toEqual([
+      ['held_stone', 2],
+      ['held_leaf', 2],
+    ])
+  })
+
+  it('is not waited for to learn how its statements go together', async () => {
+    const stones = database.records(Stone)
+    await stones.find(1)
+    await held(async () => {
+      const finds = Array.from({ length: 40 }, (_, n) => stones.find(n + 1))
+      const found = Promise.allSettled(finds)
+      while ((await waiting()) === 0) continue
+      const rows = await Promise.all([1, 2].map((id) => database.records(Leaf).find(id)))
+      expect(rows.map((leaf) => leaf?.name)).toEqual(['one', 'two'])
+      expect(await asking('prepare%')).toBe(0)
+      void found
+    })
+  })
+})
