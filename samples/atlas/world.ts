@@ -1,5 +1,5 @@
 /** The atlas's database queries. */
-import { Database, HttpError, type Repository } from 'filigree'
+import { Database, HttpError, skip, type Repository } from 'filigree'
 import { containing, escapePattern, toSearchable } from './city-search.js'
 import type { KnownCity } from './gazetteer.js'
 import { boxAround, distance, toTenths, type Place } from './geography.js'
@@ -44,8 +44,8 @@ export class World {
     page: PageQuery,
   ): Promise<Paged<Country>> {
     const where = {
-      region: region === undefined ? undefined : { ilike: escapePattern(region) },
-      name: text === undefined ? undefined : { ilike: containing(text) },
+      region: region === undefined ? skip : { ilike: escapePattern(region) },
+      name: text === undefined ? skip : { ilike: containing(text) },
     }
     return toPage(
       page,

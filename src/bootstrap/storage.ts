@@ -5,7 +5,7 @@
 import { createMemoryStore } from '../sessions/memory-store.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Revocations } from '../auth/revocations.js'
-import type { Log } from '../core/log.js'
+import { LentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import { createDatabase, Database } from '../records/database.js'
 import type { DatabaseOptions } from '../records/database-options.js'
@@ -92,9 +92,11 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         ...toDatabaseOptions(given as ClosedChoice),
       })
     : given
+  const takeBack = database.log instanceof LentLog ? database.log.lend(log) : undefined
   let scans: ScanLog | undefined
   const close = async (): Promise<void> => {
     await scans?.close()
+    takeBack?.()
     if (isOwn) await database.close()
   }
   try {

@@ -14,6 +14,35 @@ export const silentLog: Log = Object.freeze({
   debug: () => undefined,
 })
 
+/** The log of what has none of its own: that of the application which uses it, for as long as it runs. */
+export class LentLog implements Log {
+  #log = silentLog
+
+  /** @returns what takes the log back */
+  lend(log: Log): () => void {
+    this.#log = log
+    return () => {
+      if (this.#log === log) this.#log = silentLog
+    }
+  }
+
+  error(details: object, message: string): void {
+    this.#log.error(details, message)
+  }
+
+  warn(details: object, message: string): void {
+    this.#log.warn(details, message)
+  }
+
+  info(details: object, message: string): void {
+    this.#log.info(details, message)
+  }
+
+  debug(details: object, message: string): void {
+    this.#log.debug(details, message)
+  }
+}
+
 /**
  * Gives fields for lines of the log.
  *

@@ -15,14 +15,19 @@ export function addProblems(found: readonly Problem[], problems: Problem[]): voi
   for (const problem of found) if (!problems.includes(problem)) problems.push(problem)
 }
 
-/** Stops bootstrap. Its message is the whole report; `problems` are the single mistakes, each once. */
+export interface DeclarationErrorOptions extends ErrorOptions {
+  /** The mistake is in a call of the running program: its sentences alone are the message. Default false. */
+  isCall?: boolean
+}
+
+/** Stops bootstrap, or a call. Its message is the whole report; `problems` are the single mistakes, each once. */
 export class DeclarationError extends Error {
   readonly code = 'DECLARATION'
   declare readonly problems: readonly Problem[]
 
-  constructor(found: readonly Problem[], options?: ErrorOptions) {
+  constructor(found: readonly Problem[], options?: DeclarationErrorOptions) {
     const problems = withoutRepetition(found)
-    super(toReport(problems), options)
+    super(options?.isCall === true ? problems.map(toLine).join('\n') : toReport(problems), options)
     this.name = 'DeclarationError'
     // Node prints the enumerable properties of an error nobody catches: the report would be there twice.
     Object.defineProperty(this, 'problems', { value: problems, enumerable: false })

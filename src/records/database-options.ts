@@ -28,7 +28,7 @@ export interface DatabaseOptions {
    * far.
    */
   records?: readonly Class[]
-  /** Receives lost connections and schema changes. Default: nothing is logged. */
+  /** Receives lost connections and schema changes. Default: the log of an application that is given the database. */
   log?: Log
   /** The clock for timestamps, in milliseconds since 1970. Default the system's clock. */
   now?: () => number

@@ -1,6 +1,6 @@
 /** The database of an application: repositories, transactions, schema. Source: public face, Records. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import { silentLog, type Log } from '../core/log.js'
+import { LentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import { TableSizes } from './budget/table-sizes.js'
 import { createBuilder, type QueryBuilder } from './statements/builder.js'
@@ -46,7 +46,7 @@ export function connect(
 
 /** @throws {DeclarationError} as `connect` does */
 export async function createDatabase(options: DatabaseOptions = {}): Promise<Database> {
-  const { url = defaultUrl, direct, records = [], log = silentLog, now = Date.now } = options
+  const { url = defaultUrl, direct, records = [], log = new LentLog(), now = Date.now } = options
   const { statementTimeout, replicas, replicaLag } = options
   const problems: Problem[] = []
   checkDatabaseOptions(options, problems)

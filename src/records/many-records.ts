@@ -4,7 +4,7 @@
 import { promise } from '../core/later.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
-import type { OrderBy } from './filters/filter-types.js'
+import type { AskedOptions, OrderBy } from './filters/filter-types.js'
 import { writeCursor } from './filters/cursor.js'
 import type { Id, ListOptions } from './filters/list-options.js'
 import { readOrder } from './filters/order.js'
@@ -93,8 +93,10 @@ export abstract class ManyRecords<T extends object> {
    *
    * @returns one row without `groupBy`, else one for each group; groups of nulls come last
    */
-  aggregate(options: AggregateOptions<T> = {}): Promise<AggregateRow<T>[]> {
-    return promise(() => runAggregate(this.table, this.source, options))
+  aggregate<const O extends AggregateOptions<T>>(
+    options?: O & AskedOptions<O, AggregateOptions<T>>,
+  ): Promise<AggregateRow<T>[]> {
+    return promise(() => runAggregate<T>(this.table, this.source, options ?? {}))
   }
 
   /**

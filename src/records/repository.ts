@@ -28,12 +28,14 @@ import type { Row } from '../engines/contract/engine.js'
 import { planDistinctCount } from './statements/distinct-rows.js'
 import { deleteChecked, deleteWhere, mustHold } from './statements/delete-rows.js'
 import { deleteRow } from './statements/delete-row.js'
-import type { Where } from './filters/filter-types.js'
+import type { Asked, AskedOptions, Where } from './filters/filter-types.js'
 import { ManyRecords } from './many-records.js'
 import { toKey } from './model/key.js'
 import {
   checkCountOptions,
   checkFindOptions,
+  refuseUndefined,
+  type CountOptions,
   type FindOneOptions,
   type Id,
   type ListOptions,
@@ -92,7 +94,8 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /** The rows that match a filter, in order. */
-  list(options: ListOptions<T> = {}): Promise<T[]> {
+  list<const O extends ListOptions<T>>(given?: O & AskedOptions<O, ListOptions<T>>): Promise<T[]> {
+    const options: ListOptions<T> = given ?? {}
     return promise(() => {
       const { plan, values, readBehind } = planList(this.table, this.source.context, options)
       return after(this.#rows(plan, values, 'read'), (rows) => {
@@ -106,14 +109,18 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /** The number of rows that match a filter; with `distinct`, of those that differ in its fields. Default: all undeleted. */
-  count(
-    where?: Where<T>,
-    options: Pick<ListOptions<T>, 'search' | 'distinct' | 'withDeleted' | 'view'> = {},
-  ): Promise<number> {
+  count(): Promise<number>
+  count<const W extends Where<T>>(
+    where: W & Asked<W, Where<T>>,
+    options?: CountOptions<T>,
+  ): Promise<number>
+  count(...given: [where?: Where<T>, options?: CountOptions<T>]): Promise<number> {
     return promise(() => {
+      const [where, options = {}] = given
+      if (given.length > 0) refuseUndefined({ where })
       checkCountOptions(options)
       const { context } = this.source
-      const asked = { where, ...options }
+      const asked = given.length > 0 ? { where, ...options } : options
       const { selection, values } = selectRows(this.table, context, asked)
       const { distinct, view } = options
       const plan =
@@ -175,10 +182,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * @returns the updated record; null if no row has the key, or `where` does not match
    * @throws {HttpError} 409 `CONFLICT` if the row is at another version
    */
-  update(
+  update<const O extends UpdateOptions<T> & Partial<T>>(
     id: Id,
     values: NestedChanges<T>,
-    options?: UpdateOptions<T> & Partial<T>,
+    options?: O & AskedOptions<O, UpdateOptions<T> & Partial<T>>,
   ): Promise<T | null> {
     return promise(() => {
       const { table } = this
@@ -215,7 +222,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    *
    * @returns how many
    */
-  updateWhere(where: Where<T>, changes: Changes<T>): Promise<number> {
+  updateWhere<const W extends Where<T>>(
+    where: W & Asked<W, Where<T>>,
+    changes: Changes<T>,
+  ): Promise<number> {
     return promise(() => updateWhere(this.table, this.source, where, changes))
   }
 
@@ -224,7 +234,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    *
    * @returns how many
    */
-  deleteWhere(where: Where<T>): Promise<number> {
+  deleteWhere<const W extends Where<T>>(where: W & Asked<W, Where<T>>): Promise<number> {
     return promise(() => deleteWhere(this.table, this.source, where))
   }
 

@@ -188,9 +188,11 @@ describe.each(engines)('changes of rows on %s', (_, open) => {
     const lamps = database.records(Lamp)
     const undefinedOnes = [undefined, { stock: undefined }, { or: [{ stock: { gte: undefined } }] }]
     for (const where of undefinedOnes) {
-      await expect(lamps.updateWhere(where as never, { stock: 1 })).rejects.toThrow(TypeError)
-      await expect(lamps.deleteWhere(where as never)).rejects.toThrow(TypeError)
-      await expect(lamps.update(1, {}, { where })).rejects.toThrow(TypeError)
+      const isUndefined = { code: 'DECLARATION', problems: [{ code: 'UNDEFINED_IN_FILTER' }] }
+      const given = where as never
+      await expect(lamps.updateWhere(given, { stock: 1 })).rejects.toMatchObject(isUndefined)
+      await expect(lamps.deleteWhere(given)).rejects.toMatchObject(isUndefined)
+      await expect(lamps.update(1, {}, { where: given })).rejects.toMatchObject(isUndefined)
     }
     await expect(lamps.update(1, {}, { lock: true } as never)).rejects.toThrow('unknown option')
     await expect(lamps.delete(1, { where: {} } as never)).rejects.toThrow('unknown option')

@@ -47,7 +47,7 @@ function readAggregate(
   const opened = database()
   const reader = new QuestionReader({ database: opened, caller, listMax })
   const options = {
-    where: isNothing(args.where) ? undefined : reader.translate(model, args.where),
+    ...(!isNothing(args.where) && { where: reader.translate(model, args.where) }),
     groupBy: readGroups(model, args.groupBy, 'groupBy'),
     having: readHaving(model, args.having),
     orderBy: readOrder(model, args.orderBy),
@@ -102,8 +102,8 @@ function nameOfNode([node]: readonly [FieldNode, ...FieldNode[]]): string {
 }
 
 /** From GraphQL's names to the record's. */
-function readHaving(model: RecordModel, given: unknown): object | undefined {
-  if (!isPlainObject(given)) return undefined
+function readHaving(model: RecordModel, given: unknown): object {
+  if (!isPlainObject(given)) return {}
   return Object.fromEntries(
     Object.entries(given)
       .filter(([, test]) => !isNothing(test))
@@ -111,8 +111,8 @@ function readHaving(model: RecordModel, given: unknown): object | undefined {
   )
 }
 
-function readOrder(model: RecordModel, given: unknown): object[] | undefined {
-  if (isNothing(given)) return undefined
+function readOrder(model: RecordModel, given: unknown): object[] {
+  if (isNothing(given)) return []
   return (given as unknown[]).map((term, index) => {
     const names = isPlainObject(term) ? Object.keys(term) : []
     const [name] = names

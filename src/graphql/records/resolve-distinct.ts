@@ -33,8 +33,8 @@ function readDistinct(
   const opened = database()
   const reader = new QuestionReader({ database: opened, caller, listMax })
   const options = {
-    where: isGiven(where) ? reader.translate(model, where) : undefined,
-    orderBy: isGiven(orderBy) ? reader.orderTerms(model, orderBy) : undefined,
+    ...(isGiven(where) && { where: reader.translate(model, where) }),
+    ...(isGiven(orderBy) && { orderBy: reader.orderTerms(model, orderBy) }),
     distinct: readGroups(model, distinct, 'distinct'),
     limit: reader.most('limit', limit ?? defaultLimit),
     offset: offset ?? 0,

@@ -1,5 +1,6 @@
 /** The options and rows of a repository's `aggregate`, typed by the record. */
-import type { Direction, Where } from '../filters/filter-types.js'
+import type { OrderTerm, Where } from '../filters/filter-types.js'
+import type { Skip } from '../filters/skip.js'
 import type { RowsView } from '../statements/rows-view.js'
 
 /** The functions that compute one value of all values of a field. */
@@ -15,7 +16,7 @@ export const aggregateFunctions: readonly AggregateFunction[] = ['sum', 'avg', '
  */
 export interface AggregateOptions<T> {
   /** Filters the rows. Default all undeleted rows. */
-  where?: Where<T> | undefined
+  where?: Where<T>
   /** One row for each combination of these fields' values; null counts as a value. Default: one row for all. */
   groupBy?: readonly (keyof T & string)[] | undefined
   /** Answers the number of rows, as `count`. Default: true if nothing else is asked for. */
@@ -29,12 +30,12 @@ export interface AggregateOptions<T> {
   /** The largest value, as `maxPrice`. */
   max?: readonly (keyof T & string)[] | undefined
   /** Only groups that match: `{ count: { gte: 2 }, sumPrice: { lt: '100.00' } }`. */
-  having?: Having<T> | undefined
+  having?: Having<T>
   /**
    * `{ sumPrice: 'desc' }`, or a list of such. Nulls come last unless `{ nulls: 'first' }`. Ties, and by default all
    * rows, are ordered by the grouping fields.
    */
-  orderBy?: AggregateOrder<T> | readonly AggregateOrder<T>[] | undefined
+  orderBy?: AggregateOrder<T> | readonly AggregateOrder<T>[]
   /** The most groups. Default all. */
   limit?: number | undefined
   /** The view of the client who asks. Default: the program's own, which sees everything. */
@@ -45,7 +46,7 @@ type Name<T, F extends string> = `${F}${Capitalize<keyof T & string>}`
 
 export type AggregateName<T> = 'count' | Name<T, AggregateFunction>
 
-export type Having<T> = { [K in AggregateName<T>]?: HavingTest | number | string | null }
+export type Having<T> = { [K in AggregateName<T>]?: HavingTest | number | string | null | Skip }
 
 export interface HavingTest {
   eq?: unknown
@@ -54,12 +55,11 @@ export interface HavingTest {
   gte?: unknown
   lt?: unknown
   lte?: unknown
-  isNull?: boolean
+  isNull?: boolean | Skip
 }
 
 export type AggregateOrder<T> = {
-  [K in AggregateName<T> | (keyof T & string)]?:
-    Direction | { direction?: Direction; nulls?: 'first' | 'last' }
+  [K in AggregateName<T> | (keyof T & string)]?: OrderTerm
 }
 
 /** Grouping fields under their own names; figures as `count`, `sumPrice` and so on. */

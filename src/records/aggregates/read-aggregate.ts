@@ -5,6 +5,9 @@ import { isPlainObject, type FilterContext } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
 import { readCount } from '../filters/list-options.js'
 import { isOrdered } from '../filters/operators.js'
+import { readDirection, refusedTerm } from '../filters/order.js'
+import { skip, skipAt, undefinedAt } from '../filters/skip.js'
+import { refuseUnknownOptions } from '../statements/refuse-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { aggregateFunctions, type AggregateFunction } from './aggregate-types.js'
@@ -39,7 +42,7 @@ export interface Aggregate {
   readonly key: string
 }
 
-const optionNames = [
+const optionNames: ReadonlySet<string> = new Set([
   'where',
   'groupBy',
   'count',
@@ -48,7 +51,7 @@ const optionNames = [
   'orderBy',
   'limit',
   'view',
-]
+])
 const mostNames = 50
 
 export const havingOperators: readonly HavingOperator[] = [
@@ -64,6 +67,8 @@ export const havingOperators: readonly HavingOperator[] = [
 /**
  * @param values gets the operands and the limit
  * @throws {HttpError} 400 `VALIDATION`
+ * @throws {TypeError} for an unknown option
+ * @throws {DeclarationError} for `undefined` among its conditions
  */
 export function readAggregate(
   table: Table,
@@ -100,11 +105,7 @@ class AggregateReader {
   }
 
   read(options: Given): Aggregate {
-    for (const name of Object.keys(options)) {
-      if (optionNames.includes(name)) continue
-      const meant = didYouMean(clip(name), optionNames)
-      throw invalid(name, 'unknown', `is not an option of an aggregate. ${meant}`.trim())
-    }
+    refuseUnknownOptions('aggregate', options, optionNames)
     const groups = this.#names('groupBy', options.groupBy).map((name, index) =>
       this.#group(name, `groupBy.${index}`),
     )
@@ -199,25 +200,28 @@ class AggregateReader {
 
   #having(given: unknown): HavingCondition[] {
     if (given === undefined) return []
+    if (given === skip) throw skipAt('having')
     if (!isPlainObject(given)) throw invalid('having', 'type', 'must be an object')
     return Object.keys(given).flatMap((name) => {
       const test = given[name]
-      if (test === undefined) return []
       const path = `having.${name}`
       const measure = this.#measure(name, path)
-      if (!isPlainObject(test)) return [this.#test(measure, 'eq', test, path)]
-      return Object.keys(test)
-        .filter((operator) => test[operator] !== undefined)
-        .map((operator) => this.#test(measure, operator, test[operator], `${path}.${operator}`))
+      if (!isPlainObject(test)) return this.#test(measure, 'eq', test, path)
+      return Object.keys(test).flatMap((operator) =>
+        this.#test(measure, operator, test[operator], `${path}.${operator}`),
+      )
     })
   }
 
-  #test(measure: Measure, named: string, operand: unknown, path: string): HavingCondition {
+  /** @returns nothing for `skip` */
+  #test(measure: Measure, named: string, operand: unknown, path: string): HavingCondition | [] {
+    if (operand === undefined) throw undefinedAt(path)
     const operator = havingOperators.find((one) => one === named)
     if (operator === undefined) {
       const meant = didYouMean(clip(named), havingOperators)
       throw invalid(path, 'unknown', `is not a comparison of an aggregate. ${meant}`.trim())
     }
+    if (operand === skip) return []
     const isNull = readNullTest(operator, operand, path)
     this.#key += `${measure.key}${operator}${isNull === undefined ? '' : String(isNull)};`
     if (isNull !== undefined) return { measure, operator, isNull, slot: -1 }
@@ -231,12 +235,14 @@ class AggregateReader {
       given === undefined ? [] : Array.isArray(given) ? given : [given]
     this.#key += 'o'
     for (const list of lists) {
+      if (list === undefined || list === skip) throw refusedTerm(list, lists.indexOf(list))
       if (!isPlainObject(list)) throw invalid('orderBy', 'type', 'must be an object')
       for (const name of Object.keys(list)) {
-        if (list[name] === undefined) continue
         const path = `orderBy.${name}`
         const measure = groups.find((group) => group.name === name) ?? this.#measure(name, path)
-        const term = { measure, ...readDirection(list[name], path) }
+        const direction = readDirection(list[name], path)
+        if (direction === undefined) continue
+        const term = { measure, ...direction }
         if (terms.length >= mostNames) throw invalid('orderBy', 'maxItems', 'has too many fields')
         if (!terms.some((other) => other.measure.key === measure.key)) terms.push(term)
       }
@@ -264,15 +270,6 @@ function readNullTest(
   if (operand !== null) return undefined
   if (operator === 'eq' || operator === 'ne') return operator === 'eq'
   throw invalid(path, 'type', 'must not be null')
-}
-
-function readDirection(given: unknown, path: string): Omit<AggregateTerm, 'measure'> {
-  const { direction = 'asc', nulls = 'last' } = isPlainObject(given) ? given : { direction: given }
-  if (direction !== 'asc' && direction !== 'desc')
-    throw invalid(path, 'oneOf', 'must be "asc" or "desc"')
-  if (nulls !== 'first' && nulls !== 'last')
-    throw invalid(`${path}.nulls`, 'oneOf', 'must be "first" or "last"')
-  return { descending: direction === 'desc', nullsFirst: nulls === 'first' }
 }
 
 /** True for columns that can be summed. */

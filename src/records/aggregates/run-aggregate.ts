@@ -5,6 +5,7 @@ import { FilterReader } from '../filters/filter.js'
 import { FilterWriter } from '../filters/filter-sql.js'
 import type { Condition } from '../filters/condition.js'
 import { EngineFault, type Row } from '../../engines/contract/engine.js'
+import { refuseUndefined } from '../filters/list-options.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 import { arrange, Slot, type Plan, type RawBuilder } from '../statements/builder.js'
@@ -51,6 +52,7 @@ function readRows<T extends object>(
   options: AggregateOptions<T>,
   isLarge: boolean,
 ): Later<AggregateRow<T>[]> {
+  refuseUndefined(options)
   const { where, view } = options
   const { context } = source
   const values: unknown[] = []

@@ -1,5 +1,6 @@
 /** The types of filters and orders, derived from the record. Source: public face, Records. */
 import type { Unmarked } from '../model/written-types.js'
+import type { Skip } from './skip.js'
 
 /**
  * Filters rows. Conditions side by side must all hold.
@@ -23,41 +24,43 @@ export type Where<T> = {
     ? unknown
     : {
         /** All these words must occur in the texts that `@Record({ search })` names. */
-        search?: string
+        search?: string | Skip
       })
 
-type WhereValue<V> = V extends readonly (infer Item)[]
-  ? Item extends object
-    ? Where<Item> | Pick<Operators<V>, 'isNull'> | JsonTest
-    : Pick<Operators<V>, 'isNull'> & { has?: Item }
-  : V extends Uint8Array
-    ? V | null | Operators<V>
-    : V extends object
-      ? Where<V> | Pick<Operators<V>, 'isNull'> | JsonTest
-      : V | null | Operators<V>
+type WhereValue<V> =
+  | Skip
+  | (V extends readonly (infer Item)[]
+      ? Item extends object
+        ? Where<Item> | Pick<Operators<V>, 'isNull'> | JsonTest
+        : Pick<Operators<V>, 'isNull'> & { has?: Item | Skip }
+      : V extends Uint8Array
+        ? V | null | Operators<V>
+        : V extends object
+          ? Where<V> | Pick<Operators<V>, 'isNull'> | JsonTest
+          : V | null | Operators<V>)
 
 export interface Operators<V> {
   /** Equal; null equals null. */
-  eq?: V | null
+  eq?: V | null | Skip
   /** Not equal; null differs from every value. */
-  ne?: V | null
-  gt?: V
-  gte?: V
-  lt?: V
-  lte?: V
+  ne?: V | null | Skip
+  gt?: V | Skip
+  gte?: V | Skip
+  lt?: V | Skip
+  lte?: V | Skip
   /** One of these. An empty list matches no row. */
-  in?: readonly (V | null)[]
+  in?: readonly (V | null)[] | Skip
   /** `%` is any text, `_` any character; a backslash before a character takes it literally. Case-sensitive. */
-  like?: string
+  like?: string | Skip
   /** The same, case-insensitive. */
-  ilike?: string
+  ilike?: string | Skip
   /**
    * Starts with this text, taken literally: `%` and `_` are ordinary characters. Case-sensitive, as are the next two.
    */
-  startsWith?: string
-  endsWith?: string
-  contains?: string
-  isNull?: boolean
+  startsWith?: string | Skip
+  endsWith?: string | Skip
+  contains?: string | Skip
+  isNull?: boolean | Skip
 }
 
 /** Compares a value within JSON: `{ path: ['a', 'b'], gte: 1 }`. A value of another type counts as missing. */
@@ -74,6 +77,68 @@ export type Direction = 'asc' | 'desc'
  */
 export type OrderBy<T> = OrderTerms<T> | readonly OrderTerms<T>[]
 
-export type OrderTerms<T> = {
-  [K in keyof T]?: Direction | { direction?: Direction; nulls?: 'first' | 'last' }
-}
+export type OrderTerms<T> = { [K in keyof T]?: OrderTerm }
+
+export type OrderTerm =
+  Direction | Skip | { direction?: Direction | Skip; nulls?: 'first' | 'last' | Skip }
+
+/**
+ * A filter as it was written, where `undefined` is an error of the compiler: `{ orgId: claims.org }` with a claim that
+ * may be missing. Keys that may be absent are allowed, such as those of a route's checked query. Names that filters of
+ * `S` do not have are errors too.
+ *
+ * @typeParam G what was written
+ * @typeParam S what is asked for: `Where<Item>`
+ */
+export type Asked<G, S> = [S] extends [G] ? unknown : Said<G, S>
+
+/** The same for options with filters among them. */
+export type AskedOptions<O, S> = [S] extends [O]
+  ? unknown
+  : {
+      [K in keyof O]: K extends keyof S
+        ? K extends 'orderBy'
+          ? Asked<NonNullable<O[K]>, NonNullable<S[K]>> | undefined
+          : K extends 'where' | 'search' | 'having'
+            ? IsOptional<O, K> extends true
+              ? O[K]
+              : Asked<O[K], NonNullable<S[K]>>
+            : O[K]
+        : never
+    }
+
+type Said<G, S> = undefined extends G
+  ? Exclude<G, undefined>
+  : G extends Scalar
+    ? G
+    : G extends readonly unknown[]
+      ? { [I in keyof G]: Asked<G[I], S extends readonly (infer Item)[] ? Item : S> }
+      : {
+          [K in keyof G]: IsOptional<G, K> extends true
+            ? G[K]
+            : string extends K
+              ? NonNullable<G[K]> | null
+              : K extends NamesOf<S>
+                ? Asked<G[K], TypeAt<S, K>>
+                : [Exclude<NamesOf<S>, 'and' | 'or' | 'not' | 'search'>] extends [never]
+                  ? Asked<G[K], S>
+                  : never
+        }
+
+type Scalar =
+  | string
+  | number
+  | bigint
+  | boolean
+  | Skip
+  | null
+  | Date
+  | Uint8Array
+  | ((...args: never[]) => unknown)
+
+type IsOptional<O, K extends keyof O> = object extends Pick<O, K> ? true : false
+
+/** The names of all parts of a union that are no lists. */
+type NamesOf<S> = S extends readonly unknown[] ? never : S extends object ? keyof S : never
+
+type TypeAt<S, K> = S extends object ? (K extends keyof S ? S[K] : never) : never

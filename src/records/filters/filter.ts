@@ -14,6 +14,7 @@ import { mostItems, placeKey, readPath, typeOfJson, type JsonPlace } from './jso
 import { isHidden, unknownName } from './known-names.js'
 import { operatorOf, operators, readOperator, type Operator } from './operators.js'
 import { readWords, searchOf } from './search.js'
+import { skip, skipAt, undefinedAt, undefinedWhole } from './skip.js'
 import type { TableSearch } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 
@@ -44,6 +45,10 @@ export class FilterReader {
   readonly #isClient: boolean
   #count = 0
   #patterns = 0
+  /** Goes before paths in faults of the program: those of clients begin with their own names. */
+  #root = ''
+  /** How many `or` and `not` are around: there `skip` would match more than is meant. */
+  #within = 0
 
   constructor(context: FilterContext, isClient: boolean, values: unknown[] = []) {
     this.#context = context
@@ -51,50 +56,93 @@ export class FilterReader {
     this.values = values
   }
 
-  /** @throws {HttpError} 400 `VALIDATION`, with the path of the fault */
-  read(table: Table, where: unknown, path = '', depth = 1): Condition {
+  /**
+   * @throws {HttpError} 400 `VALIDATION`, with the path of the fault
+   * @throws {DeclarationError} for `undefined` anywhere, and `skip` where it cannot be
+   */
+  read(table: Table, where: unknown, path = ''): Condition {
+    this.#root = path === '' ? 'where.' : ''
+    if (where === undefined) throw undefinedWhole('where', '{} for all rows')
+    return this.#readAll(table, where, path, 1)
+  }
+
+  #readAll(table: Table, where: unknown, path: string, depth: number): Condition {
+    if (where === undefined || where === skip) throw this.#refused(where, path)
     if (!isPlainObject(where)) throw invalid(path, 'type', 'must be an object')
     if (depth > deepest) throw invalid(path, 'depth', `is nested deeper than ${deepest} levels`)
     const parts: Condition[] = []
     this.key += '('
     for (const name of Object.keys(where)) {
       const value = where[name]
-      if (value === undefined) continue
       if (++this.#count > mostConditions) throw invalid(path, 'maxItems', 'has too many conditions')
       const inner = path === '' ? name : `${path}.${name}`
-      parts.push(this.#readOne(table, { name, value, path: inner, depth }))
+      const part = this.#readOne(table, { name, value, path: inner, depth })
+      if (part !== undefined) parts.push(part)
     }
     this.key += ')'
     return parts.length === 1 ? (parts[0] as Condition) : { kind: 'all', parts }
   }
 
-  #readOne(table: Table, entry: Entry): Condition {
-    const { name, value, path, depth } = entry
-    if (name === 'and' || name === 'or') return this.#readGroup(table, entry)
-    if (name === 'not') {
-      this.key += '!'
-      return { kind: 'not', part: this.read(table, value, path, depth + 1) }
-    }
+  /** @returns `undefined` for no condition: the value is `skip` */
+  #readOne(table: Table, entry: Entry): Condition | undefined {
+    const { name, value, path } = entry
+    if (name === 'and' || name === 'or' || name === 'not') return this.#readGroup(table, entry)
     const codec = this.#context.codecOf(table).byProperty.get(name)
-    if (codec !== undefined && !(this.#isClient && codec.column.field.hidden)) {
-      return this.#readColumn(codec, value, path)
-    }
+    if (codec !== undefined && !(this.#isClient && codec.column.field.hidden))
+      return this.#skips(value, path) ? undefined : this.#readColumn(codec, value, path)
     const search = searchOf(table, name)
-    if (search !== undefined) return this.#readSearch(table, search, value, path)
+    if (search !== undefined)
+      return this.#skips(value, path) ? undefined : this.#readSearch(table, search, value, path)
     const relation = table.relations.get(name)
     if (relation === undefined || (this.#isClient && isHidden(relation)))
       throw unknownName(table, name, path, this.#isClient)
+    if (this.#skips(value, path)) return undefined
     this.key += `>${name}`
-    const part = this.read(relation.target, value, path, depth + 1)
+    const part = this.#readAll(relation.target, value, path, entry.depth + 1)
     return { kind: 'related', relation, part }
   }
 
   #readGroup(table: Table, { name, value, path, depth }: Entry): Condition {
-    if (!Array.isArray(value)) throw invalid(path, 'type', 'must be a list')
-    this.key += name === 'and' ? '&[' : '|['
-    const parts = value.map((item, index) => this.read(table, item, `${path}.${index}`, depth + 1))
-    this.key += ']'
-    return { kind: name === 'and' ? 'all' : 'any', parts }
+    if (value === undefined || value === skip) throw this.#refused(value, path)
+    if (name !== 'not' && !Array.isArray(value)) throw invalid(path, 'type', 'must be a list')
+    if (name !== 'and') this.#within++
+    const read = (item: unknown, at: string): Condition => this.#readAll(table, item, at, depth + 1)
+    let condition: Condition
+    if (name === 'not') {
+      this.key += '!'
+      condition = { kind: 'not', part: read(value, path) }
+    } else {
+      this.key += name === 'and' ? '&[' : '|['
+      // Not `map`, which passes over the holes of a list.
+      const parts = Array.from(value as unknown[], (item, index) => read(item, `${path}.${index}`))
+      this.key += ']'
+      condition = { kind: name === 'and' ? 'all' : 'any', parts }
+    }
+    if (name !== 'and') this.#within--
+    return condition
+  }
+
+  /**
+   * @returns true where no condition is meant
+   * @throws {DeclarationError} for `undefined`, and for `skip` within `or` and `not`
+   */
+  #skips(value: unknown, path: string): boolean {
+    if (value !== undefined && value !== skip) return false
+    if (value === undefined || this.#within > 0) throw this.#refused(value, path)
+    return true
+  }
+
+  /** @throws {DeclarationError} for `undefined` and `skip` in a list, also for its holes */
+  #refuseIn(list: readonly unknown[], pathOf: (index: number) => string): void {
+    for (const value of [undefined, skip]) {
+      if (list.includes(value))
+        throw this.#refused(value, pathOf(list.findIndex((item) => item === value)))
+    }
+  }
+
+  #refused(value: unknown, path: string): Error {
+    const at = path === '' ? 'where' : `${this.#root}${path}`
+    return value === undefined ? undefinedAt(at) : skipAt(at)
   }
 
   #readSearch(table: Table, search: TableSearch, value: unknown, path: string): Condition {
@@ -109,19 +157,24 @@ export class FilterReader {
 
   #readColumn(codec: ColumnCodec, value: unknown, path: string): Condition {
     if (!isPlainObject(value)) return this.#readEqual(codec, value, path, 'eq')
-    if (codec.column.compares === 'json' && (value.path ?? undefined) !== undefined)
+    if (codec.column.compares === 'json' && 'path' in value && value.path !== null)
       return this.#readWithin(codec, value, path)
     const parts: Condition[] = []
     for (const name of Object.keys(value)) {
-      const operand = value[name]
-      if (operand === undefined) continue
-      parts.push(this.#readOperator(codec, name, operand, `${path}.${name}`))
+      const part = this.#readOperator(codec, name, value[name], `${path}.${name}`)
+      if (part !== undefined) parts.push(part)
     }
     return parts.length === 1 ? (parts[0] as Condition) : { kind: 'all', parts }
   }
 
-  #readOperator(codec: ColumnCodec, name: string, operand: unknown, path: string): Condition {
+  #readOperator(
+    codec: ColumnCodec,
+    name: string,
+    operand: unknown,
+    path: string,
+  ): Condition | undefined {
     const operator = this.#operator(codec, name, path)
+    if (this.#skips(operand, path)) return undefined
     if (codec.column.compares === 'json' && operator !== 'isNull')
       throw invalid(path, 'type', 'needs a path for kind "json"')
     switch (operatorOf(operator).operand) {
@@ -152,12 +205,18 @@ export class FilterReader {
 
   /** `{ path: ['a', 'b'], gte: 1 }` */
   #readWithin(codec: ColumnCodec, value: Record<string, unknown>, path: string): Condition {
+    this.#refuseIn([value.path], () => `${path}.path`)
+    if (Array.isArray(value.path)) this.#refuseIn(value.path, (index) => `${path}.path.${index}`)
     const names = readPath(value.path, `${path}.path`)
+    const first = this.values.length
     const slots = this.#context.dialect.jsonPaths(names).map((one) => this.values.push(one) - 1)
-    const parts = Object.keys(value)
-      .filter((name) => name !== 'path' && value[name] !== undefined)
+    const tests = Object.keys(value).filter((name) => name !== 'path')
+    if (tests.length === 0) throw invalid(path, 'required', 'needs a comparison beside path')
+    const parts = tests
       .map((name) => this.#readPlaced(codec, slots, name, value[name], `${path}.${name}`))
-    if (parts.length === 0) throw invalid(path, 'required', 'needs a comparison beside path')
+      .filter((part) => part !== undefined)
+    // Every comparison is skipped: no statement has a place for the path.
+    if (parts.length === 0) this.values.length = first
     return parts.length === 1 ? (parts[0] as Condition) : { kind: 'all', parts }
   }
 
@@ -167,8 +226,9 @@ export class FilterReader {
     name: string,
     operand: unknown,
     path: string,
-  ): Condition {
+  ): Condition | undefined {
     const operator = this.#operator(codec, name, path)
+    if (this.#skips(operand, path)) return undefined
     const kind = operatorOf(operator).operand
     if (kind === 'flag' || operand === null) {
       if (kind === 'flag' && typeof operand !== 'boolean')
@@ -197,10 +257,11 @@ export class FilterReader {
     if (!Array.isArray(operand)) throw invalid(path, 'type', 'must be a list')
     if (operand.length > mostItems)
       throw invalid(path, 'maxItems', `must have at most ${mostItems} items`)
+    this.#refuseIn(operand, (index) => `${path}.${index}`)
     this.key += '|['
-    const parts = operand.map((item, index) =>
-      this.#readPlaced(codec, slots, 'eq', item, `${path}.${index}`),
-    )
+    const parts = operand
+      .map((item, index) => this.#readPlaced(codec, slots, 'eq', item, `${path}.${index}`))
+      .filter((part) => part !== undefined)
     this.key += ']'
     return { kind: 'any', parts }
   }
@@ -246,6 +307,7 @@ export class FilterReader {
     if (!Array.isArray(operand)) throw invalid(path, 'type', 'must be a list')
     if (operand.length > longestList)
       throw invalid(path, 'maxItems', `must have at most ${longestList} items`)
+    this.#refuseIn(operand, (index) => `${path}.${index}`)
     const orNull = operand.includes(null)
     const items = orNull ? operand.filter((item) => item !== null) : operand
     const encoded = items.map((item, index) => this.#encode(codec, item, `${path}.${index}`))

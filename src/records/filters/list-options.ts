@@ -5,6 +5,7 @@ import { invalid } from './invalid.js'
 import type { OrderBy, Where } from './filter-types.js'
 import type { RelatedRows } from '../statements/related-json.js'
 import type { RowsView } from '../statements/rows-view.js'
+import { undefinedWhole, type Skip } from './skip.js'
 
 /** A record's key: a number or a UUID. A number may also be given as text. */
 export type Id = number | string
@@ -29,7 +30,7 @@ export interface FindOneOptions extends FindOptions {
 export interface ListOptions<T> extends FindOptions {
   where?: Where<T>
   /** Rows whose texts, named by `@Record({ search })`, contain all these words; same as `{ search }` in `where`. */
-  search?: string
+  search?: string | Skip
   /** Default: by the key; with a search in `where`, the best matches first. */
   orderBy?: OrderBy<T>
   /** Of rows that are equal in all of these fields, only the first one. Default: every row. */
@@ -53,6 +54,8 @@ export interface ListOptions<T> extends FindOptions {
   related?: RelatedRows
 }
 
+export type CountOptions<T> = Pick<ListOptions<T>, 'search' | 'distinct' | 'withDeleted' | 'view'>
+
 const listOptions: ReadonlySet<string> = new Set([
   'where',
   'search',
@@ -67,9 +70,27 @@ const listOptions: ReadonlySet<string> = new Set([
   'related',
 ])
 
-/** @throws {TypeError} for an unknown option: a misspelt filter would otherwise find every row */
+/**
+ * @throws {TypeError} for an unknown option: a misspelt filter would otherwise find every row
+ * @throws {DeclarationError} for a filter that is undefined
+ */
 export function checkListOptions(options: object): void {
   refuseUnknownOptions('list', options, listOptions)
+  refuseUndefined(options)
+}
+
+/** What says which rows are meant, with what means all of them. */
+const wholes = [
+  ['where', '{} for all rows'],
+  ['search', "'' for no search"],
+  ['having', '{} for all groups'],
+] as const
+
+/** @throws {DeclarationError} for a filter or search that is there, but undefined */
+export function refuseUndefined(options: object): void {
+  const given = options as Readonly<Record<string, unknown>>
+  for (const [name, whole] of wholes)
+    if (given[name] === undefined && name in given) throw undefinedWhole(name, whole)
 }
 
 /** @throws {TypeError} for an unknown option */
@@ -81,12 +102,20 @@ export function checkFindOptions(options: object | undefined, shard?: Column): v
   )
 }
 
-/** @throws {TypeError} for an unknown option */
+/** @throws as `checkListOptions` */
 export function checkCountOptions(options: object): void {
   refuseUnknownOptions('count', options, countOptions)
+  refuseUndefined(options)
+}
+
+/** @throws as `checkListOptions` */
+export function checkCountedOptions(options: object): void {
+  refuseUnknownOptions('counts', options, countedOptions)
+  refuseUndefined(options)
 }
 
 const findOptions: ReadonlySet<string> = new Set(['with', 'lock'])
+const countedOptions: ReadonlySet<string> = new Set(['where', 'withDeleted', 'view'])
 const countOptions: ReadonlySet<string> = new Set(['search', 'distinct', 'withDeleted', 'view'])
 
 /** @throws {HttpError} 400 for anything but an integer from 0 */

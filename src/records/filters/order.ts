@@ -8,6 +8,7 @@ import { invalid } from './invalid.js'
 import type { FilterWriter } from './filter-sql.js'
 import { isOrdered } from './operators.js'
 import type { SearchCondition } from './search.js'
+import { skip, skipAt, undefinedAt } from './skip.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
@@ -43,10 +44,11 @@ function readTerms(table: Table, orderBy: unknown, isClient: boolean): Order {
   let key = ''
   const lists: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]
   for (const list of lists) {
+    if (list === undefined || list === skip) throw refusedTerm(list, lists.indexOf(list))
     if (!isPlainObject(list)) throw invalid('orderBy', 'type', 'must be an object')
     for (const name of Object.keys(list)) {
-      if (list[name] === undefined) continue
       const term = readTerm(table, name, list[name], isClient)
+      if (term === undefined) continue
       if (terms.some(({ column }) => column === term.column)) continue
       terms.push(term)
       key += `${term.column.name}${term.descending ? '-' : '+'}${term.nullsFirst ? '!' : ''}`
@@ -61,7 +63,13 @@ function keyTerm(table: Table): OrderTerm {
   return { column: table.key, descending: false, nullsFirst: false }
 }
 
-function readTerm(table: Table, name: string, given: unknown, isClient: boolean): OrderTerm {
+/** @returns `undefined` for `skip` */
+function readTerm(
+  table: Table,
+  name: string,
+  given: unknown,
+  isClient: boolean,
+): OrderTerm | undefined {
   const path = `orderBy.${name}`
   const column = table.byProperty.get(name)
   if (column === undefined || (isClient && column.field.hidden)) {
@@ -71,13 +79,43 @@ function readTerm(table: Table, name: string, given: unknown, isClient: boolean)
   }
   if (!isOrdered(column))
     throw invalid(path, 'type', `cannot be sorted by: it is of kind "${column.field.kind}"`)
+  const direction = readDirection(given, path)
+  return direction && { column, ...direction }
+}
+
+/**
+ * `'desc'`, or `{ direction: 'desc', nulls: 'first' }`; each part may be left out.
+ *
+ * @returns `undefined` for `skip`
+ * @throws {DeclarationError} for `undefined`
+ */
+export function readDirection(
+  given: unknown,
+  path: string,
+): Pick<OrderTerm, 'descending' | 'nullsFirst'> | undefined {
+  if (given === undefined) throw undefinedAt(path)
+  if (given === skip) return undefined
   const term = isPlainObject(given) ? given : { direction: given }
+  const unknown = Object.keys(term).find((name) => name !== 'direction' && name !== 'nulls')
+  if (unknown !== undefined) {
+    const meant = didYouMean(clip(unknown), ['direction', 'nulls'])
+    throw invalid(`${path}.${unknown}`, 'unknown', `is unknown. ${meant}`.trim())
+  }
+  for (const name of Object.keys(term))
+    if (term[name] === undefined) throw undefinedAt(`${path}.${name}`)
   const { direction = 'asc', nulls = 'last' } = term
-  if (direction !== 'asc' && direction !== 'desc')
+  const isDescending = direction === 'desc'
+  if (!isDescending && direction !== 'asc' && direction !== skip)
     throw invalid(path, 'oneOf', 'must be "asc" or "desc"')
-  if (nulls !== 'first' && nulls !== 'last')
+  if (nulls !== 'first' && nulls !== 'last' && nulls !== skip)
     throw invalid(`${path}.nulls`, 'oneOf', 'must be "first" or "last"')
-  return { column, descending: direction === 'desc', nullsFirst: nulls === 'first' }
+  return { descending: isDescending, nullsFirst: nulls === 'first' }
+}
+
+/** @param index of the term in the list */
+export function refusedTerm(term: unknown, index: number): Error {
+  const path = `orderBy.${index}`
+  return term === undefined ? undefinedAt(path) : skipAt(path)
 }
 
 /** The SQL after `order by`. */

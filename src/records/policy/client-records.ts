@@ -81,7 +81,8 @@ export class ClientRecords<T extends object> {
               if (policyOf(table).columns.size > 0) related.push({ table, record })
             },
           }
-    const asked = Object.assign(wanted === undefined ? {} : { related: wanted }, options, { view })
+    const behind = wanted === undefined ? {} : { related: wanted }
+    const asked: ListOptions<T> = Object.assign(behind, options, { view })
     const records = await this.#asked(() => this.#records.list(asked))
     for (const { table, record } of related) without(record, await this.#concealed(table))
     if (policyOf(this.#table).columns.size === 0) return records
@@ -90,7 +91,7 @@ export class ClientRecords<T extends object> {
   }
 
   /** @throws {HttpError} as `list` */
-  count(where?: Where<T>, distinct?: ListOptions<T>['distinct']): Promise<number> {
+  count(where: Where<T> = {}, distinct?: ListOptions<T>['distinct']): Promise<number> {
     return this.#asked(() => {
       const view = this.#writer.view
       return this.#records.count(where, distinct === undefined ? { view } : { view, distinct })
@@ -98,13 +99,13 @@ export class ClientRecords<T extends object> {
   }
 
   /** Counts no further than `most`; undefined if there are more. */
-  countUpTo(most: number, where?: Where<T>): Promise<number | undefined> {
+  countUpTo(most: number, where: Where<T>): Promise<number | undefined> {
     const { counts } = this.#records
     return this.#asked(() => counts.upTo(most, { where, view: this.#writer.view }))
   }
 
   /** An estimate of the count. */
-  estimate(where?: Where<T>): Promise<number> {
+  estimate(where: Where<T>): Promise<number> {
     const { counts } = this.#records
     return this.#asked(() => counts.roughly({ where, view: this.#writer.view }))
   }

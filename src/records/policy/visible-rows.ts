@@ -7,6 +7,7 @@ import type { Log } from '../../core/log.js'
 import { isThenable } from '../../core/later.js'
 import type { Claims } from '../../http/request.js'
 import type { RowsCaller } from '../model/record.js'
+import { skip } from '../filters/skip.js'
 import type { Table } from '../model/table.js'
 import type { Caller } from './caller.js'
 
@@ -19,7 +20,7 @@ export function visibleRows(table: Table, caller: Caller, log: Log): object | bo
     if (typeof answer === 'boolean') return answer
     const fault = findFault(answer, caller.user)
     if (fault === undefined) return answer as object
-    if (fault !== unknownValue) logFault(table, log, fault)
+    logFault(table, log, fault)
     if (isThenable(answer)) ignore(answer, table, log)
   } catch (error) {
     logFault(table, log, 'threw', error)
@@ -52,40 +53,42 @@ function ignore(answer: PromiseLike<unknown>, table: Table, log: Log): void {
   })
 }
 
-/** Results from `{ owner: user.sub }` for a token without `sub`: this is no fault, and matches no row. */
-const unknownValue = 'answered a filter with an undefined value'
-
 /** @returns what is wrong with an answer, to be put behind `rows …` */
 function findFault(answer: unknown, user: Claims | null): string | undefined {
   if (isThenable(answer)) return 'answered a promise'
   if (!isPlain(answer)) return `answered ${nameOf(answer)}, which is not a filter`
   const given = user === null ? none : objectsOf(user)
-  return findFaultIn(answer, given, '')
+  return findFaultIn(answer, given, [])
 }
 
+/** @param path the names that lead to the value */
 function findFaultIn(
   value: unknown,
   given: ReadonlySet<unknown>,
-  name: string,
+  path: readonly string[],
 ): string | undefined {
-  if (value === undefined) return unknownValue
+  if (value === undefined || value === skip) {
+    const said = value === skip ? 'skip' : 'undefined'
+    return `answered a filter whose ${path.join('.')} is ${said}`
+  }
   if (typeof value !== 'object' || value === null) return undefined
   if (given.has(value)) {
     // A list of texts or numbers is allowed for `in`. Everything else would let the token choose the filter's
     // operators.
-    const isNames = name === 'in' && Array.isArray(value) && value.every(isScalar)
+    const isNames = path.at(-1) === 'in' && Array.isArray(value) && value.every(isScalar)
     return isNames ? undefined : 'answered a filter with an object or a list from the claims'
   }
   if (value instanceof Date || value instanceof Uint8Array) return undefined
   if (Array.isArray(value)) {
     // An empty `and` would match every row.
-    if (value.length === 0 && name === 'and') return 'answered a filter without a condition'
-    return firstFault(value, (item) => findFaultIn(item, given, ''))
+    if (value.length === 0 && path.at(-1) === 'and') return 'answered a filter without a condition'
+    const places = Array.from(value.keys())
+    return firstFault(places, (index) => findFaultIn(value[index], given, [...path, `${index}`]))
   }
   if (!isPlain(value)) return `answered a filter with ${nameOf(value)} in it`
   const keys = Object.keys(value)
   if (keys.length === 0) return 'answered a filter without a condition'
-  return firstFault(keys, (key) => findFaultIn(value[key], given, key))
+  return firstFault(keys, (key) => findFaultIn(value[key], given, [...path, key]))
 }
 
 function firstFault<T>(items: readonly T[], find: (item: T) => string | undefined) {

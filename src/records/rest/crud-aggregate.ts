@@ -45,7 +45,8 @@ export async function aggregateRows(
   records: ClientRecords<object>,
   { functions, count, having, orderBy, ...asked }: AggregateQuery,
 ): Promise<object[]> {
-  const figures = { count, having, orderBy, ...asked, ...functions }
+  const kept = having === undefined ? {} : { having }
+  const figures = { count, orderBy, ...kept, ...asked, ...functions }
   const options = figures as unknown as AggregateOptions<object>
   const rows = await records.aggregate(options)
   const writers = writersOf(table)

@@ -19,11 +19,12 @@ export async function listRows(
   const orderBy = asked.orderBy.length === 0 ? undefined : asked.orderBy
   // One more row tells whether there is a next page.
   const most = limit === 0 ? 0 : limit + 1
+  const order = orderBy === undefined ? {} : { orderBy }
   const passed = offset === 0 ? {} : { offset }
   const place = after === undefined ? {} : { after }
   const alike = distinct === undefined ? {} : { distinct }
   const listing = records.list(
-    { where, orderBy, limit: most, ...passed, ...place, ...alike },
+    { where, ...order, limit: most, ...passed, ...place, ...alike },
     asked.shape?.relations,
   )
   // Both are sent at once: over a network this saves one round trip.

@@ -2,10 +2,11 @@
  * Changes all rows that match a filter: all of them or none. Source: decisions, Second storey: records, Changes.
  */
 import { attempt } from '../../core/later.js'
-import { FilterReader, isPlainObject } from '../filters/filter.js'
+import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import { readOwnFilter } from '../filters/own-filter.js'
 import { invalid } from '../filters/invalid.js'
+import { refuseUndefined } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 import { hasAddition } from './additions.js'
@@ -27,7 +28,7 @@ export function updateWhere(
   where: unknown,
   changes: object,
 ): Promise<number> {
-  assertFilter('updateWhere', where)
+  refuseUndefined({ where })
   refuseOwn(table, changes)
   return source.atomically(async (here) => {
     const checks = here.context.checksOf(table)
@@ -39,25 +40,6 @@ export function updateWhere(
       await changeHeld(table, here, { key, row, change: { values: changes } })
     })
   })
-}
-
-/**
- * Refuses undefined in a filter, which would match rows that nobody meant.
- *
- * @throws {TypeError} if the filter is undefined or contains undefined
- */
-export function assertFilter(method: string, where: unknown, path = ''): void {
-  if (where === undefined) {
-    const name = path === '' ? 'the filter' : `${path} of the filter`
-    throw new TypeError(`${method}: ${name} is undefined. Write {} for all rows, or a value.`)
-  }
-  if (Array.isArray(where)) {
-    for (const [index, item] of where.entries()) assertFilter(method, item, `${path}.${index}`)
-    return
-  }
-  if (!isPlainObject(where)) return
-  for (const [name, value] of Object.entries(where))
-    assertFilter(method, value, path === '' ? name : `${path}.${name}`)
 }
 
 function refuseOwn({ key, version, shard }: Table, changes: object): void {

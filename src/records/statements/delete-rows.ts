@@ -4,11 +4,12 @@
  */
 import { type Later, attempt } from '../../core/later.js'
 import type { Row } from '../../engines/contract/engine.js'
+import { refuseUndefined } from '../filters/list-options.js'
 import { referencesTo } from '../model/references.js'
 import type { Relation, Table } from '../model/table.js'
 import { hasDeleteHooks } from '../model/write-hooks.js'
 import { holdRows, inTransaction, refuseOld, selectOne } from './change-row.js'
-import { assertFilter, changeAll, eachRow, selectAll } from './change-rows.js'
+import { changeAll, eachRow, selectAll } from './change-rows.js'
 import { deleteRow } from './delete-row.js'
 import { runAfterCommit, runBeforeDelete, type HookedRow, type Writer } from './run-hooks.js'
 import type { RecordsContext, Source } from './source.js'
@@ -22,7 +23,7 @@ export function deleteWhere(
   where: unknown,
   writer?: Writer,
 ): Promise<number> {
-  assertFilter('deleteWhere', where)
+  refuseUndefined({ where })
   return source.atomically(async (here) => {
     const isPlain = !mustHold(table, here.context) && !(await here.feed.isFollowed(here.runner()))
     if (isPlain) return deleteAtOnce(table, here, where)

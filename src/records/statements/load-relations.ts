@@ -4,6 +4,7 @@ import { clip } from '../../fields/faults.js'
 import { type Later, after, attempt } from '../../core/later.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { invalid } from '../filters/invalid.js'
+import { undefinedAt } from '../filters/skip.js'
 import { inShard, keyValues } from './shard.js'
 import type { Source } from './source.js'
 import type { Relation, Table } from '../model/table.js'
@@ -25,7 +26,10 @@ const deepest = 8
  */
 export function createRelationLoader(table: Table, paths: readonly string[]): Load {
   const tree: Tree = { children: new Map() }
-  for (const path of paths) plant(table, path, tree)
+  for (const [index, path] of paths.entries()) {
+    if ((path as unknown) === undefined) throw undefinedAt(`with.${index}`)
+    plant(table, path, tree)
+  }
   return (records, source) => loadLevel(table, tree, records as readonly Instance[], source)
 }
 

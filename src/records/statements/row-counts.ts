@@ -1,7 +1,7 @@
 /** Counts rows without reading all of them: up to a number, or as an estimate. */
 import { type Later, after } from '../../core/later.js'
 import type { Row } from '../../engines/contract/engine.js'
-import type { ListOptions } from '../filters/list-options.js'
+import { checkCountedOptions, type ListOptions } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { arrange, type Plan } from './builder.js'
 import { selectRows } from './select-rows.js'
@@ -24,6 +24,7 @@ export class RowCounts<T extends object> {
 
   /** @returns `undefined` if there are more than `most` */
   async upTo(most: number, options: Counted<T>): Promise<number | undefined> {
+    checkCountedOptions(options)
     const { context } = this.#source
     const { selection, values } = selectRows(this.#table, context, options)
     const plan = context.plansOf(this.#table).countUpTo(selection)
@@ -33,6 +34,7 @@ export class RowCounts<T extends object> {
 
   /** Estimated from a thousand rows and the database's own estimate of the table's size. */
   async roughly(options: Counted<T>): Promise<number> {
+    checkCountedOptions(options)
     const { context } = this.#source
     const { name, deletedAt } = this.#table
     const rows = (await context.engine.tableSizes([name])).get(name) ?? 0

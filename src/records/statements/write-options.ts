@@ -3,11 +3,11 @@
  * continued.
  */
 import { invalid } from '../filters/invalid.js'
+import { refuseUndefined } from '../filters/list-options.js'
 import type { Where } from '../filters/filter-types.js'
 import type { TableCodec } from '../model/codec.js'
 import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'
-import { assertFilter } from './change-rows.js'
 import type { RowChange } from './change-row.js'
 import { refuseUnknownOptions } from './refuse-options.js'
 
@@ -33,7 +33,7 @@ export function readUpdateOptions(
 ): Pick<RowChange, 'where' | 'expected'> {
   if (options === undefined) return nothing
   refuseUnknownOptions('update', options, namesOf(table, updateNames))
-  if ('where' in options) assertFilter('update', options.where)
+  refuseUndefined(options)
   return { where: options.where, expected: readVersion('update', table, options) }
 }
 

@@ -1,0 +1,50 @@
+/**
+ * `skip`, which says on purpose that a filter has no condition there, and the fault of what is undefined: a claim that
+ * is missing must never mean every row. Source: decisions, Third storey: nothing silent.
+ */
+import { DeclarationError } from '../../errors/declaration-error.js'
+
+/**
+ * No condition, said on purpose: `{ where: { orgId, status: query.status ?? skip } }`. It is taken as the value of a
+ * field or relation, or as an operand, also in `having` and `orderBy`; not inside `or`, `not`, lists and the answer of
+ * `rows`.
+ */
+export const skip = Symbol.for('filigree.skip') as unknown as Skip
+
+/** The type of `skip`. No symbol's type: that would widen in `const where = { status: status ?? skip }`. */
+export interface Skip {
+  readonly [brand]: never
+}
+
+declare const brand: unique symbol
+
+/** The fault of a filter with `undefined` in it. @param path `where.org.id` */
+export function undefinedAt(path: string): DeclarationError {
+  return fault(
+    'UNDEFINED_IN_FILTER',
+    `${path} is undefined, which says nothing about the rows that are meant.`,
+    "Write skip (import { skip } from 'filigree') where no condition is meant, null for rows without a value, or leave the key out.",
+  )
+}
+
+/** The fault of a filter or a search that is `undefined` as a whole. @param path `where` */
+export function undefinedWhole(path: string, whole: string): DeclarationError {
+  return fault(
+    'UNDEFINED_IN_FILTER',
+    `${path} is undefined, which says nothing about the rows that are meant.`,
+    `Write ${whole} or leave the key out. A single condition can be skip (import { skip } from 'filigree').`,
+  )
+}
+
+/** The fault of `skip` where it would let a condition match more than is meant. */
+export function skipAt(path: string): DeclarationError {
+  return fault(
+    'SKIP_IN_FILTER',
+    `${path} is skip, which is the value of a field or an operand: not a whole filter, nor within "or", "not" or a list.`,
+    'Build the filter without this part where no condition is meant.',
+  )
+}
+
+function fault(code: string, message: string, remedy: string): DeclarationError {
+  return new DeclarationError([{ code, message, remedy }], { isCall: true })
+}

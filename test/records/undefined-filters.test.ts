@@ -1,0 +1,319 @@
+/** `undefined` in every place that a filter is taken, and `skip`, which says on purpose what it does not. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  BelongsTo,
+  Controller,
+  Database,
+  DeclarationError,
+  Field,
+  Get,
+  HasMany,
+  Module,
+  NoAuth,
+  Record,
+  bootstrap,
+  connect,
+  skip,
+} from '../../src/index.js'
+import type { Application, Rel, Repository } from '../../src/index.js'
+import { startBothEngines } from './both-engines.js'
+
+@Record()
+class Org {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @HasMany(() => Ticket) tickets?: Ticket[]
+}
+
+@Record({ search: ['subject'] })
+class Ticket {
+  @Field('id') id!: number
+  @Field('string') subject!: string
+  @Field('integer', { nullable: true }) price!: number | null
+  @Field('string', { list: true, default: [] }) tags?: string[]
+  @Field('json', { optional: true }) meta?: unknown
+  @Field('integer', { optional: true }) orgId?: number
+  @BelongsTo(() => Org) org?: Rel<Org>
+}
+
+/** Shown to those of an owner. */
+@Record({ rows: (user) => answers.get(String(user?.sub)) as never })
+class Note {
+  @Field('id') id!: number
+  @Field('string') owner!: string
+}
+
+const answers = new Map<string, unknown>()
+
+class TicketQuery {
+  @Field('string', { optional: true }) subject?: string
+  @Field('integer', { optional: true }) price?: number
+}
+
+@Controller('/tickets')
+@NoAuth
+class Tickets {
+  readonly #tickets: Repository<Ticket>
+
+  constructor(database: Database) {
+    this.#tickets = database.records(Ticket)
+  }
+
+  @Get('/mine')
+  mine(): Promise<Ticket[]> {
+    const claims: { org?: number } = {}
+    return this.#tickets.list({ where: { orgId: claims.org as number } })
+  }
+
+  @Get('/found', { query: TicketQuery })
+  found(query: TicketQuery): Promise<Ticket[]> {
+    return this.#tickets.list({ where: query })
+  }
+}
+
+@Controller('/all', { crud: Ticket })
+@NoAuth
+class AllTickets {}
+
+@Controller('/notes', { crud: Note })
+class Notes {}
+
+@Module({ controllers: [Tickets, AllTickets, Notes], records: [Org, Ticket, Note] })
+class Desk {}
+
+/** `undefined` as a value that a program may hold without knowing. */
+const missing = undefined as never
+
+/** Filters with something undefined in them, and the place that the error names. */
+const filters: [path: string, where: object][] = [
+  ['where.orgId', { orgId: missing }],
+  ['where.orgId', { subject: 'a', orgId: missing }],
+  ['where.price.gte', { price: { gte: missing } }],
+  ['where.price.lt', { price: { gte: 1, lt: missing } }],
+  ['where.price.isNull', { price: { isNull: missing } }],
+  ['where.price.in', { price: { in: missing } }],
+  ['where.price.in.1', { price: { in: [1, missing] } }],
+  ['where.price.in.0', { price: { in: Array.of<number>(missing, 3) } }],
+  ['where.subject.like', { subject: { like: missing } }],
+  ['where.subject.contains', { subject: { contains: missing } }],
+  ['where.tags.has', { tags: { has: missing } }],
+  ['where.meta.path', { meta: { path: missing, eq: 1 } }],
+  ['where.meta.path.1', { meta: { path: ['a', missing], eq: 1 } }],
+  ['where.meta.gte', { meta: { path: ['a'], gte: missing } }],
+  ['where.meta.in.1', { meta: { path: ['a'], in: [1, missing] } }],
+  ['where.org', { org: missing }],
+  ['where.org.id', { org: { id: missing } }],
+  ['where.org.tickets.price.gte', { org: { tickets: { price: { gte: missing } } } }],
+  ['where.and', { and: missing }],
+  ['where.and.0', { and: [missing] }],
+  ['where.or', { or: missing }],
+  ['where.or.1', { or: [{ id: 1 }, missing] }],
+  ['where.or.1.orgId', { or: [{ id: 1 }, { orgId: missing }] }],
+  ['where.not', { not: missing }],
+  ['where.not.orgId', { not: { orgId: missing } }],
+  ['where.search', { search: missing }],
+]
+
+/** Every method that takes a filter. */
+const methods: [
+  name: string,
+  ask: (tickets: Repository<Ticket>, where: never) => Promise<unknown>,
+][] = [
+  ['list', (tickets, where) => tickets.list({ where })],
+  ['list with relations', (tickets, where) => tickets.list({ where, with: ['org'], limit: 1 })],
+  ['list of distinct rows', (tickets, where) => tickets.list({ where, distinct: ['price'] })],
+  ['count', (tickets, where) => tickets.count(where)],
+  ['counts.upTo', (tickets, where) => tickets.counts.upTo(10, { where })],
+  ['counts.roughly', (tickets, where) => tickets.counts.roughly({ where })],
+  ['aggregate', (tickets, where) => tickets.aggregate({ where })],
+  ['update', (tickets, where) => tickets.update(1, { subject: 'x' }, { where })],
+  ['updateWhere', (tickets, where) => tickets.updateWhere(where, { subject: 'x' })],
+  ['deleteWhere', (tickets, where) => tickets.deleteWhere(where)],
+]
+
+/** Where `skip` would let a filter match more than is meant. */
+const skipped: [path: string, where: object][] = [
+  ['where.or', { or: skip }],
+  ['where.or.0', { or: [skip] }],
+  ['where.or.0.orgId', { or: [{ orgId: skip }] }],
+  ['where.or.0.price.gte', { or: [{ price: { gte: skip } }] }],
+  ['where.or.0.org.name', { or: [{ org: { name: skip } }] }],
+  ['where.not', { not: skip }],
+  ['where.not.orgId', { not: { orgId: skip } }],
+  ['where.not.org.name', { not: { org: { name: skip } } }],
+  ['where.and', { and: skip }],
+  ['where.and.0', { and: [skip] }],
+  ['where.price.in.1', { price: { in: [1, skip] } }],
+  ['where.meta.path.0', { meta: { path: [skip], eq: 1 } }],
+  ['where.meta.in.0', { meta: { path: ['a'], in: [skip] } }],
+]
+
+const engines = await startBothEngines()
+
+describe.each(engines)('%s: undefined in a filter', (_name, open) => {
+  let database: Database
+  let application: Application
+  let tickets: Repository<Ticket>
+  const logged: { readonly about: unknown; readonly message: string }[] = []
+  const log = (about: unknown, message?: string): void => {
+    logged.push({ about, message: message ?? '' })
+  }
+
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Org, Ticket, Note] })
+    await database.sync()
+    application = await bootstrap(Desk, {
+      database,
+      graphql: {},
+      logger: { debug: log, info: log, warn: log, error: log },
+    })
+    const { id: orgId } = await database.records(Org).create({ name: 'A' })
+    tickets = database.records(Ticket)
+    await tickets.createMany([
+      { subject: 'blue lamp', price: 1, orgId, tags: ['x'], meta: { a: 1 } },
+      { subject: 'red lamp', price: 2 },
+      { subject: 'chair', price: null },
+    ])
+    await database.records(Note).createMany([{ owner: 'a' }, { owner: 'b' }])
+  }, 60_000)
+
+  afterAll(async () => {
+    await application.close()
+    await database.close()
+  })
+
+  it('is refused by every method in every place, by its path and with both remedies', async () => {
+    for (const [method, ask] of methods) {
+      for (const [path, where] of [...filters, ['where', missing] as const]) {
+        const error = await ask(tickets, where as never).then(
+          () => new Error(`${method} takes undefined at ${path}`),
+          (thrown: unknown) => thrown as Error,
+        )
+        expect({ method, message: error.message }).toEqual({
+          method,
+          message: expect.stringMatching(
+            new RegExp(`^${path.replaceAll('.', '\\.')} is undefined(?=.*\\bskip\\b).*leave`),
+          ),
+        })
+        expect(error).toBeInstanceOf(DeclarationError)
+      }
+    }
+    expect(await tickets.count()).toBe(3)
+    expect(await tickets.count({ subject: 'x' })).toBe(0)
+  })
+
+  it('is refused in orders, groups, searches and lists of relations', async () => {
+    const asks: [path: string, answer: () => Promise<unknown>][] = [
+      ['orderBy.price', () => tickets.list({ orderBy: { price: missing } })],
+      ['orderBy.1', () => tickets.list({ orderBy: [{ id: 'asc' }, missing] })],
+      ['orderBy.price.nulls', () => tickets.list({ orderBy: { price: { nulls: missing } } })],
+      ['search', () => tickets.list({ search: missing })],
+      ['search', () => tickets.count({}, { search: missing })],
+      ['having', () => tickets.aggregate({ having: missing })],
+      ['having.count', () => tickets.aggregate({ having: { count: missing } })],
+      ['having.count.gte', () => tickets.aggregate({ having: { count: { gte: missing } } })],
+      ['orderBy.count', () => tickets.aggregate({ orderBy: { count: missing } })],
+      ['with.1', () => tickets.list({ with: ['org', missing] })],
+      ['with.0', () => tickets.find(1, { with: [missing] })],
+    ]
+    for (const [path, answer] of asks) {
+      const error = await answer().then(
+        () => new Error(`undefined is taken at ${path}`),
+        (thrown: unknown) => thrown as Error,
+      )
+      expect(error.message).toMatch(new RegExp(`^${path.replaceAll('.', '\\.')} is undefined`))
+      expect(error).toBeInstanceOf(DeclarationError)
+    }
+  })
+
+  it('is a 500 for a client, and the log says where it stands', async () => {
+    logged.length = 0
+    const { status, body } = await application.inject({ url: '/tickets/mine' })
+    expect([status, body]).toEqual([500, '{"error":"Internal server error"}'])
+    const errors = logged.map(({ about }) => String((about as { err?: Error }).err?.message))
+    expect(errors).toContainEqual(expect.stringMatching(/^where\.orgId is undefined/))
+  })
+
+  it('shows nothing in what rows answers, nor does skip, and the log names the record', async () => {
+    const token = await application.get(Auth).getToken({ sub: 'a' })
+    const headers = { authorization: `Bearer ${token}` }
+    for (const [answer, path] of [
+      [{ owner: undefined }, 'owner is undefined'],
+      [{ owner: skip }, 'owner is skip'],
+      [{ owner: { in: ['a', undefined] } }, 'owner.in.1 is undefined'],
+      [{ or: [{ owner: 'a' }, { owner: undefined }] }, 'or.1.owner is undefined'],
+      [{ and: [{ owner: skip }] }, 'and.0.owner is skip'],
+    ] as const) {
+      answers.set('a', answer)
+      logged.length = 0
+      const { body } = await application.inject({ url: '/notes', headers })
+      expect(JSON.parse(body)).toEqual([])
+      expect(logged).toContainEqual({
+        about: expect.objectContaining({ record: 'Note' }),
+        message: expect.stringContaining(`Note: rows answered a filter whose ${path}`),
+      })
+    }
+    answers.set('a', { owner: 'a' })
+    const { body } = await application.inject({ url: '/notes', headers })
+    expect(JSON.parse(body)).toMatchObject([{ owner: 'a' }])
+  })
+
+  it('is not in the checked query of a route, which may be handed on whole', async () => {
+    const found = async (url: string): Promise<unknown> =>
+      JSON.parse((await application.inject({ url })).body)
+    expect(await found('/tickets/found')).toHaveLength(3)
+    expect(await found('/tickets/found?price=2')).toMatchObject([{ subject: 'red lamp' }])
+    expect(await found('/all?price.gte=1&orderBy=-price')).toHaveLength(2)
+  })
+
+  it.each([
+    ['{ tickets { id } }', {}, 3],
+    ['query ($where: TicketWhere) { tickets(where: $where) { id } }', {}, 3],
+    ['query ($p: Integer) { tickets(where: { price: { gte: $p } }) { id } }', {}, 3],
+    ['query ($p: Integer) { tickets(where: { price: { gte: $p } }) { id } }', { p: 2 }, 1],
+    ['query ($t: StringFilter) { tickets(where: { subject: $t }) { id } }', {}, 3],
+    ['query ($p: [TicketOrder!]) { tickets(orderBy: $p, distinct: [price]) { id } }', {}, 3],
+  ])(
+    'is not what GraphQL makes of variables that are not given: %s %j',
+    async (query, given, count) => {
+      const { body } = await application.inject({
+        method: 'POST',
+        url: '/graphql',
+        json: { query, variables: given },
+      })
+      expect(JSON.parse(body)).toEqual({ data: { tickets: expect.any(Array) } })
+      const { data } = JSON.parse(body) as { data: { tickets: object[] } }
+      expect(data.tickets).toHaveLength(count)
+    },
+  )
+
+  it('is said on purpose by skip, as a value and as an operand', async () => {
+    const all = { subject: skip, price: { gte: skip, isNull: skip }, search: skip, org: skip }
+    expect(await tickets.count(all)).toBe(3)
+    expect(await tickets.count({ subject: skip, price: { gte: 2, lt: skip } })).toBe(1)
+    expect(await tickets.count({ and: [{ subject: skip }, { price: 1 }] })).toBe(1)
+    expect(await tickets.count({ org: { name: skip, id: 1 } })).toBe(1)
+    expect(await tickets.count({ meta: { path: ['a'], gte: skip } })).toBe(3)
+    expect(await tickets.count({}, { search: skip })).toBe(3)
+    expect(await tickets.list({ orderBy: { price: skip, id: 'desc' } })).toMatchObject([
+      { id: 3 },
+      { id: 2 },
+      { id: 1 },
+    ])
+    expect(await tickets.aggregate({ having: { count: { gte: 9, lt: skip } } })).toEqual([])
+    expect(await tickets.aggregate({ having: { count: skip } })).toEqual([{ count: 3 }])
+    expect(await tickets.updateWhere({ price: 2, subject: skip }, { tags: ['y'] })).toBe(1)
+  })
+
+  it('is not said by skip in or, not and lists', async () => {
+    for (const [path, where] of [...skipped, ['where', skip] as const]) {
+      const error = await tickets.count(where as never).then(
+        () => new Error(`skip is taken at ${path}`),
+        (thrown: unknown) => thrown as Error,
+      )
+      expect(error.message).toMatch(new RegExp(`^${path.replaceAll('.', '\\.')} is skip`))
+      expect(error).toBeInstanceOf(DeclarationError)
+    }
+  })
+})
