@@ -189,6 +189,8 @@ describe('bodies', () => {
       'application/json',
       'application/x-www-form-urlencoded',
       'text/plain',
+      'multipart/form-data',
+      '*/*',
     ])
     expect(operation('get', items)).not.toHaveProperty('requestBody')
   })

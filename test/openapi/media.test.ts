@@ -1,0 +1,166 @@
+/** Every media type × every shape of a route. Source: decisions, "Third storey: nothing silent", Media. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  Doc,
+  Field,
+  Module,
+  NoAuth,
+  Post,
+  Record as Table,
+  type Application,
+  type HttpRequest,
+  type UploadedFiles,
+} from 'filigree'
+
+class Item {
+  @Field('string') name!: string
+}
+
+@Table
+@NoAuth
+class Lamp {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+const seen = (body: unknown): object => ({ seen: typeof body })
+
+@Controller
+@NoAuth
+class Shapes {
+  @Post('/any') any(body: unknown) {
+    return seen(body)
+  }
+  @Post('/request') request(request: HttpRequest) {
+    return seen(request.body)
+  }
+  @Post('/sample') @Doc({ example: { name: 'a' } }) sample(body: unknown) {
+    return seen(body)
+  }
+  @Post('/text') @Doc({ example: 'a' }) text(body: unknown) {
+    return seen(body)
+  }
+  @Post('/class') item(body: Item) {
+    return seen(body)
+  }
+  @Post('/list', { body: [Item] }) list(body: Item[]) {
+    return seen(body)
+  }
+  @Post('/raw') raw(rawBody: Buffer) {
+    return seen(rawBody)
+  }
+  @Post('/raw-and-body') rawAndBody(rawBody: Buffer, body: unknown) {
+    return seen([rawBody, body])
+  }
+  @Post('/raw-and-class') rawAndClass(rawBody: Buffer, body: Item) {
+    return seen([rawBody, body])
+  }
+  @Post('/files') files(files: UploadedFiles) {
+    return seen(files)
+  }
+  @Post('/files-and-class') filesAndClass(files: UploadedFiles, body: Item) {
+    return seen([files, body])
+  }
+  @Post('/body-and-files') bodyAndFiles(files: UploadedFiles, body: unknown) {
+    return seen([files, body])
+  }
+  @Post('/named-files') @Doc({ files: ['photo'] }) namedFiles(request: HttpRequest) {
+    return seen(request.files)
+  }
+}
+
+@Controller('/lamps', { crud: Lamp })
+@NoAuth
+class Lamps {}
+
+@Module({ controllers: [Shapes, Lamps], records: [Lamp] })
+class AppModule {}
+
+const form = '--b\r\nContent-Disposition: form-data; name="name"\r\n\r\na\r\n--b--\r\n'
+
+/** What is sent, and the types by which a document may list it. */
+const sent: readonly [type: string, body: string, listed: string][] = [
+  ['application/json', '{"name":"a"}', 'application/json'],
+  ['application/json; charset=utf-8', '{"name":"a"}', 'application/json'],
+  ['application/merge-patch+json', '{"name":"a"}', 'application/json'],
+  ['application/x-www-form-urlencoded', 'name=a', 'application/x-www-form-urlencoded'],
+  ['multipart/form-data; boundary=b', form, 'multipart/form-data'],
+  ['text/plain', 'a', 'text/plain'],
+  ['text/csv', 'a', ''],
+  ['application/octet-stream', 'a', ''],
+  ['application/xml', '<a/>', ''],
+  ['text/xml', '<a/>', ''],
+  ['multipart/mixed; boundary=b', form, ''],
+  ['no type at all', 'a', ''],
+]
+const paths = [
+  ...['any', 'request', 'sample', 'text', 'class', 'list', 'raw', 'raw-and-body'],
+  ...['raw-and-class', 'files', 'files-and-class', 'body-and-files', 'named-files', 'lamps'],
+].map((name) => `/${name}`)
+
+let app: Application
+
+beforeAll(async () => {
+  app = await bootstrap(AppModule, {
+    listen: false,
+    logger: false,
+    env: {},
+    database: 'sqlite::memory:',
+  })
+})
+afterAll(async () => {
+  await app.close()
+})
+
+describe('media types of bodies', () => {
+  it.each(paths)('are taken by POST %s exactly as the document lists them', async (path) => {
+    const listed = Object.keys(documented(path).content)
+    for (const [type, text, name] of sent) {
+      const body = path === '/list' && name === 'application/json' ? `[${text}]` : text
+      const headers: Record<string, string> = type.includes('/') ? { 'content-type': type } : {}
+      const answer = await app.inject({ method: 'POST', url: path, headers, body })
+      const isRaw = path.startsWith('/raw-and-body') || path === '/raw'
+      const isListed =
+        listed.includes(name) || (listed.includes('*/*') && !(isRaw && type.includes('form-data')))
+      const status = isListed ? [200, 201] : [400, 415]
+      expect([path, type, status.includes(answer.status) || answer.status]).toEqual([
+        path,
+        type,
+        true,
+      ])
+    }
+  })
+
+  it.each(paths)(
+    'POST %s takes no body exactly where the document does not ask for one',
+    async (path) => {
+      const answer = await app.inject({ method: 'POST', url: path })
+      expect([path, answer.status]).toEqual([path, documented(path).required === true ? 400 : 200])
+    },
+  )
+
+  it('are any where the handler takes the exact bytes, and multipart alone for uploads', () => {
+    expect(Object.keys(documented('/raw').content)).toEqual(['*/*'])
+    expect(Object.keys(documented('/files').content)).toEqual(['multipart/form-data'])
+    expect(Object.keys(documented('/any').content)).toEqual([
+      'application/json',
+      'application/x-www-form-urlencoded',
+      'text/plain',
+      'multipart/form-data',
+      '*/*',
+    ])
+  })
+
+  it('name what to send instead', async () => {
+    const headers = { 'content-type': 'application/xml' }
+    const answer = await app.inject({ method: 'POST', url: '/files', headers, body: '<a/>' })
+    expect(answer.json()).toMatchObject({ error: 'Send multipart/form-data.' })
+  })
+})
+
+function documented(path: string): { required?: boolean; content: object } {
+  const found = app.openapi.paths?.[path]?.post?.requestBody
+  return found as { required?: boolean; content: object }
+}
