@@ -4,7 +4,7 @@ import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import type { Engine, EngineSource } from '../engines/contract/engine.js'
-import type { Builder } from './statements/builder.js'
+import type { QueryBuilder } from './statements/builder.js'
 
 export interface DatabaseOptions {
   /** Default `sqlite:./data/app.db`. */
@@ -71,7 +71,7 @@ function isEngineSource(given: unknown): boolean {
 /** What a database is made of. */
 export interface DatabaseParts {
   readonly engine: Engine
-  readonly builder: Builder
+  readonly kysely: QueryBuilder
   readonly log: Log
   readonly now: () => number
 }

@@ -57,8 +57,8 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const engine = new ToldEngine(opened)
   let database: Database | undefined = undefined
   const runner = (): Runner => database?.runner() ?? engine
-  const builder = await createBuilder(engine, runner)
-  database = new Database({ engine, builder, log, now })
+  const kysely = await createBuilder(engine, runner)
+  database = new Database({ engine, kysely, log, now })
   engine.belongsTo(database)
   for (const table of tables) database.tables.add(table)
   return database
@@ -83,12 +83,12 @@ export class Database implements Source {
   #closing: Promise<void> | undefined
 
   /** Use `connect`, or ask for a `Database` in a constructor. */
-  constructor({ engine, builder, log, now }: DatabaseParts) {
+  constructor({ engine, kysely, log, now }: DatabaseParts) {
     this.log = log
     const home = {
       records: (type: Class, source: Source) => new Repository(this.table(type), source),
     }
-    this.context = createContext({ engine, builder, now, tables: this.tables, home })
+    this.context = createContext({ engine, kysely, now, tables: this.tables, home })
     this.sizes = new TableSizes(engine, this.tables)
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
     this.#transactions = new Transactions(this.context, this.feed, log)
@@ -107,7 +107,7 @@ export class Database implements Source {
 
   /** The query builder, for everything that repositories cannot do. Inside a transaction it belongs to it. */
   get kysely(): QueryBuilder {
-    return this.context.builder.kysely
+    return this.context.kysely
   }
 
   /** The state of the connection pool; `undefined` on SQLite, which has no pool. */

@@ -1,5 +1,5 @@
 /** The repository of a record class: finds, lists and writes its rows. Source: public face, Records. */
-import type { Plan } from './statements/builder.js'
+import type { Plan } from '../sql/write.js'
 import type { Changes } from './statements/additions.js'
 import type { NestedChanges, NewValues } from './statements/nested-types.js'
 import { ProgramWriter } from './policy/program-writer.js'
@@ -25,7 +25,6 @@ import {
 import type { TableCodec } from './model/codec.js'
 import { type Later, after, attempt, promise, settle } from '../core/later.js'
 import type { Row } from '../engines/contract/engine.js'
-import { planDistinctCount } from './statements/distinct-rows.js'
 import { deleteChecked, deleteWhere, mustHold } from './statements/delete-rows.js'
 import { deleteRow } from './statements/delete-row.js'
 import type { Asked, AskedOptions, Where } from './filters/filter-types.js'
@@ -123,15 +122,8 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       const asked = given.length > 0 ? { where, ...options } : options
       const { selection, values } = selectRows(this.table, context, asked)
       const { distinct, view } = options
-      const plan =
-        distinct === undefined
-          ? this.#plans.count(selection)
-          : planDistinctCount(
-              this.table,
-              selection,
-              readDistinct(this.table, distinct, view),
-              context,
-            )
+      const columns = distinct === undefined ? undefined : readDistinct(this.table, distinct, view)
+      const plan = this.#plans.count(selection, columns)
       return after(this.#rows(plan, values, 'read'), ([row]) => Number(row?.[0]))
     })
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 import type { ColumnComparison } from '../../src/engines/contract/table.js'
-import { operatorOf, operators, type Operator } from '../../src/records/filters/operators.js'
+import { operatorOf, operators, type Operator } from '../../src/sql/operators.js'
 
 const root = new URL('../../', import.meta.url)
 const page = readFileSync(new URL('docs/records.md', root), 'utf8')

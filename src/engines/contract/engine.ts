@@ -19,7 +19,6 @@ import type { Log } from '../../core/log.js'
 import type { Column } from './table.js'
 import type { Total } from './total.js'
 import type { Catalogue } from './catalogue.js'
-import type { Sql } from 'kysely'
 import type { JsonSql, RowJson } from './json-sql.js'
 import type { Statement } from './statement.js'
 import type { ReplicaState } from './replica-state.js'
@@ -187,7 +186,7 @@ export interface Dialect {
   /** Where a statement looks at every row, a list of keys made once finds the related rows faster than a look for each row. */
   readonly listsKeys: boolean
   /** What writes JSON. */
-  json(sql: Sql): JsonSql
+  json(): JsonSql
   /** What an answer has in it where a number was infinite; `undefined` where the statement fails then. */
   readonly infinity: string | undefined
   readonly changes: TableChanges
@@ -232,8 +231,8 @@ export interface Dialect {
   readonly lock: string
   /** One transaction at a time, so that every isolation is as good as the highest. */
   readonly hasOneWriter: boolean
-  /** SQL around a column of a list, between it and the placeholder of an item's JSON text, and behind that. */
-  readonly listHas: readonly [before: string, between: string, behind: string]
+  /** A test of a column `{c}` of a list for an item, whose JSON text is `{v}`. */
+  readonly listHas: string
   /** A path within JSON as the engine takes it; more than one where a name could be a key or a place in a list. */
   jsonPaths(names: readonly string[]): readonly unknown[]
   /** SQL of the value at a path `{p}` within the column `{c}`, null where it is of another type. */

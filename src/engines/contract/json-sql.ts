@@ -4,10 +4,8 @@
  * graphql-js runs the query again and reports the error.
  */
 import type { Column } from './table.js'
-import type { RawBuilder, Sql } from 'kysely'
 import type { Around, Dialect, Row } from './engine.js'
-
-export type Fragment = RawBuilder<unknown>
+import { join, literal, raw, sql, within, type Sql } from './sql-text.js'
 
 /** How a column's value becomes JSON. */
 export type FieldForm =
@@ -47,26 +45,26 @@ export interface JsonEnum {
 
 export interface JsonSql {
   /** Keys are GraphQL names, values are JSON as this engine writes it. Without pairs: `{}`. */
-  object(pairs: readonly (readonly [key: string, value: Fragment])[]): Fragment
+  object(pairs: readonly (readonly [key: string, value: Sql])[]): Sql
   /** The list of all rows' objects. */
-  aggregate(object: Fragment): Fragment
+  aggregate(object: Sql): Sql
   /** The same as a statement's result, in one column or more, which `textOfRow` reads. */
-  all(object: Fragment): Fragment
+  all(object: Sql): Sql
   /** An object as a statement's result, likewise. */
-  whole(object: Fragment): Fragment
-  boolean(test: Fragment): Fragment
+  whole(object: Sql): Sql
+  boolean(test: Sql): Sql
   /** A number that is never null. */
-  count(number: Fragment): Fragment
+  count(number: Sql): Sql
   /** A GraphQL name. */
-  text(name: string): Fragment
+  text(name: string): Sql
   /** The JSON of a subquery, null if it has no row. */
-  nested(subquery: Fragment): Fragment
+  nested(subquery: Sql): Sql
   /** The JSON of a row that may be missing: then `null`. */
-  optional(json: Fragment): Fragment
+  optional(json: Sql): Sql
   /** The base64 of a JSON list: the signature and a row's values. */
-  cursor(signature: string, values: readonly CursorValue[]): Fragment
+  cursor(signature: string, values: readonly CursorValue[]): Sql
   /** A column's value as GraphQL sends it. */
-  value(field: JsonField, column: Fragment): Fragment
+  value(field: JsonField, column: Sql): Sql
 }
 
 /** How a row becomes a JSON list of the driver's values; bytes as base64. */
@@ -80,7 +78,7 @@ export interface RowJson {
 
 export interface CursorValue {
   readonly column: Column
-  readonly value: Fragment
+  readonly value: Sql
 }
 
 const smallestInt = -2147483648
@@ -88,59 +86,40 @@ const largestInt = 2147483647
 
 /** The SQL that both engines share. */
 export abstract class AnyJson {
-  protected readonly sql: Sql
-  readonly #ofSubquery: Dialect['jsonOfSubquery']
-
   readonly #dialect: Dialect
 
-  constructor(sql: Sql, dialect: Dialect) {
-    this.sql = sql
+  constructor(dialect: Dialect) {
     this.#dialect = dialect
-    this.#ofSubquery = dialect.jsonOfSubquery
   }
 
-  nested(subquery: Fragment): Fragment {
-    const [before, after] = this.#ofSubquery
-    return this.sql`${this.sql.raw(before)}(${subquery})${this.sql.raw(after)}`
+  nested(subquery: Sql): Sql {
+    return within(this.#dialect.jsonOfSubquery, sql`(${subquery})`)
   }
 
   /** A text column, or the text form of its kind. */
-  protected textOf(model: Column, column: Fragment): Fragment {
+  protected textOf(model: Column, column: Sql): Sql {
     const { sqlText } = model.field.entry
-    const { sql } = this
-    if (sqlText === undefined) {
-      const around = this.#dialect.textOf(model)
-      return around === undefined
-        ? column
-        : sql`${sql.raw(around[0])}${column}${sql.raw(around[1])}`
-    }
-    const parts = sqlText.split(/\bv\b/).map((part) => sql.raw(part))
-    return sql.join(parts, column)
+    if (sqlText === undefined) return within(this.#dialect.textOf(model), column)
+    return join(sqlText.split(/\bv\b/).map(raw), column)
   }
 
   /** A number as it stands in JSON. */
-  protected numberOf({ storage }: Column, column: Fragment): Fragment {
-    const around = storage === 'real' ? this.#dialect.jsonOfDouble : undefined
-    if (around === undefined) return column
-    return this.sql`${this.sql.raw(around[0])}${column}${this.sql.raw(around[1])}`
-  }
-
-  protected quoted(text: string): Fragment {
-    return this.sql.raw(quote(text))
+  protected numberOf({ storage }: Column, column: Sql): Sql {
+    return within(storage === 'real' ? this.#dialect.jsonOfDouble : undefined, column)
   }
 
   /** The value if it is null or good, otherwise a failure. For null the test is null too, so it passes. */
-  protected checked(value: Fragment, isGood: Fragment, fault: Fragment): Fragment {
-    return this.sql`case when not (${isGood}) then ${fault} else ${value} end`
+  protected checked(value: Sql, isGood: Sql, fault: Sql): Sql {
+    return sql`case when not (${isGood}) then ${fault} else ${value} end`
   }
 
-  protected isInt(value: Fragment): Fragment {
-    return this.sql`${value} between ${this.sql.raw(`${smallestInt} and ${largestInt}`)}`
+  protected isInt(value: Sql): Sql {
+    return sql`${value} between ${raw(`${smallestInt} and ${largestInt}`)}`
   }
 
-  protected isAmong(column: Fragment, { values }: JsonEnum): Fragment {
-    const literals = [...values.values()].map(literal).join(', ')
-    return this.sql`${column} in (${this.sql.raw(literals)})`
+  protected isAmong(column: Sql, { values }: JsonEnum): Sql {
+    const literals = [...values.values()].map(constant).join(', ')
+    return sql`${column} in (${raw(literals)})`
   }
 
   /**
@@ -149,16 +128,15 @@ export abstract class AnyJson {
    * @param write writes a name
    */
   protected named(
-    column: Fragment,
+    column: Sql,
     { values }: JsonEnum,
-    fault: Fragment,
+    fault: Sql,
     write = (name: string): string => name,
-  ): Fragment {
+  ): Sql {
     const cases = [...values].map(
-      ([name, value]) => `when ${literal(value)} then ${quote(write(name))}`,
+      ([name, value]) => `when ${constant(value)} then ${literal(write(name))}`,
     )
-    const { sql } = this
-    return sql`case when ${column} is null then null else case ${column} ${sql.raw(cases.join(' '))} else ${fault} end end`
+    return sql`case when ${column} is null then null else case ${column} ${raw(cases.join(' '))} else ${fault} end end`
   }
 }
 
@@ -175,11 +153,6 @@ export function textOfRow(row: Row | undefined): string {
   return typeof value === 'string' ? value : 'null'
 }
 
-/** GraphQL names need no escaping, but values of enums may contain anything. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
-}
-
-function literal(value: string | number): string {
-  return typeof value === 'number' ? String(value) : quote(value)
+function constant(value: string | number): string {
+  return typeof value === 'number' ? String(value) : literal(value)
 }

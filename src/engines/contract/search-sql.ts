@@ -1,9 +1,7 @@
 /** How a database searches texts by words and ranks the rows. */
 import type { KeyedTable, TableSearch } from './table.js'
 import type { IndexSchema } from './table-schema.js'
-import type { RawBuilder, Sql } from 'kysely'
-
-type Fragment = RawBuilder<unknown>
+import type { Sql } from './sql-text.js'
 
 export interface SearchSql {
   /** The index or tables that it needs, in the form of a table's index. */
@@ -13,27 +11,26 @@ export interface SearchSql {
   /** The value of the placeholder. There is at least one word; words contain only letters, digits and marks. */
   operand(words: readonly string[]): unknown
   /** The condition that a row contains all words. */
-  test(parts: SearchParts): Fragment
+  test(parts: SearchParts): Sql
   /** How rows are ordered by rank. */
   rank(parts: SearchParts): Ranking
 }
 
 export interface SearchParts {
-  readonly sql: Sql
   readonly table: KeyedTable
   readonly search: TableSearch
   /** The table's alias in the statement. */
   readonly alias: string
   /** The placeholder of the words. */
-  readonly value: Fragment
+  readonly value: Sql
 }
 
 export interface Ranking {
   /** SQL before the table in `from`, or after the last table if only few rows are left. */
-  readonly from: Fragment
-  readonly behind: Fragment
+  readonly from?: Sql
+  readonly behind?: Sql
   /** The SQL that replaces the condition. */
-  readonly test: Fragment
+  readonly test: Sql
   /** The first expression of `order by`. */
-  readonly by: Fragment
+  readonly by: Sql
 }

@@ -43,8 +43,8 @@ export function createPostgresDialect(
     hasLateral: true,
     // PostgreSQL plans both forms alike.
     listsKeys: false,
-    json(sql) {
-      return new PostgresJson(sql, this)
+    json() {
+      return new PostgresJson(this)
     },
     infinity: undefined,
     changes,
@@ -73,7 +73,7 @@ export function createPostgresDialect(
     encodeList: (_column, values) => values,
     lock: ' for update',
     hasOneWriter: false,
-    listHas: ['cast(', ' as jsonb) @> cast(', ' as jsonb)'],
+    listHas: 'cast({c} as jsonb) @> cast({v} as jsonb)',
     jsonPaths: (names) => [names],
     jsonAt,
     jsonOperand: (value) => value,

@@ -8,85 +8,87 @@ import {
   AnyJson,
   type CursorValue,
   type FieldForm,
-  type Fragment,
   type JsonEnum,
   type JsonField,
   type JsonSql,
 } from '../contract/json-sql.js'
+import { join, literal, raw, sql, type Sql } from '../contract/sql-text.js'
 
+const mark: Piece = { json: '"' }
 const largestFloat = '1.7976931348623157e308'
 
 /** Constant JSON, or an expression that gives JSON. */
-type Piece = string | Fragment
+type Piece = { readonly json: string } | Sql
 
 export class PostgresJson extends AnyJson implements JsonSql {
   /** The pieces of each fragment: neighbouring constants are joined to one text. */
-  readonly #pieces = new WeakMap<Fragment, readonly Piece[]>()
+  readonly #pieces = new Map<Sql, readonly Piece[]>()
 
-  object(pairs: readonly (readonly [string, Fragment])[]): Fragment {
+  object(pairs: readonly (readonly [string, Sql])[]): Sql {
     const pieces = pairs.flatMap(([key, value], index) => [
-      `${index === 0 ? '' : ','}${JSON.stringify(key)}:`,
+      { json: `${index === 0 ? '' : ','}${JSON.stringify(key)}:` },
       ...this.#piecesOf(value),
     ])
-    return this.#put(['{', ...pieces, '}'])
+    return this.#put([{ json: '{' }, ...pieces, { json: '}' }])
   }
 
-  aggregate(object: Fragment): Fragment {
+  aggregate(object: Sql): Sql {
     const { start, rows, end } = this.#rows(object)
-    return this.sql`coalesce(${start} || ${rows} || ${end}, '[]')`
+    return sql`coalesce(${start} || ${rows} || ${end}, '[]')`
   }
 
   /** In separate columns, because otherwise the server would copy all of it twice to put brackets around it. */
-  all(object: Fragment): Fragment {
+  all(object: Sql): Sql {
     const { start, rows, end } = this.#rows(object)
-    return this.sql`${start}, ${rows}, ${end}`
+    return sql`${start}, ${rows}, ${end}`
   }
 
-  whole(object: Fragment): Fragment {
+  whole(object: Sql): Sql {
     const pieces = this.#piecesOf(object).map((piece) => this.#written(piece))
-    return this.sql.join(pieces)
+    return join(pieces)
   }
 
   /** The constant start and end of the objects are put between the rows. Without rows, they are null. */
-  #rows(object: Fragment): Readonly<Record<'start' | 'rows' | 'end', Fragment>> {
+  #rows(object: Sql): Readonly<Record<'start' | 'rows' | 'end', Sql>> {
     const [first, ...more] = this.#piecesOf(object)
     const last = more.pop()
-    const hasBoth = typeof first === 'string' && typeof last === 'string'
-    const [before, each, after] = hasBoth ? [first, this.#put(more), last] : ['', object, '']
+    const hasBoth = typeof first === 'object' && typeof last === 'object'
+    const [before, each, after] = hasBoth
+      ? [first.json, this.#put(more), last.json]
+      : ['', object, '']
     return {
-      start: this.quoted(`[${before}`),
-      rows: this.sql`string_agg(${each}, ${this.quoted(`${after},${before}`)})`,
-      end: this.quoted(`${after}]`),
+      start: literal(`[${before}`),
+      rows: sql`string_agg(${each}, ${literal(`${after},${before}`)})`,
+      end: literal(`${after}]`),
     }
   }
 
-  boolean(test: Fragment): Fragment {
-    return this.sql`case when ${test} then 'true' else 'false' end`
+  boolean(test: Sql): Sql {
+    return sql`case when ${test} then 'true' else 'false' end`
   }
 
-  count(number: Fragment): Fragment {
-    return this.sql`cast(${number} as text)`
+  count(number: Sql): Sql {
+    return sql`cast(${number} as text)`
   }
 
-  text(name: string): Fragment {
-    return this.#put([JSON.stringify(name)])
+  text(name: string): Sql {
+    return this.#put([{ json: JSON.stringify(name) }])
   }
 
-  optional(json: Fragment): Fragment {
-    return this.sql`coalesce(${json}, 'null')`
+  optional(json: Sql): Sql {
+    return sql`coalesce(${json}, 'null')`
   }
 
-  cursor(signature: string, values: readonly CursorValue[]): Fragment {
-    const { sql } = this
+  cursor(signature: string, values: readonly CursorValue[]): Sql {
     const items = values.flatMap(({ column, value }) => [
-      ',',
+      { json: ',' },
       this.optional(this.#escaped(this.textOf(column, value))),
     ])
-    const list = this.#put([`[${JSON.stringify(signature)}`, ...items, ']'])
-    return this.#put(['"', this.#base64(sql`convert_to(${list}, 'UTF8')`), '"'])
+    const list = this.#put([{ json: `[${JSON.stringify(signature)}` }, ...items, { json: ']' }])
+    return this.#put([mark, this.#base64(sql`convert_to(${list}, 'UTF8')`), mark])
   }
 
-  value(field: JsonField, column: Fragment): Fragment {
+  value(field: JsonField, column: Sql): Sql {
     const { form, idPrefix } = field
     if (form === 'id' && idPrefix === undefined && field.column.storage !== 'text')
       return this.#key(column)
@@ -94,15 +96,17 @@ export class PostgresJson extends AnyJson implements JsonSql {
   }
 
   /** A number in quotes. Keys are never null; if one is nevertheless, the statement fails. */
-  #key(column: Fragment): Fragment {
-    const { sql } = this
+  #key(column: Sql): Sql {
     const text = sql`cast(${column} as text)`
-    return this.#put(['"', sql`coalesce(${text}, ${this.#fault(sql`coalesce(${text}, '')`)})`, '"'])
+    return this.#put([
+      mark,
+      sql`coalesce(${text}, ${this.#fault(sql`coalesce(${text}, '')`)})`,
+      mark,
+    ])
   }
 
   /** JSON, or null. */
-  #value(field: JsonField, column: Fragment): Fragment {
-    const { sql } = this
+  #value(field: JsonField, column: Sql): Sql {
     const text = sql`cast(${column} as text)`
     switch (field.form) {
       case 'id':
@@ -113,7 +117,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
         return this.checked(text, this.isInt(column), this.#fault(column))
       case 'float': {
         const largest = `cast('${largestFloat}' as double precision)`
-        const isFinite = sql`${column} between ${sql.raw(`-${largest} and ${largest}`)}`
+        const isFinite = sql`${column} between ${raw(`-${largest} and ${largest}`)}`
         const number = sql`cast(cast(${column} as double precision) as text)`
         return this.checked(number, isFinite, this.#fault(column))
       }
@@ -132,22 +136,22 @@ export class PostgresJson extends AnyJson implements JsonSql {
     }
   }
 
-  #globalId(prefix: string, key: Fragment): Fragment {
-    const text = this.sql`${this.quoted(prefix)} || ${key}`
-    return this.#inQuotes(this.#base64(this.sql`convert_to(${text}, 'UTF8')`))
+  #globalId(prefix: string, key: Sql): Sql {
+    const text = sql`${literal(prefix)} || ${key}`
+    return this.#inQuotes(this.#base64(sql`convert_to(${text}, 'UTF8')`))
   }
 
-  #piecesOf(json: Fragment): readonly Piece[] {
+  #piecesOf(json: Sql): readonly Piece[] {
     return this.#pieces.get(json) ?? [json]
   }
 
   /** @param given the pieces in order, never null */
-  #put(given: readonly Piece[]): Fragment {
+  #put(given: readonly Piece[]): Sql {
     const pieces: Piece[] = []
     for (const piece of given) {
       const last = pieces.at(-1)
-      if (typeof piece === 'string' && typeof last === 'string')
-        pieces[pieces.length - 1] = last + piece
+      if (typeof piece === 'object' && typeof last === 'object')
+        pieces[pieces.length - 1] = { json: last.json + piece.json }
       else pieces.push(piece)
     }
     const put = this.#concatenated(pieces)
@@ -155,51 +159,49 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return put
   }
 
-  #written(piece: Piece): Fragment {
-    return typeof piece === 'string' ? this.quoted(piece) : piece
+  #written(piece: Piece): Sql {
+    return typeof piece === 'object' ? literal(piece.json) : piece
   }
 
   /** In halves: from left to right, each piece would copy all before it. */
-  #concatenated(pieces: readonly Piece[]): Fragment {
-    const { sql } = this
+  #concatenated(pieces: readonly Piece[]): Sql {
     const [first] = pieces
-    if (pieces.length === 1 && typeof first === 'string')
-      return sql`cast(${this.quoted(first)} as text)`
+    if (pieces.length === 1 && typeof first === 'object')
+      return sql`cast(${literal(first.json)} as text)`
     if (pieces.length <= 8) {
       const parts = pieces.map((piece) => this.#written(piece))
-      return sql`(${sql.join(parts, sql` || `)})`
+      return sql`(${join(parts, ' || ')})`
     }
     const half = pieces.length >> 1
     return sql`(${this.#concatenated(pieces.slice(0, half))} || ${this.#concatenated(pieces.slice(half))})`
   }
 
-  #inQuotes(text: Fragment): Fragment {
-    return this.sql`'"' || ${text} || '"'`
+  #inQuotes(text: Sql): Sql {
+    return sql`'"' || ${text} || '"'`
   }
 
-  #escaped(value: Fragment): Fragment {
-    return this.sql`cast(to_json(${value}) as text)`
+  #escaped(value: Sql): Sql {
+    return sql`cast(to_json(${value}) as text)`
   }
 
   /** Makes the statement fail: the cast text is not a number. */
-  #fault(column: Fragment): Fragment {
-    return this.sql`cast(cast('!' || cast(${column} as text) as bigint) as text)`
+  #fault(column: Sql): Sql {
+    return sql`cast(cast('!' || cast(${column} as text) as bigint) as text)`
   }
 
-  #enumeration(model: JsonEnum, column: Fragment): Fragment {
+  #enumeration(model: JsonEnum, column: Sql): Sql {
     const fault = this.#fault(column)
     if (!model.isPlain) return this.named(column, model, fault, JSON.stringify)
     // Names that equal their values need no escaping.
-    const name = this.#inQuotes(this.sql`cast(${column} as text)`)
+    const name = this.#inQuotes(sql`cast(${column} as text)`)
     return this.checked(name, this.isAmong(column, model), fault)
   }
 
-  #base64(bytes: Fragment): Fragment {
-    return this.sql`replace(encode(${bytes}, 'base64'), chr(10), '')`
+  #base64(bytes: Sql): Sql {
+    return sql`replace(encode(${bytes}, 'base64'), chr(10), '')`
   }
 
-  #items(form: FieldForm | undefined, column: Fragment): Fragment {
-    const { sql } = this
+  #items(form: FieldForm | undefined, column: Sql): Sql {
     const text = sql`cast(${column} as text)`
     if (form !== 'int') return text
     const large = sql`exists (select 1 from json_array_elements_text(${column}) as e(v) where not (${this.isInt(sql`cast(e.v as numeric)`)}))`

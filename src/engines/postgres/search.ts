@@ -4,11 +4,9 @@
  * after the first 200,000 characters is not searched, because the words of a row must fit into a megabyte.
  * Sources: PostgreSQL, Full Text Search; Regular Expressions.
  */
-import type { RawBuilder } from 'kysely'
 import { quote } from '../ddl.js'
 import type { SearchParts, SearchSql } from '../contract/search-sql.js'
-
-type Fragment = RawBuilder<unknown>
+import { raw, sql, within, type Sql } from '../contract/sql-text.js'
 
 const mostCharacters = 200_000
 const weights = ['A', 'B', 'C', 'D'] as const
@@ -31,11 +29,11 @@ export function createPostgresSearch(
     })
     return `(${parts.join(' || ')})`
   }
-  const vectorOf = ({ sql, search, alias }: SearchParts): Fragment =>
-    sql.raw(vector(search.columns.map(({ name }) => `${quote(alias)}.${quote(name)}`)))
-  const queryOf = ({ sql, value }: SearchParts): Fragment =>
-    sql`plainto_tsquery('pg_catalog.simple', ${sql.raw(words[0])}cast(${value} as text)${sql.raw(words[1])})`
-  const test = (parts: SearchParts): Fragment => parts.sql`${vectorOf(parts)} @@ ${queryOf(parts)}`
+  const vectorOf = ({ search, alias }: SearchParts): Sql =>
+    raw(vector(search.columns.map(({ name }) => `${quote(alias)}.${quote(name)}`)))
+  const queryOf = ({ value }: SearchParts): Sql =>
+    sql`plainto_tsquery('pg_catalog.simple', ${within(words, sql`cast(${value} as text)`)})`
+  const test = (parts: SearchParts): Sql => sql`${vectorOf(parts)} @@ ${queryOf(parts)}`
   return {
     schema: (_table, { name, columns }) => ({
       name,
@@ -50,10 +48,8 @@ export function createPostgresSearch(
     operand: (list) => list.join(' '),
     test,
     rank: (parts) => ({
-      from: parts.sql``,
-      behind: parts.sql``,
       test: test(parts),
-      by: parts.sql`ts_rank(${vectorOf(parts)}, ${queryOf(parts)}, 1) desc, `,
+      by: sql`ts_rank(${vectorOf(parts)}, ${queryOf(parts)}, 1) desc, `,
     }),
   }
 }

@@ -28,8 +28,8 @@ export const sqliteDialect: Dialect = {
   owners: { most: 30, join: 'left' },
   hasLateral: false,
   listsKeys: true,
-  json(sql) {
-    return new SqliteJson(sql, this)
+  json() {
+    return new SqliteJson(this)
   },
   // It is cheaper to search the answer for it than to test every value.
   infinity: 'e+999',
@@ -82,7 +82,7 @@ export const sqliteDialect: Dialect = {
     unlisted.has(storage) ? undefined : JSON.stringify(values),
   lock: '',
   hasOneWriter: true,
-  listHas: ['exists (select 1 from json_each(', ') where value = json_extract(', ", '$'))"],
+  listHas: "exists (select 1 from json_each({c}) where value = json_extract({v}, '$'))",
   jsonPaths: (names) => {
     const write = (one: (name: string) => string): string => `$${names.map(one).join('')}`
     const keys = write((name) => `."${name}"`)

@@ -3,70 +3,65 @@ import {
   AnyJson,
   type CursorValue,
   type FieldForm,
-  type Fragment,
   type JsonEnum,
   type JsonField,
   type JsonSql,
 } from '../contract/json-sql.js'
+import { join, literal, sql, type Sql } from '../contract/sql-text.js'
 
 /** On some builds functions accept little more than a hundred arguments. */
 const mostPairs = 45
 
 export class SqliteJson extends AnyJson implements JsonSql {
-  object(pairs: readonly (readonly [string, Fragment])[]): Fragment {
-    const { sql } = this
+  object(pairs: readonly (readonly [string, Sql])[]): Sql {
     const first = pairs.slice(0, mostPairs)
-    let object = sql`json_object(${sql.join(first.map(([key, value]) => sql`${this.quoted(key)}, ${value}`))})`
+    let object = sql`json_object(${join(first.map(([key, value]) => sql`${literal(key)}, ${value}`))})`
     for (let from = mostPairs; from < pairs.length; from += mostPairs) {
       const more = pairs.slice(from, from + mostPairs)
-      const paths = sql.join(
-        more.map(([key, value]) => sql`${this.quoted(`$."${key}"`)}, ${value}`),
-      )
+      const paths = join(more.map(([key, value]) => sql`${literal(`$."${key}"`)}, ${value}`))
       object = sql`json_insert(${object}, ${paths})`
     }
     return object
   }
 
-  aggregate(object: Fragment): Fragment {
-    return this.sql`json_group_array(${object})`
+  aggregate(object: Sql): Sql {
+    return sql`json_group_array(${object})`
   }
 
-  all(object: Fragment): Fragment {
+  all(object: Sql): Sql {
     return this.aggregate(object)
   }
 
-  whole(object: Fragment): Fragment {
+  whole(object: Sql): Sql {
     return object
   }
 
-  boolean(test: Fragment): Fragment {
-    return this.sql`json(case when ${test} then 'true' else 'false' end)`
+  boolean(test: Sql): Sql {
+    return sql`json(case when ${test} then 'true' else 'false' end)`
   }
 
-  count(number: Fragment): Fragment {
+  count(number: Sql): Sql {
     return number
   }
 
-  text(name: string): Fragment {
-    return this.quoted(name)
+  text(name: string): Sql {
+    return literal(name)
   }
 
-  optional(json: Fragment): Fragment {
+  optional(json: Sql): Sql {
     return json
   }
 
-  cursor(signature: string, values: readonly CursorValue[]): Fragment {
-    const { sql } = this
+  cursor(signature: string, values: readonly CursorValue[]): Sql {
     const items = values.map(({ column, value }) =>
       column.isBoolean
         ? sql`case when ${value} is null then null else ${this.boolean(value)} end`
         : this.numberOf(column, this.textOf(column, value)),
     )
-    return sql`filigree_base64(json_array(${sql.join([this.quoted(signature), ...items])}))`
+    return sql`filigree_base64(json_array(${join([literal(signature), ...items])}))`
   }
 
-  value(field: JsonField, column: Fragment): Fragment {
-    const { sql } = this
+  value(field: JsonField, column: Sql): Sql {
     // Not a constant, which might be evaluated even if no row needs it.
     const fault = sql`json('!' || ${column})`
     switch (field.form) {
@@ -89,21 +84,19 @@ export class SqliteJson extends AnyJson implements JsonSql {
     }
   }
 
-  #id({ column: { storage }, idPrefix }: JsonField, column: Fragment): Fragment {
-    const { sql } = this
+  #id({ column: { storage }, idPrefix }: JsonField, column: Sql): Sql {
     const text = storage === 'text' ? column : sql`cast(${column} as text)`
-    return idPrefix === undefined ? text : sql`filigree_base64(${this.quoted(idPrefix)} || ${text})`
+    return idPrefix === undefined ? text : sql`filigree_base64(${literal(idPrefix)} || ${text})`
   }
 
-  #enumeration(model: JsonEnum, column: Fragment, fault: Fragment): Fragment {
+  #enumeration(model: JsonEnum, column: Sql, fault: Sql): Sql {
     return model.isPlain
       ? this.checked(column, this.isAmong(column, model), fault)
       : this.named(column, model, fault)
   }
 
-  #items(form: FieldForm | undefined, column: Fragment): Fragment {
+  #items(form: FieldForm | undefined, column: Sql): Sql {
     if (form !== 'int') return column
-    const { sql } = this
     const large = sql`exists (select 1 from json_each(${column}) as e where not (${this.isInt(sql`e.value`)}))`
     return sql`case when ${large} then '!' else ${column} end`
   }

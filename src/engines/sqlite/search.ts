@@ -6,10 +6,8 @@
  */
 import type { KeyedTable, TableSearch } from '../contract/table.js'
 import { quote } from '../ddl.js'
-import type { RawBuilder } from 'kysely'
 import type { SearchParts, SearchSql } from '../contract/search-sql.js'
-
-type Fragment = RawBuilder<unknown>
+import { name as nameOf, raw, sql, type Sql } from '../contract/sql-text.js'
 
 /** Words consist of letters and digits, and accents are significant, as in the other engines. */
 const tokenizer = "unicode61 remove_diacritics 0 categories 'L* Nd'"
@@ -27,21 +25,21 @@ export const sqliteSearch: SearchSql = {
   drop: writeDropSearch,
   operand: (words) => words.map((word) => `"${word}"`).join(' '),
   test: (parts) => {
-    const { sql, table, alias } = parts
-    return sql`${sql.raw(fullKey(table, quote(alias)))} in (select ${keyOf(parts)} from ${found(parts)})`
+    const { table, alias } = parts
+    return sql`${raw(fullKey(table, quote(alias)))} in (select ${keyOf(parts)} from ${found(parts)})`
   },
   rank: (parts) => {
-    const { sql, table, search, alias } = parts
+    const { table, search, alias } = parts
     const factors = search.columns.map((_, place) => weights[place] ?? 1).join(', ')
     const ranked = `${alias}_ranked`
-    const rank = sql.raw(`bm25(${quote(search.name)}, ${factors})`)
+    const rank = raw(`bm25(${quote(search.name)}, ${factors})`)
     // The limit makes SQLite compute the list once, instead of searching again for each row of the table.
-    const list = sql`(select ${keyOf(parts)} as filigree_key, ${rank} as filigree_rank from ${found(parts)} limit -1) as ${sql.id(ranked)}`
+    const list = sql`(select ${keyOf(parts)} as filigree_key, ${rank} as filigree_rank from ${found(parts)} limit -1) as ${nameOf(ranked)}`
     return {
       from: sql`${list} cross join `,
       behind: sql` cross join ${list}`,
-      test: sql`${sql.ref(`${ranked}.filigree_key`)} = ${sql.raw(fullKey(table, quote(alias)))}`,
-      by: sql`${sql.ref(`${ranked}.filigree_rank`)}, `,
+      test: sql`${nameOf(ranked, 'filigree_key')} = ${raw(fullKey(table, quote(alias)))}`,
+      by: sql`${nameOf(ranked, 'filigree_rank')}, `,
     }
   },
 }
@@ -59,16 +57,16 @@ function fullKey(table: KeyedTable, row: string): string {
     : `${row}.${quote(shard.name)} || '/' || ${own}`
 }
 
-function keyOf({ sql, table, search }: SearchParts): Fragment {
-  return isNumbered(table) ? sql.raw('rowid') : sql.ref(`${toKeys(search.name)}.key`)
+function keyOf({ table, search }: SearchParts): Sql {
+  return isNumbered(table) ? raw('rowid') : nameOf(toKeys(search.name), 'key')
 }
 
 /** The rows that contain the words, for `from`. */
-function found({ sql, table, search, value }: SearchParts): Fragment {
-  const words = sql.id(search.name)
+function found({ table, search, value }: SearchParts): Sql {
+  const words = nameOf(search.name)
   if (isNumbered(table)) return sql`${words} where ${words} match ${value}`
   const keys = toKeys(search.name)
-  return sql`${words} cross join ${sql.id(keys)} on ${sql.ref(`${keys}.number`)} = ${sql.ref(`${search.name}.rowid`)} where ${words} match ${value}`
+  return sql`${words} cross join ${nameOf(keys)} on ${nameOf(keys, 'number')} = ${nameOf(search.name, 'rowid')} where ${words} match ${value}`
 }
 
 function toKeys(name: string): string {

@@ -7,17 +7,22 @@ import { toKey } from '../../records/model/key.js'
 import type { Planner, PlanRequest, RootPlan } from '../planner-contract.js'
 import { modelOf } from '../records/declare-node.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
-import { joined } from '../../records/policy/client-view.js'
+import { both } from '../../sql/condition.js'
 import { readPageQuestion } from '../records/page-question.js'
 import { keyCondition } from '../records/read-rows.js'
 import { inGivenShard } from '../records/shard-argument.js'
 import { demandShard } from '../../records/statements/shard.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import { compileArguments } from './compile-arguments.js'
-import { writePage } from './page-statement.js'
+import { formOf, pageOf } from './question-tree.js'
 import { PlannedMutation } from './planned-mutation.js'
 import { PlannedQuery, Preparation, type ReadRoot } from './planned-query.js'
-import { objectOf, SelectionCompiler, type ObjectSelection, type PageEntry } from './selection.js'
+import {
+  objectOf,
+  SelectionCompiler,
+  type ObjectSelection,
+  type SelectedPage,
+} from './selection.js'
 
 export function createPlanner(services: RecordServices, schema: GraphQLSchema): Planner {
   return {
@@ -109,8 +114,13 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
       if (args.distinct !== undefined && args.distinct !== null)
         throw new TypeError('A list of distinct rows is not planned.')
       const question = reader.list(model, args, isFixed)
-      demandShard(model.table, question.condition)
-      return { table: model.table, write: (writer) => writer.list(object, question) }
+      const { table } = model
+      demandShard(table, question.where)
+      return (answers) => ({
+        ask: 'objects',
+        rows: { table, ...question },
+        form: formOf(object, answers),
+      })
     }
   }
   return readOne(model, object)
@@ -128,32 +138,34 @@ function readIt(model: RecordModel, object: ObjectSelection): ReadRoot {
     const key = toKey(codec, model.ids.read(id))
     if (key === undefined) return undefined
     const rows = reader.rows(model.table)
-    const isKey = keyCondition(codec.key, key, reader)
-    const condition = joined(isKey, rows) ?? isKey
-    demandShard(model.table, condition)
-    return { table: model.table, write: (writer) => writer.one(object, condition) }
+    const where = both(keyCondition(model.table, key, reader), rows)
+    demandShard(model.table, where)
+    return (answers) => ({
+      ask: 'object',
+      rows: { table: model.table, where },
+      form: formOf(object, answers),
+    })
   }
 }
 
 function readCount(model: RecordModel): ReadRoot {
   return ({ where }, reader) => {
-    const condition = reader.condition(model, where)
-    demandShard(model.table, condition)
-    return { table: model.table, write: (writer) => writer.count(model.table, condition) }
+    const rows = { table: model.table, where: reader.condition(model, where) }
+    demandShard(rows.table, rows.where)
+    return () => ({ ask: 'count', rows })
   }
 }
 
-function readPage(model: RecordModel, entries: readonly PageEntry[]): ReadRoot {
+function readPage(model: RecordModel, entries: readonly SelectedPage[]): ReadRoot {
   return (args, reader, context) => {
     const asked = readPageQuestion(model, args, reader, context)
     demandShard(model.table, asked.filter)
     // Places in such an order are counted by resolvers.
     if (asked.place !== undefined) throw new TypeError('A page of a search is not planned.')
-    const question = {
+    const places = {
       most: reader.values.push(asked.count) - 1,
       oneMore: reader.values.push(asked.count + 1) - 1,
-      ...asked,
     }
-    return { table: model.table, write: (writer) => writePage(model, entries, question, writer) }
+    return (answers) => pageOf(model, entries, asked, places, answers)
   }
 }

@@ -1,6 +1,6 @@
 /** The plan of a generated mutation: what is answered is settled before anything is written. */
-import { arrange } from '../../records/statements/builder.js'
-import type { Condition } from '../../records/filters/condition.js'
+import { arrange } from '../../sql/write.js'
+import { equals } from '../../sql/condition.js'
 import { type Later, after, attempt } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import { toUnavailable } from '../../records/statements/write-faults.js'
@@ -15,6 +15,7 @@ import { graphqlLibrary } from '../library.js'
 import type { Variables } from '../outcome.js'
 import type { ArgumentSource } from './compile-arguments.js'
 import type { Preparation } from './planned-query.js'
+import { formOf } from './question-tree.js'
 import type { Entry, ObjectSelection } from './selection.js'
 
 interface Parts {
@@ -85,22 +86,21 @@ export class PlannedMutation implements LinedPlan {
     const { model, object, preparation, services } = this.#parts
     if (object === undefined) return undefined
     const source = services.database()
-    const codec = source.context.codecOf(model.table).key
+    const { table } = model
+    const codec = source.context.codecOf(table).key
     const reader = preparation.reader(source, callerOf(context))
     const slot = reader.values.push(undefined) - 1
-    const isKey: Condition = { kind: 'compare', codec, operator: 'eq', slot }
+    const rows = { table, where: equals(table.key, slot) }
     try {
       const answers = preparation.answers(variables, reader)
-      const plan = preparation.statement(
-        source.context,
-        reader.key,
-        answers,
-        model.table,
-        (writer) => writer.one(object, isKey),
-      )
+      const plan = preparation.statement(source.context, reader.key, () => ({
+        ask: 'object',
+        rows,
+        form: formOf(object, answers),
+      }))
       return (record) => {
         const values = [...reader.values]
-        values[slot] = codec.encode(record[model.table.key.property])
+        values[slot] = codec.encode(record[table.key.property])
         const row = attempt(
           () => source.runner().first(plan.statement, arrange(plan, values)),
           failUnread,
@@ -130,7 +130,7 @@ function compileWriter(entries: readonly Entry[]): ((record: Instance) => string
 
 function entryWriter(entry: Entry): ((record: Instance) => string) | undefined {
   const key = JSON.stringify(entry.key)
-  if (entry.kind === 'typename') {
+  if (entry.kind === 'name') {
     const text = `${key}:${JSON.stringify(entry.name)}`
     return () => text
   }

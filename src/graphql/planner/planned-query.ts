@@ -1,5 +1,6 @@
 /** The plan of a query's root field: reads a run's questions, finds or writes their statement, and runs it. */
-import { arrange, type Plan } from '../../records/statements/builder.js'
+import type { Question } from '../../sql/tree.js'
+import { arrange, write, type Plan } from '../../sql/write.js'
 import { settle, type Later } from '../../core/later.js'
 import { EngineFault, type Row } from '../../engines/contract/engine.js'
 import { toReadError } from '../../records/statements/write-faults.js'
@@ -15,17 +16,11 @@ import type { RecordServices } from '../records/resolve-records.js'
 import type { Variables } from '../outcome.js'
 import type { ArgumentSource } from './compile-arguments.js'
 import type { SelectionCompiler } from './selection.js'
-import { StatementWriter, type Answers } from './statement-writer.js'
-import type { Table } from '../../records/model/table.js'
-import { textOfRow, type Fragment } from '../../engines/contract/json-sql.js'
+import type { Answers } from './question-tree.js'
+import { textOfRow } from '../../engines/contract/json-sql.js'
 
-/** What one root field asks, read from a run's arguments. */
-export interface RootQuestion {
-  /** The record's table that is asked for. */
-  readonly table: Table
-  /** Writes the statement; called once for each form of question. */
-  write(writer: StatementWriter): Fragment
-}
+/** What one root field asks, with what is asked of the relations behind it; called once for each form of question. */
+export type RootQuestion = (answers: Answers) => Question
 
 /** Reads the root field's own arguments; `undefined` where no row can be meant. */
 export type ReadRoot = (
@@ -96,19 +91,10 @@ export class Preparation {
     return { lists, rows }
   }
 
-  statement(
-    context: RecordsContext,
-    key: string,
-    answers: Answers,
-    table: Table,
-    write: (writer: StatementWriter) => Fragment,
-  ): Plan {
+  statement(context: RecordsContext, key: string, make: () => Question): Plan {
     let kept = this.#kept.get(context)
     if (kept === undefined) this.#kept.set(context, (kept = new Kept<Plan>(mostStatements)))
-    return kept.get(key, () => {
-      const writer = new StatementWriter(context, answers)
-      return writer.compile(write(writer), table)
-    })
+    return kept.get(key, () => write(make(), context.dialect))
   }
 }
 
@@ -158,9 +144,7 @@ export class PlannedQuery implements RootPlan {
     const root = this.#read(this.#args.read(variables), reader, context)
     if (root === undefined) return undefined
     const answers = this.#preparation.answers(variables, reader)
-    const plan = this.#preparation.statement(context, reader.key, answers, root.table, (writer) =>
-      root.write(writer),
-    )
+    const plan = this.#preparation.statement(context, reader.key, () => root(answers))
     const prepared = { plan, values: arrange(plan, reader.values) }
     // Never keeps what depends on the caller: the next caller would get these rows.
     if (this.#isConstant && !reader.isPersonal) this.#ready.set(context, prepared)

@@ -5,10 +5,10 @@ import { graphqlLibrary } from '../library.js'
 import {
   generatedOf,
   type FieldModel,
-  type PagePart,
   type RecordModel,
   type RelationModel,
 } from '../records/model.js'
+import type { PageEntry } from '../../sql/tree.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { collectFields, type Collecting, type FieldGroups } from './collect-fields.js'
 import { compileArguments, type ArgumentSource } from './compile-arguments.js'
@@ -20,7 +20,7 @@ export interface ObjectSelection {
 
 /** One key of an answer's object. */
 export type Entry =
-  | { readonly kind: 'typename'; readonly key: string; readonly name: string }
+  | { readonly kind: 'name'; readonly key: string; readonly name: string }
   | { readonly kind: 'column'; readonly key: string; readonly field: FieldModel }
   | OwnerEntry
   | ListEntry
@@ -43,14 +43,12 @@ export interface ListEntry {
   readonly index: number
 }
 
-export type PageEntry =
-  | { readonly kind: 'typename'; readonly key: string; readonly name: string }
-  | { readonly kind: 'leaf'; readonly key: string; readonly part: PagePart }
+export type SelectedPage =
+  | Extract<PageEntry, { readonly kind: 'name' | 'leaf' }>
   | {
-      readonly kind: 'group'
+      readonly kind: 'edges' | 'pageInfo'
       readonly key: string
-      readonly part: 'edges' | 'pageInfo'
-      readonly entries: readonly PageEntry[]
+      readonly entries: readonly SelectedPage[]
     }
   | { readonly kind: 'node'; readonly key: string; readonly object: ObjectSelection }
 
@@ -83,8 +81,8 @@ export class SelectionCompiler {
     return { model, entries }
   }
 
-  page(type: GraphQLObjectType, nodes: readonly FieldNode[]): readonly PageEntry[] | undefined {
-    const entries: PageEntry[] = []
+  page(type: GraphQLObjectType, nodes: readonly FieldNode[]): readonly SelectedPage[] | undefined {
+    const entries: SelectedPage[] = []
     for (const [key, group] of collectFields(nodes, namesOf(type), this.#collecting)) {
       const entry = this.#pageEntry(type, key, group)
       if (entry === undefined) return undefined
@@ -100,7 +98,7 @@ export class SelectionCompiler {
   ): Entry | undefined {
     const [node] = group
     const name = node.name.value
-    if (name === '__typename') return { kind: 'typename', key, name: type.name }
+    if (name === '__typename') return { kind: 'name', key, name: type.name }
     const field = type.getFields()[name]
     const generated = field && generatedOf(field)
     if (generated?.kind === 'column') return this.#column(key, generated.field)
@@ -128,10 +126,10 @@ export class SelectionCompiler {
     type: GraphQLObjectType,
     key: string,
     group: FieldGroups extends Map<string, infer G> ? G : never,
-  ): PageEntry | undefined {
+  ): SelectedPage | undefined {
     const [node] = group
     const name = node.name.value
-    if (name === '__typename') return { kind: 'typename', key, name: type.name }
+    if (name === '__typename') return { kind: 'name', key, name: type.name }
     const field = type.getFields()[name]
     const generated = field && generatedOf(field)
     if (field === undefined || generated?.kind !== 'part') return undefined
@@ -142,7 +140,7 @@ export class SelectionCompiler {
     }
     if (part !== 'edges' && part !== 'pageInfo') return { kind: 'leaf', key, part }
     const entries = this.page(objectOf(field.type), group)
-    return entries && { kind: 'group', key, part, entries }
+    return entries && { kind: part, key, entries }
   }
 
   demand(rule: AccessRule | undefined): void {

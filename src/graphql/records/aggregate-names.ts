@@ -5,7 +5,7 @@ import {
 } from '../../records/aggregates/aggregate-types.js'
 import { isNumber } from '../../records/aggregates/read-aggregate.js'
 import { invalid } from '../../records/filters/invalid.js'
-import { isOrdered } from '../../records/filters/operators.js'
+import { isOrdered } from '../../sql/operators.js'
 import type { FieldModel, RecordModel } from './model.js'
 
 export interface Figure {

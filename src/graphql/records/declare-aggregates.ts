@@ -7,7 +7,7 @@ import {
   type AggregateFunction,
 } from '../../records/aggregates/aggregate-types.js'
 import { havingOperators } from '../../records/aggregates/read-aggregate.js'
-import { operatorOf } from '../../records/filters/operators.js'
+import { operatorOf } from '../../sql/operators.js'
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../declarations.js'
 import { figuresOf, groupsOf, titled, type Figure } from './aggregate-names.js'
 import { generatedKey, type FieldModel, type RecordModel } from './model.js'

@@ -1,7 +1,7 @@
 /** Declares the input types of filters and orders. Source: decisions, Small print: GraphQL. */
 import type { Kind } from '../../fields/kinds/kind.js'
 import { kinds } from '../../fields/kinds/table.js'
-import { operatorOf, operatorsFor, type OperandKind } from '../../records/filters/operators.js'
+import { operatorOf, operatorsFor, type OperandKind } from '../../sql/operators.js'
 import type { ColumnComparison } from '../../engines/contract/table.js'
 import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
 import { describeColumn } from './declare-types.js'

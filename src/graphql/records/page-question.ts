@@ -5,10 +5,10 @@
 import type { Condition } from '../../records/filters/condition.js'
 import { behindCursor } from '../../records/filters/cursor.js'
 import { invalid } from '../../records/filters/invalid.js'
-import type { Order, OrderTerm } from '../../records/filters/order.js'
+import { both } from '../../sql/condition.js'
+import { reversed, type Order } from '../../sql/order.js'
 import { readPlace } from '../../records/filters/search.js'
 import type { RecordsContext } from '../../records/statements/source.js'
-import { joined } from '../../records/policy/client-view.js'
 import type { Arguments } from '../declarations.js'
 import type { RecordModel } from './model.js'
 import { defaultLimit, type QuestionReader } from './question.js'
@@ -50,26 +50,22 @@ export function readPageQuestion(
     return { filter, condition: filter, order, reading: order, count, isBackward, isLater, place }
   }
   const codec = records.codecOf(model.table)
-  const reversed = { terms: order.terms.map(reversedTerm), key: order.key }
+  const backward = { terms: reversed(order.terms), key: order.key }
   const behind = isGiven(after) ? behindCursor(after, order, codec, reader) : undefined
   const ahead = isGiven(before)
-    ? behindCursor(before, reversed, codec, reader, 'before')
+    ? behindCursor(before, backward, codec, reader, 'before')
     : undefined
   reader.key += `${isBackward ? '<' : ''}${ahead === undefined ? '' : 'b'}`
   return {
     filter,
-    condition: joined(filter, joined(behind, ahead)),
+    condition: both(filter, both(behind, ahead)),
     order,
-    reading: isBackward ? { ...reversed, key: `<${order.key}` } : order,
+    reading: isBackward ? { ...backward, key: `<${order.key}` } : order,
     count,
     isBackward,
     isLater: (isBackward ? ahead : behind) !== undefined,
     place: undefined,
   }
-}
-
-export function reversedTerm({ column, descending, nullsFirst }: OrderTerm): OrderTerm {
-  return { column, descending: !descending, nullsFirst: !nullsFirst }
 }
 
 function isGiven<T>(value: T): value is T & string {

@@ -6,10 +6,12 @@ import { HttpError } from '../../errors/http-error.js'
 import type { Condition } from '../../records/filters/condition.js'
 import { FilterReader, isPlainObject } from '../../records/filters/filter.js'
 import { invalid } from '../../records/filters/invalid.js'
-import { readOrder, type Order } from '../../records/filters/order.js'
+import { readOrder } from '../../records/filters/order.js'
 import { rankedOrder, searchOf } from '../../records/filters/search.js'
 import type { Database } from '../../records/database.js'
 import type { Column } from '../../engines/contract/table.js'
+import type { Order } from '../../sql/order.js'
+import type { Limit } from '../../sql/tree.js'
 import type { Table } from '../../records/model/table.js'
 import type { Caller } from '../../records/policy/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
@@ -22,13 +24,11 @@ import type { FieldModel, RecordModel } from './model.js'
 export const defaultLimit = 10
 
 export interface ListQuestion {
-  readonly condition: Condition | undefined
+  readonly where: Condition | undefined
   readonly order: Order
-  /** The number's place among the values. */
-  readonly limit: number
-  /** `limit` is the number itself, which the document says: databases plan better for one that they see. */
-  readonly hasFixedLimit?: boolean
-  /** Likewise; undefined where no row is passed over. */
+  /** The number's place among the values, or the number itself, if the document says it. */
+  readonly limit: Limit
+  /** Its place; undefined where no row is passed over. */
   readonly offset: number | undefined
 }
 
@@ -67,21 +67,14 @@ export class QuestionReader {
    * @throws {HttpError} 400 `VALIDATION` with the argument's path; 401 or 403 for fields the caller may not see
    */
   list(model: RecordModel, args: Arguments, isFixed = false): ListQuestion {
-    const condition = this.condition(model, args.where)
-    const order = this.order(model, args.orderBy, condition)
+    const where = this.condition(model, args.where)
+    const order = this.order(model, args.orderBy, where)
     const most = this.#count('limit', args.limit ?? defaultLimit)
-    const limit = isFixed ? most : this.values.push(most) - 1
+    const limit = isFixed ? { fixed: most } : this.values.push(most) - 1
     const passedOver = readCount('offset', args.offset ?? 0)
-    if (passedOver === 0)
-      return { condition, order, limit, hasFixedLimit: isFixed, offset: undefined }
+    if (passedOver === 0) return { where, order, limit, offset: undefined }
     this.key += '~'
-    return {
-      condition,
-      order,
-      limit,
-      hasFixedLimit: isFixed,
-      offset: this.values.push(passedOver) - 1,
-    }
+    return { where, order, limit, offset: this.values.push(passedOver) - 1 }
   }
 
   /** The living rows that the filter finds and the caller may see; `undefined` for all. */

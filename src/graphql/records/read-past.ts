@@ -1,12 +1,12 @@
 /** Asks a row filter about a row that is gone, by what some of its columns held. */
-import { arrange, Slot } from '../../records/statements/builder.js'
+import { arrange, write } from '../../sql/write.js'
 import type { PastRow } from '../../records/changes/changes.js'
 import { type Later, after } from '../../core/later.js'
-import { columnsOfLeaf, leavesOf, type Condition } from '../../records/filters/condition.js'
-import { FilterWriter } from '../../records/filters/filter-sql.js'
+import { columnsOfLeaf, leavesOf } from '../../sql/condition.js'
+import type { Condition } from '../../records/filters/condition.js'
+import type { Table } from '../../records/model/table.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { Table } from '../../records/model/table.js'
 import type { QuestionReader } from './question.js'
 
 /** The columns of its own table that a condition reads. */
@@ -63,15 +63,10 @@ export function hadMatched(
     ({ name, storage }) => past?.[name] !== undefined && storage !== 'bytes' && storage !== 'json',
   )
   if (past === undefined || !isKnown) return undefined
-  const { builder, dialect } = source.context
-  const { sql } = builder
-  const row = columns.map((column) => {
-    const value = sql.val(new Slot(reader.values.push(past[column.name]) - 1))
-    return sql`${value}${sql.raw(dialect.typed(column))} as ${sql.id(column.name)}`
-  })
-  const test = new FilterWriter(sql, dialect).write(condition, 't')
-  const fragment = sql`select 1 from (select ${sql.join(row)}) as t where ${test}`
-  const plan = builder.compile(fragment, { table: table.name, bound: 1 })
+  const known = new Map(
+    columns.map((column) => [column, reader.values.push(past[column.name]) - 1] as const),
+  )
+  const plan = write({ ask: 'match', table, known, where: condition }, source.context.dialect)
   const found = source.runner().query(plan.statement, arrange(plan, reader.values))
   return after(found, ({ rows }) => rows.length > 0)
 }

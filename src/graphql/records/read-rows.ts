@@ -1,30 +1,19 @@
 /** Runs questions: lists, counts, single rows and the rows behind relations, one statement each. */
-import {
-  arrange,
-  Slot,
-  type Plan,
-  type RawBuilder,
-  type Sql,
-} from '../../records/statements/builder.js'
-import type { ColumnCodec } from '../../records/model/codec.js'
 import { type Later, after, attempt } from '../../core/later.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Condition } from '../../records/filters/condition.js'
-import { FilterWriter } from '../../records/filters/filter-sql.js'
-import { Kept } from '../../core/kept.js'
-import { writeOrder, type Order } from '../../records/filters/order.js'
-import type { RecordsContext, Source } from '../../records/statements/source.js'
+import { among, both, equals } from '../../sql/condition.js'
+import { byKey } from '../../sql/order.js'
+import { arrange, type Plan } from '../../sql/write.js'
+import type { Source } from '../../records/statements/source.js'
 import {
   boundToShard,
   demandShard,
   noShard,
-  sameShard,
   shardCondition,
 } from '../../records/statements/shard.js'
-import { selected } from '../../records/statements/selected.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { toClientError } from '../../records/statements/write-faults.js'
-import { joined } from '../../records/policy/client-view.js'
 import type { ListQuestion, QuestionReader } from './question.js'
 
 export type Instance = Record<string, unknown>
@@ -36,12 +25,13 @@ export function readList(
   reader: QuestionReader,
   source: Source,
 ): Later<Instance[]> {
-  const { condition, order, limit, offset } = question
-  demandShard(table, condition)
-  const selection = { condition, key: reader.key, count: limit, withDeleted: false }
+  demandShard(table, question.where)
   const plan = source.context
     .plansOf(table)
-    .list(selection, order, { hasLimit: true, hasOffset: offset !== undefined })
+    .get(`q${reader.key}${question.offset === undefined ? '' : 'O'}`, () => ({
+      ask: 'rows',
+      rows: { table, ...question },
+    }))
   return after(run(plan, reader.values, table, source), (rows) => instances(table, rows, source))
 }
 
@@ -74,9 +64,9 @@ export function readCount(
 }
 
 /** A condition for one key, with its key and values to go with it. */
-export function keyCondition(codec: ColumnCodec, key: unknown, reader: QuestionReader): Condition {
+export function keyCondition({ key }: Table, value: unknown, reader: QuestionReader): Condition {
   reader.key += '='
-  return { kind: 'compare', codec, operator: 'eq', slot: reader.values.push(key) - 1 }
+  return equals(key, reader.values.push(value) - 1)
 }
 
 /**
@@ -95,12 +85,20 @@ export function readRelated(
   const { context } = source
   const { values } = reader
   const packed = values.push(context.dialect.encodeList(relation.local, keys)) - 1
-  const isMine =
-    relation.shards === undefined ? undefined : shardCondition(relation.table, context, reader)
-  if (relation.shards !== undefined && isMine === undefined) throw noShard(relation.table)
-  const plan = relatedPlans(context, relation).get(reader.key, () =>
-    planRelated(relation, question, { packed, isMine }, context),
+  if (
+    relation.shards !== undefined &&
+    shardCondition(relation.table, context, reader) === undefined
   )
+    throw noShard(relation.table)
+  const shard = relation.shards && values.length - 1
+  const plan = context.plansOf(relation.table).get(`R${relation.name}|${reader.key}`, () => ({
+    ask: 'behind',
+    tie: relation,
+    keys: [packed],
+    isPacked: true,
+    shard,
+    rows: question,
+  }))
   return after(run(plan, values, relation.target, source), (rows) =>
     grouped(relation, rows, source),
   )
@@ -114,13 +112,11 @@ export function readByKey(
   source: Source,
 ): Later<Map<string, Instance>> {
   const { context } = source
-  const codec = context.codecOf(target).key
   const rows = reader.rows(target)
   const packed = context.dialect.encodeList(target.key, keys)
-  const slots = [reader.values.push(packed) - 1]
-  const among: Condition = { kind: 'list', codec, slots, packed: true, orNull: false }
+  const mine = among(target.key, reader.values.push(packed) - 1)
   const { values } = reader
-  const condition = boundToShard(target, context, reader, joined(among, rows))
+  const condition = boundToShard(target, context, reader, both<Relation>(mine, rows))
   const selection = { condition, key: `b${reader.key}`, count: values.length, withDeleted: false }
   const plan = context.plansOf(target).list(selection, byKey(target), {})
   return after(run(plan, values, target, source), (found) => {
@@ -129,72 +125,6 @@ export function readByKey(
       owners.set(String(owner[target.key.property]), owner)
     return owners
   })
-}
-
-const plans = new WeakMap<RecordsContext, WeakMap<Relation, Kept<Plan>>>()
-
-function relatedPlans(context: RecordsContext, relation: Relation): Kept<Plan> {
-  let ofContext = plans.get(context)
-  if (ofContext === undefined) plans.set(context, (ofContext = new WeakMap()))
-  let kept = ofContext.get(relation)
-  if (kept === undefined) ofContext.set(relation, (kept = new Kept(100)))
-  return kept
-}
-
-/**
- * Each record's own list is read by itself, inside the one statement: a window over the rows of all of them would read
- * every row that any of them has, where their lists ask for three.
- *
- * @param keys the slot of the records' keys, and what says their shard
- */
-function planRelated(
-  relation: Relation,
-  question: ListQuestion,
-  { packed, isMine }: { readonly packed: number; readonly isMine: Condition | undefined },
-  context: RecordsContext,
-): Plan {
-  const { builder, dialect } = context
-  const { sql } = builder
-  const { table, target, local } = relation
-  const writer = new FilterWriter(sql, dialect)
-  const { condition, order } = question
-  // The outer one first: what stands for the test is then the inner one's.
-  const shown = order.rank && writer.rank(order.rank, 't')
-  const ranking = order.rank && writer.rank(order.rank, 'i')
-  const tests = [
-    sql`${ledBy(relation, sql)} = ${writer.ref('p', local)}${sameShard(relation, sql, 'p', 'i')}`,
-    ...(target.deletedAt === undefined ? [] : [sql`${writer.ref('i', target.deletedAt)} is null`]),
-    ...(condition === undefined ? [] : [writer.write(condition, 'i')]),
-  ]
-  const passed = question.offset === undefined ? sql`` : sql` offset ${new Slot(question.offset)}`
-  const inner = (columns: RawBuilder<unknown>): RawBuilder<unknown> =>
-    sql`select ${columns} from ${ranking?.from ?? sql``}${fromOf(relation, sql)} where ${sql.join(tests, sql` and `)} order by ${writeOrder(order.terms, writer, 'i', ranking)}${writer.limit(question.limit)}${passed}`
-  const columnsOf = (alias: string): RawBuilder<unknown> =>
-    sql.join(target.columns.map((column) => writer.ref(alias, column)))
-  const answered = sql.join(target.columns.map((column) => selected(column, { sql, dialect }, 't')))
-  const [before, behind] = dialect.listTest
-  const led = writer.ref('p', local)
-  const own = isMine === undefined ? sql`` : sql` and ${writer.write(isMine, 'p')}`
-  const asked = sql`${led} ${sql.raw(before)}${new Slot(packed)}${sql.raw(behind)}${own}`
-  const parents = sql`${sql.table(table.name)} as p`
-  const chosen = sql`select ${led} as filigree_led, ${answered}`
-  // Without `lateral` the rows of a list of keys are found at once.
-  const rows = !dialect.hasLateral
-    ? sql`${chosen} from ${parents} cross join ${sql.table(target.name)} as t${shown?.behind ?? sql``} where ${asked}${shown === undefined ? sql`` : sql` and ${shown.test}`}${sameShard(relation, sql, 'p', 't')} and ${writer.ref('t', target.key)} in (${inner(writer.ref('i', target.key))})`
-    : sql`${chosen} from ${parents} cross join lateral (${inner(columnsOf('i'))}) as t where ${asked}`
-  const fragment = sql`${rows} order by ${writeOrder(order.terms, writer, 't', shown)}`
-  return builder.compile(fragment, { table: table.name })
-}
-
-function ledBy({ join, foreign }: Relation, sql: Sql): RawBuilder<unknown> {
-  return join === undefined ? sql.ref(`i.${foreign.name}`) : sql.ref(`j.${join.from}`)
-}
-
-/** The table behind a relation as `i`, with the pairs that lead there as `j`. */
-function fromOf({ join, foreign, target }: Relation, sql: Sql): RawBuilder<unknown> {
-  const table = sql`${sql.table(target.name)} as i`
-  if (join === undefined) return table
-  return sql`${sql.table(join.name)} as j inner join ${table} on ${sql.ref(`i.${foreign.name}`)} = ${sql.ref(`j.${join.to}`)}`
 }
 
 function grouped(
@@ -230,8 +160,4 @@ function run(
 function instances(table: Table, rows: readonly Row[], source: Source): Instance[] {
   const { readRow } = source.context.codecOf(table)
   return rows.map((row) => readRow(row) as Instance)
-}
-
-function byKey(table: Table): Order {
-  return { terms: [{ column: table.key, descending: false, nullsFirst: false }], key: '' }
 }

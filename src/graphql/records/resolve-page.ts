@@ -1,6 +1,6 @@
 /** Pages by cursor. Source: GraphQL Cursor Connections Specification. */
 import { type Later, after } from '../../core/later.js'
-import type { Order } from '../../records/filters/order.js'
+import type { Order } from '../../sql/order.js'
 import type { Arguments } from '../declarations.js'
 import type { Caller } from '../../records/policy/caller.js'
 import { asked } from '../../records/policy/late-verdict.js'
@@ -49,7 +49,7 @@ function readPage(
   const page = readPageQuestion(model, args, reader, source.context)
   const { condition, order, reading, count, isBackward, isLater, place } = page
   const question = {
-    condition,
+    where: condition,
     order: reading,
     limit: reader.values.push(count + 1) - 1,
     offset: reader.values.push(place ?? 0) - 1,

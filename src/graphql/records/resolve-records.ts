@@ -11,7 +11,7 @@ import { inShard } from '../../records/statements/shard.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Arguments } from '../declarations.js'
 import { admitted, type Caller } from '../../records/policy/caller.js'
-import { joined } from '../../records/policy/client-view.js'
+import { both } from '../../sql/condition.js'
 import { asked } from '../../records/policy/late-verdict.js'
 import { callerOf } from '../caller.js'
 import { inBatch, partOf } from './batches.js'
@@ -60,8 +60,8 @@ export function readOne(
   const key = toKey(codec, id)
   if (key === undefined) return null
   const rows = reader.rows(model.table)
-  const condition = keyCondition(codec.key, key, reader)
-  const found = readFirst(model.table, joined(condition, rows) ?? condition, reader, source)
+  const condition = keyCondition(model.table, key, reader)
+  const found = readFirst(model.table, both(condition, rows) ?? condition, reader, source)
   return after(found, (record) => record ?? null)
 }
 

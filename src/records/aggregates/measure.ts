@@ -1,34 +1,19 @@
 /** One figure of a group: a count, or a function of a field's values, with its SQL, its decoding and its operands. */
 import { toDecimal } from '../../fields/kinds/decimal.js'
 import { toFunction } from '../../fields/kinds/table.js'
-import type { Dialect } from '../../engines/contract/engine.js'
 import type { Total } from '../../engines/contract/total.js'
 import type { FilterContext } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
-import { selected } from '../statements/selected.js'
-import type { RawBuilder, Sql } from '../statements/builder.js'
+import type { Figure } from '../../sql/figures.js'
 import type { AggregateFunction } from './aggregate-types.js'
 
-type Fragment = RawBuilder<unknown>
-
-/** What is needed to write SQL. */
-export interface Writing {
-  readonly sql: Sql
-  readonly dialect: Dialect
-}
-
-export interface Measure {
+export interface Measure extends Figure {
   /** `count`, `sumPrice`, or the name of a grouping field. */
   readonly name: string
-  readonly column: Column | undefined
   /** Equal for equal figures. */
   readonly key: string
-  /** The SQL in comparisons and orders. */
-  write(writing: Writing): Fragment
-  /** The SQL in the list of selected columns. */
-  answer(writing: Writing): Fragment
   /** Converts the statement's value, which is never null, to a property's value. */
   decode(value: unknown): unknown
   /** @throws {HttpError} 400 for operands that cannot be compared with the figure */
@@ -39,8 +24,6 @@ export const countMeasure: Measure = Object.freeze({
   name: 'count',
   column: undefined,
   key: '#',
-  write: ({ sql }: Writing) => sql`count(*)`,
-  answer: ({ sql }: Writing) => sql`count(*)`,
   decode: Number,
   encode: (operand: unknown, path: string) => {
     if (Number.isSafeInteger(operand)) return operand
@@ -64,19 +47,12 @@ export function functionMeasure(
   const total = context.dialect.total(called, column, isLarge)
   const { decode } = column.field.entry
   const own = decode ?? ((value: unknown): unknown => value)
-  const write = ({ sql }: Writing): Fragment => {
-    const parts = total.sql.split('{c}').map((part) => sql.raw(part))
-    return sql.join(parts, sql.ref(`t.${column.name}`))
-  }
   return {
     name: nameOf(called, column),
     column,
     key: `${called}${isLarge ? '!' : ''}${table.columns.indexOf(column)}`,
-    write,
-    answer: ({ sql }) =>
-      total.isText
-        ? sql`cast(${write({ sql, dialect: context.dialect })} as text)`
-        : write({ sql, dialect: context.dialect }),
+    words: total.sql,
+    isText: total.isText,
     decode: (value) => own(total.decode(value)),
     encode: (operand, path) => total.encode(toFigure(operand, column, total, path)),
   }
@@ -93,22 +69,11 @@ function fieldMeasure(
   const index = table.columns.indexOf(column)
   const read = toFunction<unknown>(dialect.decoder(column) ?? 'v')
   const { decode, noun } = column.field.entry
-  const around = (fragment: Fragment, { sql }: Writing): Fragment =>
-    called === '' ? fragment : sql`${sql.raw(called)}(${fragment})`
   return {
     name: called === '' ? column.property : nameOf(called, column),
     column,
     key: `${called}${index}`,
-    write: (writing) => around(writing.sql.ref(`t.${column.name}`), writing),
-    answer: (writing) => {
-      const { sql } = writing
-      if (called === '') return selected(column, writing, 't')
-      const wrapped = dialect.answered(column)
-      const value = around(sql.ref(`t.${column.name}`), writing)
-      return wrapped === undefined
-        ? value
-        : sql`${sql.raw(wrapped[0])}${value}${sql.raw(wrapped[1])}`
-    },
+    ...(called !== '' && { words: `${called}({c})` }),
     decode: (value) => (decode === undefined ? read(value) : decode(read(value))),
     encode: (operand, path) => {
       const codec = context.codecOf(table).columns[index]

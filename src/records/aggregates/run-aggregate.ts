@@ -1,27 +1,19 @@
 /** Computes an aggregate with one statement. Source: decisions, Second storey: records, Aggregates. */
 import { type Later, after, attempt } from '../../core/later.js'
-import { Kept } from '../../core/kept.js'
 import { FilterReader } from '../filters/filter.js'
-import { FilterWriter } from '../filters/filter-sql.js'
 import type { Condition } from '../filters/condition.js'
 import { EngineFault, type Row } from '../../engines/contract/engine.js'
 import { refuseUndefined } from '../filters/list-options.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
-import { arrange, Slot, type Plan, type RawBuilder } from '../statements/builder.js'
+import { ascending } from '../../sql/order.js'
+import { arrange } from '../../sql/write.js'
 import { boundToShard } from '../statements/shard.js'
-import type { RecordsContext, Source } from '../statements/source.js'
+import type { Source } from '../statements/source.js'
 import { toClientError } from '../statements/write-faults.js'
 import type { AggregateOptions, AggregateRow } from './aggregate-types.js'
-import type { Measure, Writing } from './measure.js'
-import {
-  readAggregate,
-  type Aggregate,
-  type AggregateTerm,
-  type HavingCondition,
-} from './read-aggregate.js'
-
-type Fragment = RawBuilder<unknown>
+import type { Measure } from './measure.js'
+import { readAggregate, type Aggregate } from './read-aggregate.js'
 
 /** @throws {HttpError} 400 `VALIDATION`; 401 or 403 for fields that the view does not allow */
 export function runAggregate<T extends object>(
@@ -65,17 +57,15 @@ function readRows<T extends object>(
   const [asked, aggregate] = isClient ? read() : readOwn(table, read)
   const bound = view === undefined ? asked : view.bind(table, asked, reader)
   const condition = boundToShard(table, context, reader, bound)
-  const terms = aggregate.columns.map((column) => ({
-    column,
-    descending: false,
-    nullsFirst: false,
+  view?.order(table, { terms: aggregate.columns.map(ascending), key: '' })
+  const { groups, measures, having, order, limit } = aggregate
+  const plan = context.plansOf(table).get(`g${reader.key}|${aggregate.key}`, () => ({
+    ask: 'figures',
+    rows: { table, where: condition, limit },
+    figures: { groups, measures, having, order },
   }))
-  view?.order(table, { terms, key: '' })
-  const plan = plansOf(context, table).get(`${reader.key}|${aggregate.key}`, () =>
-    planAggregate(table, condition, aggregate, context),
-  )
   const rows: Later<readonly Row[]> = source.runner().rows(plan.statement, arrange(plan, values))
-  const figures = [...aggregate.groups, ...aggregate.measures]
+  const figures = [...groups, ...measures]
   return after(rows, (found) => found.map((row) => toObject(row, figures) as AggregateRow<T>))
 }
 
@@ -86,63 +76,4 @@ function toObject(row: Row, figures: readonly Measure[]): object {
       return [figure.name, value === null || value === undefined ? null : figure.decode(value)]
     }),
   )
-}
-
-const plans = new WeakMap<RecordsContext, WeakMap<Table, Kept<Plan>>>()
-
-function plansOf(context: RecordsContext, table: Table): Kept<Plan> {
-  let ofContext = plans.get(context)
-  if (ofContext === undefined) plans.set(context, (ofContext = new WeakMap()))
-  let kept = ofContext.get(table)
-  if (kept === undefined) ofContext.set(table, (kept = new Kept(100)))
-  return kept
-}
-
-function planAggregate(
-  table: Table,
-  condition: Condition | undefined,
-  { groups, measures, having, order, limit }: Aggregate,
-  { builder, dialect }: RecordsContext,
-): Plan {
-  const { sql } = builder
-  const writing: Writing = { sql, dialect }
-  const writer = new FilterWriter(sql, dialect)
-  const tests = [
-    ...(condition === undefined ? [] : [writer.write(condition, 't')]),
-    ...(table.deletedAt === undefined ? [] : [sql`${writer.ref('t', table.deletedAt)} is null`]),
-  ]
-  const parts: Fragment[] = [
-    sql`select ${sql.join([...groups, ...measures].map((one) => one.answer(writing)))}`,
-    sql`from ${sql.table(table.name)} as ${sql.id('t')}`,
-  ]
-  if (tests.length > 0) parts.push(sql`where ${sql.join(tests, sql` and `)}`)
-  if (groups.length > 0)
-    parts.push(sql`group by ${sql.join(groups.map((one) => one.write(writing)))}`)
-  if (having.length > 0) {
-    const written = having.map((one) => writeHaving(one, writing))
-    parts.push(sql`having ${sql.join(written, sql` and `)}`)
-  }
-  if (order.length > 0)
-    parts.push(sql`order by ${sql.join(order.map((term) => writeTerm(term, writing)))}`)
-  const most = limit === undefined ? sql`` : writer.limit(limit)
-  return builder.compile(sql`${sql.join(parts, sql` `)}${most}`, { table: table.name })
-}
-
-function writeTerm({ measure, descending, nullsFirst }: AggregateTerm, writing: Writing): Fragment {
-  const { sql } = writing
-  const rest = `${descending ? ' desc' : ' asc'}${nullsFirst ? ' nulls first' : ' nulls last'}`
-  return sql`${measure.write(writing)}${sql.raw(rest)}`
-}
-
-const signs = { eq: '=', ne: 'is distinct from', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
-
-function writeHaving(
-  { measure, operator, isNull, slot }: HavingCondition,
-  writing: Writing,
-): Fragment {
-  const { sql } = writing
-  const figure = measure.write(writing)
-  if (isNull !== undefined) return sql`${figure} ${sql.raw(isNull ? 'is null' : 'is not null')}`
-  if (operator === 'isNull') throw new TypeError('isNull compares with no value.')
-  return sql`${figure} ${sql.raw(signs[operator])} ${sql.val(new Slot(slot))}`
 }

@@ -3,7 +3,7 @@
  * anything is run, from the question, the indexes and the tables' rough sizes. Source: decisions, "Client queries".
  */
 import { passedBy, searchOf } from '../filters/search.js'
-import { holdsAll } from '../model/read-indexes.js'
+import { holdsAll } from '../../sql/table.js'
 import type { Column, TableIndex } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { patternOperators, signsBeyond } from './pattern-weight.js'

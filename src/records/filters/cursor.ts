@@ -5,8 +5,9 @@
 import type { Condition } from './condition.js'
 import { invalid } from './invalid.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
-import type { Operator } from './operators.js'
-import type { Order, OrderTerm } from './order.js'
+import { nothing } from '../../sql/condition.js'
+import type { Operator } from '../../sql/operators.js'
+import type { Order, OrderTerm } from '../../sql/order.js'
 
 /** The first item of a cursor, which says for which order it was made. */
 export function cursorSignature(order: Order): string {
@@ -56,9 +57,9 @@ export function behindCursor(
  * the same: nothing need say so.
  */
 function behindSteps([first, ...others]: readonly Step[]): Condition {
-  if (first === undefined) return { kind: 'any', parts: [] }
+  if (first === undefined) return nothing
   const { bound, same, behind } = first
-  if (others.length === 0) return behind ?? { kind: 'any', parts: [] }
+  if (others.length === 0) return behind ?? nothing
   const next = behindSteps(others)
   if (behind === undefined) return { kind: 'all', parts: [same, next] }
   return bound === undefined
@@ -82,23 +83,24 @@ function toStep(
   tableCodec: TableCodec,
   slots: Slots,
 ): Step | undefined {
-  const codec = tableCodec.byProperty.get(term.column.property) as ColumnCodec
+  const { column } = term
+  const codec = tableCodec.byProperty.get(column.property) as ColumnCodec
   if (value === null) {
-    if (!term.column.nullable) return undefined
-    const some: Condition = { kind: 'null', codec, isNull: false }
-    const same: Condition = { kind: 'null', codec, isNull: true }
+    if (!column.nullable) return undefined
+    const some: Condition = { kind: 'null', column, isNull: false }
+    const same: Condition = { kind: 'null', column, isNull: true }
     return term.nullsFirst
       ? { bound: undefined, same, behind: some, isNull: true }
       : { bound: same, same, behind: undefined, isNull: true }
   }
   if (!codec.accepts(value)) return undefined
   const slot = slots.values.push(codec.encode(value)) - 1
-  const compare = (operator: Operator): Condition => ({ kind: 'compare', codec, operator, slot })
+  const compare = (operator: Operator): Condition => ({ kind: 'compare', column, operator, slot })
   const beyond = compare(term.descending ? 'lt' : 'gt')
-  const nullsBehind = term.column.nullable && !term.nullsFirst
+  const nullsBehind = column.nullable && !term.nullsFirst
   const orNull = (condition: Condition): Condition =>
     nullsBehind
-      ? { kind: 'any', parts: [condition, { kind: 'null', codec, isNull: true }] }
+      ? { kind: 'any', parts: [condition, { kind: 'null', column, isNull: true }] }
       : condition
   return {
     bound: orNull(compare(term.descending ? 'lte' : 'gte')),

@@ -4,6 +4,7 @@ import { clip } from '../../fields/faults.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
+import { ascending } from '../../sql/order.js'
 import type { RowsView } from '../statements/rows-view.js'
 import { invalid } from './invalid.js'
 
@@ -21,7 +22,7 @@ export function readDistinct(
   if (view === undefined) return readOwn(table, () => readColumns(given, table.columns))
   const shown = table.columns.filter(({ field }) => !field.hidden)
   const distinct = readColumns(given, shown)
-  const terms = distinct.map((column) => ({ column, descending: false, nullsFirst: false }))
+  const terms = distinct.map(ascending)
   view.order(table, { terms, key: '' })
   return distinct
 }

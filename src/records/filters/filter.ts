@@ -10,9 +10,10 @@ import type { Dialect } from '../../engines/contract/engine.js'
 import { toJson } from '../model/stored-json.js'
 import type { Condition } from './condition.js'
 import { invalid } from './invalid.js'
-import { mostItems, placeKey, readPath, typeOfJson, type JsonPlace } from './json-place.js'
+import type { JsonPlace } from '../../sql/condition.js'
+import { mostItems, placeKey, readPath, typeOfJson } from './json-place.js'
 import { isHidden, unknownName } from './known-names.js'
-import { operatorOf, operators, readOperator, type Operator } from './operators.js'
+import { operatorOf, operators, readOperator, type Operator } from '../../sql/operators.js'
 import { readWords, searchOf } from './search.js'
 import { skip, skipAt, undefinedAt, undefinedWhole } from './skip.js'
 import type { TableSearch } from '../../engines/contract/table.js'
@@ -315,7 +316,7 @@ export class FilterReader {
     const values = packed === undefined ? pad(encoded) : [packed]
     const slots = values.map((value) => this.values.push(value) - 1)
     this.key += `${codec.index}in${packed === undefined ? slots.length : ''}${orNull ? '?' : ''};`
-    return { kind: 'list', codec, slots, packed: packed !== undefined, orNull }
+    return { kind: 'list', column: codec.column, slots, packed: packed !== undefined, orNull }
   }
 
   #encode(codec: ColumnCodec, value: unknown, path: string): unknown {
@@ -326,12 +327,18 @@ export class FilterReader {
 
   #compare(codec: ColumnCodec, operator: Operator, value: unknown, at?: JsonPlace): Condition {
     this.key += `${codec.index}${operator}${placeKey(at)};`
-    return { kind: 'compare', codec, operator, slot: this.values.push(value) - 1, at }
+    return {
+      kind: 'compare',
+      column: codec.column,
+      operator,
+      slot: this.values.push(value) - 1,
+      at,
+    }
   }
 
   #nullTest(codec: ColumnCodec, isNull: boolean, at?: JsonPlace): Condition {
     this.key += `${codec.index}${isNull ? 'null' : 'some'}${placeKey(at)};`
-    return { kind: 'null', codec, isNull, at }
+    return { kind: 'null', column: codec.column, isNull, at }
   }
 }
 

@@ -1,17 +1,6 @@
-/** A place within a JSON value: its path, and the type to compare with. A value of another type counts as missing. */
-import type { RawBuilder, Sql } from '../statements/builder.js'
-import { Slot } from '../statements/builder.js'
-import type { Dialect } from '../../engines/contract/engine.js'
+/** Reads a place within a JSON value: its path, and the type of what stands there. */
+import type { JsonPlace, JsonType } from '../../sql/condition.js'
 import { invalid } from './invalid.js'
-
-/** `any` only asks whether a value exists. */
-export type JsonType = 'number' | 'text' | 'boolean' | 'any'
-
-export interface JsonPlace {
-  readonly type: JsonType
-  /** The slots of the path: an engine may need more than one for keys that look like list indexes. */
-  readonly slots: readonly number[]
-}
 
 const longestPath = 20
 const longestName = 200
@@ -41,22 +30,6 @@ export function typeOfJson(value: unknown): Exclude<JsonType, 'any'> | undefined
   if (typeof value === 'number') return Number.isFinite(value) ? 'number' : undefined
   if (typeof value === 'boolean') return 'boolean'
   return typeof value === 'string' && !/[\0\p{Surrogate}]/u.test(value) ? 'text' : undefined
-}
-
-/** SQL of the value at the place; null if it is missing or of another type. */
-export function writePlace(
-  { type, slots }: JsonPlace,
-  column: RawBuilder<unknown>,
-  { sql, dialect }: { readonly sql: Sql; readonly dialect: Dialect },
-): RawBuilder<unknown> {
-  const written = slots.map((slot) => {
-    const parts = dialect.jsonAt[type].split(/(\{[cp]\})/).map((part) => {
-      if (part === '{c}') return column
-      return part === '{p}' ? sql.val(new Slot(slot)) : sql.raw(part)
-    })
-    return sql.join(parts, sql``)
-  })
-  return written.length === 1 ? sql`(${sql.join(written)})` : sql`coalesce(${sql.join(written)})`
 }
 
 /** Places with the same form of path and the same type share a statement. */

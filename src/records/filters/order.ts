@@ -1,31 +1,13 @@
-/** Reads and writes the order of rows: by fields, nulls last, ties by the key, so that pages never overlap. */
+/** Reads the order of rows: by fields, nulls last, ties by the key, so that pages never overlap. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
-import type { Ranking } from '../../engines/contract/search-sql.js'
-import type { RawBuilder } from '../statements/builder.js'
 import { isPlainObject } from './filter.js'
 import { invalid } from './invalid.js'
-import type { FilterWriter } from './filter-sql.js'
-import { isOrdered } from './operators.js'
-import type { SearchCondition } from './search.js'
+import { isOrdered } from '../../sql/operators.js'
+import { ascending, byKey, type Order, type OrderTerm } from '../../sql/order.js'
 import { skip, skipAt, undefinedAt } from './skip.js'
 import { readOwn } from '../model/hidden-names.js'
-import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
-
-export interface OrderTerm {
-  readonly column: Column
-  readonly descending: boolean
-  readonly nullsFirst: boolean
-}
-
-export interface Order {
-  readonly terms: readonly OrderTerm[]
-  /** The same for equal orders. */
-  readonly key: string
-  /** If set, rows are first ordered by how well they match this search. */
-  readonly rank?: SearchCondition
-}
 
 const mostTerms = 16
 
@@ -34,7 +16,7 @@ const mostTerms = 16
  * @throws {HttpError} 400 `VALIDATION`
  */
 export function readOrder(table: Table, orderBy: unknown, isClient: boolean): Order {
-  if (orderBy === undefined) return { terms: [keyTerm(table)], key: '' }
+  if (orderBy === undefined) return byKey(table)
   if (isClient) return readTerms(table, orderBy, true)
   return readOwn(table, () => readTerms(table, orderBy, false))
 }
@@ -55,12 +37,8 @@ function readTerms(table: Table, orderBy: unknown, isClient: boolean): Order {
     }
   }
   if (terms.length > mostTerms) throw invalid('orderBy', 'maxItems', 'has too many fields')
-  if (!terms.some(({ column }) => column === table.key)) terms.push(keyTerm(table))
+  if (!terms.some(({ column }) => column === table.key)) terms.push(ascending(table.key))
   return { terms, key }
-}
-
-function keyTerm(table: Table): OrderTerm {
-  return { column: table.key, descending: false, nullsFirst: false }
 }
 
 /** @returns `undefined` for `skip` */
@@ -116,21 +94,4 @@ export function readDirection(
 export function refusedTerm(term: unknown, index: number): Error {
   const path = `orderBy.${index}`
   return term === undefined ? undefinedAt(path) : skipAt(path)
-}
-
-/** The SQL after `order by`. */
-export function writeOrder(
-  terms: readonly OrderTerm[],
-  writer: FilterWriter,
-  alias: string,
-  ranking?: Ranking,
-): RawBuilder<unknown> {
-  const { sql } = writer
-  const written = sql.join(
-    terms.map(({ column, descending, nullsFirst }) => {
-      const nulls = column.nullable ? (nullsFirst ? ' nulls first' : ' nulls last') : ''
-      return sql`${writer.ref(alias, column)}${sql.raw(`${descending ? ' desc' : ' asc'}${nulls}`)}`
-    }),
-  )
-  return ranking === undefined ? written : sql`${ranking.by}${written}`
 }

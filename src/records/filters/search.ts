@@ -7,9 +7,8 @@ import type { TableSearch } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import type { Condition } from './condition.js'
 import { invalid } from './invalid.js'
-import type { Order } from './order.js'
-
-export type SearchCondition = Extract<Condition, { readonly kind: 'search' }>
+import type { SearchCondition } from '../../sql/condition.js'
+import type { Order } from '../../sql/order.js'
 
 const longest = 1000
 const mostWords = 50

@@ -8,6 +8,7 @@ import { toFormName, toIndexName } from './column-names.js'
 import type { RecordIndex, RecordOptions } from './record.js'
 import { readRelationNotes } from './relations.js'
 import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
+import { holdsAll } from '../../sql/table.js'
 
 interface Indexed {
   readonly type: Class
@@ -36,11 +37,6 @@ export function readIndexes(of: Indexed, problems: Problem[]): readonly TableInd
     if (!isIndexed) indexes.push(toForeignIndex(of.name, column, key))
   }
   return Object.freeze(indexes.map((index) => Object.freeze(index)))
-}
-
-/** True if every row is in the index, and found by the first column's value. */
-export function holdsAll({ form }: TableIndex): boolean {
-  return form === undefined || (form.where === undefined && !form.like)
 }
 
 /** With it the first rows of a parent are read in the key's order, however many there are. */

@@ -8,7 +8,8 @@ import { isSqlName } from './column-names.js'
 import { checkShards, shardsOf } from './read-shard.js'
 import { readRelationNotes, type RelationNote } from './relations.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { JoinTable, Relation, Table } from './table.js'
+import type { JoinTable } from '../../sql/table.js'
+import type { Relation, Table } from './table.js'
 
 /** @param tableOf gives the table of a class, still without relations; `undefined` for a class without a table */
 export function readRelations(

@@ -70,7 +70,7 @@ export function readWanted(
   return [...tree].map(([relation, below]) => {
     view.demandRelation(relation)
     slots.key += ';'
-    const condition = view.rows(relation.target, slots)
-    return { relation, condition, below: readWanted(below, view, slots) }
+    const where = view.rows(relation.target, slots)
+    return { tie: relation, where, below: readWanted(below, view, slots) }
   })
 }

@@ -7,8 +7,9 @@ import type { AccessRule } from '../../auth/access.js'
 import type { Log } from '../../core/log.js'
 import type { Condition } from '../filters/condition.js'
 import { FilterReader, type FilterContext } from '../filters/filter.js'
-import type { Order } from '../filters/order.js'
+import type { Order } from '../../sql/order.js'
 import type { Column } from '../../engines/contract/table.js'
+import { both, nothing } from '../../sql/condition.js'
 import type { Relation, Table } from '../model/table.js'
 import { knownShard } from '../statements/shard.js'
 import type { RowsView, Slots } from '../statements/rows-view.js'
@@ -22,8 +23,6 @@ export interface ClientViewOptions {
   /** Receives errors of `rows`. */
   readonly log: Log
 }
-
-const nothing: Condition = Object.freeze({ kind: 'any', parts: [] })
 
 export class ClientView implements RowsView {
   readonly caller: Caller
@@ -78,7 +77,7 @@ export class ClientView implements RowsView {
   bind(table: Table, asked: Condition | undefined, slots: Slots): Condition | undefined {
     const own = this.rows(table, slots)
     if (asked === undefined) return own
-    return joined(this.#bindAsked(table, asked, slots), own)
+    return both(this.#bindAsked(table, asked, slots), own)
   }
 
   /** @throws {HttpError} as `bind` */
@@ -111,13 +110,13 @@ export class ClientView implements RowsView {
         const { relation } = condition
         this.demandRelation(relation)
         const part = this.#bindAsked(relation.target, condition.part, slots)
-        return { ...condition, part: joined(part, this.rows(relation.target, slots)) ?? part }
+        return { ...condition, part: both(part, this.rows(relation.target, slots)) ?? part }
       }
       case 'search':
         for (const column of condition.search.columns) this.demandColumn(table, column)
         return condition
       default:
-        this.demandColumn(table, condition.codec.column)
+        this.demandColumn(table, condition.column)
         return condition
     }
   }
@@ -174,13 +173,4 @@ export function rulesBehind(relation: Relation): readonly AccessRule[] {
   const own = policyOf(relation.table).relations.get(relation) ?? []
   const { read } = policyOf(relation.target)
   return read === undefined || read.open ? own : [...own, read]
-}
-
-/** Joins conditions with "and"; `undefined` if there are none. */
-export function joined(
-  one: Condition | undefined,
-  other: Condition | undefined,
-): Condition | undefined {
-  if (one === undefined || other === undefined) return one ?? other
-  return { kind: 'all', parts: [one, other] }
 }

@@ -81,17 +81,17 @@ export class TreeLooks {
     const { target, local, foreign, join } = relation
     const own = parent[local.property]
     if (join === undefined) return this.#held(target, ids, { [foreign.property]: own })
-    const { kysely } = this.#home.source.context.builder
+    const { source } = this.#home
+    const { context } = source
+    const { statement } = context.plansOf(relation.table).tiedAmong(relation)
+    const mine = context.codecOf(relation.table).key.encode(own)
+    const codec = context.codecOf(target)
     const tied: Id[] = []
-    const keys = this.#keysOf(target, ids)
+    const keys = ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined)
     for (let from = 0; from < keys.length; from += mostAtOnce) {
-      const rows = await kysely
-        .selectFrom(join.name)
-        .select(join.to)
-        .where(join.from, '=', own)
-        .where(join.to, 'in', keys.slice(from, from + mostAtOnce))
-        .execute()
-      for (const row of rows) tied.push(row[join.to] as Id)
+      const some = context.dialect.encodeList(target.key, keys.slice(from, from + mostAtOnce))
+      for (const [, ...row] of await source.runner().rows(statement, [mine, some]))
+        tied.push((codec.readRow(row) as Instance)[target.key.property] as Id)
     }
     return this.#held(target, tied)
   }

@@ -1,4 +1,5 @@
 /** Where rows are written for a client: on the database, or in an open transaction. */
+import { both } from '../../sql/condition.js'
 import type { Condition } from '../filters/condition.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Table } from '../model/table.js'
@@ -6,7 +7,6 @@ import type { Repository } from '../repository.js'
 import { holdRows } from '../statements/change-row.js'
 import { demandShard, shardCondition } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
-import { joined } from './client-view.js'
 import type { ClientView } from './client-view.js'
 import type { Instance } from './write-tree.js'
 
@@ -32,7 +32,7 @@ export async function holdSeen(
   const reader = new FilterReader(source.context, false, values)
   const asked: Condition = reader.read(table, where)
   const seen = view.isBound(table) ? view.rows(table, reader) : undefined
-  const condition = joined(joined(asked, seen), shardCondition(table, source.context, reader))
+  const condition = both(both(asked, seen), shardCondition(table, source.context, reader))
   demandShard(table, condition)
   const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
   const rows = await holdRows(table, source, { selection, values }, mostAtOnce)

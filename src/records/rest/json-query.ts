@@ -6,7 +6,7 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import type { TextValues } from '../../http/query.js'
 import { invalid } from '../filters/invalid.js'
-import { operatorOf, operatorsFor, readOperator, type Operator } from '../filters/operators.js'
+import { operatorOf, operatorsFor, readOperator, type Operator } from '../../sql/operators.js'
 
 export interface JsonParameter {
   /** `meta.path.a.gte` */

@@ -27,11 +27,6 @@ export function applicationStatement(sql: string, query: RootOperationNode): Sta
   return concernsOwnTable(statement) ? { ...statement, for: 'ourselves' } : statement
 }
 
-/** The names of the tables that a query names as such, each once. */
-export function tablesIn(query: RootOperationNode): readonly string[] {
-  return new Found(query).tables
-}
-
 function kindOf(query: RootOperationNode, { changes }: Found): StatementKind {
   const kind = kinds[query.kind] ?? 'unknown'
   if (kind === 'select' && changes) return 'unknown'

@@ -1,15 +1,10 @@
-/**
- * Kysely, set up for an engine: it writes the SQL of records, and is `database.kysely`. Loaded when a database is
- * opened.
- */
+/** Kysely, set up for an engine: it is `database.kysely`. Loaded when a database is opened. */
 import type {
   CompiledQuery,
   DatabaseConnection,
   Driver,
   Kysely,
   QueryResult as KyselyResult,
-  RawBuilder,
-  Sql,
   TransactionSettings,
 } from 'kysely'
 import { attempt } from '../../core/later.js'
@@ -17,14 +12,10 @@ import type {
   Engine,
   QueryResult,
   Runner,
-  Statement,
   TransactionRunner,
 } from '../../engines/contract/engine.js'
-import type { StatementKind } from '../../engines/contract/statement.js'
-import { applicationStatement, tablesIn } from './application-statement.js'
+import { applicationStatement } from './application-statement.js'
 import { refuseUnavailable } from './write-faults.js'
-
-export type { RawBuilder, Sql } from 'kysely'
 
 /**
  * Tables by name, with rows as they are in the database. To type your tables: `database.kysely.withTables<MyTables>()`.
@@ -32,62 +23,13 @@ export type { RawBuilder, Sql } from 'kysely'
 export type QueryBuilder = Kysely<Record<string, Record<string, unknown>>>
 
 /**
- * What is known of a record's statement besides its text. Its tables are found by the builder, because each was written with
- * `sql.table`.
- */
-export interface StatementFacts extends Pick<Statement, 'together' | 'oneRow'> {
-  /** The record's table that is asked for, or changed. */
-  readonly table: string
-  /** Default `select`. */
-  readonly kind?: Exclude<StatementKind, 'script' | 'unknown'>
-  /** Default: all but `select` may. */
-  readonly mayWait?: boolean
-  readonly bound?: SlotBound | undefined
-}
-
-/** As `Statement.bound`, from the values of a run before they are arranged. */
-export type SlotBound = number | ((values: readonly unknown[]) => number)
-
-export interface Builder {
-  /** The query builder that applications use. */
-  readonly kysely: QueryBuilder
-  /** Kysely's template tag: fragments may contain fragments; everything else becomes a value. */
-  readonly sql: Sql
-  /** Turns a fragment whose values are all `Slot`s into a statement that can be kept. */
-  compile(fragment: RawBuilder<unknown>, facts: StatementFacts): Plan
-  /** The SQL of a fragment without values. */
-  write(fragment: RawBuilder<unknown>): string
-}
-
-/** Stands for a value that each run supplies: the one at this place of the run's values. */
-export class Slot {
-  readonly index: number
-
-  constructor(index: number) {
-    this.index = index
-  }
-}
-
-/** A statement, and where its values come from. */
-export interface Plan {
-  readonly statement: Statement
-  /** For each placeholder the place of its value; `undefined` if they are in that order. */
-  readonly order: readonly number[] | undefined
-}
-
-/** A run's values in the order of the plan's placeholders. */
-export function arrange(plan: Plan, values: readonly unknown[]): readonly unknown[] {
-  return plan.order === undefined ? values : plan.order.map((place) => values[place])
-}
-
-/**
  * @param engine runs queries of the query builder outside its transactions
  * @param runner the current runner for a query: the engine, or the transaction that it is part of
  */
-export async function createBuilder(engine: Engine, runner: () => Runner): Promise<Builder> {
+export async function createBuilder(engine: Engine, runner: () => Runner): Promise<QueryBuilder> {
   const kysely = await import('kysely')
   const family = engine.dialect.kysely
-  const builder: QueryBuilder = new kysely.Kysely({
+  return new kysely.Kysely({
     dialect: {
       createAdapter: () => new kysely[`${family}Adapter`](),
       createDriver: () => new EngineDriver(engine, runner),
@@ -95,53 +37,6 @@ export async function createBuilder(engine: Engine, runner: () => Runner): Promi
       createQueryCompiler: () => new kysely[`${family}QueryCompiler`](),
     },
   })
-  return {
-    kysely: builder,
-    sql: kysely.sql,
-    write: (fragment) => fragment.compile(builder).sql,
-    compile: (fragment, facts) => {
-      const { sql, parameters, query } = fragment.compile(builder)
-      const order = parameters.map((slot) => (slot as Slot).index)
-      const isInOrder = order.every((place, index) => place === index)
-      return Object.freeze({
-        statement: toStatement(sql, facts, tablesIn(query), isInOrder ? undefined : order),
-        order: isInOrder ? undefined : order,
-      })
-    },
-  }
-}
-
-function toStatement(
-  sql: string,
-  { table, kind = 'select', mayWait = kind !== 'select', bound, together, oneRow }: StatementFacts,
-  found: readonly string[],
-  order: readonly number[] | undefined,
-): Statement {
-  const tables = Object.freeze([...new Set([table, ...found])])
-  const arranged = arrangedBound(bound, order)
-  return Object.freeze({
-    sql,
-    kind,
-    tables,
-    mayWait,
-    bound: arranged,
-    for: 'client',
-    together,
-    oneRow,
-  })
-}
-
-/** The bound of values that were arranged in this order. */
-function arrangedBound(
-  bound: SlotBound | undefined,
-  order: readonly number[] | undefined,
-): Statement['bound'] {
-  if (order === undefined || typeof bound !== 'function') return bound
-  return (arranged) => {
-    const values: unknown[] = []
-    for (const [place, slot] of order.entries()) values[slot] = arranged[place]
-    return bound(values)
-  }
 }
 
 /** Runs the application's own queries on the engine. */

@@ -6,6 +6,7 @@ import { type Later, after } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
+import { equals } from '../../sql/condition.js'
 import { readOwnFilter } from '../filters/own-filter.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
@@ -106,7 +107,7 @@ export async function holdRows(
   { selection, values }: { readonly selection: Selection; readonly values: readonly unknown[] },
   limit: number,
 ): Promise<readonly (readonly unknown[])[]> {
-  const plan = source.context.plansOf(table).held.hold(selection)
+  const plan = source.context.plansOf(table).hold(selection)
   return runRows(table, source, { plan, values: [...values, limit], doing: 'write' })
 }
 
@@ -201,9 +202,8 @@ function meantRows(
   const reader = new FilterReader(context, false, values)
   const parts: Condition[] = within === undefined ? [] : [within.condition]
   if (where !== undefined) parts.push(readOwnFilter(reader, table, where))
-  const codec = table.version && context.codecOf(table).byProperty.get(table.version.property)
-  if (version !== undefined && codec !== undefined)
-    parts.push({ kind: 'compare', codec, operator: 'eq', slot: values.push(version) - 1 })
+  if (version !== undefined && table.version !== undefined)
+    parts.push(equals(table.version, values.push(version) - 1))
   const key = `${within?.key ?? ''}|${reader.key}|${version === undefined ? '' : 'v'}`
   return { condition: { kind: 'all', parts }, key, values }
 }
@@ -219,8 +219,7 @@ export function selectOne(
   const reader = new FilterReader(context, false, values)
   const parts: Condition[] = within === undefined ? [] : [within.condition]
   if (where !== undefined) parts.push(readOwnFilter(reader, table, where))
-  const slot = values.push(key) - 1
-  parts.push({ kind: 'compare', codec: context.codecOf(table).key, operator: 'eq', slot })
+  parts.push(equals(table.key, values.push(key) - 1))
   const shard = shardCondition(table, context, reader)
   if (shard === undefined && table.shard !== undefined) throw noShard(table)
   if (shard !== undefined) parts.push(shard)

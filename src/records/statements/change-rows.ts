@@ -10,7 +10,7 @@ import { refuseUndefined } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 import { hasAddition } from './additions.js'
-import { arrange, type Plan } from './builder.js'
+import { arrange, type Plan } from '../../sql/write.js'
 import { changeHeld, holdRows } from './change-row.js'
 import type { Selection } from './plans.js'
 import { boundToShard, inShardOf } from './shard.js'
@@ -59,7 +59,7 @@ async function updateAtOnce(
   const written = valuesToUpdate(table, context.codecOf(table), record, context)
   if (written.columns.length === 0) return 0
   const { selection, values } = selectAll(table, here, where)
-  const plan = context.plansOf(table).held.update(selection, written.columns)
+  const plan = context.plansOf(table).updateAll(selection, written.columns)
   return changeAll(table, here, { plan, values: [...values, ...written.values], doing: 'write' })
 }
 
@@ -119,8 +119,8 @@ export function selectAll(
   const isFirst = last === undefined
   const parts: Condition[] = [asked]
   if (!isFirst) {
-    const { key: codec } = context.codecOf(table)
-    parts.push({ kind: 'compare', codec, operator: 'gt', slot: values.push(last) - 1 })
+    const slot = values.push(last) - 1
+    parts.push({ kind: 'compare', column: table.key, operator: 'gt', slot })
   }
   const condition: Condition = { kind: 'all', parts }
   const key = `${reader.key}${isFirst ? '' : '>'}`

@@ -8,11 +8,11 @@ import { compileWriteChecks, type WriteChecks } from './write-check.js'
 
 export function createContext({
   engine,
-  builder,
+  kysely,
   now,
   tables,
   home,
-}: Pick<RecordsContext, 'engine' | 'builder' | 'now' | 'tables' | 'home'>): RecordsContext {
+}: Pick<RecordsContext, 'engine' | 'kysely' | 'now' | 'tables' | 'home'>): RecordsContext {
   const { dialect } = engine
   const codecs = new WeakMap<Table, TableCodec>()
   const plans = new WeakMap<Table, TablePlans>()
@@ -24,12 +24,11 @@ export function createContext({
     })
   return Object.freeze({
     engine,
-    builder,
+    kysely,
     tables,
     dialect,
     codecOf,
-    plansOf: (table: Table) =>
-      remember(plans, table, () => new TablePlans(table, codecOf(table), builder, dialect)),
+    plansOf: (table: Table) => remember(plans, table, () => new TablePlans(table, dialect)),
     checksOf: (table: Table) => remember(checks, table, () => compileWriteChecks(table)),
     now,
     home,

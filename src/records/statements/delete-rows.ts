@@ -40,7 +40,7 @@ export function deleteWhere(
 
 function deleteAtOnce(table: Table, here: Source, where: unknown): Promise<number> {
   const { selection, values } = selectAll(table, here, where)
-  const plan = here.context.plansOf(table).held.remove(selection)
+  const plan = here.context.plansOf(table).removeAll(selection)
   const moment = table.deletedAt === undefined ? [] : [new Date(here.context.now()).toISOString()]
   return changeAll(table, here, { plan, values: [...values, ...moment], doing: 'delete' })
 }

@@ -139,7 +139,7 @@ export class Inserting {
     this.#types ??= readColumnTypes(this.#table, this.#runner, lists.types, true)
     const types = await this.#types
     const named = columns.map(({ name }) => types.get(name) ?? 'text')
-    const plan = this.#plans.insertLists(columns, named, isFollowed ? 'key' : 'nothing')
+    const plan = this.#plans.insert(columns, named, isFollowed ? 'key' : 'nothing')
     const values = columns.map((_, place) => lists.write(rows, place))
     await this.#run(plan.statement, values, isFollowed)
   }

@@ -1,7 +1,7 @@
 /** Links and unlinks records of many-to-many relations. Source: decisions, Small print: records. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
-import { arrange } from './builder.js'
+import { arrange } from '../../sql/write.js'
 import { invalid } from '../filters/invalid.js'
 import { toKey } from '../model/key.js'
 import type { Id } from '../filters/list-options.js'

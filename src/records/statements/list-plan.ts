@@ -4,9 +4,8 @@ import { checkListOptions, readCount, type ListOptions } from '../filters/list-o
 import { readOrder } from '../filters/order.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
-import type { Plan } from './builder.js'
-import { planDistinct } from './distinct-rows.js'
-import { readRelated, relatedColumns, type RelatedRows } from './related-json.js'
+import type { Plan } from '../../sql/write.js'
+import { readRelated, toRelatedParts, type RelatedRows } from './related-json.js'
 import { selectOrdered } from './select-rows.js'
 import type { RecordsContext } from './source.js'
 
@@ -31,20 +30,18 @@ export function planList<T extends object>(
   const { values, order, passed } = selected
   const slots = { values, key: '' }
   const wanted = behind?.read(slots)
-  const related = wanted && relatedColumns(context, wanted, slots.key, behind?.most)
+  const related = wanted && toRelatedParts(wanted, slots.key, behind?.most)
   const selection =
     related === undefined ? selected.selection : { ...selected.selection, count: values.length }
   if (limit !== undefined) values.push(readCount('limit', limit))
   const hasOffset = offset !== undefined || passed > 0
   if (hasOffset) values.push(passed + readCount('offset', offset ?? 0))
-  const parts = { hasLimit: limit !== undefined, hasOffset, related }
-  const plan =
-    distinct === undefined
-      ? context.plansOf(table).list(selection, order, parts)
-      : planDistinct(
-          { table, selection, columns: readDistinct(table, distinct, view), order, ...parts },
-          context,
-        )
+  const plan = context.plansOf(table).list(selection, order, {
+    hasLimit: limit !== undefined,
+    hasOffset,
+    distinct: distinct === undefined ? undefined : readDistinct(table, distinct, view),
+    related,
+  })
   const readBehind =
     behind &&
     wanted &&

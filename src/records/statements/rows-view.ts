@@ -1,6 +1,6 @@
 /** Limits queries of a repository to what a client may see. The policy of records implements it. */
 import type { Condition } from '../filters/condition.js'
-import type { Order } from '../filters/order.js'
+import type { Order } from '../../sql/order.js'
 import type { Table } from '../model/table.js'
 
 /**

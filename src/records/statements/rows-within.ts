@@ -3,7 +3,8 @@
  * field of the condition, the row still matches afterwards: then one statement replaces a transaction that checks,
  * writes and checks again.
  */
-import { columnsOfLeaf, leavesOf, type Condition } from '../filters/condition.js'
+import { columnsOfLeaf, leavesOf } from '../../sql/condition.js'
+import type { Condition } from '../filters/condition.js'
 import type { Column } from '../../engines/contract/table.js'
 
 export interface RowsWithin {

@@ -4,9 +4,10 @@ import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import { readOwnFilter } from '../filters/own-filter.js'
 import type { ListOptions } from '../filters/list-options.js'
-import type { Order } from '../filters/order.js'
+import type { Order } from '../../sql/order.js'
 import { rankedOrder, readPlace } from '../filters/search.js'
 import type { Table } from '../model/table.js'
+import { both } from '../../sql/condition.js'
 import type { Selection } from './plans.js'
 import { boundToShard } from './shard.js'
 import type { RecordsContext } from './source.js'
@@ -92,9 +93,4 @@ function toSelected(
   withDeleted: boolean,
 ): SelectedRows {
   return { selection: { condition, key, count: values.length, withDeleted }, values }
-}
-
-function both(one: Condition | undefined, other: Condition | undefined): Condition | undefined {
-  if (one === undefined || other === undefined) return one ?? other
-  return { kind: 'all', parts: [one, other] }
 }

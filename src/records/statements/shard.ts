@@ -7,8 +7,8 @@ import type { Condition } from '../filters/condition.js'
 import { invalid } from '../filters/invalid.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { Relation, Table } from '../model/table.js'
-import { Slot, type RawBuilder, type Sql } from './builder.js'
+import { both, equals } from '../../sql/condition.js'
+import type { Table } from '../model/table.js'
 
 interface Codecs {
   codecOf(table: Table): TableCodec
@@ -64,7 +64,7 @@ export function noShard({ type, shard }: Table): Error {
 }
 
 /**
- * What `keyTest` takes.
+ * What `keyIs` takes.
  *
  * @param given may name the shard; else it is that of the call
  * @throws {HttpError} 400 `VALIDATION` where the shard is not known
@@ -75,37 +75,6 @@ export function keyValues(table: Table, context: Codecs, key: unknown, given?: o
   return [key, inShardOf(table, given, () => shardOf(table, context, shard))]
 }
 
-/** The living row of a key. Values: the key, and the shard's value where there is one, in this slot and the next. */
-export function keyTest(table: Table, sql: Sql, slot: number): RawBuilder<unknown> {
-  const { key, deletedAt } = table
-  const alive = deletedAt === undefined ? sql`` : sql` and ${sql.ref(deletedAt.name)} is null`
-  return sql`${sql.ref(key.name)} = ${new Slot(slot)}${shardTest(table, sql, slot + 1)}${alive}`
-}
-
-/** Behind another condition. */
-export function shardTest(
-  { shard }: Table,
-  sql: Sql,
-  slot: number,
-  alias = '',
-): RawBuilder<unknown> {
-  return shard === undefined
-    ? sql``
-    : sql` and ${sql.ref(`${alias}${shard.name}`)} = ${new Slot(slot)}`
-}
-
-/** Rows that are tied are of one shard. Behind another condition. */
-export function sameShard(
-  { shards }: Relation,
-  sql: Sql,
-  own: string,
-  other: string,
-): RawBuilder<unknown> {
-  if (shards === undefined) return sql``
-  const { local, foreign } = shards
-  return sql` and ${sql.ref(`${other}.${foreign.name}`)} = ${sql.ref(`${own}.${local.name}`)}`
-}
-
 /** True where a condition holds for rows of one shard at most, since it compares the column with one value. */
 export function namesShard(condition: Condition | undefined, shard: Column): boolean {
   switch (condition?.kind) {
@@ -114,11 +83,7 @@ export function namesShard(condition: Condition | undefined, shard: Column): boo
     case 'any':
       return condition.parts.length === 0
     case 'compare':
-      return (
-        condition.operator === 'eq' &&
-        condition.at === undefined &&
-        condition.codec.column === shard
-      )
+      return condition.operator === 'eq' && condition.at === undefined && condition.column === shard
     default:
       return false
   }
@@ -147,7 +112,7 @@ export function boundToShard(
   if (table.shard === undefined || namesShard(condition, table.shard)) return condition
   const own = shardCondition(table, context, reader)
   if (own === undefined) throw noShard(table)
-  return condition === undefined ? own : { kind: 'all', parts: [condition, own] }
+  return both(condition, own)
 }
 
 /** The rows of the shard that is known; `undefined` where none is. Its value stands among those of the reader. */
@@ -158,11 +123,8 @@ export function shardCondition(
 ): Condition | undefined {
   const { shard } = table
   if (shard === undefined || knownShard(table) === undefined) return undefined
-  const codec = context.codecOf(table).byProperty.get(shard.property)
-  if (codec === undefined) return undefined
   reader.key += '#'
-  const slot = reader.values.push(shardOf(table, context, shard)) - 1
-  return { kind: 'compare', codec, operator: 'eq', slot }
+  return equals(shard, reader.values.push(shardOf(table, context, shard)) - 1)
 }
 
 /** A row's shard is that of the call where its values name none. */

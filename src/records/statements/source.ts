@@ -1,5 +1,5 @@
 /** Where a repository works: on the database, or in a transaction. */
-import type { Builder } from './builder.js'
+import type { QueryBuilder } from './builder.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Later } from '../../core/later.js'
@@ -13,7 +13,7 @@ import type { WriteChecks } from './write-check.js'
 /** The parts that all repositories of a database share. */
 export interface RecordsContext extends FilterContext {
   readonly engine: Engine
-  readonly builder: Builder
+  readonly kysely: QueryBuilder
   /** Every table known so far. */
   readonly tables: ReadonlySet<Table>
   plansOf(table: Table): TablePlans

@@ -35,7 +35,7 @@ export async function upsertTogether(
   const { columns, values } = valuesToInsert(table, codec, record)
   const changed = namedColumns(table, given, by)
   if (changed.length === 0) return undefined
-  const plan = context.plansOf(table).many.upsert(by, columns, changed)
+  const plan = context.plansOf(table).upsert(by, columns, changed)
   return announced<Instance | undefined>(table, source, async (here) => {
     const [row] = await runRows(table, here, { plan, values, doing: 'write', record })
     if (row === undefined) return undefined

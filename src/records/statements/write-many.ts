@@ -10,7 +10,7 @@ import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 import { namesRelations } from '../policy/read-nested.js'
 import { hasAddition } from './additions.js'
-import { arrange, type Plan } from './builder.js'
+import { arrange, type Plan } from '../../sql/write.js'
 import { readColumnTypes } from './column-types.js'
 import { mustHold } from './delete-rows.js'
 import { toIds } from './delete-row.js'
@@ -52,7 +52,7 @@ export async function createTogether(
   if (columns.length === 0) return undefined
   return together(table, source, async (here) => {
     const types = await typesOf(table, here, columns)
-    const plan = here.context.plansOf(table).many.insert(columns, types)
+    const plan = here.context.plansOf(table).insert(columns, types, 'row')
     const records = await runLists(table, here, { plan, rows: written, count: columns.length })
     const place = columns.indexOf(table.key)
     const ordered = place < 0 ? records : inOrder(table, records, written, place)
@@ -72,7 +72,7 @@ export async function changeTogether(
   const { columns, written } = changes
   return together(table, source, async (here) => {
     const types = await typesOf(table, here, [table.key, ...columns])
-    const plan = here.context.plansOf(table).many.update(columns, types)
+    const plan = here.context.plansOf(table).updateEach(columns, types)
     const count = columns.length + 1
     const records = await runLists(table, here, { plan, rows: written, count, isCounted: true })
     // None was changed: who changes them one by one says which is not there.
@@ -99,7 +99,7 @@ export async function deleteTogether(
     if (await here.feed.isFollowed(here.runner())) return undefined
     const list = context.dialect.encodeList(table.key, [...keys])
     const moment = table.deletedAt === undefined ? [] : [new Date(context.now()).toISOString()]
-    const plan = context.plansOf(table).many.remove()
+    const plan = context.plansOf(table).removeEach()
     const gone = await here.runner().rows(plan.statement, arrange(plan, [...moment, list]))
     if (gone.length > 0) here.changed({ event: 'deleted', table, ids: toIds(table, gone) })
     return gone.length
@@ -157,14 +157,14 @@ async function together<R>(
   source: Source,
   work: (here: Source) => Promise<R | undefined>,
 ): Promise<R | undefined> {
-  const { many } = source.context.plansOf(table)
+  const plans = source.context.plansOf(table)
   const isPart = isInTransaction(source.runner())
   try {
     if (isPart) return await source.atomically(work)
     return await announced<R | undefined>(table, source, work)
   } catch (error) {
     if (!isRefused(error, isPart)) throw toUnavailable(error)
-    many.types = undefined
+    plans.types = undefined
     return undefined
   }
 }
@@ -180,9 +180,9 @@ async function typesOf(
   here: Source,
   columns: readonly Column[],
 ): Promise<readonly string[]> {
-  const { many } = here.context.plansOf(table)
-  many.types ??= readColumnTypes(table, here.runner(), here.context.dialect.lists?.types ?? '')
-  const types = await many.types
+  const plans = here.context.plansOf(table)
+  plans.types ??= readColumnTypes(table, here.runner(), here.context.dialect.lists?.types ?? '')
+  const types = await plans.types
   return columns.map(({ name }) => types.get(name) ?? 'text')
 }
 

@@ -3,11 +3,9 @@
  * inputs, the writer of SQL and the cost estimate all use this table; a new operator is one entry here and one member
  * of `Operators` in `filter-types.ts`. Source: decisions, Small print: records; Second storey: records, Filters.
  */
-import type { Dialect } from '../../engines/contract/engine.js'
-import type { Column, ColumnComparison } from '../../engines/contract/table.js'
-import type { RawBuilder, Sql } from '../statements/builder.js'
-
-type Fragment = RawBuilder<unknown>
+import type { Dialect } from '../engines/contract/engine.js'
+import { filled, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import type { Column, ColumnComparison } from '../engines/contract/table.js'
 
 /** The kinds of operands. `operand.ts` reads each from a program's value and from a query's text. */
 export type OperandKind =
@@ -35,17 +33,16 @@ export interface OperatorEntry {
   /** For patterns and literal text: the pattern that the database receives. */
   readonly pattern?: (text: string, dialect: Dialect) => string
   /** The SQL, unless the operand is a list or a test for null. */
-  readonly sql?: (part: Parts) => Fragment
+  readonly sql?: (part: Parts) => Sql
 }
 
 /** The parts for an operator's SQL. */
 export interface Parts {
-  readonly sql: Sql
   readonly dialect: Dialect
-  readonly column: Fragment
+  readonly column: Sql
   readonly isNullable: boolean
   /** The placeholder of the operand. */
-  readonly value: Fragment
+  readonly value: Sql
 }
 
 const all: readonly ColumnComparison[] = ['nothing', 'equality', 'order', 'text', 'list', 'json']
@@ -54,18 +51,12 @@ const comparable: readonly ColumnComparison[] = ['equality', 'order', 'text', 'j
 const ordered: readonly ColumnComparison[] = ['order', 'text', 'json']
 const textual: readonly ColumnComparison[] = ['text', 'json']
 
-const like = ({ sql, column, value }: Parts): Fragment => sql`${column} like ${value} escape '\\'`
+const like = ({ column, value }: Parts): Sql => sql`${column} like ${value} escape '\\'`
 
 /** By the engine's own test, or a pattern. */
-function textTest(called: 'contains' | 'endsWith', parts: Parts): Fragment {
-  const { sql, dialect, column, value } = parts
-  const test = dialect.textHas?.[called]
-  if (test === undefined) return like(parts)
-  const written = test.split(/(\{[cv]\})/).map((part) => {
-    if (part === '{c}') return column
-    return part === '{v}' ? value : sql.raw(part)
-  })
-  return sql.join(written, sql``)
+function textTest(called: 'contains' | 'endsWith', parts: Parts): Sql {
+  const test = parts.dialect.textHas?.[called]
+  return test === undefined ? like(parts) : filled(test, { c: parts.column, v: parts.value })
 }
 
 export const operators = {
@@ -74,14 +65,14 @@ export const operators = {
     operand: 'value',
     meaning: 'Equal; null equals null.',
     cost: 1,
-    sql: ({ sql, column, value }) => sql`${column} = ${value}`,
+    sql: ({ column, value }) => sql`${column} = ${value}`,
   },
   ne: {
     fits: comparable,
     operand: 'value',
     meaning: 'Not equal; null differs from every value.',
     cost: 1,
-    sql: ({ sql, column, value, isNullable }) =>
+    sql: ({ column, value, isNullable }) =>
       isNullable ? sql`${column} is distinct from ${value}` : sql`${column} <> ${value}`,
   },
   gt: {
@@ -89,28 +80,28 @@ export const operators = {
     operand: 'value',
     meaning: 'Larger.',
     cost: 1,
-    sql: ({ sql, column, value }) => sql`${column} > ${value}`,
+    sql: ({ column, value }) => sql`${column} > ${value}`,
   },
   gte: {
     fits: ordered,
     operand: 'value',
     meaning: 'Greater or equal.',
     cost: 1,
-    sql: ({ sql, column, value }) => sql`${column} >= ${value}`,
+    sql: ({ column, value }) => sql`${column} >= ${value}`,
   },
   lt: {
     fits: ordered,
     operand: 'value',
     meaning: 'Smaller.',
     cost: 1,
-    sql: ({ sql, column, value }) => sql`${column} < ${value}`,
+    sql: ({ column, value }) => sql`${column} < ${value}`,
   },
   lte: {
     fits: ordered,
     operand: 'value',
     meaning: 'Less or equal.',
     cost: 1,
-    sql: ({ sql, column, value }) => sql`${column} <= ${value}`,
+    sql: ({ column, value }) => sql`${column} <= ${value}`,
   },
   in: {
     fits: comparable,
@@ -132,10 +123,8 @@ export const operators = {
     meaning: '`like`, case-insensitive.',
     cost: 8,
     pattern: (text, dialect) => dialect.foldValue(text),
-    sql: ({ sql, column, value, dialect }) => {
-      const [before, after] = dialect.fold
-      return sql`${sql.raw(before)}${column}${sql.raw(after)} like ${value} escape '\\'`
-    },
+    sql: ({ column, value, dialect }) =>
+      sql`${within(dialect.fold, column)} like ${value} escape '\\'`,
   },
   startsWith: {
     fits: textual,
@@ -166,10 +155,7 @@ export const operators = {
     operand: 'item',
     meaning: 'The list contains this value.',
     cost: 4,
-    sql: ({ sql, column, value, dialect }) => {
-      const [before, between, behind] = dialect.listHas
-      return sql`${sql.raw(before)}${column}${sql.raw(between)}${value}${sql.raw(behind)}`
-    },
+    sql: ({ column, value, dialect }) => filled(dialect.listHas, { c: column, v: value }),
   },
   isNull: {
     fits: all,

@@ -3,17 +3,12 @@
  * index serves each of them, but none serves the order, or the place behind a cursor, of both together. The second list
  * is not read if the first one is enough.
  */
-import { Slot, type RawBuilder } from '../statements/builder.js'
-import type { Dialect } from '../../engines/contract/engine.js'
-import { holdsAll } from '../model/read-indexes.js'
-import type { ColumnCodec, TableCodec } from '../model/codec.js'
-import type { Column } from '../../engines/contract/table.js'
-import type { Table } from '../model/table.js'
-import type { Condition } from './condition.js'
-import type { FilterWriter } from './filter-sql.js'
+import type { Dialect } from '../engines/contract/engine.js'
+import { name, raw, slot, sql, type Sql } from '../engines/contract/sql-text.js'
+import type { Column } from '../engines/contract/table.js'
+import { nothing, type Condition } from './condition.js'
 import { writeOrder, type Order, type OrderTerm } from './order.js'
-
-type Fragment = RawBuilder<unknown>
+import { holdsAll, type SqlTable } from './table.js'
 
 interface Piece {
   readonly condition: Condition
@@ -27,7 +22,7 @@ interface Piece {
  * piece
  */
 export function toNullPieces(
-  { table, codec }: { readonly table: Table; readonly codec: TableCodec },
+  table: SqlTable,
   { terms: [first, ...others] }: Order,
   condition: Condition | undefined,
   dialect: Dialect,
@@ -45,9 +40,8 @@ export function toNullPieces(
   if (isServed && !isEitherOrNull(condition, column)) return undefined
   // A column that is never null is sorted without `nulls last`, as an index is.
   const valued = { ...first, column: { ...column, nullable: false } }
-  const kept = codec.byProperty.get(column.property) as ColumnCodec
-  const pieces = [toPiece(condition, kept, false, [valued, ...others])]
-  pieces[nullsFirst ? 'unshift' : 'push'](toPiece(condition, kept, true, others))
+  const pieces = [toPiece(condition, column, false, [valued, ...others])]
+  pieces[nullsFirst ? 'unshift' : 'push'](toPiece(condition, column, true, others))
   const found = pieces.filter((piece) => piece !== undefined)
   return table.deletedAt === undefined
     ? found
@@ -56,15 +50,15 @@ export function toNullPieces(
 
 function toPiece(
   condition: Condition | undefined,
-  codec: ColumnCodec,
+  column: Column,
   isNull: boolean,
   terms: readonly OrderTerm[],
 ): Piece | undefined {
-  const test: Condition = { kind: 'null', codec, isNull }
-  const other = condition === undefined || assume(condition, codec.column, isNull)
+  const test: Condition = { kind: 'null', column, isNull }
+  const other = condition === undefined || assume(condition, column, isNull)
   if (other === false) return undefined
   if (other === true) return { condition: test, terms, isPlain: true }
-  if (!isNull && comparesWith(other, codec.column)) return { condition: other, terms }
+  if (!isNull && comparesWith(other, column)) return { condition: other, terms }
   return { condition: { kind: 'all', parts: [test, other] }, terms }
 }
 
@@ -73,7 +67,7 @@ function comparesWith(condition: Condition, column: Column): boolean {
   if (condition.kind === 'all') return condition.parts.some((part) => comparesWith(part, column))
   return (
     condition.kind === 'compare' &&
-    condition.codec.column === column &&
+    condition.column === column &&
     condition.at === undefined &&
     bounds.has(condition.operator)
   )
@@ -84,40 +78,32 @@ const bounds: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte'])
 /** The rows of a list, to stand behind `from`. */
 export function writePieces(
   pieces: readonly Piece[],
-  { alias, writer, rows, limit, offset, isLocal }: PieceParts,
-): Fragment {
-  const { sql } = writer
-  const slot = (place: number): Fragment =>
-    isLocal ? sql`${new Slot(place)} + 0` : sql`cast(${new Slot(place)} as bigint)`
-  const most = offset === undefined ? slot(limit) : sql`${slot(limit)} + ${slot(offset)}`
-  const write = ({ condition, terms }: Piece, more: Fragment, few: Fragment): Fragment => {
-    const by = terms.length === 0 ? sql`` : sql` order by ${writeOrder(terms, writer, alias)}`
-    return sql`select ${sql.id(alias)}.* from ${rows(condition)}${more}${by} limit ${few}`
-  }
-  const [first, second] = pieces
-  if (first === undefined) {
-    const none: Piece = { condition: { kind: 'any', parts: [] }, terms: [] }
-    return sql`(${write(none, sql``, most)}) as ${sql.id(alias)}`
-  }
-  if (second === undefined) return sql`(${write(first, sql``, most)}) as ${sql.id(alias)}`
+  { alias, rows, limit, offset, isLocal }: PieceParts,
+): Sql {
+  const count = (place: number): Sql =>
+    isLocal ? sql`${slot(place)} + 0` : sql`cast(${slot(place)} as bigint)`
+  const most = offset === undefined ? count(limit) : sql`${count(limit)} + ${count(offset)}`
+  const write = ({ condition, terms }: Piece, few: Sql, more?: Sql): Sql =>
+    sql`select ${name(alias)}.* from ${rows(condition)}${more}${writeOrder(terms, alias)} limit ${few}`
+  const [first = { condition: nothing, terms: [] }, second] = pieces
+  if (second === undefined) return sql`(${write(first, most)}) as ${name(alias)}`
   // SQLite writes a table for what it reads twice, and merges lists that it could sort together unless they have a limit.
   if (isLocal && second.isPlain === true)
-    return sql`(select * from (${write(first, sql``, most)}) union all select * from (${write(second, sql``, most)}) limit -1) as ${sql.id(alias)}`
-  const name = sql.id('filigree_first')
-  const found = sql`(select count(*) from ${name})`
+    return sql`(select * from (${write(first, most)}) union all select * from (${write(second, most)}) limit -1) as ${name(alias)}`
+  const before = name('filigree_first')
+  const found = sql`(select count(*) from ${before})`
   // SQLite would evaluate a condition for every row; PostgreSQL makes better plans for a limit that it knows.
   const behind = isLocal
-    ? write(second, sql``, sql`${most} - ${found}`)
-    : write(second, sql` and ${found} < ${most}`, most)
-  return sql`(with ${name} as (${write(first, sql``, most)}) select * from ${name} union all select * from (${behind}) as filigree_second${sql.raw(isLocal ? ' limit -1' : '')}) as ${sql.id(alias)}`
+    ? write(second, sql`${most} - ${found}`)
+    : write(second, most, sql` and ${found} < ${most}`)
+  return sql`(with ${before} as (${write(first, most)}) select * from ${before} union all select * from (${behind}) as filigree_second${raw(isLocal ? ' limit -1' : '')}) as ${name(alias)}`
 }
 
 interface PieceParts {
   /** The alias of the table in each piece, and of the joined pieces. */
   readonly alias: string
-  readonly writer: FilterWriter
   /** The table under the alias, with `where`: the given condition and all others. */
-  readonly rows: (condition: Condition) => Fragment
+  readonly rows: (condition: Condition) => Sql
   /** The slots of limit and offset. */
   readonly limit: number
   readonly offset: number | undefined
@@ -135,7 +121,7 @@ function isEitherOrNull(condition: Condition | undefined, column: Column): boole
 function isNullTest(condition: Condition, column: Column): boolean {
   return (
     condition.kind === 'null' &&
-    condition.codec.column === column &&
+    condition.column === column &&
     condition.at === undefined &&
     condition.isNull
   )
@@ -157,7 +143,7 @@ export function assume(condition: Condition, column: Column, isNull: boolean): C
     default:
       break
   }
-  if (condition.codec.column !== column) return condition
+  if (condition.column !== column) return condition
   if (condition.kind === 'list') {
     if (isNull) return condition.orNull
     return { ...condition, orNull: false }

@@ -1,0 +1,136 @@
+/** Writes what changes rows. Versions count on here, and of tables that soft-delete the rows stay. */
+import { quote } from '../engines/ddl.js'
+import { join, name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import type { Column } from '../engines/contract/table.js'
+import { answeredOf, columnsOf, type RowsWriter } from './rows.js'
+import type { SqlTable } from './table.js'
+import type { Change, InsertChange } from './tree.js'
+import { living, ref } from './writing.js'
+
+/** The name for the lists of values; no table has it. */
+const rowsName = 'filigree_rows'
+
+type Update = Extract<Change, { change: 'update' }>
+type UpdateEach = Extract<Change, { change: 'updateEach' }>
+type Delete = Extract<Change, { change: 'delete' }>
+
+export function writeChange(change: Change, writer: RowsWriter): Sql {
+  switch (change.change) {
+    case 'insert':
+      return writeInsert(change, writer)
+    case 'update':
+      return sql`${updateHead(change, writer)}${updateRest(change, writer)}`
+    case 'updateEach':
+      return writeUpdateEach(change, writer)
+    case 'delete':
+      return writeDelete(change, writer)
+    case 'tie':
+    case 'untie': {
+      const { join: pairs } = change
+      const [from, to] = [name(pairs.from), name(pairs.to)]
+      const table = writer.writing.named(pairs.name)
+      return change.change === 'untie'
+        ? sql`delete from ${table} where ${from} = ${slot(0)} and ${to} = ${slot(1)}`
+        : sql`insert into ${table} (${from}, ${to}) values (${slot(0)}, ${slot(1)}) on conflict do nothing`
+    }
+  }
+}
+
+/** `update … set …` */
+export function updateHead({ table, columns, first }: Update, { writing }: RowsWriter): Sql {
+  const sets = columns.map((column, index) => set(column, slot(first + index)))
+  return sql`update ${writing.named(table.name)} set ${join([...sets, ...counted(table)])}`
+}
+
+function updateRest({ table, where, answers }: Update, writer: RowsWriter): Sql {
+  const returned =
+    answers === 'row' ? sql` returning ${answeredOf(table, table.name, writer.writing)}` : undefined
+  return sql`${writer.where({ table, where }, table.name)}${returned}`
+}
+
+function set({ name: column }: Column, value: Sql): Sql {
+  return sql`${name(column)} = ${value}`
+}
+
+/** Increments the version, if the table has one. Where two rows have the column, the table must be named. */
+function counted({ name: table, version }: SqlTable): Sql[] {
+  return version === undefined ? [] : [set(version, sql`${name(table, version.name)} + 1`)]
+}
+
+function writeUpdateEach({ table, columns, types }: UpdateEach, { writing }: RowsWriter): Sql {
+  const { lists } = writing.dialect
+  if (lists === undefined) throw new TypeError('The database does not accept lists.')
+  const sets = columns.map((column, place) => set(column, name(rowsName, `c${place}`)))
+  const list = (place: number): Sql => within(lists.list(types[place] ?? ''), slot(place))
+  const names = ['k', ...columns.map((_, place) => `c${place}`)].map((one) => name(one))
+  const values = within(lists.rows, join(types.map((_, place) => list(place))))
+  const rows = sql`${values} as ${name(rowsName)} (${join(names)})`
+  const own = writing.named(table.name)
+  const key = ref(table.name, table.key)
+  const lives = living(table, table.name)
+  const alive = lives && sql` and ${lives}`
+  const held = sql`select 1 from ${own} where ${key} = any(${list(0)})${alive} order by ${key} ${raw(lists.held)}`
+  const areThere = sql`(select count(*) from (${held}) as filigree_held) = ${slot(types.length)}`
+  return sql`update ${own} set ${join([...sets, ...counted(table)])} from ${rows} where ${key} = ${name(rowsName, 'k')}${alive} and ${areThere} returning ${answeredOf(table, table.name, writing)}`
+}
+
+function writeDelete({ table, where, at, answers }: Delete, writer: RowsWriter): Sql {
+  const { deletedAt } = table
+  const own = writer.writing.named(table.name)
+  const head =
+    deletedAt === undefined
+      ? sql`delete from ${own}`
+      : sql`update ${own} set ${set(deletedAt, slot(at))}`
+  const returned =
+    answers.length === 0 ? undefined : sql` returning ${columnsOf(answers, table.name)}`
+  return sql`${head}${writer.where({ table, where }, table.name)}${returned}`
+}
+
+function writeInsert(insert: InsertChange, { writing }: RowsWriter): Sql {
+  const { table, columns, of, answers, or } = insert
+  const into = sql`insert into ${writing.named(table.name)}`
+  const row = answeredOf(table, table.name, writing)
+  const returned = { nothing: undefined, key: ref(table.name, table.key), row }[answers]
+  const returning = returned && sql` returning ${returned}`
+  if (columns.length === 0) return sql`${into} default values${returning}`
+  const names = join(columns.map((column) => name(column.name)))
+  const inserted = sql`${into} (${names}) ${valuesOf(columns, of, writing.dialect.lists)}`
+  if (or !== undefined) {
+    const sets = or.changes.map((column) => set(column, name('excluded', column.name)))
+    return sql`${inserted} on conflict (${name(or.by.name)}) do update set ${join([...sets, ...counted(table)])}${returning}`
+  }
+  const pass = columns.includes(table.key) ? passOf(table, writing.dialect.passKeys) : undefined
+  if (pass === undefined) return sql`${inserted}${returning}`
+  // A column that is returned as text must keep its name, because the rows are selected from there.
+  const stored =
+    answers === 'row' ? columnsOf(table.columns, table.name) : ref(table.name, table.key)
+  const answer =
+    answers === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
+  return sql`with stored as (${inserted} returning ${stored}), passed as (${pass}) ${answer}`
+}
+
+function valuesOf(
+  columns: readonly Column[],
+  of: InsertChange['of'],
+  lists: RowsWriter['writing']['dialect']['lists'],
+): Sql {
+  if (typeof of === 'number') {
+    const rows = Array.from({ length: of }, (_, row) => {
+      const slots = columns.map((_, column) => slot(row * columns.length + column))
+      return sql`(${join(slots)})`
+    })
+    return sql`values ${join(rows)}`
+  }
+  if (lists === undefined) throw new TypeError('The database does not accept lists.')
+  const values = of.map((type, place) => within(lists.list(type), slot(place)))
+  return sql`select * from ${within(lists.rows, join(values))}`
+}
+
+/** In the same statement as the keys: it saves a round trip, and a failure cannot leave only half of it. */
+function passOf(
+  { name: table, key }: SqlTable,
+  passKeys: ((table: string, key: string) => string) | undefined,
+): Sql | undefined {
+  if (key.generated !== 'increment' || passKeys === undefined) return undefined
+  return raw(passKeys(quote(table), quote(key.name)))
+}

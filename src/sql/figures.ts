@@ -1,0 +1,82 @@
+/** Writes aggregates: groups of rows, and figures of each group. */
+import { filled, join, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import type { Column } from '../engines/contract/table.js'
+import { directed } from './order.js'
+import type { RowsWriter } from './rows.js'
+import type { Rows } from './tree.js'
+import { ref, type Writing } from './writing.js'
+
+/** One figure of a group: the number of its rows, a field that they share, or a function of a field's values. */
+export interface Figure {
+  /** None counts the rows. */
+  readonly column: Column | undefined
+  /** SQL with the column `{c}`, which compares and sorts as the figure does. Default: the column itself. */
+  readonly words?: string
+  /** It is answered as text, otherwise it loses digits; default as the column is. */
+  readonly isText?: boolean
+}
+
+export interface Figures {
+  readonly groups: readonly Figure[]
+  readonly measures: readonly Figure[]
+  readonly having: readonly FigureTest[]
+  readonly order: readonly {
+    readonly measure: Figure
+    readonly descending: boolean
+    readonly nullsFirst: boolean
+  }[]
+}
+
+export interface FigureTest {
+  readonly measure: Figure
+  readonly operator: keyof typeof signs
+  readonly slot: number
+  /** Set for tests of null: what must hold. */
+  readonly isNull?: boolean | undefined
+}
+
+const signs = {
+  eq: '=',
+  ne: 'is distinct from',
+  gt: '>',
+  gte: '>=',
+  lt: '<',
+  lte: '<=',
+  isNull: 'is null',
+} as const
+
+export function writeFigures(
+  rows: Rows,
+  { groups, measures, having, order }: Figures,
+  writer: RowsWriter,
+): Sql {
+  const { writing } = writer
+  const alias = writing.alias()
+  const write = (figure: Figure): Sql => writeFigure(figure, alias)
+  const answers = [...groups, ...measures].map((figure) => answerFigure(figure, alias, writing))
+  const from = sql`select ${join(answers)} from ${writing.table(rows.table.name, alias)}${writer.where(rows, alias)}`
+  const by = groups.length === 0 ? undefined : sql` group by ${join(groups.map(write))}`
+  const tests = having.map(({ measure, operator, slot: place, isNull }) => {
+    if (isNull !== undefined)
+      return sql`${write(measure)} ${raw(isNull ? 'is null' : 'is not null')}`
+    return sql`${write(measure)} ${raw(signs[operator])} ${slot(place)}`
+  })
+  const tested = tests.length === 0 ? undefined : sql` having ${join(tests, ' and ')}`
+  const terms = order.map(({ measure, descending, nullsFirst }) =>
+    directed(write(measure), descending, nullsFirst),
+  )
+  const ordered = terms.length === 0 ? undefined : sql` order by ${join(terms)}`
+  const most = typeof rows.limit === 'number' ? writing.limit(rows.limit) : undefined
+  return sql`${from}${by}${tested}${ordered}${most}`
+}
+
+function writeFigure({ column, words = '{c}' }: Figure, alias: string): Sql {
+  return column === undefined ? sql`count(*)` : filled(words, { c: ref(alias, column) })
+}
+
+function answerFigure(figure: Figure, alias: string, { dialect }: Writing): Sql {
+  const written = writeFigure(figure, alias)
+  const { column, isText } = figure
+  if (column === undefined || isText === false) return written
+  return isText === true ? sql`cast(${written} as text)` : within(dialect.answered(column), written)
+}

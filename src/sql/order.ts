@@ -1,0 +1,61 @@
+/** The order of rows, and how it is written. Ties are broken by the key, so that pages never overlap. */
+import type { Ranking } from '../engines/contract/search-sql.js'
+import { join, raw, sql, type Sql } from '../engines/contract/sql-text.js'
+import type { Column, KeyedTable } from '../engines/contract/table.js'
+import type { SearchCondition } from './condition.js'
+import { ref } from './writing.js'
+
+export interface OrderTerm {
+  readonly column: Column
+  readonly descending: boolean
+  readonly nullsFirst: boolean
+}
+
+export interface Order {
+  readonly terms: readonly OrderTerm[]
+  /** The same for equal orders. */
+  readonly key: string
+  /** If set, rows are first ordered by how well they match this search. */
+  readonly rank?: SearchCondition
+}
+
+export function ascending(column: Column): OrderTerm {
+  return { column, descending: false, nullsFirst: false }
+}
+
+/** The order in which nothing else is asked for. */
+export function byKey({ key }: KeyedTable): Order {
+  return { terms: [ascending(key)], key: '' }
+}
+
+export function reversed(terms: readonly OrderTerm[]): OrderTerm[] {
+  return terms.map(({ column, descending, nullsFirst }) => ({
+    column,
+    descending: !descending,
+    nullsFirst: !nullsFirst,
+  }))
+}
+
+/** ` order by …`; nothing where no order is asked for. */
+export function writeOrder(
+  terms: readonly OrderTerm[],
+  alias: string,
+  ranking?: Ranking,
+): Sql | undefined {
+  if (terms.length === 0) return undefined
+  return sql` order by ${ranking?.by}${writeTerms(terms, alias)}`
+}
+
+function writeTerms(terms: readonly OrderTerm[], alias: string): Sql {
+  return join(
+    terms.map(({ column, descending, nullsFirst }) =>
+      directed(ref(alias, column), descending, column.nullable ? nullsFirst : undefined),
+    ),
+  )
+}
+
+/** @param nullsFirst `undefined` where there is no null: so an index is sorted too */
+export function directed(value: Sql, descending: boolean, nullsFirst: boolean | undefined): Sql {
+  const nulls = nullsFirst === undefined ? '' : nullsFirst ? ' nulls first' : ' nulls last'
+  return sql`${value}${raw(`${descending ? ' desc' : ' asc'}${nulls}`)}`
+}

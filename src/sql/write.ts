@@ -1,0 +1,92 @@
+/** Makes statements of trees. Written once for each shape of question; plans are kept by those who ask. */
+import type { Dialect } from '../engines/contract/engine.js'
+import type { OneRowChange } from '../engines/contract/one-row-change.js'
+import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
+import type { Statement } from '../engines/contract/statement.js'
+import { quote } from '../engines/ddl.js'
+import { updateHead, writeChange } from './changes.js'
+import { areOwn, factsOf, keyPlaceOf } from './facts.js'
+import { writeFigures } from './figures.js'
+import { ObjectWriter } from './objects.js'
+import { PageWriter } from './page.js'
+import { writeRows } from './related.js'
+import { RowsWriter } from './rows.js'
+import type { Change, Question } from './tree.js'
+import { Writing } from './writing.js'
+
+/** A statement, and where its values come from. Keep it: engines remember by the statement what they have prepared. */
+export interface Plan {
+  readonly statement: Statement
+  /** For each placeholder the place of its value; `undefined` if they are in that order. */
+  readonly order: readonly number[] | undefined
+}
+
+/** A run's values in the order of the plan's placeholders. */
+export function arrange(plan: Plan, values: readonly unknown[]): readonly unknown[] {
+  return plan.order === undefined ? values : plan.order.map((place) => values[place])
+}
+
+export function write(tree: Question | Change, dialect: Dialect): Plan {
+  const writer = new RowsWriter(new Writing(dialect))
+  const text = 'change' in tree ? writeChange(tree, writer) : writeQuestion(tree, writer)
+  const { sql: written, order } = toText(text, dialect.placeholder)
+  const { table, ...facts } = factsOf(tree, dialect, (place) => order.indexOf(place))
+  const statement: Statement = {
+    sql: written,
+    tables: Object.freeze([...new Set([table, ...writer.writing.tables])]),
+    for: 'client',
+    ...facts,
+    oneRow: 'change' in tree ? oneRowOf(tree, dialect, order) : undefined,
+  }
+  const isInOrder = order.every((place, index) => place === index)
+  return Object.freeze({
+    statement: Object.freeze(statement),
+    order: isInOrder ? undefined : order,
+  })
+}
+
+function writeQuestion(question: Question, writer: RowsWriter): Sql {
+  switch (question.ask) {
+    case 'rows':
+      return writeRows(question, writer)
+    case 'count':
+      return writer.count(question)
+    case 'behind':
+      return writer.behind(question)
+    case 'objects':
+    case 'object':
+      return new ObjectWriter(writer).write(question)
+    case 'page':
+      return new PageWriter(question, writer, new ObjectWriter(writer)).write()
+    case 'figures':
+      return writeFigures(question.rows, question.figures, writer)
+    case 'match': {
+      const alias = writer.writing.alias()
+      const row = [...question.known].map(
+        ([column, place]) =>
+          sql`${slot(place)}${raw(writer.writing.dialect.typed(column))} as ${name(column.name)}`,
+      )
+      const test = writer.conditions.write(question.where, alias)
+      return sql`select 1 from (select ${join(row)}) as ${name(alias)} where ${test}`
+    }
+  }
+}
+
+/** What an engine needs to change rows of several calls by one statement. */
+function oneRowOf(
+  change: Change,
+  dialect: Dialect,
+  order: readonly number[],
+): OneRowChange | undefined {
+  if (change.change !== 'update' || change.answers !== 'row' || dialect.isLocal) return undefined
+  const { table, columns } = change
+  const key = keyPlaceOf(change)
+  if (key === undefined || table.shard !== undefined || !areOwn(table, columns)) return undefined
+  const head = toText(updateHead(change, new RowsWriter(new Writing(dialect))), dialect.placeholder)
+  return {
+    table: quote(table.name),
+    key: quote(table.key.name),
+    keyPlace: order.indexOf(key) + 1,
+    head: head.sql.length,
+  }
+}

@@ -1,0 +1,73 @@
+/** What all parts of one statement are written with: the dialect, names for its tables, and what is said of it. */
+import type { Dialect } from '../engines/contract/engine.js'
+import { name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import type { Column } from '../engines/contract/table.js'
+import type { SqlTable, Tie } from './table.js'
+
+export class Writing {
+  readonly dialect: Dialect
+  /** The tables that it names, that of its rows first. */
+  readonly tables = new Set<string>()
+  #aliases = 0
+
+  constructor(dialect: Dialect) {
+    this.dialect = dialect
+  }
+
+  /** A name that no other part has. */
+  alias(): string {
+    return `t${this.#aliases++}`
+  }
+
+  /** `"product" as "t0"` */
+  table(table: string, alias: string): Sql {
+    return sql`${this.named(table)} as ${name(alias)}`
+  }
+
+  named(table: string): Sql {
+    this.tables.add(table)
+    return name(table)
+  }
+
+  /** A column as a statement answers it: some engines must return a value as text, or it loses digits. */
+  answered(alias: string, column: Column): Sql {
+    return within(this.dialect.answered(column), ref(alias, column))
+  }
+
+  /** ` limit …`, with the number in a slot. */
+  limit(place: number): Sql {
+    return sql` limit ${slot(place)}${raw(this.dialect.limit.behind)}`
+  }
+
+  /**
+   * The target's rows, tied to other rows. Every relation is joined here.
+   *
+   * @returns the tables; the column that leads there, which equals the other rows' `local`; and the target's shard, where
+   *   there is one
+   */
+  reach({ target, foreign, join }: Tie, alias: string): { readonly from: Sql; readonly led: Sql } {
+    const own = this.table(target.name, alias)
+    const key = ref(alias, foreign)
+    if (join === undefined) return { from: own, led: key }
+    const pair = `${alias}j`
+    return {
+      from: sql`${this.table(join.name, pair)} inner join ${own} on ${key} = ${name(pair, join.to)}`,
+      led: name(pair, join.from),
+    }
+  }
+}
+
+export function ref(alias: string, column: Column): Sql {
+  return name(alias, column.name)
+}
+
+/** The rows that a tie leads to from a row of another alias: by key, and within one shard. */
+export function isTied({ local, shards }: Tie, led: Sql, alias: string, outer: string): Sql {
+  const same = shards && sql` and ${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
+  return sql`${led} = ${ref(outer, local)}${same}`
+}
+
+/** Rows that were deleted softly are left out here alone. `undefined` where all rows live. */
+export function living({ deletedAt }: SqlTable, alias: string): Sql | undefined {
+  return deletedAt && sql`${ref(alias, deletedAt)} is null`
+}

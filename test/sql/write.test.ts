@@ -1,0 +1,177 @@
+/** The example of src/sql/tree.ts, and what is said of statements. Their rows are tried by the suites of records and GraphQL. */
+import { afterAll, describe, expect, it } from '@jest/globals'
+import { raw, sql, name, slot, toText } from '../../src/engines/contract/sql-text.js'
+import { boundOf } from '../../src/engines/contract/statement.js'
+import type { JsonField } from '../../src/engines/contract/json-sql.js'
+import type { Dialect } from '../../src/engines/contract/engine.js'
+import { createPostgresDialect } from '../../src/engines/postgres/dialect.js'
+import { sqliteDialect } from '../../src/engines/sqlite/dialect.js'
+import { Field } from '../../src/fields/field.js'
+import { connect } from '../../src/records/database.js'
+import { Record as RecordOf } from '../../src/records/model/record.js'
+import { BelongsTo, HasMany, type Rel } from '../../src/records/model/relations.js'
+import type { Table } from '../../src/records/model/table.js'
+import { equals, keyIs } from '../../src/sql/condition.js'
+import { byKey } from '../../src/sql/order.js'
+import type { Tie } from '../../src/sql/table.js'
+import type { Change, Question } from '../../src/sql/tree.js'
+import { arrange, write } from '../../src/sql/write.js'
+
+@RecordOf
+class Category {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @HasMany(() => Product) products!: Rel<Product[]>
+}
+
+@RecordOf({ softDelete: true, version: true })
+class Product {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('numeric') price!: number
+  @Field('integer') categoryId!: number
+  @BelongsTo(() => Category) category!: Rel<Category>
+}
+
+const database = await connect('sqlite::memory:', { records: [Category, Product] })
+afterAll(() => database.close())
+const product: Table = database.table(Product)
+const category: Table = database.table(Category)
+const tie = product.relations.get('category') as Tie
+const postgres = createPostgresDialect(true)
+const engines: [string, Dialect][] = [
+  ['SQLite', sqliteDialect],
+  ['PostgreSQL', postgres],
+]
+
+function column(table: Table, property: string) {
+  const found = table.byProperty.get(property)
+  if (found === undefined) throw new Error(property)
+  return found
+}
+
+function field(table: Table, property: string): JsonField {
+  const common = { itemForm: undefined, enumeration: undefined, idPrefix: undefined }
+  return { column: column(table, property), form: 'text', ...common }
+}
+
+const example: Question = {
+  ask: 'objects',
+  rows: {
+    table: product,
+    where: { kind: 'compare', column: column(product, 'price'), operator: 'gt', slot: 0 },
+    order: byKey(product),
+    limit: 1,
+  },
+  form: [
+    { kind: 'column', key: 'name', field: field(product, 'name') },
+    {
+      kind: 'owner',
+      key: 'category',
+      tie,
+      form: [{ kind: 'column', key: 'name', field: field(category, 'name') }],
+      where: undefined,
+    },
+  ],
+}
+
+function textOf(tree: Question | Change, dialect: Dialect): string {
+  return write(tree, dialect).statement.sql
+}
+
+describe('a tree', () => {
+  it('is written for SQLite', () => {
+    expect(textOf(example, sqliteDialect)).toBe(
+      `select json_group_array(json_object('name', "t0"."name", 'category', case when "t1"."id" is not null then json_object('name', "t1"."name") end)) from (select "t0"."name", "t0"."category_id" from "product" as "t0" where "t0"."price" > ? and "t0"."deleted_at" is null order by "t0"."id" asc limit ? + 0) as "t0" left join "category" as "t1" on "t1"."id" = "t0"."category_id"`,
+    )
+  })
+
+  it('is written for PostgreSQL', () => {
+    expect(textOf(example, postgres)).toBe(
+      `select '[{"name":', string_agg((coalesce(cast(to_json("t0"."name") as text), 'null') || ',"category":' || coalesce("t1o"."filigree_owner", 'null')), '},{"name":'), '}]' from (select "t0"."name", "t0"."category_id" from "product" as "t0" where "t0"."price" > $1 and "t0"."deleted_at" is null order by "t0"."id" asc limit $2) as "t0" left join lateral (select ('{"name":' || coalesce(cast(to_json("t1"."name") as text), 'null') || '}') as filigree_owner from "category" as "t1" where "t1"."id" = "t0"."category_id" limit 1) as "t1o" on true`,
+    )
+  })
+
+  it('counts versions on and keeps rows that are deleted softly', () => {
+    const where = keyIs(product, 1)
+    const columns = [column(product, 'name')]
+    expect(
+      textOf(
+        { change: 'update', table: product, where, columns, first: 0, answers: 'nothing' },
+        sqliteDialect,
+      ),
+    ).toBe(
+      'update "product" set "name" = ?, "version" = "product"."version" + 1 where "product"."id" = ? and "product"."deleted_at" is null',
+    )
+    expect(
+      textOf({ change: 'delete', table: product, where, at: 0, answers: [] }, sqliteDialect),
+    ).toBe(
+      'update "product" set "deleted_at" = ? where "product"."id" = ? and "product"."deleted_at" is null',
+    )
+    expect(
+      textOf(
+        { change: 'delete', table: category, where: keyIs(category, 0), at: 0, answers: [] },
+        sqliteDialect,
+      ),
+    ).toBe('delete from "category" where "category"."id" = ?')
+  })
+
+  it('puts values where its slots stand', () => {
+    const where = equals(column(product, 'name'), 1)
+    const plan = write({ ask: 'rows', rows: { table: product, where, limit: 0 } }, postgres)
+    expect(arrange(plan, [20, 'Oak'])).toEqual(['Oak', 20])
+  })
+})
+
+describe.each(engines)('%s: what is said of a statement', (_name, dialect) => {
+  const facts = (tree: Question | Change, values: readonly unknown[] = []) => {
+    const { statement } = write(tree, dialect)
+    const { kind, tables, mayWait, together } = statement
+    return { kind, tables, mayWait, together, bound: boundOf(statement, values) }
+  }
+  const reads = { kind: 'select', mayWait: false } as const
+
+  it('tells the tables, that of the rows first', () => {
+    expect(facts(example)).toMatchObject({ ...reads, tables: ['product', 'category'] })
+  })
+
+  it('tells how many rows it looks at, and with whom it may go', () => {
+    const find: Question = { ask: 'rows', rows: { table: product, where: keyIs(product, 0) } }
+    expect(facts(find)).toMatchObject({ ...reads, together: 'calls', bound: 1 })
+    const page: Question = {
+      ask: 'rows',
+      rows: { table: category, order: byKey(category), limit: 0 },
+    }
+    expect(facts(page, [20])).toMatchObject({ ...reads, together: 'page', bound: 20 })
+    const list: Question = { ask: 'rows', rows: { table: product, limit: 0 } }
+    expect(facts(list, [20])).toMatchObject({ ...reads, together: 'same', bound: Infinity })
+    const count: Question = { ask: 'count', rows: { table: product } }
+    expect(facts(count)).toMatchObject({ ...reads, together: 'same', bound: Infinity })
+  })
+
+  it('tells what changes and may wait', () => {
+    const where = keyIs(product, 1)
+    const deleted = facts({ change: 'delete', table: product, where, at: 0, answers: [] })
+    expect(deleted).toMatchObject({ kind: 'delete', mayWait: true, bound: 1 })
+    const columns = [column(category, 'name')]
+    const inserted = facts({
+      change: 'insert',
+      table: category,
+      columns,
+      of: 1,
+      answers: 'row',
+    })
+    expect(inserted).toMatchObject({ kind: 'insert', mayWait: false })
+    const held: Question = { ask: 'rows', rows: { table: product, where }, holds: true }
+    expect(facts(held).mayWait).toBe(dialect.lock !== '')
+  })
+})
+
+it('quotes names, and takes no value for a part of a slot', () => {
+  const text = sql`${name('t', 'a"b')} = ${slot(1)} and ${name('c')} = ${slot(0)}`
+  expect(toText(text, (place) => `$${place}`)).toEqual({
+    sql: '"t"."a""b" = $1 and "c" = $2',
+    order: [1, 0],
+  })
+  expect(() => raw('a\0b')).toThrow(TypeError)
+})
