@@ -18,6 +18,7 @@ export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/verb
 
 export type { RouteInfo, RouteNotes } from './routing/route-info.js'
 export { entityTag, isKnownTag } from './http/entity-tags.js'
+export { watchCaller, type CallerReads } from './http/caller-reads.js'
 export type { Answer, AnswerHeaders } from './http/answer.js'
 export { askedOperation, type AskedOperation } from './graphql/asked-operation.js'
 export { requestValue, type RequestValue } from './http/request-value.js'

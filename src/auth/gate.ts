@@ -121,7 +121,7 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
           : admit(request, tokenAccess, token)
       }),
     identify: (request) => {
-      if (request.auth !== undefined) return request.auth
+      if (request.admitted !== undefined) return request.admitted
       const header = request.incoming.headers.authorization
       const token = header === undefined ? tokenCookie(request) : readBearer(header)
       if (token === undefined || token === '') return undefined
@@ -136,7 +136,7 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
       )
     },
     rotate: (request) => {
-      const claims = request.auth?.claims
+      const claims = request.admitted?.claims
       if (claims === undefined || claims === null) return undefined
       if (request.byCookie && isWrite(request.method))
         return followWrite(auth, request, claims, log)
@@ -179,8 +179,7 @@ async function followWrite(
 
 function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): void | Promise<void> {
   const { claims } = auth
-  request.auth = auth
-  request.user = claims
+  request.admitted = auth
   if (!hasRoles(rule, claims)) throw forbidden()
   return askGuards(rule, claims, request)
 }

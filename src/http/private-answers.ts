@@ -57,7 +57,7 @@ function removeCdnRules(head: string[]): void {
 }
 
 function isForOne(request: ServerRequest): boolean {
-  return request.auth !== undefined || request.hasVisitor
+  return request.admitted !== undefined || request.hasVisitor
 }
 
 /** The whole answer is for this caller, and nothing in the rule says otherwise. */

@@ -21,11 +21,18 @@ export function requestValue<T>(name: string): RequestValue<T> {
     set: (request: HttpRequest, value: T): void => {
       const holder = request as ValueHolder
       const there = find(holder, key)
-      if (there === undefined) holder.values = { key, value, other: holder.values }
-      else there.value = value
+      const reads = holder.callerReads ?? 0
+      if (there === undefined) holder.values = { key, value, reads, other: holder.values }
+      else Object.assign(there, { value, reads })
     },
-    get: (request: HttpRequest): T | undefined =>
-      find(request as ValueHolder, key)?.value as T | undefined,
+    get: (request: HttpRequest): T | undefined => {
+      const holder = request as ValueHolder
+      const kept = find(holder, key)
+      if (kept === undefined) return undefined
+      // What was made of the caller is the caller's.
+      if (kept.reads !== 0) holder.callerReads = (holder.callerReads ?? 0) | kept.reads
+      return kept.value as T
+    },
   })
 }
 
@@ -33,11 +40,14 @@ export function requestValue<T>(name: string): RequestValue<T> {
 export interface KeptValue {
   readonly key: object
   value: unknown
+  /** What had been read of the caller when it was set. */
+  reads: number
   readonly other: KeptValue | undefined
 }
 
 interface ValueHolder {
   values?: KeptValue | undefined
+  callerReads?: number
 }
 
 function find({ values }: ValueHolder, key: object): KeptValue | undefined {

@@ -1,6 +1,7 @@
 /** The request with its internal state, which the steps of its route use. Source: specification, Request object. */
 import { randomUUID } from 'node:crypto'
 import type { RouteInfo } from '../routing/route-info.js'
+import { readsIdentity, readsSent, watchHeaders } from './caller-reads.js'
 import { clientAddress } from './client-address.js'
 import { readCookies } from './cookies.js'
 import type { End, Ending } from './ending.js'
@@ -69,9 +70,12 @@ export class ServerRequest implements HttpRequest {
   files: UploadedFiles = {}
   /** The `formToken` that was taken out of the body; no credential unless the application says so. */
   formToken: string | undefined = undefined
-  /** Claims of the verified token; null for the static key and on routes without a gate. */
-  user: Claims | null = null
-  auth: RequestAuth | undefined = undefined
+  /** How the caller was let in, for the framework: nobody notes that it is read. */
+  admitted: RequestAuth | undefined = undefined
+  /** What was read of the caller: bits of `caller-reads.ts`. */
+  callerReads = 0
+  /** Somebody wants to know it: reading of the headers is noted too. */
+  isWatched = false
   /** The token came in the cookie: the next one goes there too. */
   byCookie = false
   /** The headers that the answer depends on: bits of `private-answers.ts`. */
@@ -108,6 +112,7 @@ export class ServerRequest implements HttpRequest {
   #query: TextValues | undefined
   #cookies: Record<string, string> | undefined
   #headers: Record<string, string> | undefined
+  #watchedHeaders: Record<string, string> | undefined
   #params: Record<string, PathValue> | undefined
   #id: string | undefined
   #session: Session | undefined
@@ -166,14 +171,34 @@ export class ServerRequest implements HttpRequest {
     this.#query = checked
   }
 
+  /** Claims of the verified token; null for the static key and on routes without a gate. */
+  get user(): Claims | null {
+    this.callerReads |= readsIdentity
+    return this.admitted?.claims ?? null
+  }
+
+  get auth(): RequestAuth | undefined {
+    this.callerReads |= readsIdentity
+    return this.admitted
+  }
+
   /** Headers by lower-case name; values that came more than once are joined with commas. */
   get headers(): Record<string, string> {
     this.#headers ??= toTextHeaders(this.incoming)
-    return this.#headers
+    if (!this.isWatched) return this.#headers
+    return (this.#watchedHeaders ??= watchHeaders(this.#headers, () => {
+      this.callerReads |= readsSent
+    }))
   }
 
   /** Cookies by name (RFC 6265), decoded. */
   get cookies(): Record<string, string> {
+    this.callerReads |= readsSent
+    return this.sentCookies
+  }
+
+  /** The same for the framework: nobody notes that they are read. */
+  get sentCookies(): Record<string, string> {
     this.#cookies ??= readCookies(this.incoming.headers.cookie ?? '')
     return this.#cookies
   }
@@ -213,6 +238,7 @@ export class ServerRequest implements HttpRequest {
   get session(): Session {
     if (this.#session === undefined) throw new Error(noSession)
     this.dependsOn |= onCookie
+    this.callerReads |= readsSent
     this.#hasLooked = true
     return this.#session
   }

@@ -184,7 +184,7 @@ function admitByEither(plan: BodyPlan, context: ServeContext, admit: Step): Step
       },
     }
     await readWithin(body, context.times)(request)
-    if (request.auth === undefined) await admit(request)
+    if (request.admitted === undefined) await admit(request)
   }
 }
 

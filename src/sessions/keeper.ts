@@ -146,7 +146,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
 
 function readId(request: ServerRequest): string | undefined {
   if (request.incoming.headers.cookie === undefined) return undefined
-  const id = request.cookies[sessionCookie]
+  const id = request.sentCookies[sessionCookie]
   return id !== undefined && idForm.test(id) ? id : undefined
 }
 

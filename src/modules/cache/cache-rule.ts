@@ -1,6 +1,7 @@
 /** The rule of `@CacheFor`: how long an answer is kept, and which callers share it. */
 import {
   readSeconds,
+  type CallerReads,
   type DecoratorProblem,
   type HttpRequest,
   type RouteInfo,
@@ -89,6 +90,17 @@ export function keyOf(
     for (const ask of own) parts.push(ask(request))
     return JSON.stringify([route.name, parts])
   }
+}
+
+/** @returns whether all requests of one key may have an answer, by what was read of its caller */
+export function sharedBy(
+  { by = ['query'] }: CacheRule,
+  route: RouteInfo,
+): (reads: CallerReads) => boolean {
+  if (by.some((one) => typeof one === 'function')) return () => true
+  if (!by.includes('user')) return ({ identity, sent }) => !identity && !sent
+  const bySent = besidesPath(route).some((name) => !ofGate.has(name))
+  return ({ sent }) => bySent || !sent
 }
 
 /** The same for every order of the names. */

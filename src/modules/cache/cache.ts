@@ -7,6 +7,7 @@ import {
   entityTag,
   isKnownTag,
   readSeconds,
+  watchCaller,
   type Answer,
   type HttpRequest,
   type Intercept,
@@ -14,7 +15,7 @@ import {
 } from '../../index.js'
 import { AnswerStore } from './answer-store.js'
 import { isComplete, operationKey, takeOperation } from './cache-operation.js'
-import { findFaults, keyOf, type CacheRule } from './cache-rule.js'
+import { findFaults, keyOf, sharedBy, type CacheRule } from './cache-rule.js'
 
 export type { CacheBy, CacheRule } from './cache-rule.js'
 
@@ -38,19 +39,34 @@ export const CacheFor = createDecorator(
       const life = 1000 * (readSeconds(time) ?? 0)
       if (route.controller === undefined) return keepOperations(store)
       const key = keyOf(rule, route)
+      const isShared = sharedBy(rule, route)
+      let warned = false
       return async (request, next) => {
         const name = key(request)
         const known = store.get(name)
         if (known !== undefined) return conditional(request, known)
         return await store.keep(name, life, async () => {
           store.readNow(request)
+          const readOf = watchCaller(request)
           const answer = await next()
-          return { answer, kept: isKept(request, answer) ? copy(answer) : undefined }
+          const isFor = readOf()
+          if (!isKept(request, answer)) return { answer, kept: undefined }
+          if (isShared(isFor)) return { answer, kept: copy(answer) }
+          if (!warned) request.log.warn({ route: route.name }, personal(route))
+          warned = true
+          return { answer, kept: undefined }
         })
       }
     },
   }),
 )
+
+function personal({ name }: RouteInfo): string {
+  return (
+    `@CacheFor on ${name}: its answer depends on the caller, so it is not kept. Write by: ['user'] or by: [(request) => …]` +
+    ' with all that it depends on, or make it without the user, cookies, the session, Authorization, rows and secured fields.'
+  )
+}
 
 /** The shortest time of the root fields applies; if one has no time, nothing is kept. */
 function keepOperations(store: AnswerStore): Intercept {

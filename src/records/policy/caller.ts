@@ -20,9 +20,27 @@ export interface Caller {
   verdicts?: Map<AccessRule, Admission>
 }
 
-/** The caller of a request. */
+/** The caller of a request. It is asked only where a rule depends on it, since what reads it is for this caller alone. */
 export function requestCaller(request: HttpRequest): Caller {
-  return { trusted: false, auth: request.auth, user: request.user, request }
+  return new AskedCaller(request)
+}
+
+class AskedCaller implements Caller {
+  readonly trusted = false
+  readonly request: HttpRequest
+  verdicts?: Map<AccessRule, Admission>
+
+  constructor(request: HttpRequest) {
+    this.request = request
+  }
+
+  get auth(): RequestAuth | undefined {
+    return this.request.auth
+  }
+
+  get user(): Claims | null {
+    return this.request.user
+  }
 }
 
 /** A caller without identity, for answers that do not depend on it. */

@@ -1,0 +1,213 @@
+/** Answers that depend on their caller are not kept for others. Source: decisions, "Third storey: nothing silent", Kept answers. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  currentRequest,
+  Database,
+  Field,
+  Get,
+  Module,
+  Record as Table,
+  requestValue,
+  Secured,
+  Use,
+  type Answer,
+  type Application,
+  type HttpRequest,
+  type Interceptor,
+  type Next,
+} from '../../src/index.js'
+import { CacheFor, ETag } from '../../src/modules/cache/cache.js'
+import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
+
+@Table
+class Clerk {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Secured('admin') @Field('integer') salary!: number
+}
+
+@Table
+class Lamp {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+const tenant = requestValue<string>('tenant')
+
+/** Says who asked, in a value that a handler may read. */
+class Tenant implements Interceptor {
+  static readonly before = 'body'
+  async intercept(request: HttpRequest, next: Next): Promise<Answer> {
+    tenant.set(request, String(request.user?.sub))
+    return next()
+  }
+}
+
+/** Adds to the answer of others. */
+class Greeting implements Interceptor {
+  static readonly before = 'body'
+  async intercept(request: HttpRequest, next: Next): Promise<Answer> {
+    const name = String(request.user?.sub)
+    const answer = await next()
+    answer.headers.set('X-Name', name)
+    return answer
+  }
+}
+
+let calls = 0
+const here = (): HttpRequest => currentRequest()!
+
+@Controller('/kept')
+@Secured
+class KeptController {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  @Get('/secured-field') @CacheFor('60s') clerk() {
+    return this.database.records(Clerk).find(1)
+  }
+  @Get('/secured-field-in-data') @CacheFor('60s') async clerks() {
+    return { list: await this.database.records(Clerk).list() }
+  }
+  @Get('/user') @CacheFor('60s') user() {
+    return { sub: here().user?.sub }
+  }
+  @Get('/claims') @CacheFor('60s') claims() {
+    return { sub: here().auth?.claims?.sub }
+  }
+  @Get('/cookies') @CacheFor('60s') cookies() {
+    return { a: here().cookies.a }
+  }
+  @Get('/authorization') @CacheFor('60s') authorization() {
+    return { a: here().headers.authorization }
+  }
+  @Get('/cookie-header') @CacheFor('60s') cookieHeader() {
+    return { a: here().headers['cookie'] }
+  }
+  @Get('/all-headers') @CacheFor('60s') allHeaders() {
+    return { ...here().headers }
+  }
+  @Get('/later') @CacheFor('60s') async later() {
+    const request = here()
+    await this.database.records(Lamp).find(1)
+    return { sub: request.user?.sub }
+  }
+  @Get('/value') @Use(Tenant) @CacheFor('60s') value() {
+    return { tenant: tenant.get(here()) }
+  }
+  @Get('/around') @CacheFor('60s') @Use(Greeting) around() {
+    return { ok: true }
+  }
+  @Get('/by-user-and-cookie') @CacheFor('60s', { by: ['user'] }) byUserAndCookie() {
+    return { a: here().cookies.a }
+  }
+  @Get('/with-etag') @ETag @CacheFor('60s') withTag() {
+    return { sub: here().user?.sub }
+  }
+}
+
+@Controller('/shared')
+@Secured
+class SharedController {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  @Get('/plain') @CacheFor('60s') plain() {
+    return { calls: ++calls }
+  }
+  @Get('/accept') @CacheFor('60s') accept() {
+    return { calls: ++calls, accept: here().headers.accept, path: here().path }
+  }
+  @Get('/lamps') @CacheFor('60s') async lamps() {
+    return { calls: ++calls, lamps: await this.database.records(Lamp).list() }
+  }
+  @Get('/by-user') @CacheFor('60s', { by: ['user'] }) byUser() {
+    return { calls: ++calls, sub: here().user?.sub }
+  }
+  @Get('/by-function') @CacheFor('60s', { by: [(request) => request.user?.sub] }) byFunction() {
+    return { calls: ++calls, sub: here().user?.sub, a: here().cookies.a }
+  }
+}
+
+@Module({ controllers: [KeptController, SharedController], records: [Clerk, Lamp] })
+class AppModule {}
+
+const lines: { level: string; message: string }[] = []
+const log = (level: string) => (first: unknown, second?: unknown) =>
+  void lines.push({ level, message: String(second ?? first) })
+const logger = { error: log('error'), warn: log('warn'), info: log('info'), debug: log('debug') }
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+}, 120_000)
+afterAll(async () => {
+  await server.stop()
+})
+
+describe.each(['SQLite', 'PostgreSQL'])('kept answers on %s', (engine) => {
+  let app: Application
+  let boss: string
+  let clerk: string
+
+  beforeAll(async () => {
+    const database = engine === 'SQLite' ? 'sqlite::memory:' : await server.createDatabase()
+    app = await bootstrap(AppModule, { listen: false, env: {}, database, logger })
+    const records = app.get(Database)
+    await records.records(Clerk).create({ name: 'Ann', salary: 1007 })
+    await records.records(Lamp).create({ name: 'Blue' })
+    const auth = app.get(Auth)
+    boss = await auth.getToken({ sub: 'boss', roles: ['admin'] })
+    clerk = await auth.getToken({ sub: 'clerk' })
+  }, 60_000)
+  afterAll(() => app.close())
+
+  const ask = async (path: string, token: string) => {
+    const headers = { cookie: `a=${token === boss ? 'boss' : 'clerk'}` }
+    const answer = await app.inject({ url: path, token, headers })
+    return { status: answer.status, body: answer.body, name: answer.headers['x-name'] }
+  }
+
+  it.each([
+    ...['secured-field', 'secured-field-in-data', 'user', 'claims', 'cookies', 'authorization'],
+    ...['cookie-header', 'all-headers', 'later', 'value', 'around', 'by-user-and-cookie'],
+    'with-etag',
+  ])(
+    'Kept answers: /kept/%s is made for each caller, and a warning names it once',
+    async (name) => {
+      lines.length = 0
+      const first = await ask(`/kept/${name}`, boss)
+      const second = await ask(`/kept/${name}`, clerk)
+      expect([first.status, second.status]).toEqual([200, 200])
+      if (name === 'by-user-and-cookie') {
+        const other = await app.inject({ url: '/kept/by-user-and-cookie', token: clerk })
+        expect(other.json()).toEqual({})
+      }
+      expect([second.body, second.name]).not.toEqual([first.body, first.name])
+      expect(second.body).not.toContain('1007')
+      await ask(`/kept/${name}`, boss)
+      const warnings = lines.filter(({ message }) => message.includes('@CacheFor on Kept'))
+      expect(warnings.map(({ level }) => level)).toEqual(['warn'])
+    },
+  )
+
+  it.each(['plain', 'accept', 'lamps'])('Kept answers: /shared/%s is made once', async (name) => {
+    lines.length = 0
+    const first = await ask(`/shared/${name}`, boss)
+    expect(await ask(`/shared/${name}`, clerk)).toEqual(first)
+    expect(lines).toEqual([])
+  })
+
+  it.each(['by-user', 'by-function'])('Kept answers: /shared/%s is kept for each', async (name) => {
+    const [first, second] = [
+      await ask(`/shared/${name}`, boss),
+      await ask(`/shared/${name}`, clerk),
+    ]
+    expect(second.body).not.toBe(first.body)
+    expect(await ask(`/shared/${name}`, boss)).toEqual(first)
+    expect(await ask(`/shared/${name}`, clerk)).toEqual(second)
+  })
+})
