@@ -22,6 +22,14 @@ export interface AccessRule {
   readonly also?: AccessRule
 }
 
+/** For the log: what a caller lacks. */
+export function lacksRoles({ roles, all }: AccessRule, claims: Claims | null): string {
+  const given: unknown = claims?.roles
+  const own = Array.isArray(given) ? given.map(String).join(', ') : ''
+  const needed = roles.join(all ? ' and ' : ' or ')
+  return `the role ${needed} is needed, and the token has ${own === '' ? 'none' : own}`
+}
+
 /** What a decorator declared; it is the whole rule, because only the nearest decorator counts. */
 export type AccessNote = AccessRule
 

@@ -103,15 +103,25 @@ export class Auth {
   async verify(token: string, { audience }: VerifyOptions = {}): Promise<Claims | null> {
     const known = audience === undefined ? this.remembered(token) : undefined
     if (known !== undefined) return known
+    const verdict = await this.judge(token, audience)
+    if (typeof verdict !== 'string') return verdict
+    this.#settings.log.debug({ reason: verdict }, 'a token was refused')
+    return null
+  }
+
+  /**
+   * The same for the gate, which logs it with the request.
+   *
+   * @returns the claims, or why the token is refused
+   */
+  async judge(token: string, audience?: string): Promise<Claims | string> {
     try {
-      const verdict = await this.#check(token, audience)
-      if (typeof verdict !== 'string') return verdict
-      this.#settings.log.debug({ reason: verdict }, 'a token was refused')
+      return await this.#check(token, audience)
     } catch (error) {
       if (error instanceof HttpError) throw error
       this.#settings.log.error({ err: error }, 'a token cannot be checked')
+      return 'it cannot be checked'
     }
-    return null
   }
 
   /** Forgets which tokens were verified: what was revoked may be gone too. */

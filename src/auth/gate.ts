@@ -11,7 +11,7 @@ import type { Claims, RequestAuth } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { readTokenCookie, toTokenCookie } from '../http/token-cookie.js'
 import { isThenable, type Later } from '../core/later.js'
-import { hasRoles, noAuthAccess, tokenAccess, type AccessRule } from './access.js'
+import { hasRoles, lacksRoles, noAuthAccess, tokenAccess, type AccessRule } from './access.js'
 import type { Auth } from './auth.js'
 import { isSameOrigin } from './same-origin.js'
 
@@ -79,7 +79,9 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
   const refuseForeignWrite = (request: ServerRequest): void => {
     if (!isWrite(request.method) || isSameOrigin(request)) return
     if (request.incoming.headers.authorization === undefined && tokenCookie(request) !== undefined)
-      throw forbidden()
+      throw forbidden(
+        'a write by cookie comes from another origin: neither Sec-Fetch-Site: same-origin nor our own Origin',
+      )
   }
 
   /** Where `Authorization` is there it alone counts. */
@@ -95,14 +97,14 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
   }
 
   const admit = (request: ServerRequest, rule: AccessRule, token: string): void | Promise<void> => {
-    if (token === '') throw unauthorized()
+    if (token === '') throw unauthorized(missingToken(request, cookie === true))
     const known = auth.remembered(token)
     if (known !== undefined) return enter(request, rule, { by: 'token', claims: known })
     if (!request.byCookie && isKey(token)) return enter(request, rule, byKey)
-    return auth.verify(token).then((claims) => {
-      if (claims !== null) return enter(request, rule, { by: 'token', claims })
+    return auth.judge(token).then((claims) => {
+      if (typeof claims !== 'string') return enter(request, rule, { by: 'token', claims })
       if (request.byCookie) setCookie(request, undefined)
-      throw unauthorized()
+      throw unauthorized(`the token was refused: ${claims}`)
     })
   }
 
@@ -180,7 +182,7 @@ async function followWrite(
 function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): void | Promise<void> {
   const { claims } = auth
   request.admitted = auth
-  if (!hasRoles(rule, claims)) throw forbidden()
+  if (!hasRoles(rule, claims)) throw forbidden(lacksRoles(rule, claims))
   return askGuards(rule, claims, request)
 }
 
@@ -200,7 +202,8 @@ function askGuards(
 /** Only `true` lets in, whatever an untyped guard returns. */
 function askGuard(verdict: unknown): void | Promise<void> {
   if (verdict === true) return undefined
-  if (!isThenable(verdict)) throw forbidden()
+  if (!isThenable(verdict))
+    throw forbidden(`the guard of the route answered ${String(verdict)}, not true`)
   return Promise.resolve(verdict).then(askGuard)
 }
 
@@ -247,10 +250,17 @@ function isWrite(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD'
 }
 
-function unauthorized(): HttpError {
-  return new HttpError(401, 'Unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
+function unauthorized(reason: string): HttpError {
+  return new HttpError(401, 'Unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' }, reason })
 }
 
-function forbidden(): HttpError {
-  return new HttpError(403, 'Forbidden')
+function missingToken({ incoming }: ServerRequest, cookie: boolean): string {
+  if (incoming.headers.authorization !== undefined) return 'Authorization brings no Bearer token'
+  return cookie
+    ? 'a token is needed, and neither Authorization nor the cookie brings one'
+    : 'a token is needed, and there is no Authorization'
+}
+
+function forbidden(reason: string): HttpError {
+  return new HttpError(403, 'Forbidden', { reason })
 }

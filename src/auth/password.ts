@@ -17,9 +17,12 @@ const hashBytes = 32
 /** Hashes with a higher cost are refused: a manipulated table must not block the process. */
 const most: Cost = Object.freeze({ ln: 18, r: 16, p: 16 })
 
-/** PHC string format: `$scrypt$ln=14,r=8,p=5$salt$hash`, base64 without padding. */
+/**
+ * PHC string format: `$scrypt$ln=14,r=8,p=5$salt$hash`, base64 without padding. The hash has 32 bytes, or 64 where another
+ * program made it: one that was cut is none.
+ */
 const form =
-  /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{16,64})\$([A-Za-z0-9+/]{22,86})$/
+  /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{16,64})\$([A-Za-z0-9+/]{43}|[A-Za-z0-9+/]{86})$/
 
 /** Used if there is no hash, so that this takes as long as a wrong password. */
 const nobody = { ...cost, salt: Buffer.alloc(saltBytes), hash: Buffer.alloc(hashBytes) }
@@ -65,6 +68,7 @@ function readHash(kept: unknown): typeof nobody | undefined {
   if (ln < 1 || r < 1 || p < 1 || ln > most.ln || r > most.r || p > most.p) return undefined
   const [salt, hash] = [match[4] ?? '', match[5] ?? ''].map((text) => Buffer.from(text, 'base64'))
   if (salt === undefined || hash === undefined) return undefined
+  if (toText(salt) !== match[4] || toText(hash) !== match[5]) return undefined
   return { ln, r, p, salt, hash }
 }
 

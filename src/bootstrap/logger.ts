@@ -1,5 +1,5 @@
 /** The application's log: pino on standard output, unless it brings its own. */
-import { fieldsOf, silentLog, type Log } from '../core/log.js'
+import { fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
 
 /**
  * @param logger true or undefined: pino; false: none
@@ -16,7 +16,7 @@ export async function createLog(logger: Log | boolean | undefined, level: string
 }
 
 function unfailing(log: Log): Log {
-  const at = (level: keyof Log) => (details: object, message: string) => {
+  const at = (level: LogLevel) => (details: object, message: string) => {
     try {
       const fields = fieldsOf(undefined)
       log[level](fields === undefined ? details : Object.assign({}, fields, details), message)
@@ -24,10 +24,16 @@ function unfailing(log: Log): Log {
       warnWithout(log, level, message)
     }
   }
-  return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
+  return {
+    error: at('error'),
+    warn: at('warn'),
+    info: at('info'),
+    debug: at('debug'),
+    isLevelEnabled: (level) => log.isLevelEnabled?.(level) ?? true,
+  }
 }
 
-function warnWithout(log: Log, level: keyof Log, message: string): void {
+function warnWithout(log: Log, level: LogLevel, message: string): void {
   try {
     log[level]({}, `${message}; the details could not be logged`)
   } catch {

@@ -4,6 +4,15 @@ export interface Log {
   warn(details: object, message: string): void
   info(details: object, message: string): void
   debug(details: object, message: string): void
+  /** Whether lines of a level are kept: those that nobody keeps are not made. Default: they are. */
+  isLevelEnabled?(level: string): boolean
+}
+
+export type LogLevel = Exclude<keyof Log, 'isLevelEnabled'>
+
+/** True if lines at debug are kept. */
+export function isDebugged(log: Log): boolean {
+  return log !== silentLog && (log.isLevelEnabled?.('debug') ?? true)
 }
 
 /** A log that keeps nothing. */

@@ -16,6 +16,8 @@ export interface HttpErrorOptions {
   headers?: Readonly<Record<string, string>>
   /** What went wrong underneath. Logged, never sent. */
   cause?: unknown
+  /** Why: which rule refused, and what it found. Logged at debug with the request, never sent. */
+  reason?: string
 }
 
 /**
@@ -28,6 +30,7 @@ export class HttpError extends Error {
   readonly code: string
   readonly errors: readonly FieldFault[] | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
+  readonly reason: string | undefined
 
   constructor(status: number, message?: string, options: HttpErrorOptions = {}) {
     super(message ?? reasonPhrase(status), { cause: options.cause })
@@ -39,6 +42,7 @@ export class HttpError extends Error {
     this.code = options.code ?? toCode(reasonPhrase(status))
     this.errors = options.errors
     this.headers = options.headers
+    this.reason = options.reason
   }
 }
 

@@ -24,6 +24,8 @@ import { findOutage } from './outage.js'
 import { Refusal } from './operations.js'
 import { readRequestParts, toRequestParams, type RequestParts } from './request-parts.js'
 import { hasRun, toResultText } from './result.js'
+import type { EntryOptions } from './error-entries.js'
+import { fieldsOf, isDebugged } from '../core/log.js'
 
 /** A request on its way through; graphql-http hands it on. */
 interface Exchange {
@@ -206,17 +208,23 @@ function writeRun(
 /** @param kept the query, where its answer may be kept by the client */
 function write(graphql: GraphQL, exchange: Exchange, outcome: Outcome, kept?: Operation): Reply {
   const { media } = exchange
-  if (outcome.refused !== undefined) return refusal(graphql, media, outcome)
+  if (outcome.refused !== undefined) return refusal(graphql, exchange, outcome)
   if (media.result === undefined) {
     return events(toEventItems([outcome], graphql.entryOptions))
   }
   const isJson = media.result === 'json'
-  const text = toResultText(outcome, graphql.entryOptions, isJson)
+  const text = toResultText(outcome, entryOptions(graphql, exchange, outcome), isJson)
   const type = resultTypes[media.result]
   const status = isJson || hasRun(outcome) ? 200 : 400
   return kept === undefined
     ? textReply(text, status, type)
     : cacheableReply(text, status, type, { exchange, outcome, maxAge: graphql.maxAge })
+}
+
+/** An answer with errors names its request in the log. */
+function entryOptions(graphql: GraphQL, { request }: Exchange, { errors }: Outcome): EntryOptions {
+  const options = graphql.entryOptions
+  return errors === undefined ? options : { ...options, request }
 }
 
 /** Straight into the reply: these are constants of ours, and every answer has them. */
@@ -230,11 +238,12 @@ function textReply(text: string, status: number, type: string): Reply {
 /** As in REST: the same request may work in a moment. */
 function outageReply(
   graphql: GraphQL,
-  { media }: Exchange,
+  exchange: Exchange,
   outcome: Outcome,
   { status, message, headers = {} }: HttpError,
 ): Reply {
-  const result = toResultText(outcome, graphql.entryOptions, true)
+  const { media } = exchange
+  const result = toResultText(outcome, entryOptions(graphql, exchange, outcome), true)
   const text = `{"error":${JSON.stringify(message)},${result.slice(1)}`
   const answer = textReply(text, status, resultTypes[media.result ?? 'json'])
   for (const [name, value] of Object.entries(headers)) answer.headers.push(name, value)
@@ -242,11 +251,22 @@ function outageReply(
 }
 
 /** The body has to be read to know the operation, so that this is no ordinary 401. */
-function refusal(graphql: GraphQL, media: AcceptedMedia, outcome: Outcome): Reply {
+function refusal(graphql: GraphQL, exchange: Exchange, outcome: Outcome): Reply {
+  const { media, request } = exchange
   const isUnknown = outcome.refused === 'unauthenticated'
   const error = isUnknown ? 'Unauthorized' : 'Forbidden'
-  const text = `{"error":"${error}",${toResultText(outcome, graphql.entryOptions, true).slice(1)}`
-  const answer = textReply(text, isUnknown ? 401 : 403, resultTypes[media.result ?? 'json'])
+  const status = isUnknown ? 401 : 403
+  if (isDebugged(graphql.entryOptions.log)) {
+    const reason = (outcome.errors ?? []).map(({ message }) => message).join(' ')
+    const { id: requestId, method, path } = request
+    graphql.entryOptions.log.debug(
+      { ...fieldsOf(request), requestId, method, path, status, reason },
+      'request refused',
+    )
+  }
+  const result = toResultText(outcome, entryOptions(graphql, exchange, outcome), true)
+  const text = `{"error":"${error}",${result.slice(1)}`
+  const answer = textReply(text, status, resultTypes[media.result ?? 'json'])
   if (isUnknown) answer.headers.push('WWW-Authenticate', 'Bearer')
   return answer
 }

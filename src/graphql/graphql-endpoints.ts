@@ -102,6 +102,7 @@ function recognise(request: ServerRequest, gate: Gate): Later<HttpError | undefi
       return new HttpError(401, error.message, {
         code: graphqlCodes.unauthenticated,
         headers: error.headers ?? {},
+        ...(error.reason === undefined ? {} : { reason: error.reason }),
       })
     },
   )

@@ -1,5 +1,5 @@
 /** Writes results: as values for the program, as text for the endpoint. Source: decisions, GraphQL, "Status" and "Error entries". */
-import { toErrorEntry, type EntryOptions, type ErrorEntry } from './error-entries.js'
+import { toErrorEntries, type EntryOptions, type ErrorEntry } from './error-entries.js'
 import type { Outcome } from './outcome.js'
 
 /** What `execute` and `handleRequest` give. */
@@ -13,7 +13,7 @@ export function toResult(outcome: Outcome, options: EntryOptions): GraphQLResult
   const { text, errors } = outcome
   const data = text === undefined ? (outcome.data ?? null) : (JSON.parse(text) as object | null)
   const result: GraphQLResult = { data: data as GraphQLResult['data'] }
-  if (errors !== undefined) result.errors = errors.map((error) => toErrorEntry(error, options))
+  if (errors !== undefined) result.errors = toErrorEntries(errors, options)
   return result
 }
 
@@ -29,7 +29,7 @@ export function hasRun({ data, text }: Outcome): boolean {
  */
 export function toResultText(outcome: Outcome, options: EntryOptions, alwaysData: boolean): string {
   const { errors } = outcome
-  const entries = errors && JSON.stringify(errors.map((error) => toErrorEntry(error, options)))
+  const entries = errors && JSON.stringify(toErrorEntries(errors, options))
   if (!alwaysData && !hasRun(outcome)) return `{"errors":${entries ?? '[]'}}`
   const data = outcome.text ?? JSON.stringify(outcome.data ?? null)
   return entries === undefined ? `{"data":${data}}` : `{"data":${data},"errors":${entries}}`

@@ -6,7 +6,7 @@ import { answerEarly, unreadBody } from './early-answer.js'
 import { endWith } from './end-with.js'
 import { toErrorAnswer, type ErrorAnswer } from './error-answer.js'
 import { setHeader } from './header-list.js'
-import { fieldsOf, type Log } from '../core/log.js'
+import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
 import { isRefusal } from './refusals.js'
 import { isBodyless, toHead } from './response-head.js'
@@ -101,21 +101,35 @@ export class FailureWriter {
     }
   }
 
-  /** Errors that the client sees are not logged; all others are. */
+  /** Errors that the client sees are told at debug, with the reason that it is not told; all others are errors. */
   #report(request: ServerRequest, error: unknown): void {
     const { method, path } = request
     if (error instanceof HttpError && (error.status < 500 || isRefusal(error))) {
-      if (error.cause === undefined) return
-      const about = { ...fieldsOf(request), err: error, method, path }
-      if (hasUntold(error)) this.#log.warn(about, 'a fault of hidden fields was not told')
-      else this.#log.debug(about, 'request refused')
+      const { status, code, cause } = error
+      if (cause !== undefined && hasUntold(error)) {
+        const about = { ...fieldsOf(request), err: error, method, path }
+        this.#log.warn(about, 'a fault of hidden fields was not told')
+      } else if (isDebugged(this.#log)) {
+        const reason = reasonOf(error, request)
+        const about = { ...fieldsOf(request), requestId: request.id, method, path, status, code }
+        Object.assign(about, { route: request.route?.name, reason })
+        this.#log.debug(cause === undefined ? about : { ...about, err: error }, 'request refused')
+      }
       return
     }
     if (request.outgoing.destroyed && isAbort(error)) return
     request.failure = error
     const about = { ...fieldsOf(request), err: error, requestId: request.id, method, path }
-    this.#log.error(about, 'request failed')
+    this.#log.error({ ...about, route: request.route?.name }, 'request failed')
   }
+}
+
+/** Which rule refused, and what it found. */
+function reasonOf({ reason, message, errors }: HttpError, { route }: ServerRequest): string {
+  if (reason !== undefined) return reason
+  const faults = errors?.map(({ path, code }) => `${path} ${code}`).join(', ')
+  if (faults !== undefined && faults !== '') return `${message} (${faults})`
+  return route === undefined ? `no route: ${message}` : message
 }
 
 /** By name, because a signal's reason is a DOMException, which need be no Error here. */

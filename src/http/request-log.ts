@@ -1,5 +1,5 @@
 /** `request.log`: the application's log, whose lines name the request. */
-import { fieldsOf, silentLog, type Log } from '../core/log.js'
+import { fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
 import type { HttpRequest } from './request.js'
 
 /** Writes a line: what it is about, and what it says. Either may be left out. */
@@ -51,7 +51,7 @@ export class RequestLog implements ChildLog {
     return new RequestLog(this.#log, this.#request, { ...this.#more, ...fields })
   }
 
-  #write(level: keyof Log, details: object | string, message = ''): void {
+  #write(level: LogLevel, details: object | string, message = ''): void {
     const fields = { requestId: this.#request.id, ...fieldsOf(this.#request), ...this.#more }
     if (typeof details === 'string') this.#log[level](fields, details)
     else this.#log[level](Object.assign(fields, toFields(details)), message)

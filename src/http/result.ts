@@ -68,7 +68,10 @@ export function toContent(
 }
 
 function toEmpty(reply: Reply | undefined, rule: ResultRule): Content {
-  if (reply?.status === undefined && rule.notFoundWhenEmpty) throw new HttpError(404)
+  if (reply?.status === undefined && rule.notFoundWhenEmpty)
+    throw new HttpError(404, undefined, {
+      reason: 'the handler answered null: there is no such row, or `rows` does not show it',
+    })
   const status = reply?.status ?? (rule.status === 200 ? 204 : rule.status)
   return { status, own: reply?.headers, type: reply?.mediaType, length: 0, body: '' }
 }

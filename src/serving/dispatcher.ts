@@ -263,8 +263,11 @@ export class Dispatcher {
   /** 405 if the path has other methods, else 404. */
   #unmatched(request: ServerRequest): HttpError {
     const allowed = this.#table.allowedMethods(request.sentPath, request.incoming.headers)
-    if (allowed.length === 0) return new HttpError(404)
-    return new HttpError(405, undefined, { headers: { Allow: toAllow(allowed) } })
+    if (allowed.length === 0)
+      return new HttpError(404, undefined, { reason: 'no route has this path' })
+    const Allow = toAllow(allowed)
+    const reason = `this path has routes for ${Allow} alone`
+    return new HttpError(405, undefined, { headers: { Allow }, reason })
   }
 
   /** `OPTIONS *` asks about the server as a whole (RFC 9110 §9.3.7). */

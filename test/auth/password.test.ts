@@ -80,6 +80,16 @@ describe('verifyPassword', () => {
     expect(await verifyPassword('analytical', kept as string)).toBe(false)
   })
 
+  it.each([1, 2, 8, 20, 21])(
+    'is false for a hash without its last %i characters',
+    async (count) => {
+      for (const kept of [make('a'), make('a', { bytes: 64 }), await hashPassword('a')]) {
+        expect(await verifyPassword('a', kept)).toBe(true)
+        expect(await verifyPassword('a', kept.slice(0, -count))).toBe(false)
+      }
+    },
+  )
+
   it.each([undefined, null, 7, {}])('is false for the password %j', async (password) => {
     expect(await verifyPassword(password as string, make(''))).toBe(false)
   })

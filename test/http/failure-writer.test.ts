@@ -26,11 +26,13 @@ function failWith(error: unknown, asked?: Asked) {
 }
 
 describe('fail', () => {
-  it('answers an HttpError and logs nothing', async () => {
+  it('answers an HttpError and logs it at debug alone', async () => {
     const answer = await failWith(new HttpError(404, 'No such item'))
-    expect(answer).toMatchObject({ status: 404, text: '{"error":"No such item"}', log: [] })
+    expect(answer).toMatchObject({ status: 404, text: '{"error":"No such item"}' })
+    expect(answer.log.map(({ level }) => level)).toEqual(['debug'])
     expect(answer.headers['content-type']).toBe(json)
-    expect(answer.headers['x-request-id']).toBeUndefined()
+    // The line of the log names it.
+    expect(answer.headers['x-request-id']).toBeDefined()
     expect(corsOf(answer)).toEqual(corsPairs)
   })
 
@@ -101,7 +103,7 @@ describe('fail', () => {
     const answer = await failWith(new HttpError(400, 'x', { headers: { Allow: 'GET\r\nX: 1' } }))
     expect(answer).toMatchObject({ status: 500, phrase: 'Internal Server Error', text: masked })
     expect(answer.headers['x']).toBeUndefined()
-    expect(answer.log[0]?.level).toBe('error')
+    expect(answer.log.at(-1)?.level).toBe('error')
   })
 
   it('cuts the answer off when its head is out', async () => {

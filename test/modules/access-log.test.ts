@@ -158,6 +158,19 @@ describe('accessLog', () => {
     expect(line!.headers).toMatchObject({ 'x-secret': hidden, 'x-plain': 'plain' })
   })
 
+  it('hides lists, members and operators of what it hides, and idempotency keys', async () => {
+    await start({ redact: ['pin'], headers: true })
+    const query = 'token[]=1234&token[0]=1234&user[pin]=1234&pin.eq=1234&%70in%5b%5D=1234&q[]=lamp'
+    await get(`/items/7?${query}`, {
+      'idempotency-key': '1234',
+      referer: 'http://a/b?token[]=1234&q=1',
+    })
+    const [line] = await logged()
+    expect(JSON.stringify(line)).not.toContain('1234')
+    expect(line!.query).toMatchObject({ 'q[]': 'lamp' })
+    expect(line!.headers).toMatchObject({ 'idempotency-key': '[redacted]' })
+  })
+
   it('takes a sample, and every failure', async () => {
     await start({ sample: 0 })
     await get('/items/7')

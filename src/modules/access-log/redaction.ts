@@ -4,7 +4,11 @@ import type { HttpRequest } from '../../index.js'
 const hidden = '[redacted]'
 
 /** These are always hidden. */
-const secretHeaders = ['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'freshtoken']
+const secretHeaders = [
+  ...['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'freshtoken'],
+  // Whoever knows it gets the kept answer again.
+  ...['idempotency-key', 'x-auth-token', 'x-csrf-token', 'x-xsrf-token'],
+]
 const secretKeys = [
   ...['token', 'access_token', 'refresh_token', 'id_token', 'formtoken', 'freshtoken'],
   ...['password', 'secret', 'client_secret', 'api_key', 'apikey', 'code', 'signature', 'sig'],
@@ -42,11 +46,17 @@ export class Redaction {
     const mark = url.indexOf('?')
     if (mark === -1) return shown
     for (const [name, given] of new URLSearchParams(url.slice(mark + 1))) {
-      const value = this.#keys.has(name.toLowerCase()) ? hidden : given
+      const value = this.#isSecret(name) ? hidden : given
       const before = shown[name]
       shown[name] = before === undefined ? value : [before, value].flat()
     }
     return shown
+  }
+
+  /** `token`, and what is written of it: `token[]`, `user[token]`, `token.eq`. */
+  #isSecret(key: string): boolean {
+    const parts = key.toLowerCase().split(/[[\].\s]+/)
+    return this.#keys.has(key.toLowerCase()) || parts.some((part) => this.#keys.has(part))
   }
 
   /** The address in `Referer` has a query, too. */
@@ -56,8 +66,7 @@ export class Redaction {
     if (mark === -1) return value
     const pairs = value.slice(mark + 1).split('#', 1)[0] ?? ''
     const query = new URLSearchParams(pairs)
-    for (const key of new Set(query.keys()))
-      if (this.#keys.has(key.toLowerCase())) query.set(key, hidden)
+    for (const key of new Set(query.keys())) if (this.#isSecret(key)) query.set(key, hidden)
     return `${value.slice(0, mark)}?${query.toString()}`
   }
 }

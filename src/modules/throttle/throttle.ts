@@ -194,6 +194,7 @@ function refuse(
   }
   countedFor.set(request, undefined)
   const refusal = new HttpError(429, undefined, {
+    reason: `${by.name.replace(/ \d+$/, '')} by ${typeof by.by === 'string' ? by.by : 'a function'}: ${by.limit.label} is used up`,
     headers: {
       'Retry-After': String(by.counters.secondsUntil(count.ends)),
       'RateLimit-Policy': by.limit.policy,

@@ -36,11 +36,14 @@ export async function followAll(
   const stop = (): void => {
     for (const one of stops) one()
   }
-  try {
-    for (const table of tables) stops.push(await feed.watch(table, watcherOf(table)))
-  } catch (error) {
-    stop()
-    throw error
-  }
-  return stop
+  // All at once: on PostgreSQL each takes a moment to be sure that it misses nothing.
+  const asked = await Promise.allSettled(
+    [...tables].map(async (table) => {
+      stops.push(await feed.watch(table, watcherOf(table)))
+    }),
+  )
+  const failed = asked.find((one) => one.status === 'rejected')
+  if (failed === undefined) return stop
+  stop()
+  throw failed.reason
 }

@@ -137,11 +137,13 @@ function assertAdmitted(verdict: Admission): void {
     throw new HttpError(401, 'Unauthorized', {
       code: 'UNAUTHENTICATED',
       headers: { 'WWW-Authenticate': 'Bearer' },
+      reason: 'a rule of the record needs a token, and the caller has none',
     })
   }
   if (verdict === 'forbidden') throw forbidden()
 }
 
-export function forbidden(): HttpError {
-  return new HttpError(403, 'Forbidden')
+/** @param reason for the log */
+export function forbidden(reason = 'a rule of the record does not admit the caller'): HttpError {
+  return new HttpError(403, 'Forbidden', { reason })
 }

@@ -261,7 +261,10 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       run: (id: Id, request?: HttpRequest) =>
         whereMatching(table, request, (expected) =>
           after(records(request).delete(id, expected), (isGone) => {
-            if (!isGone) throw new HttpError(404)
+            if (!isGone)
+              throw new HttpError(404, undefined, {
+                reason: 'there is no such row, or `rows` does not show it to the caller',
+              })
           }),
         ),
     },

@@ -1,0 +1,241 @@
+/** Source: decisions, "Third storey: nothing silent", Reasons. Titles begin with the statement they show. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Field,
+  Get,
+  GraphQL,
+  HttpError,
+  Module,
+  NoAuth,
+  Post,
+  Record as Table,
+  Secured,
+  type Application,
+  type InjectRequest,
+  type UploadedFiles,
+} from '../../src/index.js'
+import { Throttle, throttle } from '../../src/modules/throttle/throttle.js'
+
+@Table({ version: true, rows: (user) => ({ owner: user?.sub ?? '' }) })
+@NoAuth
+class Task {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) name!: string
+  @Field('string') owner!: string
+}
+
+@Controller
+class Pages {
+  @Get('/closed') @Secured closed() {
+    return {}
+  }
+  @Get('/admin') @Secured('admin', 'root') admin() {
+    return {}
+  }
+  @Get('/guarded') @Secured(() => false) guarded() {
+    return {}
+  }
+  @Post('/files') @NoAuth files(files: UploadedFiles) {
+    return Object.keys(files)
+  }
+  @Post('/small', { limit: '4b' }) @NoAuth small(body: unknown) {
+    return body
+  }
+  @Get('/rare') @Throttle('1/m') rare() {
+    return {}
+  }
+  @Post('/write') write() {
+    return {}
+  }
+  @Get('/own') own() {
+    throw new HttpError(409, 'It is taken.', { reason: 'the lamp hangs elsewhere' })
+  }
+  @Get('/late', { timeout: 20 }) late() {
+    return new Promise(() => undefined)
+  }
+}
+
+@Controller('/tasks', { crud: Task })
+class Tasks {}
+
+@Module({
+  controllers: [Pages, Tasks],
+  records: [Task],
+  imports: [throttle({ limit: '1000/m' })],
+})
+class AppModule {}
+
+interface Line {
+  readonly level: string
+  readonly message: string
+  readonly [field: string]: unknown
+}
+const lines: Line[] = []
+const at = (level: string) => (fields: object, message: string) =>
+  void lines.push({ ...fields, level, message })
+const logger = { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
+
+let app: Application
+let user: string
+
+beforeAll(async () => {
+  app = await bootstrap(AppModule, {
+    listen: false,
+    env: {},
+    database: 'sqlite::memory:',
+    logger,
+    auth: { cookie: true },
+  })
+  user = await app.get(Auth).getToken({ sub: 'ann', roles: ['clerk'] })
+  await app.inject({
+    method: 'POST',
+    url: '/tasks',
+    token: user,
+    json: { name: 'a', owner: 'ann' },
+  })
+  await app.inject({ url: '/rare' })
+})
+afterAll(() => app.close())
+beforeEach(() => {
+  lines.length = 0
+})
+
+const json = { 'content-type': 'application/json' }
+
+describe('Reasons', () => {
+  it.each<[number, string, () => InjectRequest, RegExp]>([
+    [401, 'no token', () => ({ url: '/closed' }), /a token is needed/],
+    [
+      401,
+      'another scheme',
+      () => ({ url: '/closed', headers: { authorization: 'Basic x' } }),
+      /no Bearer/,
+    ],
+    [401, 'a bad token', () => ({ url: '/closed', token: 'e.e.e' }), /the token was refused: ./],
+    [
+      403,
+      'a wrong role',
+      () => ({ url: '/admin', token: user }),
+      /role admin or root is needed.*has clerk/,
+    ],
+    [403, 'a guard', () => ({ url: '/guarded', token: user }), /guard of the route answered false/],
+    [
+      403,
+      'a write by cookie from elsewhere',
+      () => ({
+        method: 'POST',
+        url: '/write',
+        headers: { cookie: `app_token=${user}`, 'sec-fetch-site': 'cross-site' },
+      }),
+      /comes from another origin/,
+    ],
+    [404, 'no route', () => ({ url: '/nowhere' }), /no route has this path/],
+    [404, 'rows', () => ({ url: '/tasks/1' }), /no such row, or `rows` does not show it/],
+    [
+      405,
+      'another method',
+      () => ({ method: 'DELETE', url: '/closed' }),
+      /routes for GET, HEAD, OPTIONS/,
+    ],
+    [
+      409,
+      'a conflict',
+      () => ({ method: 'POST', url: '/tasks', token: user, json: { name: 'a', owner: 'ann' } }),
+      /name/,
+    ],
+    [409, 'of one’s own', () => ({ url: '/own' }), /^the lamp hangs elsewhere$/],
+    [
+      412,
+      'an old version',
+      () => ({
+        method: 'PATCH',
+        url: '/tasks/1',
+        token: user,
+        json: { owner: 'ann' },
+        headers: { 'if-match': '"9"' },
+      }),
+      /./,
+    ],
+    [
+      413,
+      'a large body',
+      () => ({ method: 'POST', url: '/small', body: '"abcdef"', headers: json }),
+      /larger than 4 bytes/,
+    ],
+    [
+      415,
+      'a type',
+      () => ({ method: 'POST', url: '/files', body: '{}', headers: json }),
+      /multipart/,
+    ],
+    [429, 'a limit', () => ({ url: '/rare' }), /GET \/rare.* by ip.* is used up/],
+  ])(
+    'Reasons: %i for %s is one line at debug, and the client is not told',
+    async (status, _what, ask, reason) => {
+      const request = ask()
+      const headers = { 'x-request-id': 'r-1', ...request.headers }
+      const answer = await app.inject({ ...request, headers })
+      expect(answer.status).toBe(status)
+      const refused = lines.filter(({ message }) => message === 'request refused')
+      expect(refused).toHaveLength(1)
+      expect(lines).toEqual(refused)
+      expect(refused[0]).toMatchObject({ level: 'debug', requestId: 'r-1', status })
+      expect(refused[0]?.reason).toMatch(reason)
+      if (status < 404 || status === 429) expect(answer.body).not.toMatch(reason)
+    },
+  )
+
+  it('Reasons: a route’s time that is over is an error with the handler', async () => {
+    expect((await app.inject({ url: '/late' })).status).toBe(503)
+    expect(lines).toMatchObject([{ level: 'error', path: '/late', route: 'Pages.late' }])
+  })
+
+  it('Reasons: a refused GraphQL operation is one line, whatever the number of its fields', async () => {
+    const many = Array.from(
+      { length: 40 },
+      (_, index) => `a${index}: createTask(input: { name: "x${index}", owner: "ann" }) { id }`,
+    )
+    const url = '/graphql'
+    const answer = await app.inject({ url, json: { query: `mutation { ${many.join(' ')} }` } })
+    expect(answer.status).toBeLessThan(500)
+    expect(lines.length).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('a GraphQL request that fails', () => {
+  it('is one line in the log, whatever the number of its fields', async () => {
+    const graphql = new GraphQL()
+    graphql.schema.addQuery('fail', {
+      type: 'String',
+      resolve: () => {
+        throw new Error('out of lamps')
+      },
+    })
+    graphql.registerRoute()
+    @Module({ graphql: [graphql] })
+    class BrokenModule {}
+    const broken = await bootstrap(BrokenModule, { listen: false, env: {}, logger })
+    lines.length = 0
+    const fields = Array.from({ length: 20 }, (_, index) => `a${index}: fail`).join(' ')
+    const headers = { 'x-request-id': 'r-2' }
+    const answer = await broken.inject({
+      url: '/graphql',
+      json: { query: `{ ${fields} }` },
+      headers,
+    })
+    expect((answer.json() as { errors: unknown[] }).errors).toHaveLength(20)
+    expect(lines).toMatchObject([
+      {
+        level: 'error',
+        message: 'a GraphQL resolver failed',
+        fields: 20,
+        path: 'a0',
+        requestId: 'r-2',
+      },
+    ])
+    await broken.close()
+  })
+})
