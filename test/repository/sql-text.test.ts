@@ -10,7 +10,6 @@ const readers: Readonly<Record<string, string>> = {
   'src/records/migrations/split-statements.ts': 'migrations are texts that people write',
   'src/engines/sqlite/catalogue.ts': 'the catalogue keeps the texts of `create table`',
   'src/engines/contract/json-sql.ts': 'fills in a form, which is no statement',
-  'src/records/aggregates/measure.ts': 'fills in a form, which is no statement',
   'src/modules/tracing/attributes.ts': 'literals are taken out of the SQL of spans',
   'src/engines/postgres/joined/joined-statement.ts':
     'puts the values of calls in the place of placeholders, until the writer does',
@@ -62,5 +61,13 @@ describe('SQL', () => {
   it('is read back only where that is said, with its reason', () => {
     const others = [...looking].filter(([path]) => readers[path] === undefined)
     expect(Object.fromEntries(others)).toStrictEqual({})
+  })
+
+  it('of records is put together from trees alone', () => {
+    const writers = readSources('src').filter(({ path, imports }) => {
+      const isWriter = path.startsWith('src/sql/') || path.startsWith('src/engines/')
+      return !isWriter && imports.some(({ from }) => from.endsWith('/sql-text.js'))
+    })
+    expect(writers.map(({ path }) => path)).toStrictEqual([])
   })
 })
