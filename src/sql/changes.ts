@@ -1,11 +1,12 @@
 /** Writes what changes rows. Versions count on here, and of tables that soft-delete the rows stay. */
 import { quote } from '../engines/ddl.js'
 import { join, name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import type { Dialect } from '../engines/contract/engine.js'
 import type { Column } from '../engines/contract/table.js'
 import { answeredOf, columnsOf, type RowsWriter } from './rows.js'
 import type { SqlTable } from './table.js'
 import type { Change, InsertChange } from './tree.js'
-import { living, ref } from './writing.js'
+import { living, ref, type Writing } from './writing.js'
 
 /** The name for the lists of values; no table has it. */
 const rowsName = 'filigree_rows'
@@ -88,18 +89,15 @@ function writeDelete({ table, where, at, answers }: Delete, writer: RowsWriter):
 
 function writeInsert(insert: InsertChange, { writing }: RowsWriter): Sql {
   const { table, columns, of, answers, or } = insert
-  const into = sql`insert into ${writing.named(table.name)}`
-  const row = answeredOf(table, table.name, writing)
-  const returned = { nothing: undefined, key: ref(table.name, table.key), row }[answers]
-  const returning = returned && sql` returning ${returned}`
-  if (columns.length === 0) return sql`${into} default values${returning}`
-  const names = join(columns.map((column) => name(column.name)))
-  const inserted = sql`${into} (${names}) ${valuesOf(columns, of, writing.dialect.lists)}`
+  const returning = insertTail(insert, writing)
+  if (columns.length === 0)
+    return sql`insert into ${writing.named(table.name)} default values${returning}`
+  const inserted = sql`${insertHead(insert, writing)} ${valuesOf(columns, of, writing.dialect.lists)}`
   if (or !== undefined) {
     const sets = or.changes.map((column) => set(column, name('excluded', column.name)))
     return sql`${inserted} on conflict (${name(or.by.name)}) do update set ${join([...sets, ...counted(table)])}${returning}`
   }
-  const pass = columns.includes(table.key) ? passOf(table, writing.dialect.passKeys) : undefined
+  const pass = passOf(insert, writing.dialect)
   if (pass === undefined) return sql`${inserted}${returning}`
   // A column that is returned as text must keep its name, because the rows are selected from there.
   const stored =
@@ -107,6 +105,19 @@ function writeInsert(insert: InsertChange, { writing }: RowsWriter): Sql {
   const answer =
     answers === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
   return sql`with stored as (${inserted} returning ${stored}), passed as (${pass}) ${answer}`
+}
+
+/** `insert into … (…)` */
+export function insertHead({ table, columns }: InsertChange, writing: Writing): Sql {
+  const names = join(columns.map((column) => name(column.name)))
+  return sql`insert into ${writing.named(table.name)} (${names})`
+}
+
+/** ` returning …`; `undefined` where nothing is answered. */
+export function insertTail({ table, answers }: InsertChange, writing: Writing): Sql | undefined {
+  if (answers === 'nothing') return undefined
+  const key = ref(table.name, table.key)
+  return sql` returning ${answers === 'key' ? key : answeredOf(table, table.name, writing)}`
 }
 
 function valuesOf(
@@ -127,10 +138,12 @@ function valuesOf(
 }
 
 /** In the same statement as the keys: it saves a round trip, and a failure cannot leave only half of it. */
-function passOf(
-  { name: table, key }: SqlTable,
-  passKeys: ((table: string, key: string) => string) | undefined,
+export function passOf(
+  { table, columns }: InsertChange,
+  { passKeys }: Pick<Dialect, 'passKeys'>,
 ): Sql | undefined {
-  if (key.generated !== 'increment' || passKeys === undefined) return undefined
-  return raw(passKeys(quote(table), quote(key.name)))
+  const { key } = table
+  if (!columns.includes(key) || key.generated !== 'increment' || passKeys === undefined)
+    return undefined
+  return raw(passKeys(quote(table.name), quote(key.name)))
 }

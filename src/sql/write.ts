@@ -1,10 +1,10 @@
 /** Makes statements of trees. Written once for each shape of question; plans are kept by those who ask. */
 import type { Dialect } from '../engines/contract/engine.js'
-import type { OneRowChange } from '../engines/contract/one-row-change.js'
+import type { OneNewRow, OneRowChange } from '../engines/contract/one-row-change.js'
 import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
 import type { Statement } from '../engines/contract/statement.js'
 import { quote } from '../engines/ddl.js'
-import { updateHead, writeChange } from './changes.js'
+import { insertHead, insertTail, passOf, updateHead, writeChange } from './changes.js'
 import { areOwn, factsOf, keyPlaceOf } from './facts.js'
 import { writeFigures } from './figures.js'
 import { ObjectWriter } from './objects.js'
@@ -37,6 +37,7 @@ export function write(tree: Question | Change, dialect: Dialect): Plan {
     for: 'client',
     ...facts,
     oneRow: 'change' in tree ? oneRowOf(tree, dialect, order) : undefined,
+    newRow: 'change' in tree ? newRowOf(tree, dialect) : undefined,
   }
   const isInOrder = order.every((place, index) => place === index)
   return Object.freeze({
@@ -69,6 +70,21 @@ function writeQuestion(question: Question, writer: RowsWriter): Sql {
       const test = writer.conditions.write(question.where, alias)
       return sql`select 1 from (select ${join(row)}) as ${name(alias)} where ${test}`
     }
+  }
+}
+
+/** What an engine needs to write new rows of several calls by one statement; not where that moves the key's sequence. */
+function newRowOf(change: Change, dialect: Dialect): OneNewRow | undefined {
+  if (change.change !== 'insert' || change.of !== 1 || change.answers !== 'row') return undefined
+  const { table, columns, or } = change
+  const isAlone = dialect.isLocal || table.shard !== undefined || or !== undefined
+  if (isAlone || columns.length === 0 || passOf(change, dialect) !== undefined) return undefined
+  const lengthOf = (text: Sql | undefined): number =>
+    text === undefined ? 0 : toText(text, dialect.placeholder).sql.length
+  const writing = new Writing(dialect)
+  return {
+    head: lengthOf(insertHead(change, writing)),
+    tail: lengthOf(insertTail(change, writing)),
   }
 }
 

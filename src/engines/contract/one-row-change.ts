@@ -1,3 +1,11 @@
+/** One new row, of which an engine may make a statement that writes a row for each of several calls. */
+export interface OneNewRow {
+  /** So long is the text before ` values (`, in which the placeholders stand in their order. */
+  readonly head: number
+  /** So long is the text from ` returning ` to the end. */
+  readonly tail: number
+}
+
 /** A change of one row by its key, of which an engine may make one that changes a row for each of several calls. */
 export interface OneRowChange {
   /** The table's name, quoted. */

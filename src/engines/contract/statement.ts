@@ -2,7 +2,7 @@
  * What a statement is: said by what writes it, and read by all who run, spread, count and bound statements. Nobody reads
  * its text (test/repository/sql-text.test.ts). SQL of applications is `unknown`: it may wait, and has no bound.
  */
-import type { OneRowChange } from './one-row-change.js'
+import type { OneNewRow, OneRowChange } from './one-row-change.js'
 
 /** `script`: changes of the schema, and several statements at once; `unknown`: SQL that an application wrote. */
 export type StatementKind =
@@ -32,6 +32,8 @@ export interface Statement {
   readonly takesRows?: boolean
   /** It changes one row by its key. */
   readonly oneRow?: OneRowChange | undefined
+  /** It writes one new row and answers it. */
+  readonly newRow?: OneNewRow | undefined
 }
 
 export type Bound = number | ((values: readonly unknown[]) => number)

@@ -34,6 +34,8 @@ export class Call implements Submittable {
   readonly #isKept: boolean
   /** The number of attempts so far. */
   attempts = 0
+  /** Whether the last attempt reached a connection. */
+  isSent = false
   /** Set by pg if the address has a `query_timeout`: ends its timer. */
   callback: (() => void) | undefined = undefined
   #resolve: ((value: unknown) => void) | undefined
@@ -76,6 +78,7 @@ export class Call implements Submittable {
   /** Called before it is passed to a connection's client. */
   begin(connection: PooledConnection): void {
     this.attempts++
+    this.isSent = true
     this.#connection = connection
     this.#columns = undefined
     this.#found = []
@@ -87,6 +90,7 @@ export class Call implements Submittable {
   /** No connection could be had for it. */
   unsent(error: unknown): void {
     this.attempts++
+    this.isSent = false
     this.#owner.failed(this, error)
   }
 

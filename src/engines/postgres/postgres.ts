@@ -17,7 +17,7 @@ import type {
   SchemaChangeOptions,
   TransactionRunner,
 } from '../contract/engine.js'
-import { ownQuestion, isBrief, ownChange } from '../contract/statement.js'
+import { changes, ownQuestion, isBrief, ownChange } from '../contract/statement.js'
 import type { OrderedRunner } from '../contract/ordered-runner.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
 import { readPostgresCatalogue } from './catalogue.js'
@@ -27,7 +27,7 @@ import { postgresCopy } from './copy.js'
 import { createPostgresDialect } from './dialect.js'
 import { Deadline } from './deadline.js'
 import { loadDriver, type Driver } from './driver.js'
-import { overFault, toPostgresFault } from './faults.js'
+import { endsConnection, overFault, toPostgresFault } from './faults.js'
 import { JoinedEngine } from './joined/joined-engine.js'
 import { toBootFault, type PostgresOptions } from './options.js'
 import { createPolledChannel } from './polled-channel.js'
@@ -111,6 +111,8 @@ async function seesPooler(pool: ConnectionPool): Promise<boolean> {
   }
 }
 
+const inDoubt = 'the connection broke while a write was under way: whether it was done is not known'
+
 const readProcessId: Statement = ownQuestion('select pg_backend_pid()')
 
 /** Milliseconds for our own questions about sizes and types, which look at the catalogue alone. */
@@ -165,7 +167,11 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   failed(call: Call, error: unknown): void {
     const fault = toPostgresFault(error)
     if (mayRunAgain(call, fault, this.#parts.names)) this.#parts.pool.run(call)
-    else if (!runsAfterConflict(call, fault, this.#again)) call.refuse(fault)
+    else if (!runsAfterConflict(call, fault, this.#again)) {
+      if (call.isSent && changes(call.statement) && endsConnection(error))
+        this.#parts.options.log.warn({ err: fault, tables: call.statement.tables }, inDoubt)
+      call.refuse(fault)
+    }
   }
 
   readonly #again = (call: Call): void => {

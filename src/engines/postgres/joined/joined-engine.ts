@@ -1,6 +1,7 @@
 /**
  * An engine whose brief reads go together: calls of the same statement that arrive while one of them is on its way are
- * answered by one statement. So do changes of one row by its key, as change-queue.ts says.
+ * answered by one statement. So do changes of one row by its key, as change-queue.ts says, and new rows, as create-queue.ts
+ * says.
  * Statements that are shared have one answer for all who ask them with the same values meanwhile: counts and lists. What holds
  * of both:
  * - a call that nobody is before goes at once, by its own runner, as ever; in transactions each goes by itself;
@@ -32,6 +33,7 @@ import { isBrief, mayShare } from '../../contract/statement.js'
 import type { OrderedRunner } from '../../contract/ordered-runner.js'
 import { CallQueue, isLarge } from './call-queue.js'
 import { ChangeQueue } from './change-queue.js'
+import { CreateQueue } from './create-queue.js'
 import { keyOfValues } from './shared-answer.js'
 import { WaitingCall, type Caller } from './waiting-call.js'
 
@@ -45,6 +47,7 @@ class Queues {
   readonly #byStatement = new WeakMap<Statement, CallQueue>()
   readonly #same = new WeakMap<Statement, Map<string, CallQueue>>()
   readonly #changes = new WeakMap<Statement, ChangeQueue>()
+  readonly #creates = new WeakMap<Statement, CreateQueue>()
   /** In which somebody may wait. */
   readonly #looked = new Set<Pick<CallQueue, 'look'>>()
   #looking: NodeJS.Timeout | undefined
@@ -77,6 +80,18 @@ class Queues {
       same.set(key, queue)
     }
     return queue
+  }
+
+  /** A new row. */
+  create(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
+    let queue = this.#creates.get(statement)
+    if (queue === undefined) {
+      queue = new CreateQueue(statement, this.#engine)
+      this.#creates.set(statement, queue)
+    }
+    const answer = queue.run(values)
+    if (queue.isWaiting) this.#lookAt(queue)
+    return answer
   }
 
   /** A change of one row by its key. */
@@ -126,6 +141,8 @@ abstract class JoiningRunner implements Runner, Caller {
   rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
     if (statement.oneRow !== undefined && !this.mayLeave)
       return this.#queues.change(statement, values)
+    if (statement.newRow !== undefined && !this.mayLeave)
+      return this.#queues.create(statement, values)
     const queue = this.#queues.of(statement, values)
     if (queue === undefined) return this.runner.rows(statement, values)
     if (queue.isFree) return queue.follow(this.runner.rows(statement, values))

@@ -74,6 +74,34 @@ export function writeJoinedChange(
   }
 }
 
+/** Milliseconds that one of several new rows may wait for somebody: then each of them is written by itself. */
+const patience = 100
+
+/**
+ * A new row for each call, answered in their order, or none where a trigger of the table has left one out. Source:
+ * PostgreSQL, INSERT; Configuration Settings Functions.
+ */
+export function writeJoinedCreate(
+  { sql, tables, newRow, mayWait }: Statement,
+  types: readonly string[],
+): JoinedStatement | undefined {
+  if (newRow === undefined || types.length === 0) return undefined
+  const values = types.map((_, index) => ofCall(`$${index + 1}`, types))
+  const hasty = `(select set_config('lock_timeout', '${patience}', true) as is_set) as filigree_patience`
+  const made = `${sql.slice(0, newRow.head)} select ${values.join(', ')} from ${callsOf(types)}, ${hasty} where is_set <> '' order by filigree_call.filigree_place${sql.slice(-newRow.tail)}`
+  const isWhole = `(select case when count(*) = cardinality($1) then 1 else 0 end from filigree_made)`
+  return {
+    statement: Object.freeze({
+      sql: `with filigree_made as (${made}) select * from filigree_made where 1 / ${isWhole} = 1`,
+      kind: 'insert',
+      tables,
+      mayWait,
+      for: 'client',
+    }),
+    toLists: listsOf(types),
+  }
+}
+
 const placeOfCall = 'filigree_call.filigree_place::integer'
 
 /** The rows of values: one for each call. */

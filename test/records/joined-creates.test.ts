@@ -1,0 +1,198 @@
+/** New rows that go together, on PostgreSQL and in the process. Source: header of postgres/joined/create-queue.ts. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Field, Record } from 'filigree'
+import { sql } from 'kysely'
+import { silentLog } from '../../src/core/log.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { openEngine } from '../../src/engines/engine-for-url.js'
+import { pglite } from '../../src/engines/pglite/pglite.js'
+import { BelongsTo, type Rel } from '../../src/records/model/relations.js'
+import { StatementWatch } from '../contracts/statement-watch.js'
+import { startPostgres, type PostgresServer } from './postgres-server.js'
+
+@Record({ table: 'made_case', plural: 'cases' })
+class Case {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@Record({ table: 'made_coin', plural: 'coins', timestamps: true })
+class Coin {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) name!: string
+  @Field('decimal', { precision: 12, scale: 2, default: '1.00' }) worth?: string
+  @Field('json', { nullable: true, optional: true }) notes?: unknown
+  @Field('string', { list: true, default: [] }) marks?: string[]
+  @Field('boolean', { default: false }) isOld?: boolean
+  @Field('integer', { nullable: true, optional: true }) caseId?: number | null
+  @BelongsTo(() => Case) case?: Rel<Case>
+}
+
+let server: PostgresServer
+let url: string
+beforeAll(async () => {
+  server = await startPostgres()
+}, 60_000)
+afterAll(() => server.close())
+
+const engines = [
+  ['PostgreSQL', async () => openEngine((url = await server.createDatabase()), { log: silentLog })],
+  ['PGlite', async () => pglite().open({ log: silentLog })],
+] as const
+
+const isInsert = (text: string): boolean => text.includes('insert into "made_coin"')
+const isJoined = (text: string): boolean => text.includes('filigree_call')
+
+describe.each(engines)('new rows on %s', (name, openOne) => {
+  const watch = new StatementWatch()
+  let database: Database
+  beforeAll(async () => {
+    const engine = watch.around(await openOne())
+    const source = { open: () => Promise.resolve(engine) }
+    database = await connect({ engine: source, records: [Case, Coin] })
+    await database.sync()
+    await database.records(Case).insertMany([{ name: 'left' }, { name: 'right' }])
+    // From the first calls that meet the types of a statement's values are known.
+    await Promise.all(['a', 'b'].map((one) => coins().create({ name: `first ${one}` })))
+    await watch.settled()
+  }, 60_000)
+  afterAll(() => database.close())
+
+  const coins = () => database.records(Coin)
+  /** Those that come while the first of them is on its way. */
+  const together = async <T>(call: () => readonly Promise<T>[]): Promise<T[]> => {
+    const release = watch.hold(isInsert, 1, true)
+    const calls = call()
+    await new Promise((resolve) => setImmediate(resolve))
+    release()
+    return Promise.all(calls)
+  }
+
+  it('that come alone go alone', async () => {
+    const seen = await watch.during(() => coins().create({ name: 'alone' }))
+    expect(seen.filter(isInsert).map(isJoined)).toEqual([false])
+  })
+
+  it('go together where one is on its way: each call has its own row', async () => {
+    const given = Array.from({ length: 40 }, (_, n) => ({
+      name: `coin ${n} "\\'`,
+      worth: `${n}.25`,
+      notes: n % 3 === 0 ? null : { n, list: [n, 'x'] },
+      marks: n % 2 === 0 ? [] : ['a,b', `{${n}}`],
+      isOld: n % 2 === 0,
+      caseId: n % 4 === 0 ? null : (n % 2) + 1,
+    }))
+    let made: Coin[] = []
+    const seen = await watch.during(async () => {
+      made = await together(() => given.map((values) => coins().create(values)))
+    })
+    expect(made).toMatchObject(given)
+    expect(seen.filter(isInsert).map(isJoined)).toEqual([false, true])
+    expect(new Set(made.map(({ id }) => id)).size).toBe(40)
+    const stored = await coins().list({ where: { id: { in: made.map(({ id }) => id) } } })
+    expect(stored).toEqual(made)
+  })
+
+  it('of many clients at once are few statements', async () => {
+    const seen = await watch.during(() =>
+      Promise.all(
+        Array.from({ length: 64 }, async (_, client) => {
+          for (let n = 0; n < 10; n++) await coins().create({ name: `client ${client} ${n}` })
+        }),
+      ),
+    )
+    expect(seen.length).toBeLessThanOrEqual(320)
+    expect(await coins().count({ name: { startsWith: 'client ' } })).toBe(640)
+  })
+
+  it('that are taken are refused by themselves, as ever', async () => {
+    const outcomes = await together(() =>
+      Array.from({ length: 10 }, (_, n) =>
+        coins()
+          .create({ name: n === 4 ? 'first a' : `new ${n}` })
+          .then(
+            () => 'made',
+            (error: unknown) => error,
+          ),
+      ),
+    )
+    expect(outcomes.filter((outcome) => outcome === 'made')).toHaveLength(9)
+    expect(outcomes[4]).toMatchObject({ status: 409, errors: [{ path: 'name', code: 'unique' }] })
+    expect(await coins().count({ name: { startsWith: 'new ' } })).toBe(9)
+  })
+
+  it('whose reference is broken are refused by themselves, with their field', async () => {
+    const outcomes = await together(() =>
+      Array.from({ length: 6 }, (_, n) =>
+        coins()
+          .create({ name: `of case ${n}`, caseId: n === 3 ? 99 : 1 })
+          .then(
+            () => 'made',
+            (error: unknown) => error,
+          ),
+      ),
+    )
+    expect(outcomes.filter((outcome) => outcome === 'made')).toHaveLength(5)
+    expect(outcomes[3]).toMatchObject({ status: 409, errors: [{ path: 'caseId' }] })
+  })
+
+  it('are told to whoever listens', async () => {
+    const told: string[] = []
+    const end = database.onChange(({ event, id }) => told.push(`${event} ${String(id)}`))
+    const made = await together(() =>
+      Array.from({ length: 12 }, (_, n) => coins().create({ name: `told ${n}` })),
+    )
+    end()
+    expect(new Set(told)).toEqual(new Set(made.map(({ id }) => `created ${id}`)))
+  })
+
+  it('that a trigger leaves out leave the others their rows', async () => {
+    await sql
+      .raw(
+        `create function leave_out() returns trigger language plpgsql as $$
+          begin if new.name like 'ghost%' then return null; end if; return new; end $$`,
+      )
+      .execute(database.kysely)
+    await sql`create trigger leave_out before insert on made_coin
+      for each row execute function leave_out()`.execute(database.kysely)
+    const outcomes = await together(() =>
+      Array.from({ length: 8 }, (_, n) =>
+        coins()
+          .create({ name: n === 5 ? 'ghost' : `solid ${n}` })
+          .then(
+            (coin) => coin.name,
+            () => 'none',
+          ),
+      ),
+    )
+    expect(outcomes).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((n) => (n === 5 ? 'none' : `solid ${n}`)))
+    await sql`drop trigger leave_out on made_coin`.execute(database.kysely)
+  })
+
+  if (name === 'PostgreSQL')
+    it('that wait for somebody do so by themselves', async () => {
+      const holder = await connect(url, { records: [Case, Coin] })
+      let isMade = false
+      let held: Promise<unknown> = Promise.resolve()
+      await holder.transaction(async (tx) => {
+        await tx.records(Coin).create({ name: 'held' })
+        const calls = together(() =>
+          Array.from({ length: 9 }, (_, n) => {
+            if (n !== 4) return coins().create({ name: `free ${n}` })
+            held = coins()
+              .create({ name: 'held' })
+              .then(
+                () => (isMade = true),
+                (error: unknown) => error,
+              )
+            return Promise.resolve(undefined)
+          }),
+        )
+        await calls
+        expect(await coins().count({ name: { startsWith: 'free ' } })).toBe(8)
+      })
+      expect(await held).toMatchObject({ status: 409 })
+      expect(isMade).toBe(false)
+      await holder.close()
+    })
+})
