@@ -15,6 +15,7 @@ const [find, list, count, create, update, updateMany] = [
   'update',
   'updateMany',
 ].map(prepare)
+const [listBehind, countBehind] = ['listBehind', 'countBehind'].map(prepare)
 const [listJson, one, nested, mutation] = ['listJson', 'one', 'nested', 'mutation'].map(prepare)
 
 const app = Fastify()
@@ -35,7 +36,10 @@ const item = {
 const params = { type: 'object', properties: { id: { type: 'integer' } } }
 const querystring = {
   type: 'object',
-  properties: { limit: { type: 'integer', minimum: 0, maximum: 1000, default: 10 } },
+  properties: {
+    limit: { type: 'integer', minimum: 0, maximum: 1000, default: 10 },
+    'id.gt': { type: 'integer' },
+  },
 }
 const body = { type: 'object', properties: item.properties, additionalProperties: false }
 const prices = {
@@ -62,8 +66,12 @@ app.get('/items/:id', { schema: { params, response: { 200: item } } }, async (re
 
 const page = { querystring, response: { 200: { type: 'array', items: item } } }
 app.get('/items', { schema: page }, async (request, reply) => {
-  const { limit } = request.query
-  const [rows, [{ total }]] = await Promise.all([list([limit + 1]), count([])])
+  const { limit, 'id.gt': behind } = request.query
+  const [rows, [{ total }]] = await Promise.all(
+    behind === undefined
+      ? [list([limit + 1]), count([])]
+      : [listBehind([behind, limit + 1]), countBehind([behind])],
+  )
   reply.header('X-Total-Count', total)
   if (rows.length > limit) reply.header('Link', sql.nextPage(limit, rows[limit - 1].id))
   return rows.slice(0, limit)

@@ -22,7 +22,12 @@ app.get('/items/:id{[0-9]+}', async (context) => {
 
 app.get('/items', async (context) => {
   const limit = Math.min(Number(context.req.query('limit') ?? 10), 1000)
-  const [rows, [{ total }]] = await Promise.all([run('list', [limit + 1]), run('count', [])])
+  const behind = context.req.query('id.gt')
+  const [rows, [{ total }]] = await Promise.all(
+    behind === undefined
+      ? [run('list', [limit + 1]), run('count', [])]
+      : [run('listBehind', [Number(behind), limit + 1]), run('countBehind', [Number(behind)])],
+  )
   context.header('X-Total-Count', String(total))
   if (rows.length > limit) context.header('Link', sql.nextPage(limit, rows[limit - 1].id))
   return context.json(rows.slice(0, limit))

@@ -4,8 +4,11 @@ export const item = 'id, name, price, category_id as "categoryId"'
 
 export const find = `select ${item} from item where id = $1`
 export const list = `select ${item} from item order by id limit $1`
+export const listBehind = `select ${item} from item where id > $1 order by id limit $2`
 /** The total as the routes of records tell it: exact up to ten thousand. */
 export const count = 'select count(*)::int as total from (select 1 from item limit 10001) c'
+export const countBehind =
+  'select count(*)::int as total from (select 1 from item where id > $1 limit 10001) c'
 export const create = `insert into item (name, price, category_id) values ($1, $2, $3) returning ${item}`
 export const update = `update item set price = $1 where id = $2 returning ${item}`
 /** Takes the rows in the order of their keys: two requests for the same ones would else stand in each other's way, and one would fail. */
