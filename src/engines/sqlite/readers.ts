@@ -1,11 +1,14 @@
 /**
  * Threads that read a SQLite file on connections of their own, so that a long statement delays only its own request.
- * They start when they are first needed. Sources: SQLite, Write-Ahead Logging; Node.js, Worker threads.
+ * Requests are served in turns (statement-turns.ts). One thread is kept for statements that surely end soon: they wait for no
+ * long one, on one processor too. Threads start when they are first needed.
+ * Sources: SQLite, Write-Ahead Logging; Node.js, Worker threads.
  */
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { EngineFault, type Row } from '../contract/engine.js'
+import { StatementTurns } from '../statement-turns.js'
 import type { DriverName } from './driver.js'
 import { toSqliteFault } from './faults.js'
 import { readerProgram } from './reader-program.js'
@@ -24,7 +27,18 @@ export interface Reading {
   cancel(fault: Error): void
 }
 
+/** What is to be read, and for whom. */
+export interface Asked {
+  readonly sql: string
+  readonly values: readonly unknown[]
+  /** The request, the same object for all of its statements. */
+  readonly owner: object
+  /** It surely ends soon. */
+  readonly isQuick: boolean
+}
+
 interface Job {
+  readonly isQuick: boolean
   readonly sql: string
   readonly values: readonly unknown[]
   readonly resolve: (rows: Row[]) => void
@@ -36,20 +50,22 @@ interface Thread {
   readonly worker: Worker
   /** The job that it is running. */
   job: Job | undefined
+  /** It takes only what surely ends soon. */
+  readonly isQuick: boolean
   isReady: boolean
   isEnding: boolean
 }
 
 type Message = { ready: true } | { rows: Row[] } | { error: { message: string } }
 
-/** One less than the machine's processors, because the event loop needs one. */
+/** For long statements: one less than the machine's processors, because the event loop needs one. */
 const mostThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
 
 export class Readers {
   readonly #options: ReadersOptions
-  /** Threads that are being ended still count: otherwise one slow statement could start many. */
   readonly #threads = new Set<Thread>()
-  readonly #waiting: Job[] = []
+  readonly #quick = new StatementTurns<Job>()
+  readonly #long = new StatementTurns<Job>()
   #isUsable = true
 
   constructor(options: ReadersOptions) {
@@ -61,12 +77,13 @@ export class Readers {
     return this.#isUsable
   }
 
-  read(sql: string, values: readonly unknown[]): Reading {
+  read({ sql, values, owner, isQuick }: Asked): Reading {
     let job: Job | undefined
     const rows = new Promise<Row[]>((resolve, reject) => {
-      job = { sql, values, resolve, reject }
-      this.#waiting.push(job)
-      this.#next()
+      job = { sql, values, isQuick, resolve, reject }
+      const turns = isQuick ? this.#quick : this.#long
+      turns.add(owner, job)
+      this.#next(isQuick)
     })
     const asked = job as unknown as Job
     return {
@@ -79,26 +96,34 @@ export class Readers {
 
   async close(): Promise<void> {
     const fault = new EngineFault('unavailable', 'The database is closed.')
-    for (const job of this.#waiting.splice(0)) job.reject(fault)
+    for (const job of [...this.#quick.clear(), ...this.#long.clear()]) job.reject(fault)
     const threads = [...this.#threads]
     for (const { job } of threads) job?.reject(fault)
     await Promise.all(threads.map(({ worker }) => worker.terminate()))
   }
 
-  /** Gives the next job to an idle thread. */
-  #next(): void {
-    if (this.#waiting.length === 0) return
-    let thread = [...this.#threads].find((one) => one.job === undefined && !one.isEnding)
-    if (thread === undefined && this.#threads.size < mostThreads) thread = this.#start()
-    if (thread === undefined) return
-    const job = this.#waiting.shift() as Job
+  /** Gives the next job to an idle thread of its kind. */
+  #next(isQuick: boolean): void {
+    const turns = isQuick ? this.#quick : this.#long
+    if (turns.size === 0) return
+    const thread = this.#idle(isQuick)
+    const job = thread && turns.next()
+    if (thread === undefined || job === undefined) return
     thread.job = job
     job.thread = thread
     thread.worker.ref()
     thread.worker.postMessage({ sql: job.sql, values: job.values })
   }
 
-  #start(): Thread {
+  /** Threads that are being ended still count: otherwise one slow statement could start many. */
+  #idle(isQuick: boolean): Thread | undefined {
+    const alike = [...this.#threads].filter((one) => one.isQuick === isQuick)
+    const idle = alike.find((one) => one.job === undefined && !one.isEnding)
+    const most = isQuick ? 1 : mostThreads
+    return idle ?? (alike.length < most ? this.#start(isQuick) : undefined)
+  }
+
+  #start(isQuick: boolean): Thread {
     const { driver, file, timeout } = this.#options
     const library =
       driver === 'better-sqlite3' ? createRequire(import.meta.url).resolve(driver) : undefined
@@ -106,7 +131,7 @@ export class Readers {
       eval: true,
       workerData: { driver, library, file, timeout },
     })
-    const thread: Thread = { worker, job: undefined, isReady: false, isEnding: false }
+    const thread: Thread = { worker, job: undefined, isQuick, isReady: false, isEnding: false }
     this.#threads.add(thread)
     worker.on('message', (message: Message) => {
       this.#heed(thread, message)
@@ -117,7 +142,7 @@ export class Readers {
     })
     worker.on('exit', () => {
       this.#threads.delete(thread)
-      this.#next()
+      this.#next(isQuick)
     })
     return thread
   }
@@ -132,12 +157,12 @@ export class Readers {
     thread.worker.unref()
     if ('rows' in message) job?.resolve(message.rows)
     else job?.reject(toSqliteFault(Object.assign(new Error(), message.error)))
-    this.#next()
+    this.#next(thread.isQuick)
   }
 
   #cancel(job: Job, fault: Error): void {
-    const place = this.#waiting.indexOf(job)
-    if (place !== -1) this.#waiting.splice(place, 1)
+    const turns = job.isQuick ? this.#quick : this.#long
+    turns.drop(job)
     job.reject(fault)
     const { thread } = job
     if (thread?.job !== job) return
