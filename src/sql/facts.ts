@@ -3,13 +3,14 @@
  * at at most, and with whom it may go together.
  */
 import type { Dialect } from '../engines/contract/engine.js'
-import type { Bound, Statement, StatementKind } from '../engines/contract/statement.js'
+import type { Statement, StatementKind, Together } from '../engines/contract/statement.js'
 import type { Column } from '../engines/contract/table.js'
+import { looksOf } from './bounds.js'
 import type { Condition } from './condition.js'
 import type { SqlTable } from './table.js'
 import type { Change, ObjectForm, Question, Rows } from './tree.js'
 
-export type Facts = Pick<Statement, 'kind' | 'mayWait' | 'together' | 'bound'> & {
+export type Facts = Pick<Statement, 'kind' | 'mayWait' | 'together' | 'bound' | 'by'> & {
   /** The table that is asked for, or changed. */
   readonly table: string
 }
@@ -22,7 +23,9 @@ export function factsOf(
 ): Facts {
   if ('change' in tree) return factsOfChange(tree)
   const mayWait = tree.ask === 'rows' && tree.holds === true && dialect.lock !== ''
-  return { table: tableOf(tree), kind: 'select', mayWait, ...factsOfQuestion(tree, placeOf) }
+  const { rows: bound, by } = looksOf(tree, dialect, placeOf)
+  const together = togetherOf(tree)
+  return { table: tableOf(tree), kind: 'select', mayWait, together, bound, by }
 }
 
 function tableOf(question: Question): string {
@@ -30,43 +33,30 @@ function tableOf(question: Question): string {
   return question.ask === 'behind' ? question.tie.table.name : question.rows.table.name
 }
 
-type Reach = Partial<Pick<Facts, 'together' | 'bound'>>
-
-const same: Reach = { together: 'same' }
-
-/** Of most questions nobody knows how many rows they look at: they are shared by those alone who ask the same. */
-function factsOfQuestion(question: Question, placeOf: (slot: number) => number): Reach {
+/** Of most questions nobody knows how they could go together: they are shared by those alone who ask the same. */
+function togetherOf(question: Question): Together | undefined {
   switch (question.ask) {
     case 'rows': {
       const { rows, related = [], holds } = question
-      if (holds === true) return { bound: boundOfKeys(rows, placeOf) }
-      return related.length > 0 ? same : factsOfRows(rows, placeOf)
+      if (holds === true) return undefined
+      return related.length > 0 ? 'same' : togetherOfRows(rows)
     }
     case 'object': {
       const { rows, form } = question
       // With lists behind it, it may read many; of many shards nothing goes together.
-      if (hasLists(form) || rows.table.shard !== undefined) return same
-      return boundOfKeys(rows, placeOf) === 1
-        ? { together: 'calls', bound: 1 + countOwners(form) }
-        : same
+      if (hasLists(form) || rows.table.shard !== undefined) return 'same'
+      return rows.where && keyTestIn(rows.where, rows.table)?.kind === 'compare' ? 'calls' : 'same'
     }
     case 'behind': {
-      const { tie, keys, isPacked, shard } = question
-      if (tie.kind !== 'belongsTo' || shard !== undefined) return {}
-      return { together: 'calls', bound: isPacked ? lengthAt(keys.map(placeOf)) : keys.length }
+      const { tie, shard } = question
+      return tie.kind !== 'belongsTo' || shard !== undefined ? undefined : 'calls'
     }
-    case 'count': {
-      const { rows, ends } = question
-      if (ends !== undefined) return { bound: countAt(placeOf(ends), 2) }
-      const { limit } = rows
-      return typeof limit === 'number' && isWhole(rows)
-        ? { together: 'same', bound: countAt(placeOf(limit)) }
-        : same
-    }
+    case 'count':
+      return question.ends === undefined ? 'same' : undefined
     case 'match':
-      return { bound: 1 }
+      return undefined
     default:
-      return same
+      return 'same'
   }
 }
 
@@ -74,12 +64,11 @@ function factsOfQuestion(question: Question, placeOf: (slot: number) => number):
  * Rows by a key, and a page of a whole table in the order of its key: each looks at no more rows than it answers, by an index
  * that is surely there.
  */
-function factsOfRows(rows: Rows, placeOf: (slot: number) => number): Reach {
-  const { table, order, limit, offset, distinct } = rows
-  const bound = boundOfKeys(rows, placeOf)
+function togetherOfRows(rows: Rows): Together | undefined {
+  const { table, where, order, limit, offset, distinct } = rows
   // Reads that go together as one statement would go to every shard.
-  if (bound !== undefined)
-    return table.shard === undefined ? { together: 'calls', bound } : { bound }
+  if (where !== undefined && keyTestIn(where, table) !== undefined)
+    return table.shard === undefined ? 'calls' : undefined
   const [first, ...more] = order?.terms ?? []
   const isPage =
     typeof limit === 'number' &&
@@ -88,7 +77,7 @@ function factsOfRows(rows: Rows, placeOf: (slot: number) => number): Reach {
     first?.column === table.key &&
     more.length === 0 &&
     order?.rank === undefined
-  return isPage && isWhole(rows) ? { together: 'page', bound: countAt(placeOf(limit)) } : same
+  return isPage && isWhole(rows) ? 'page' : 'same'
 }
 
 /** No row that is looked at is left out. */
@@ -112,22 +101,6 @@ function hasLists(form: ObjectForm): boolean {
   return form.some(
     (entry) => entry.kind === 'list' || (entry.kind === 'owner' && hasLists(entry.form)),
   )
-}
-
-function countOwners(form: ObjectForm): number {
-  let count = 0
-  for (const entry of form) if (entry.kind === 'owner') count += 1 + countOwners(entry.form)
-  return count
-}
-
-/** How many rows a filter by a key, or by another unique column, finds at most: as many as it names. */
-function boundOfKeys(
-  { table, where }: Pick<Rows, 'table' | 'where'>,
-  placeOf: (slot: number) => number,
-): Bound | undefined {
-  const test = where && keyTestIn(where, table)
-  if (test === undefined) return undefined
-  return test.kind === 'compare' ? 1 : lengthAt(test.slots.map(placeOf))
 }
 
 type KeyTest = Extract<Condition, { kind: 'compare' | 'list' }>
@@ -182,22 +155,6 @@ function isUnique(column: Column, { key, indexes }: SqlTable): boolean {
   return indexes.some(
     ({ unique, columns }) => unique && columns.length === 1 && columns[0] === column,
   )
-}
-
-/** The number at a place. */
-function countAt(place: number, times = 1): Bound {
-  return (values) => times * Number(values[place])
-}
-
-/** How many values the lists at these places have at most, in whatever form they travel. */
-function lengthAt(places: readonly number[]): Bound {
-  return (values) => places.reduce((sum, place) => sum + lengthOf(values[place]), 0)
-}
-
-function lengthOf(packed: unknown): number {
-  if (Array.isArray(packed)) return packed.length
-  // `[1,2]`: two signs for each value at least.
-  return typeof packed === 'string' ? Math.ceil(packed.length / 2) : 1
 }
 
 function factsOfChange(change: Change): Facts {

@@ -168,6 +168,12 @@ export const operators = {
 export type Operator = keyof typeof operators
 
 /** The entry of an operator, typed so that members which some entries lack may be undefined. */
+/** It looks into a text or a list, however long that is. */
+export function looksIntoText(name: Operator): boolean {
+  const { operand } = operatorOf(name)
+  return operand === 'pattern' || operand === 'part' || operand === 'item'
+}
+
 export function operatorOf(name: Operator): OperatorEntry {
   return operators[name]
 }

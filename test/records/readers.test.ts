@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { isThenable } from '../../src/core/later.js'
-import type { ClientReading, Engine } from '../../src/engines/contract/engine.js'
+import type { ClientReading, Engine, Runner } from '../../src/engines/contract/engine.js'
 import { openSqlite } from '../../src/engines/sqlite/sqlite.js'
-import { readPlan } from '../../src/engines/sqlite/read-plan.js'
 import { findDrivers } from './sqlite-drivers.js'
 import { ownChange, ownQuestion } from '../../src/engines/contract/statement.js'
 
@@ -20,7 +19,7 @@ const long = ownQuestion(
 const endless = ownQuestion(
   `select count(*) from "item" as "t0", "item" as "t1" where filigree_fold("t0"."name" || "t1"."name") = ?`,
 )
-const quick = ownQuestion('select "name" from "item" where "id" = ?')
+const quick = ownQuestion('select "name" from "item" where "id" = ?', { bound: 1 })
 
 /** A request whose end is up to the test. */
 function ask(): ClientReading & { finish(): void } {
@@ -94,6 +93,29 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
     expect(await Promise.all(many)).toEqual(many.map(() => [1]))
   })
 
+  it("let a request's next statement wait for the first one of others", async () => {
+    const [greedy, small] = [engine.clientReads!(ask()), engine.clientReads!(ask())]
+    const ended: string[] = []
+    const first = async (runner: Runner, name: string): Promise<void> => {
+      await runner.first(long, ['item 1%'])
+      ended.push(name)
+    }
+    const all = Array.from({ length: 12 }, (_, index) => first(greedy, `greedy ${index + 1}`))
+    await Promise.all([...all, first(small, 'small')])
+    // Some threads may have begun statements of the greedy one already.
+    expect(ended.indexOf('small')).toBeLessThanOrEqual(5)
+  })
+
+  it('that surely end soon wait for no long one', async () => {
+    const request = ask()
+    const reads = engine.clientReads!(request)
+    const endlessly = Array.from({ length: 8 }, async () => reads.first(endless, ['x']))
+    const soon = { ...long, bound: 20_000 }
+    expect(await engine.clientReads!(ask()).first(soon, ['item 5'])).toEqual([1])
+    request.finish()
+    for (const one of endlessly) await expect(one).rejects.toMatchObject({ kind: 'unavailable' })
+  })
+
   it('tell what is wrong with a statement', async () => {
     const wrong = ownQuestion(`select json('{') from "item" as "t0" where "t0"."name" > ?`)
     await expect(engine.clientReads!(ask()).rows(wrong, ['A'])).rejects.toMatchObject({
@@ -106,48 +128,5 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
     const memory = await openSqlite({ file: ':memory:', driver })
     expect(Reflect.get(memory, 'clientReads')).toBeUndefined()
     await memory.close()
-  })
-})
-
-describe('readPlan', () => {
-  const plan = (sql: string, ...details: string[]) =>
-    readPlan(
-      sql,
-      details.map((detail, index) => [index + 1, 0, 0, detail]),
-    ).tables
-
-  it.each<[string, string[], string[]]>([
-    [
-      'select "id" from "item" where "id" = ?',
-      ['SEARCH item USING INTEGER PRIMARY KEY (rowid=?)'],
-      [],
-    ],
-    ['select "id" from "item" order by "id" asc limit ?', ['SCAN item'], []],
-    ['select "id" from "item" order by "id" asc limit ? offset ?', ['SCAN item'], ['item']],
-    ['select "id" from "item" as "t0" where "a" = ? limit ?', ['SCAN t0'], ['item']],
-    [
-      'select "id" from "item" order by "a" limit ?',
-      ['SCAN item', 'USE TEMP B-TREE FOR ORDER BY'],
-      ['item'],
-    ],
-    [
-      'select "id" from "item" where "b" = ? order by "a"',
-      ['SEARCH item USING INDEX b (b=?)', 'USE TEMP B-TREE FOR ORDER BY'],
-      ['item'],
-    ],
-    ['select "id" from "item" where "b" = ?', ['SEARCH item USING INDEX b (b=?)'], []],
-    [
-      'select "id" from "item" where "b" = ? and filigree_fold("a") = ?',
-      ['SEARCH item USING INDEX b (b=?)'],
-      ['item'],
-    ],
-    ['select count(*) from "item" as "t0"', ['SCAN t0 USING COVERING INDEX b'], ['item']],
-    [
-      'select "id" from "item" where "a" in (select value from json_each(?))',
-      ['SEARCH item USING INDEX a (a=?)', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
-      ['item'],
-    ],
-  ])('%s', (sql, details, tables) => {
-    expect(plan(sql, ...details)).toEqual(tables)
   })
 })

@@ -17,7 +17,6 @@ const readers: Readonly<Record<string, string>> = {
   'src/engines/sqlite/scans.ts': 'the command asks for the plans of texts',
   'src/records/scans/scan-log.ts': 'the command asks for the plans of texts',
   'src/records/scans/advise-index.ts': 'the command asks for the plans of texts',
-  'src/engines/sqlite/read-plan.ts': 'goes with the bounds',
 }
 
 const ofText: ReadonlySet<string> = new Set([

@@ -17,11 +17,10 @@ export interface Statement {
   readonly tables: readonly string[]
   /** It may wait for a lock that somebody holds, on a row or a table: nothing should wait behind it. */
   readonly mayWait: boolean
-  /**
-   * How many rows it looks at at most, whatever the tables hold, or what tells that from its values; `undefined`: nobody
-   * knows. `boundOf` reads it.
-   */
+  /** How many rows it looks at at most; `undefined`: nobody knows. `boundOf` reads it. */
   readonly bound?: Bound | undefined
+  /** The names of the indexes, besides keys, by which that is so: a planner that knows better must go by one of them. */
+  readonly by?: readonly string[] | undefined
   /** A record's, which clients ask for (whether one does is said by the runner); an application's own; the framework's. */
   readonly for: 'client' | 'program' | 'ourselves'
   /** What it reads must be as it is now: no copy that may be behind is asked. Default false. */
@@ -36,7 +35,11 @@ export interface Statement {
   readonly newRow?: OneNewRow | undefined
 }
 
-export type Bound = number | ((values: readonly unknown[]) => number)
+/** A number, or what tells it from the values of a run and the sizes of tables. */
+export type Bound = number | ((values: readonly unknown[], rowsOf: RowsOf) => number)
+
+/** How many rows a table has at most, by its name; `Infinity` where that is not known. */
+export type RowsOf = (table: string) => number
 
 /**
  * `calls`: of calls with other values one statement may be made, because an index that is surely there finds each one's few
@@ -61,9 +64,17 @@ export function mayShare({ together }: Pick<Statement, 'together'>): boolean {
 }
 
 /** The rows that it looks at at most with these values; `Infinity` where nobody knows. */
-export function boundOf({ bound }: Statement, values: readonly unknown[]): number {
+export function boundOf(
+  { bound }: Statement,
+  values: readonly unknown[],
+  rowsOf: RowsOf = unknownSize,
+): number {
   if (bound === undefined) return Infinity
-  return typeof bound === 'number' ? bound : bound(values)
+  return typeof bound === 'number' ? bound : bound(values, rowsOf)
+}
+
+function unknownSize(): number {
+  return Infinity
 }
 
 /** Stands for tables that nobody knows. */

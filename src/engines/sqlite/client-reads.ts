@@ -1,4 +1,7 @@
-/** Runs the reads of one client's request: short ones in this thread at once, long ones in a reader thread. */
+/**
+ * Runs the reads of one client's request: those that are proved to be short in this thread at once, all others in a reader
+ * thread, in turns with other requests.
+ */
 import { type Later, after } from '../../core/later.js'
 import {
   EngineFault,
@@ -9,13 +12,13 @@ import {
   type Statement,
 } from '../contract/engine.js'
 import { changes } from '../contract/statement.js'
-import type { ReadPlans } from './read-plan.js'
+import type { Length, ShortReads } from './short-reads.js'
 import type { Reading, Readers } from './readers.js'
 
 /** The parts that all requests of an engine share. */
 export interface ReadParts {
   readonly engine: Runner
-  readonly plans: ReadPlans
+  readonly short: ShortReads
   readonly readers: Readers
   /** Milliseconds that all long reads of a request may take together; 0 means no limit. */
   readonly time: number
@@ -34,15 +37,15 @@ export class SqliteClientReads implements Runner {
   }
 
   rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
-    if (this.#isLong(statement, values)) return this.#read(statement, values)
-    return this.#parts.engine.rows(statement, values)
+    const length = this.#lengthOf(statement, values)
+    if (length === 'short') return this.#parts.engine.rows(statement, values)
+    return this.#read(statement, values, length)
   }
 
   first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
-    if (this.#isLong(statement, values)) {
-      return after(this.#read(statement, values), (rows) => rows[0])
-    }
-    return this.#parts.engine.first(statement, values)
+    const length = this.#lengthOf(statement, values)
+    if (length === 'short') return this.#parts.engine.first(statement, values)
+    return after(this.#read(statement, values, length), (rows) => rows[0])
   }
 
   change(statement: Statement, values: readonly unknown[]): Later<number> {
@@ -57,12 +60,17 @@ export class SqliteClientReads implements Runner {
     return this.#parts.engine.script(sql)
   }
 
-  #isLong(statement: Statement, values: readonly unknown[]): boolean {
-    const { plans, readers } = this.#parts
-    return !changes(statement) && readers.isUsable && plans.isLong(statement, values)
+  #lengthOf(statement: Statement, values: readonly unknown[]): Length {
+    const { short, readers } = this.#parts
+    if (changes(statement) || !readers.isUsable) return 'short'
+    return short.lengthOf(statement, values)
   }
 
-  async #read(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+  async #read(
+    statement: Statement,
+    values: readonly unknown[],
+    length: Length,
+  ): Promise<readonly Row[]> {
     const { engine, readers, time } = this.#parts
     if (this.#request.isOver === true) throw leftAlone()
     const now = performance.now()
@@ -75,7 +83,9 @@ export class SqliteClientReads implements Runner {
     // A stream lasts longer than a handler: each of its reads gets the full time.
     const end = this.#request.answered === true && time > 0 ? now + time : this.#end
     if (now >= end) throw tookTooLong(time)
-    const reading = readers.read(statement.sql, values)
+    const { sql } = statement
+    const owner = this.#request
+    const reading = readers.read({ sql, values, owner, isQuick: length === 'quick' })
     this.#running.add(reading)
     const timer =
       end === Infinity

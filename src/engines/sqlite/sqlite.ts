@@ -27,8 +27,8 @@ import { createSqliteDialect } from './dialect.js'
 import { writesDoubles } from './doubles.js'
 import type { Driver } from './driver.js'
 import { isBusy } from './faults.js'
-import { ReadPlans } from './read-plan.js'
 import { Readers } from './readers.js'
+import { ShortReads } from './short-reads.js'
 import { readSqliteSizes } from './table-sizes.js'
 
 /** @throws {DeclarationError} a missing driver or folder, or a file that is not a database */
@@ -76,7 +76,7 @@ class SqliteEngine implements Engine {
     if (this.#shared) return
     const { file, readTime: time = 30_000 } = options
     const readers = new Readers({ driver: driver.name, file, timeout: this.#patience })
-    const parts = { engine: this, plans: new ReadPlans(this.#main), readers, time }
+    const parts = { engine: this, short: new ShortReads(this.#main), readers, time }
     this.#readers = readers
     this.clientReads = (reading) => new SqliteClientReads(reading, parts)
   }
