@@ -3,15 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  BelongsTo,
-  connect,
-  Field,
-  HasMany,
-  Record,
-  type Database,
-  type Rel,
-} from '../../src/index.js'
+import { BelongsTo, Field, HasMany, Record, type Rel } from '../../src/index.js'
+import { connect, type Database } from '../../src/records/database.js'
 import type { Statement } from '../../src/engines/contract/statement.js'
 import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
@@ -72,7 +65,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-type Options = Parameters<ReturnType<Database['records']>['list']>[0]
+type Options = Parameters<typeof planList<object>>[2]
 
 function lengthOf(type: typeof Good | typeof Shelf | typeof Gone, options: object): string {
   const { plan, values } = planList(
