@@ -1,7 +1,7 @@
 /**
  * The operators of filters: which columns each fits, its operand, and its SQL. Parsers of filters, queries and GraphQL
- * inputs, the writer of SQL and the cost estimate all use this table; a new operator is one entry here and one member
- * of `Operators` in `filter-types.ts`. Source: decisions, Small print: records; Second storey: records, Filters.
+ * inputs, the writer of SQL, the cost estimate and the types of filters are made from this table: a new operator is one
+ * entry here. Source: decisions, Small print: records; Second storey: records, Filters.
  */
 import type { Dialect } from '../engines/contract/engine.js'
 import { filled, sql, within, type Sql } from '../engines/contract/sql-text.js'
@@ -15,6 +15,8 @@ export type OperandKind =
   | 'item'
   /** A list of values, which may contain null. */
   | 'list'
+  /** A list of as many values as `means` has comparisons, without null. */
+  | 'values'
   /** A pattern: `%` is any text, `_` any character; a backslash before a character takes it literally. */
   | 'pattern'
   /** Literal text. */
@@ -26,10 +28,14 @@ export interface OperatorEntry {
   /** The columns that it can be used on. */
   readonly fits: readonly ColumnComparison[]
   readonly operand: OperandKind
+  /** For `value`: null is an operand too. */
+  readonly takesNull?: true
   /** For the documentation. */
   readonly meaning: string
   /** Work for each row: 1 is a comparison that an index may serve. */
   readonly cost: number
+  /** For `values`: the comparisons that must all hold, one with each value. It is read, written and charged as these. */
+  readonly means?: readonly ('gt' | 'gte' | 'lt' | 'lte' | 'eq' | 'ne')[]
   /** For patterns and literal text: the pattern that the database receives. */
   readonly pattern?: (text: string, dialect: Dialect) => string
   /** The SQL, unless the operand is a list or a test for null. */
@@ -60,16 +66,20 @@ function textTest(called: 'contains' | 'endsWith', parts: Parts): Sql {
 }
 
 export const operators = {
+  /** Equal; null equals null. */
   eq: {
     fits: comparable,
     operand: 'value',
+    takesNull: true,
     meaning: 'Equal; null equals null.',
     cost: 1,
     sql: ({ column, value }) => sql`${column} = ${value}`,
   },
+  /** Not equal; null differs from every value. */
   ne: {
     fits: comparable,
     operand: 'value',
+    takesNull: true,
     meaning: 'Not equal; null differs from every value.',
     cost: 1,
     sql: ({ column, value, isNullable }) =>
@@ -103,12 +113,22 @@ export const operators = {
     cost: 1,
     sql: ({ column, value }) => sql`${column} <= ${value}`,
   },
+  /** From the first value to the second, both included: `[1, 5]`. */
+  between: {
+    fits: ordered,
+    operand: 'values',
+    meaning: 'From the first of two values to the second, both included.',
+    cost: 1,
+    means: ['gte', 'lte'],
+  },
+  /** One of these. An empty list matches no row. */
   in: {
     fits: comparable,
     operand: 'list',
     meaning: 'One of these; an empty list matches no row.',
     cost: 1,
   },
+  /** `%` is any text, `_` any character; a backslash before a character takes it literally. Case-sensitive. */
   like: {
     fits: textual,
     operand: 'pattern',
@@ -117,6 +137,7 @@ export const operators = {
     cost: 5,
     sql: like,
   },
+  /** The same, case-insensitive. */
   ilike: {
     fits: textual,
     operand: 'pattern',
@@ -126,6 +147,7 @@ export const operators = {
     sql: ({ column, value, dialect }) =>
       sql`${within(dialect.fold, column)} like ${value} escape '\\'`,
   },
+  /** Starts with this text, taken literally: `%` and `_` are ordinary characters. Case-sensitive, as are the next two. */
   startsWith: {
     fits: textual,
     operand: 'part',

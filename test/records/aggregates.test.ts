@@ -252,6 +252,8 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     [{ having: { sumPrice: { gte: '1e3' } } }, 'having.sumPrice.gte'],
     [{ orderBy: { sumColor: 'asc' } }, 'orderBy.sumColor'],
     [{ orderBy: { count: 'up' } }, 'orderBy.count'],
+    [{ sum: ['pieces'], orderBy: { count: 'desc' } }, 'orderBy.count'],
+    [{ groupBy: ['color'], orderBy: { sumPieces: 'desc' } }, 'orderBy.sumPieces'],
     [{ limit: -1 }, 'limit'],
   ])('refuses %j', async (options, path) => {
     const error = await failure(database.records(Sale).aggregate(options as AggregateOptions<Sale>))

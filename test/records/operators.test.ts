@@ -33,7 +33,7 @@ describe('operators', () => {
 
   it.each(names)('%s has SQL of its own where it compares with one value', (name) => {
     const { operand, sql, cost } = operatorOf(name)
-    expect(sql === undefined).toBe(operand === 'list' || operand === 'flag')
+    expect(sql === undefined).toBe(['list', 'values', 'flag'].includes(operand))
     expect(cost).toBeGreaterThanOrEqual(1)
   })
 })

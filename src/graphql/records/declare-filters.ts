@@ -105,6 +105,7 @@ const operandTypes: Readonly<Record<OperandKind, (type: string) => string>> = {
   value: (type) => type,
   item: (type) => type,
   list: (type) => `[${type}]`,
+  values: (type) => `[${type}!]`,
   pattern: () => 'String',
   part: () => 'String',
   flag: () => 'Boolean',

@@ -40,6 +40,8 @@ export interface Aggregate {
   /** Every field that is read, each once. */
   readonly columns: readonly Column[]
   readonly key: string
+  /** The order names a figure that is not in the answer; told after faults of rights. */
+  readonly unanswered: Error | undefined
 }
 
 const optionNames: ReadonlySet<string> = new Set([
@@ -95,6 +97,7 @@ class AggregateReader {
   readonly #isLarge: boolean
   readonly #columns = new Set<Column>()
   #key = ''
+  #unanswered: Error | undefined
 
   constructor(table: Table, context: FilterContext, reading: Reading) {
     this.#table = table
@@ -119,13 +122,22 @@ class AggregateReader {
       : called
     this.#key += `g${keysOf(groups)}m${keysOf(measures)}h`
     const having = this.#having(options.having)
-    const order = this.#order(options.orderBy, groups)
+    const order = this.#order(options.orderBy, groups, measures)
     const limit =
       options.limit === undefined
         ? undefined
         : this.#values.push(readCount('limit', options.limit)) - 1
     const key = `${this.#key}${limit === undefined ? '' : 'L'}`
-    return { groups, measures, having, order, limit, columns: [...this.#columns], key }
+    return {
+      groups,
+      measures,
+      having,
+      order,
+      limit,
+      columns: [...this.#columns],
+      key,
+      unanswered: this.#unanswered,
+    }
   }
 
   #counts(given: unknown, isAlone: boolean): boolean {
@@ -229,7 +241,11 @@ class AggregateReader {
     return { measure, operator, isNull, slot }
   }
 
-  #order(given: unknown, groups: readonly Measure[]): AggregateTerm[] {
+  #order(
+    given: unknown,
+    groups: readonly Measure[],
+    measures: readonly Measure[],
+  ): AggregateTerm[] {
     const terms: AggregateTerm[] = []
     const lists: readonly unknown[] =
       given === undefined ? [] : Array.isArray(given) ? given : [given]
@@ -239,7 +255,12 @@ class AggregateReader {
       if (!isPlainObject(list)) throw invalid('orderBy', 'type', 'must be an object')
       for (const name of Object.keys(list)) {
         const path = `orderBy.${name}`
-        const measure = groups.find((group) => group.name === name) ?? this.#measure(name, path)
+        const answered = [...groups, ...measures]
+        const measure = answered.find((figure) => figure.name === name) ?? this.#measure(name, path)
+        if (!answered.some(({ key }) => key === measure.key)) {
+          const names = answered.map((figure) => figure.name).join(', ')
+          this.#unanswered ??= invalid(path, 'unknown', `is not in the answer, which has ${names}`)
+        }
         const direction = readDirection(list[name], path)
         if (direction === undefined) continue
         const term = { measure, ...direction }

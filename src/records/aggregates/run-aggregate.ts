@@ -58,7 +58,8 @@ function readRows<T extends object>(
   const bound = view === undefined ? asked : view.bind(table, asked, reader)
   const condition = boundToShard(table, context, reader, bound)
   view?.order(table, { terms: aggregate.columns.map(ascending), key: '' })
-  const { groups, measures, having, order, limit } = aggregate
+  const { groups, measures, having, order, limit, unanswered } = aggregate
+  if (unanswered !== undefined) throw unanswered
   const plan = context.plansOf(table).get(`g${reader.key}|${aggregate.key}`, () => ({
     ask: 'figures',
     rows: { table, where: condition, limit },

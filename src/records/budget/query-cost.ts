@@ -6,6 +6,7 @@ import { passedBy, searchOf } from '../filters/search.js'
 import { holdsAll } from '../../sql/table.js'
 import type { Column, TableIndex } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
+import { operatorOf, readOperator } from '../../sql/operators.js'
 import { patternOperators, signsBeyond } from './pattern-weight.js'
 
 /** Points for each row that is read, skipped, sorted, or compared. */
@@ -188,6 +189,14 @@ class CostReader {
     rows: number,
   ): Work {
     if (operand === undefined) return { rows, each: 0, once: 0 }
+    const means = meaningOf(operator)
+    if (means !== undefined) {
+      const values = toList(operand)
+      const tests = means.map((one, index) =>
+        this.#test(table, column, [one, values[index] ?? null], rows),
+      )
+      return together(tests, rows)
+    }
     const isIndexed =
       column.isKey ||
       column === table.shard ||
@@ -255,6 +264,12 @@ class CostReader {
 /** The column by which an index leads to rows; the shard that stands before it is always known. */
 function leadOf({ columns: [first, second] }: TableIndex, { shard }: Table): Column | undefined {
   return shard !== undefined && first === shard ? (second ?? first) : first
+}
+
+/** The comparisons that an operator of several values stands for. */
+function meaningOf(operator: string): readonly string[] | undefined {
+  const known = readOperator(operator)
+  return known && operatorOf(known).means
 }
 
 const rangeOperators: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])

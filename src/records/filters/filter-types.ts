@@ -1,5 +1,6 @@
 /** The types of filters and orders, derived from the record. Source: public face, Records. */
 import type { Unmarked } from '../model/written-types.js'
+import type { operators } from '../../sql/operators.js'
 import type { Skip } from './skip.js'
 
 /**
@@ -39,32 +40,30 @@ type WhereValue<V> =
           ? Where<V> | Pick<Operators<V>, 'isNull'> | JsonTest
           : V | null | Operators<V>)
 
-export interface Operators<V> {
-  /** Equal; null equals null. */
-  eq?: V | null | Skip
-  /** Not equal; null differs from every value. */
-  ne?: V | null | Skip
-  gt?: V | Skip
-  gte?: V | Skip
-  lt?: V | Skip
-  lte?: V | Skip
-  /** One of these. An empty list matches no row. */
-  in?: readonly (V | null)[] | Skip
-  /** `%` is any text, `_` any character; a backslash before a character takes it literally. Case-sensitive. */
-  like?: string | Skip
-  /** The same, case-insensitive. */
-  ilike?: string | Skip
-  /**
-   * Starts with this text, taken literally: `%` and `_` are ordinary characters. Case-sensitive, as are the next two.
-   */
-  startsWith?: string | Skip
-  endsWith?: string | Skip
-  contains?: string | Skip
-  isNull?: boolean | Skip
+/** The comparisons of a column, made from the table of operators. `V` is the type of its values. */
+export type Operators<V> = OperatorsOf<typeof operators, V>
+
+type OperatorsOf<Table, V> = {
+  -readonly [Name in keyof Table as IsOfItems<Table[Name]> extends true ? never : Name]?:
+    OperandOf<Table[Name], V> | Skip
 }
 
+type IsOfItems<Entry> = Entry extends { operand: 'item' } ? true : false
+
+type OperandOf<Entry, V> = Entry extends { operand: 'flag' }
+  ? boolean
+  : Entry extends { operand: 'pattern' | 'part' }
+    ? string
+    : Entry extends { operand: 'list' }
+      ? readonly (V | null)[]
+      : Entry extends { operand: 'values'; means: infer Means }
+        ? { readonly [Place in keyof Means]: V }
+        : Entry extends { takesNull: true }
+          ? V | null
+          : V
+
 /** Compares a value within JSON: `{ path: ['a', 'b'], gte: 1 }`. A value of another type counts as missing. */
-export type JsonTest = Omit<Operators<string | number | boolean>, 'has'> & {
+export type JsonTest = Operators<string | number | boolean> & {
   /** Keys of objects, and indexes of lists. */
   path: readonly (string | number)[]
 }

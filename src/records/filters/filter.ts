@@ -184,6 +184,10 @@ export class FilterReader {
         return this.#nullTest(codec, operand)
       case 'list':
         return this.#readList(codec, operand, path)
+      case 'values':
+        return this.#readValues(operand, path, operator, (one, value, at) =>
+          this.#readEqual(codec, value, at, one),
+        )
       case 'pattern':
       case 'part':
         return this.#readPattern(codec, operand, path, operator)
@@ -242,11 +246,34 @@ export class FilterReader {
     if (kind === 'pattern' || kind === 'part')
       return this.#readPattern(codec, operand, path, operator, { type: 'text', slots })
     if (kind === 'list') return this.#readPlacedList(codec, slots, operand, path)
+    if (kind === 'values')
+      return this.#readValues(operand, path, operator, (one, value, at) =>
+        this.#readPlaced(codec, slots, one, value, at),
+      )
     const type = typeOfJson(operand)
     if (type === undefined || (type === 'boolean' && operator !== 'eq' && operator !== 'ne'))
       throw invalid(path, 'type', 'must be a number or a text, or be held equal to true or false')
     const value = this.#context.dialect.jsonOperand(operand)
     return this.#compare(codec, operator, value, { type, slots })
+  }
+
+  /** `{ between: [1, 5] }` is `{ gte: 1, lte: 5 }`. */
+  #readValues(
+    operand: unknown,
+    path: string,
+    operator: Operator,
+    read: (one: Operator, value: unknown, path: string) => Condition | undefined,
+  ): Condition {
+    const { means = [] } = operatorOf(operator)
+    if (!Array.isArray(operand) || operand.length !== means.length)
+      throw invalid(path, 'type', `must be a list of ${means.length} values`)
+    this.#refuseIn(operand, (index) => `${path}.${index}`)
+    const parts = means.map((one, index) => {
+      const at = `${path}.${index}`
+      if (operand[index] === null) throw invalid(at, 'type', 'must not be null')
+      return read(one, operand[index], at)
+    })
+    return { kind: 'all', parts: parts.filter((part) => part !== undefined) }
   }
 
   #readPlacedList(

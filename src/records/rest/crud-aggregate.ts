@@ -11,6 +11,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import type { ClientRecords } from '../policy/client-records.js'
 import { largestLimit, readCount, readOnce, readOrderBy, readWhere } from './crud-query.js'
+import { readNames } from './query-names.js'
 
 export interface AggregateQuery {
   readonly where: Record<string, unknown>
@@ -30,9 +31,11 @@ export function readAggregateQuery(table: Table, query: TextValues): AggregateQu
   const isOther = (name: string): boolean => otherNames.has(name) || name.startsWith('having.')
   return {
     where: readWhere(table, query, isOther),
-    groupBy: readNames(query.groupBy),
+    groupBy: readNames('groupBy', query.groupBy) ?? [],
     count: readFlag('count', query.count),
-    functions: Object.fromEntries(aggregateFunctions.map((name) => [name, readNames(query[name])])),
+    functions: Object.fromEntries(
+      aggregateFunctions.map((name) => [name, readNames(name, query[name]) ?? []]),
+    ),
     having: readHaving(table, query),
     orderBy: readOrderBy(query.orderBy),
     limit: readCount('limit', query.limit, largestLimit, largestLimit),
@@ -75,11 +78,6 @@ function writersOf({ columns }: Table): Map<string, Write> {
 
 function namesOf(column: Column): string[] {
   return [column.property, ...aggregateFunctions.map((called) => nameOf(called, column))]
-}
-
-function readNames(text: string | string[] | undefined): readonly string[] {
-  if (text === undefined || text === '') return []
-  return (Array.isArray(text) ? text : [text]).flatMap((one) => one.split(','))
 }
 
 function readFlag(name: string, given: string | string[] | undefined): boolean | undefined {

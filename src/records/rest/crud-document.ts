@@ -254,7 +254,7 @@ function operatorParameter(column: Column, operator: Operator): GivenParameter {
     return { name, description: meaning, schema: { type: 'string', enum: ['true', 'false'] } }
   if (operand === 'pattern' || operand === 'part')
     return { name, description: meaning, schema: text }
-  const isList = operand === 'list'
+  const isList = operand === 'list' || operand === 'values'
   return { name, description: meaning, schema: valueSchema(column), ...(isList ? { isList } : {}) }
 }
 

@@ -12,6 +12,7 @@ import { operatorOf, operators, readOperator, type OperandKind } from '../../sql
 import { searchOf } from '../filters/search.js'
 import { readRowShape, type RowShape } from './crud-shape.js'
 import { readJsonTest } from './json-query.js'
+import { readNames } from './query-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 
@@ -43,7 +44,7 @@ export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
     after: isShadowed(table, 'after') ? undefined : readOnce('after', query.after),
     count: isShadowed(table, 'count') ? undefined : readCounting(query.count),
     shape: readRowShape(table, query),
-    distinct: isShadowed(table, 'distinct') ? undefined : readNames(query.distinct),
+    distinct: isShadowed(table, 'distinct') ? undefined : readNames('distinct', query.distinct),
   }
 }
 
@@ -85,12 +86,6 @@ export function readOnce(name: string, text: string | string[] | undefined): str
   throw invalid(name, 'type', 'must be given once')
 }
 
-/** `color,size` */
-function readNames(text: string | string[] | undefined): readonly string[] | undefined {
-  if (text === undefined || text === '') return undefined
-  return (Array.isArray(text) ? text : [text]).flatMap((one) => one.split(','))
-}
-
 function readCounting(text: string | string[] | undefined): CrudQuery['count'] {
   if (text === undefined || text === 'exact' || text === 'estimate' || text === 'none') return text
   throw invalid('count', 'oneOf', 'must be one of exact, estimate, none')
@@ -110,8 +105,7 @@ export function readCount(
 
 /** `-price,name` */
 export function readOrderBy(text: string | string[] | undefined): Record<string, 'asc' | 'desc'>[] {
-  if (text === undefined || text === '') return []
-  const terms = (Array.isArray(text) ? text : [text]).flatMap((one) => one.split(','))
+  const terms = readNames('orderBy', text) ?? []
   return terms.map((term) =>
     term.startsWith('-') ? nest([term.slice(1)], 'desc') : nest([term], 'asc'),
   )
@@ -167,10 +161,8 @@ type OperandReader = (column: Column, name: string, text: string | string[]) => 
 const readOperand: Readonly<Record<OperandKind, OperandReader>> = {
   value: (column, name, text) => readValue(column, name, once(name, text)),
   item: (column, name, text) => readValue(column, name, once(name, text)),
-  list: (column, name, text) => {
-    const items = Array.isArray(text) ? text : text.split(',')
-    return items.map((item) => readValue(column, name, item))
-  },
+  list: readItems,
+  values: readItems,
   pattern: (_column, name, text) => once(name, text),
   part: (_column, name, text) => once(name, text),
   flag: (_column, name, text) => {
@@ -178,6 +170,11 @@ const readOperand: Readonly<Record<OperandKind, OperandReader>> = {
     if (word === 'true' || word === 'false') return word === 'true'
     throw invalid(name, 'type', 'must be true or false')
   },
+}
+
+function readItems(column: Column, name: string, text: string | string[]): unknown[] {
+  const items = Array.isArray(text) ? text : text.split(',')
+  return items.map((item) => readValue(column, name, item))
 }
 
 function once(name: string, text: string | string[]): string {

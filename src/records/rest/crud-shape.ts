@@ -7,6 +7,7 @@ import { clip } from '../../fields/faults.js'
 import type { TextValues } from '../../http/query.js'
 import { invalid } from '../filters/invalid.js'
 import type { Table } from '../model/table.js'
+import { readNames } from './query-names.js'
 import { readRelationTree, type RelationTree } from '../policy/client-relations.js'
 
 export interface RowShape {
@@ -17,8 +18,8 @@ export interface RowShape {
 
 /** @throws {HttpError} 400 `VALIDATION` */
 export function readRowShape(table: Table, query: TextValues): RowShape | undefined {
-  const paths = table.byProperty.has('with') ? [] : readList(query.with)
-  const fields = table.byProperty.has('fields') ? [] : readList(query.fields)
+  const paths = table.byProperty.has('with') ? [] : (readNames('with', query.with) ?? [])
+  const fields = table.byProperty.has('fields') ? [] : (readNames('fields', query.fields) ?? [])
   if (paths.length === 0 && fields.length === 0) return undefined
   return { relations: readRelationTree(table, paths), without: readOthers(table, fields) }
 }
@@ -36,9 +37,4 @@ function readOthers({ columns }: Table, fields: readonly string[]): string[] {
     )
   }
   return columns.map(({ property }) => property).filter((name) => !fields.includes(name))
-}
-
-function readList(text: string | string[] | undefined): string[] {
-  if (text === undefined || text === '') return []
-  return (Array.isArray(text) ? text : [text]).flatMap((one) => one.split(','))
 }

@@ -68,7 +68,8 @@ function toPath(text: string | string[]): readonly string[] {
 
 function readOperand(operator: Operator, name: string, text: string | string[]): unknown {
   const { operand } = operatorOf(operator)
-  if (operand === 'list') return (Array.isArray(text) ? text : text.split(',')).map(toScalar)
+  if (operand === 'list' || operand === 'values')
+    return (Array.isArray(text) ? text : text.split(',')).map(toScalar)
   if (Array.isArray(text)) throw invalid(name, 'type', 'must be given once')
   if (operand === 'value') return toScalar(text)
   if (operand !== 'flag') return text
