@@ -2,6 +2,7 @@
 import { attempt, type Later } from '../core/later.js'
 import type { Log } from '../core/log.js'
 import { HttpError } from '../errors/http-error.js'
+import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import type { Claims } from '../http/request.js'
 import { findClaimFault } from './claim-faults.js'
 import { checkToken, clockTolerance, signToken } from './jose.js'
@@ -18,7 +19,7 @@ import {
   type TokenTrace,
 } from './revocations.js'
 import { endOfRotation, longestRotation } from './rotation.js'
-import { toTokenClaims, type TokenOptions } from './token-claims.js'
+import { tokenOptions, toTokenClaims, type TokenOptions } from './token-claims.js'
 import { mostTokenBytes, readTokenHeader } from './token-form.js'
 import { WatchedTokens } from './watched-tokens.js'
 
@@ -26,6 +27,8 @@ export interface VerifyOptions {
   /** The audience that the token must name, in place of the application's: for tokens that open no route. */
   readonly audience?: string
 }
+
+const verifyOptions: ReadonlySet<string> = new Set<keyof VerifyOptions>(['audience'])
 
 export interface AuthSettings {
   readonly keys: Keys
@@ -91,6 +94,7 @@ export class Auth {
    * @throws {Error} where there is no private key
    */
   async getToken(payload: Claims, options: TokenOptions = {}): Promise<string> {
+    refuseUnknownOptions('Auth.getToken', options, tokenOptions)
     const now = Math.floor(this.#now() / 1000)
     return this.#sign(toTokenClaims(payload, options, this.#settings, now))
   }
@@ -100,7 +104,9 @@ export class Auth {
    *
    * @throws {HttpError} 503 where the database cannot be asked whether the token was revoked
    */
-  async verify(token: string, { audience }: VerifyOptions = {}): Promise<Claims | null> {
+  async verify(token: string, options: VerifyOptions = {}): Promise<Claims | null> {
+    refuseUnknownOptions('Auth.verify', options, verifyOptions)
+    const { audience } = options
     const known = audience === undefined ? this.remembered(token) : undefined
     if (known !== undefined) return known
     const verdict = await this.judge(token, audience)

@@ -14,6 +14,14 @@ export interface TokenOptions {
   readonly subject?: string
 }
 
+export const tokenOptions: ReadonlySet<string> = new Set<keyof TokenOptions>([
+  'expiresIn',
+  'notBefore',
+  'audience',
+  'issuer',
+  'subject',
+])
+
 /** What the application says about all its tokens. */
 export interface TokenDefaults {
   readonly issuer: string | undefined

@@ -9,6 +9,8 @@ export interface ControllerNote {
   readonly crud: ClassReference | undefined
   readonly only: readonly string[] | undefined
   readonly version: string | undefined
+  /** What was given as options, to be checked at the start. */
+  readonly options: object
 }
 
 export interface ControllerOptions {
@@ -32,13 +34,20 @@ export function Controller(target: Class): void
 export function Controller(value: unknown, context: DecoratorContext): void
 export function Controller(...args: unknown[]): AnyDecorator | undefined {
   const isBare = decorate(args, ({ owner }) => {
-    controllerNote.write(owner, { path: '', crud: undefined, only: undefined, version: undefined })
+    controllerNote.write(owner, {
+      path: '',
+      crud: undefined,
+      only: undefined,
+      version: undefined,
+      options: {},
+    })
   })
   if (isBare) return undefined
   const path = typeof args[0] === 'string' ? args[0] : ''
-  const { crud, only, version } = (args[1] ?? {}) as ControllerOptions
+  const options = (args[1] ?? {}) as ControllerOptions
+  const { crud, only, version } = options
   return toDecorator(({ owner }) => {
-    controllerNote.write(owner, { path, crud, only, version })
+    controllerNote.write(owner, { path, crud, only, version, options })
   })
 }
 

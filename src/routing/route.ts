@@ -4,7 +4,7 @@ import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { Class } from '../metadata/note.js'
 import { readArgumentNames, readHandlerNames } from './argument-names.js'
-import { readController } from './controller.js'
+import { type ControllerOptions, readController } from './controller.js'
 import { joinPaths, parsePattern, type Pattern } from './pattern.js'
 import type { Method } from './route-table.js'
 import { readRouteNotes, type RouteNote, type RouteOptions } from './verbs.js'
@@ -71,6 +71,7 @@ export function collectRoutes(
     })
     return []
   }
+  refuseUnknownNames(`@Controller of ${controller.name}`, note.options, controllerNames, problems)
   const version = readVersion(note.version, controller, problems)
   const routes: Route[] = []
   for (const [member, notes] of readRouteNotes(controller)) {
@@ -81,6 +82,12 @@ export function collectRoutes(
     }
   }
   return routes
+}
+
+const controllerNames: Readonly<Record<keyof ControllerOptions, true>> = {
+  crud: true,
+  only: true,
+  version: true,
 }
 
 function readVersion(version: unknown, { name }: Class, problems: Problem[]): string | undefined {

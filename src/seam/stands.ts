@@ -33,6 +33,11 @@ const onMethods = createMemberNote<readonly Stand[]>('stands')
 export function Use(
   ...interceptors: readonly ClassReference<Interceptor | EntryInterceptor>[]
 ): AnyDecorator {
+  if (interceptors.length === 0)
+    throw new TypeError('@Use() names no interceptor. Write @Use(Timing), or remove it.')
+  // Without a call it gets what it stands before: a method's class and name, or a context.
+  if (interceptors.some((one: unknown) => typeof one !== 'function' && one !== undefined))
+    throw new TypeError('@Use has no call, or names what is no class. Write @Use(Timing).')
   return toDecorator((target) => {
     addStands(
       target,

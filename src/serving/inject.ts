@@ -1,5 +1,6 @@
 /** Sends a request to an application without a port: for tests. */
 import { createIncoming, StandInResponse } from '../http/stand-in.js'
+import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import type { Dispatcher } from './dispatcher.js'
 
 /** A request. At most one of `json`, `form`, `multipart`, `text` and `body` may be given. */
@@ -35,11 +36,24 @@ export interface InjectResponse {
   json(): unknown
 }
 
+const requestNames: ReadonlySet<string> = new Set([
+  'method',
+  'url',
+  'headers',
+  'token',
+  'json',
+  'form',
+  'multipart',
+  'text',
+  'body',
+])
+
 /** @returns the whole answer; rejects if the connection was cut off */
 export async function injectRequest(
   dispatcher: Pick<Dispatcher, 'serve'>,
   request: InjectRequest,
 ): Promise<InjectResponse> {
+  refuseUnknownOptions('inject', request, requestNames)
   const content = await encodeBody(request)
   const headers = new Map<string, string>([['host', 'localhost']])
   if (content !== undefined) {

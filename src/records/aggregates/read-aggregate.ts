@@ -7,7 +7,7 @@ import { readCount } from '../filters/list-options.js'
 import { isOrdered } from '../../sql/operators.js'
 import { readDirection, refusedTerm } from '../filters/order.js'
 import { skip, skipAt, undefinedAt } from '../filters/skip.js'
-import { refuseUnknownOptions } from '../statements/refuse-options.js'
+import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { aggregateFunctions, type AggregateFunction } from './aggregate-types.js'
@@ -40,7 +40,7 @@ export interface Aggregate {
   /** Every field that is read, each once. */
   readonly columns: readonly Column[]
   readonly key: string
-  /** The order names a figure that is not in the answer; told after faults of rights. */
+  /** The order names a figure that is neither answered nor in `having`; told after faults of rights. */
   readonly unanswered: Error | undefined
 }
 
@@ -122,7 +122,10 @@ class AggregateReader {
       : called
     this.#key += `g${keysOf(groups)}m${keysOf(measures)}h`
     const having = this.#having(options.having)
-    const order = this.#order(options.orderBy, groups, measures)
+    const order = this.#order(options.orderBy, groups, [
+      ...measures,
+      ...having.map(({ measure }) => measure),
+    ])
     const limit =
       options.limit === undefined
         ? undefined
@@ -259,7 +262,11 @@ class AggregateReader {
         const measure = answered.find((figure) => figure.name === name) ?? this.#measure(name, path)
         if (!answered.some(({ key }) => key === measure.key)) {
           const names = answered.map((figure) => figure.name).join(', ')
-          this.#unanswered ??= invalid(path, 'unknown', `is not in the answer, which has ${names}`)
+          this.#unanswered ??= invalid(
+            path,
+            'unknown',
+            `is not in the answer, nor in having, which have ${names}`,
+          )
         }
         const direction = readDirection(list[name], path)
         if (direction === undefined) continue

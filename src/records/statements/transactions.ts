@@ -9,7 +9,7 @@ import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Log } from '../../core/log.js'
 import { GuardedRunner } from './guarded-runner.js'
-import { refuseUnknownOptions } from './refuse-options.js'
+import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import { Retries } from './retries.js'
 import type { RecordsContext, Source } from './source.js'
 

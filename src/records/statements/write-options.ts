@@ -9,7 +9,7 @@ import type { TableCodec } from '../model/codec.js'
 import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'
 import type { RowChange } from './change-row.js'
-import { refuseUnknownOptions } from './refuse-options.js'
+import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 
 export interface DeleteOptions {
   /**

@@ -1,5 +1,5 @@
 /** Refuses unknown options: otherwise they would be ignored silently. */
-import { didYouMean } from '../../errors/did-you-mean.js'
+import { didYouMean } from './did-you-mean.js'
 
 /** What only the framework gives: it is told to nobody. */
 const inner: ReadonlySet<string> = new Set(['view', 'related'])
