@@ -14,9 +14,10 @@ export class Writing {
     this.dialect = dialect
   }
 
-  /** A name that no other part has. */
+  /** A name that no other part has. What an update or a deletion changes keeps its own name, which may look like one. */
   alias(): string {
-    return `t${this.#aliases++}`
+    const alias = `t${this.#aliases++}`
+    return this.tables.has(alias) || this.tables.has(`${alias}j`) ? this.alias() : alias
   }
 
   /** `"product" as "t0"` */

@@ -175,3 +175,27 @@ it('quotes names, and takes no value for a part of a slot', () => {
   })
   expect(() => raw('a\0b')).toThrow(TypeError)
 })
+
+@RecordOf({ table: 't0' })
+class Box {
+  @Field('id') id!: number
+  @HasMany(() => Thing) things!: Rel<Thing[]>
+}
+
+@RecordOf
+class Thing {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('integer', { nullable: true }) boxId!: number | null
+  @BelongsTo(() => Box, { onDelete: 'setNull' }) box!: Rel<Box>
+}
+
+it('deletes what is related, and nothing else, from a table whose name looks like an alias', async () => {
+  const boxes = await connect('sqlite::memory:', { records: [Box, Thing] })
+  await boxes.sync()
+  const [one, other] = [await boxes.records(Box).create({}), await boxes.records(Box).create({})]
+  await boxes.records(Thing).create({ name: 'lamp', boxId: one.id })
+  expect(await boxes.records(Box).deleteWhere({ things: { name: 'lamp' } })).toBe(1)
+  expect(await boxes.records(Box).list()).toMatchObject([{ id: other.id }])
+  await boxes.close()
+})
