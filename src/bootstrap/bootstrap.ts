@@ -31,6 +31,7 @@ import { planApplication, type ApplicationPlan } from './plan-application.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { closeWithProcess } from './signals.js'
+import { logOpenDoors } from './open-doors.js'
 import { logOpenRecords } from './open-records.js'
 import { logStartWarnings } from './start-warnings.js'
 import { openStorage, type Storage } from './storage.js'
@@ -52,6 +53,7 @@ export async function bootstrap(
   const plan = await planApplication(module, options, true)
   logStartWarnings(plan.routes, plan.settings, plan.log)
   logOpenRecords(plan, plan.log)
+  if (plan.environment.production) logOpenDoors(plan, options, plan.log)
   const storage = await openStorage({ ...plan, ...storageOptions(plan, options) })
   try {
     const application = await start(plan, storage, options)

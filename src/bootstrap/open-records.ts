@@ -24,7 +24,8 @@ export function logOpenRecords(plan: Plan, log: Log): void {
   )
 }
 
-function openRecords({ routes, graphql, authOptions }: Plan): string[] {
+/** Records that everybody can read, where nothing says that it is meant. */
+export function openRecords({ routes, graphql, authOptions }: Plan): string[] {
   if (authOptions.closed) return []
   const queried = graphql.instances
     .filter((one) => one.routes.some(({ access }) => access.read.open))

@@ -160,7 +160,7 @@ export function resolveOptions(
     listen: options.listen ?? true,
     port: readCount('port', options.port ?? environment.port ?? 3000, [0, 65_535], problems),
     host: options.host ?? environment.host ?? '::',
-    docs: resolveDocsOptions(options.docs, problems),
+    docs: resolveDocsOptions(options.docs, problems, options.auth?.closed === true),
     limits: resolveLimits(options.limits ?? {}, problems),
     bounds: resolveBounds(options.limits ?? {}, problems),
     times: resolveTimes(options.times ?? {}, problems),

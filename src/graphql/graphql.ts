@@ -82,7 +82,6 @@ export class GraphQL {
   /** Where types, queries, mutations and subscriptions are declared. */
   readonly schema: Schema
   readonly limits: GraphqlLimits
-  readonly ide: boolean
   readonly maxAge: number
   /** Subscriptions that are open. */
   readonly streams = new OpenStreams()
@@ -99,7 +98,6 @@ export class GraphQL {
     refuseUnknownNames('GraphQL', options, optionNames, this.#problems)
     this.#options = { ...options }
     this.limits = resolveGraphqlLimits(options.limits ?? {}, this.#problems)
-    this.ide = options.ide ?? true
     this.maxAge = options.maxAge ?? 0
     this.schema = new Schema((parts, problems) => {
       const { classes, added } = parts
@@ -197,6 +195,11 @@ export class GraphQL {
     const access = { read, write: noAuth ? openAccess : token }
     this.routes.push({ path, access: secured === false ? access : { ...access, secured: token } })
     return this
+  }
+
+  /** The page for developers is there unless it is turned off; where reads need a token, only if it is asked for. */
+  get ide(): boolean {
+    return this.#options.ide ?? this.#host?.closed !== true
   }
 
   /** Who may call where a root field says nothing: as a route says, and queries too by token alone where all is closed. */

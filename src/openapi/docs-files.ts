@@ -1,5 +1,5 @@
 /** The files under `/swagger`. Each is made or read when it is first requested. Source: decisions, Documentation. */
-import { openAccess, type AccessRule } from '../auth/access.js'
+import type { AccessRule } from '../auth/access.js'
 import { pageFolder } from '../core/page-files.js'
 import { HttpError } from '../errors/http-error.js'
 import { file } from '../http/file-reply.js'
@@ -14,7 +14,7 @@ import { toYaml } from './yaml.js'
 export interface DocsFile {
   /** A pattern: `/swagger/<file>`. */
   readonly path: string
-  /** For documents the rule of the options; page, script and styles contain no information and are public. */
+  /** For documents the rule of the options; page, script and styles contain no information. */
   readonly access: AccessRule
   readonly answer: (request: ServerRequest) => Reply | Promise<Reply>
 }
@@ -28,7 +28,7 @@ export interface ReadDocument {
 
 /** @param read called when a document is first requested */
 export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly DocsFile[] {
-  const { path, access } = docs
+  const { path, access, pageAccess } = docs
   const policy = pagePolicy(docs.servers)
   const json = fileByVersion(read.versions, (version) =>
     createKeptText('application/json; charset=utf-8', () => JSON.stringify(read(version))),
@@ -41,7 +41,7 @@ export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly Docs
   return [
     {
       path,
-      access: openAccess,
+      access: pageAccess,
       answer: (request) => {
         // A relative address, so that it works behind a proxy that removes a prefix.
         const base = request.sentPath.endsWith('/')
@@ -54,9 +54,9 @@ export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly Docs
     },
     { path: `${path}/openapi.json`, access, answer: json },
     { path: `${path}/openapi.yaml`, access, answer: yaml },
-    { path: `${path}/page.css`, access: openAccess, answer: style },
-    { path: `${path}/page.js`, access: openAccess, answer: script },
-    { path: `${path}/<file>`, access: openAccess, answer: answerAsset },
+    { path: `${path}/page.css`, access: pageAccess, answer: style },
+    { path: `${path}/page.js`, access: pageAccess, answer: script },
+    { path: `${path}/<file>`, access: pageAccess, answer: answerAsset },
   ]
 }
 

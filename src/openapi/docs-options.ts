@@ -15,7 +15,10 @@ export interface DocsOptions {
   version?: string
   /** What the application does; Markdown. */
   description?: string
-  /** True, a role or several: the document then needs a token, which the page asks for. Default false. */
+  /**
+   * True, a role or several: the document then needs a token, which the page asks for. Default false; with
+   * `auth: { closed: true }` document and page need one, unless it is false here.
+   */
   secured?: boolean | string | readonly string[]
   /** Addresses of the application. Default: the address of the page. */
   servers?: readonly (string | { readonly url: string; readonly description?: string })[]
@@ -32,6 +35,8 @@ export interface ResolvedDocs extends DocumentOptions {
   readonly path: string
   /** Who may read the document. */
   readonly access: AccessRule
+  /** Who may read the page and its files. */
+  readonly pageAccess: AccessRule
 }
 
 const optionNames: Readonly<Record<keyof DocsOptions, true>> = {
@@ -48,11 +53,13 @@ const optionNames: Readonly<Record<keyof DocsOptions, true>> = {
 /**
  * @param options false turns the documentation off; true and undefined mean the defaults
  * @param problems receives unknown options and invalid values
+ * @param closed reads need a token, unless something else is said
  * @returns `undefined` if it is off
  */
 export function resolveDocsOptions(
   options: DocsOptions | boolean | undefined,
   problems: Problem[],
+  closed = false,
 ): ResolvedDocs | undefined {
   if (options === false) return undefined
   const given = options === true || options === undefined ? {} : options
@@ -65,7 +72,8 @@ export function resolveDocsOptions(
     servers: readServers(given.servers ?? ['/'], problems),
     tags: readTags(given.tags, problems),
     openapi: readVersion(given.openapi ?? '3.1', problems),
-    access: readAccess(given.secured ?? false, problems),
+    access: readAccess(given.secured ?? closed, problems),
+    pageAccess: closed && given.secured === undefined ? tokenAccess : openAccess,
   })
 }
 

@@ -7,6 +7,7 @@ import {
   createModule,
   Doc,
   Get,
+  NoAuth,
   reply,
   Secured,
   type AnyDecorator,
@@ -18,13 +19,16 @@ import { Meter } from './meter.js'
 export interface MetricsOptions {
   /** Default `/metrics`. */
   path?: string
-  /** True: any token is admitted. A role or several: only callers with one of them. Default: open, as every GET is. */
+  /**
+   * True: any token is admitted. A role or several: only callers with one of them. False: open, also with
+   * `auth: { closed: true }`. Default: as every GET.
+   */
   secured?: boolean | string | readonly string[]
 }
 
 /** Serves `/metrics`. */
 export const metrics = createModule(function metrics(options: MetricsOptions = {}) {
-  const { path = '/metrics', secured = false } = options
+  const { path = '/metrics', secured } = options
 
   @Controller(path)
   @gate(secured)
@@ -46,8 +50,9 @@ export const metrics = createModule(function metrics(options: MetricsOptions = {
   return { problems: findProblems(options), providers: [Meter], controllers: [MetricsController] }
 })
 
-function gate(secured: NonNullable<MetricsOptions['secured']>): AnyDecorator {
-  if (secured === false) return (() => undefined) as AnyDecorator
+function gate(secured: MetricsOptions['secured']): AnyDecorator {
+  if (secured === undefined) return (() => undefined) as AnyDecorator
+  if (secured === false) return NoAuth
   if (typeof secured === 'string') return Secured(secured)
   // Other values are reported as a fault at the start.
   return Secured(...(Array.isArray(secured) ? (secured as readonly string[]) : []))

@@ -1,0 +1,155 @@
+/** Source: decisions, "Third storey: nothing silent", Closed. Titles begin with the statement they show. */
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Field,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  Record as Table,
+  type Application,
+  type BootstrapOptions,
+} from '../../src/index.js'
+import { health } from '../../src/modules/health/health.js'
+import { metrics, type MetricsOptions } from '../../src/modules/metrics/metrics.js'
+
+@Table
+class Lamp {
+  @Field('id') id!: number
+}
+
+@Controller('/pages')
+class Pages {
+  @Get('/') list() {
+    return []
+  }
+  @Get('/open') @NoAuth open() {
+    return []
+  }
+  @Post('/contact') @NoAuth contact() {
+    return {}
+  }
+}
+
+const lines: { open?: string[]; message: string }[] = []
+const at = () => (fields: object, message: string) => void lines.push({ ...fields, message })
+const logger = { error: at(), warn: at(), info: at(), debug: at() }
+
+let app: Application
+
+async function start(
+  options: BootstrapOptions,
+  figures: MetricsOptions = {},
+  variables: { [name: string]: string } = {},
+) {
+  @Module({ controllers: [Pages], records: [Lamp], imports: [metrics(figures), health()] })
+  class AppModule {}
+  lines.length = 0
+  app = await bootstrap(AppModule, {
+    listen: false,
+    env: variables,
+    logger,
+    database: 'sqlite::memory:',
+    ...options,
+  })
+}
+
+/** A database with its tables: in production none are made. */
+async function prepared(): Promise<string> {
+  const database = `sqlite:${join(folder, `${++count}.db`)}`
+  await start({ database })
+  await app.close()
+  return database
+}
+
+let count = 0
+const folder = mkdtempSync(join(tmpdir(), 'filigree-closed-'))
+afterEach(() => app.close())
+afterAll(() => {
+  rmSync(folder, { recursive: true })
+})
+
+const html = { accept: 'text/html' }
+const status = async (url: string, token?: string): Promise<number> =>
+  (await app.inject({ url, headers: html, ...(token === undefined ? {} : { token }) })).status
+
+describe('Closed', () => {
+  const doors = [
+    '/swagger',
+    '/swagger/page.js',
+    '/swagger/openapi.json',
+    '/swagger/openapi.yaml',
+    '/metrics',
+  ]
+
+  it('Closed: documentation, document, IDE and metrics are closed too', async () => {
+    await start({ auth: { closed: true } })
+    const token = await app.get(Auth).getToken({ sub: 'ann' })
+    for (const url of ['/pages', ...doors]) {
+      expect([url, await status(url)]).toEqual([url, 401])
+      expect([url, await status(url, token)]).toEqual([url, 200])
+    }
+    expect((await app.inject({ url: '/graphql', headers: html })).body).not.toContain('<html')
+    expect(await status('/pages/open')).toBe(200)
+    expect(await status('/health/live')).toBe(200)
+  })
+
+  it('Closed: each may say otherwise', async () => {
+    const docs = { secured: false }
+    await start({ auth: { closed: true }, docs, graphql: { ide: true } }, { secured: false })
+    for (const url of doors) expect([url, await status(url)]).toEqual([url, 200])
+    expect((await app.inject({ url: '/graphql', headers: html })).body).toContain('<html')
+  })
+
+  it('Closed: without it they stay as they were', async () => {
+    await start({})
+    for (const url of doors) expect([url, await status(url)]).toEqual([url, 200])
+    expect(lines.filter(({ message }) => message.startsWith('Everybody may'))).toEqual([])
+  })
+
+  it('Closed: the start in production says in one line what is open', async () => {
+    const database = await prepared()
+    await start(
+      { static: { '/assets': 'test' }, auth: { keys: false }, database },
+      {},
+      { NODE_ENV: 'production' },
+    )
+    const [line, ...more] = lines.filter(({ message }) => message.startsWith('Everybody may'))
+    expect(more).toEqual([])
+    expect(line?.message.split('\n')).toHaveLength(1)
+    const said = line?.open?.join('\n') ?? ''
+    for (const one of [
+      'GET /pages',
+      'GET /metrics',
+      'POST /pages/contact',
+      '/graphql',
+      'Lamp',
+      '/swagger',
+      '/assets',
+      'any origin (CORS)',
+    ])
+      expect(said).toContain(one)
+  })
+
+  it('Closed: with everything closed the line names what still is open', async () => {
+    const database = await prepared()
+    const cors = { origins: ['https://shop.example'] }
+    await start(
+      { auth: { closed: true, keys: false }, cors, database },
+      {},
+      { NODE_ENV: 'production' },
+    )
+    const said =
+      lines.find(({ message }) => message.startsWith('Everybody may'))?.open?.join('\n') ?? ''
+    expect(said).toContain('GET /pages/open')
+    expect(said).toContain('https://shop.example')
+    for (const one of ['GET /pages,', '/metrics', '/swagger', 'Lamp', '/graphql'])
+      expect(said).not.toContain(one)
+  })
+})
