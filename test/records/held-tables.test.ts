@@ -1,6 +1,7 @@
 /** Somebody holds a table on PostgreSQL: what asks other tables goes on, and questions of our own wait for no lock of a user's. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Field, Record } from 'filigree'
+import { silentLog } from '../../src/core/log.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { sql } from 'kysely'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
@@ -90,5 +91,30 @@ describe('a table that somebody holds', () => {
       expect(await asking('prepare%')).toBe(0)
       void found
     })
+  })
+
+  it('leaves a line in the log where the connection of a waiting write breaks', async () => {
+    const lines: string[] = []
+    const note = (_details: object, message?: string): void => {
+      lines.push(String(message))
+    }
+    const log = { ...silentLog, warn: note }
+    const told = await connect({ url, records, log })
+    await database.close()
+    await holder.transaction(async (tx) => {
+      await tx.records(Leaf).create({ name: 'three' })
+      const made = told
+        .records(Leaf)
+        .create({ name: 'three' })
+        .catch((error: unknown) => error)
+      while ((await waiting()) === 0) continue
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(observer.kysely)
+      expect(await made).toMatchObject({ status: 503 })
+    })
+    expect(lines).toContain(
+      'the connection broke while a write was under way: whether it was done is not known',
+    )
+    await told.close()
   })
 })
