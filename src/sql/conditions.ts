@@ -1,5 +1,5 @@
 /** Writes conditions on the rows of an alias. */
-import type { Ranking, SearchParts } from '../engines/contract/search-sql.js'
+import type { RankedRows, Ranking, SearchParts } from '../engines/contract/search-sql.js'
 import { filled, join, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Condition, JsonPlace, SearchCondition } from './condition.js'
 import { operatorOf } from './operators.js'
@@ -74,6 +74,13 @@ export class ConditionWriter {
     const ranking = this.#writing.dialect.search.rank(searched(condition, alias))
     this.#ranked.set(condition, ranking.test)
     return ranking
+  }
+
+  /** The same for some of the rows that it finds. */
+  some(condition: SearchCondition, alias: string): RankedRows {
+    const some = this.#writing.dialect.search.some(searched(condition, alias))
+    this.#ranked.set(condition, some.test)
+    return some
   }
 
   #writeNot(part: Condition, alias: string, isBelow: boolean): Sql {

@@ -17,6 +17,8 @@ export interface Order {
   readonly key: string
   /** If set, rows are first ordered by how well they match this search. */
   readonly rank?: SearchCondition
+  /** How many of its matches are ranked at most. Default all. */
+  readonly ranked?: number | undefined
 }
 
 export function ascending(column: Column): OrderTerm {
@@ -40,7 +42,7 @@ export function reversed(terms: readonly OrderTerm[]): OrderTerm[] {
 export function writeOrder(
   terms: readonly OrderTerm[],
   alias: string,
-  ranking?: Ranking,
+  ranking?: Pick<Ranking, 'by'>,
 ): Sql | undefined {
   if (terms.length === 0) return undefined
   return sql` order by ${ranking?.by}${writeTerms(terms, alias)}`

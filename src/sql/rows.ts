@@ -36,6 +36,8 @@ export class RowsWriter {
 
   /** `select … from … where … order by … limit …` */
   select(rows: Rows, alias: string, columns: Sql, tied?: Tied): Sql {
+    if (rows.order?.ranked !== undefined && rows.distinct === undefined)
+      return this.#selectRanked(rows, alias, columns, tied)
     const ranking = rows.order?.rank && this.conditions.rank(rows.order.rank, alias)
     if (rows.distinct !== undefined) return this.#selectDistinct(rows, alias, columns, ranking)
     const source = this.#source(rows, alias, ranking, tied)
@@ -126,6 +128,17 @@ export class RowsWriter {
     return sql`${chosen}${writing.table(target.name, alias)}${shown?.behind} where ${tests}${by}`
   }
 
+  /** Of the rows that a search finds no more are ranked, and sorted, than may be. */
+  #selectRanked(rows: Rows, alias: string, columns: Sql, tied: Tied | undefined): Sql {
+    const { rank, ranked } = rows.order ?? {}
+    if (rank === undefined) throw new TypeError('Nothing is ranked.')
+    const some = this.conditions.some(rank, alias)
+    const from = this.#plain(rows, alias, some, tied)
+    const found = sql`select ${name(alias)}.*, ${some.rank} as filigree_rank from ${from} limit ${raw(String(ranked))}`
+    const by = { by: sql`${name(alias, 'filigree_rank')}, ` }
+    return sql`select ${columns} from (${found}) as ${name(alias)}${this.#range(rows, alias, by)}`
+  }
+
   /** Of rows that are equal in some columns, the first one in the order. */
   #selectDistinct(rows: Rows, alias: string, columns: Sql, ranking: Ranking | undefined): Sql {
     const by = writeOrder(rows.order?.terms ?? [], alias, ranking)
@@ -156,7 +169,7 @@ export class RowsWriter {
   }
 
   /** The table with its conditions. */
-  #plain(rows: Rows, alias: string, ranking: Ranking | undefined, tied?: Tied): Sql {
+  #plain(rows: Rows, alias: string, ranking: Pick<Ranking, 'from'> | undefined, tied?: Tied): Sql {
     if (tied === undefined) {
       const from = this.writing.table(rows.table.name, alias)
       return sql`${ranking?.from}${from}${this.where(rows, alias)}`
@@ -166,7 +179,7 @@ export class RowsWriter {
     return sql`${ranking?.from}${from}${this.where(rows, alias, { isTest })}`
   }
 
-  #range({ order, limit, offset }: Rows, alias: string, ranking?: Ranking): Sql {
+  #range({ order, limit, offset }: Rows, alias: string, ranking?: Pick<Ranking, 'by'>): Sql {
     const by = order && writeOrder(order.terms, alias, ranking)
     const most =
       limit !== undefined

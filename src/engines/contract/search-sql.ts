@@ -14,6 +14,17 @@ export interface SearchSql {
   test(parts: SearchParts): Sql
   /** How rows are ordered by rank. */
   rank(parts: SearchParts): Ranking
+  /** How some of the rows that are found are ranked, the best with the lowest number. */
+  some(parts: SearchParts): RankedRows
+}
+
+/** Rows that contain the words, and their ranks, to be limited before anything is sorted. */
+export interface RankedRows {
+  /** SQL before the table in `from`. */
+  readonly from?: Sql
+  /** The SQL that replaces the condition. */
+  readonly test: Sql
+  readonly rank: Sql
 }
 
 export interface SearchParts {

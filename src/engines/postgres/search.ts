@@ -47,6 +47,10 @@ export function createPostgresSearch(
     drop: (name) => [`drop index if exists ${quote(name)}`],
     operand: (list) => list.join(' '),
     test,
+    some: (parts) => ({
+      test: test(parts),
+      rank: sql`- ts_rank(${vectorOf(parts)}, ${queryOf(parts)}, 1)`,
+    }),
     rank: (parts) => ({
       test: test(parts),
       by: sql`ts_rank(${vectorOf(parts)}, ${queryOf(parts)}, 1) desc, `,

@@ -28,11 +28,22 @@ export const sqliteSearch: SearchSql = {
     const { table, alias } = parts
     return sql`${raw(fullKey(table, quote(alias)))} in (select ${keyOf(parts)} from ${found(parts)})`
   },
+  some: (parts) => {
+    const { table, search, alias, value } = parts
+    const [words, keys] = [nameOf(search.name), toKeys(search.name)]
+    const number = nameOf(search.name, 'rowid')
+    const isPlain = isNumbered(table)
+    const from = isPlain
+      ? words
+      : sql`${words} cross join ${nameOf(keys)} on ${nameOf(keys, 'number')} = ${number}`
+    const key = isPlain ? number : keyOf(parts)
+    const test = sql`${words} match ${value} and ${key} = ${raw(fullKey(table, quote(alias)))}`
+    return { from: sql`${from} cross join `, test, rank: rankOf(search) }
+  },
   rank: (parts) => {
     const { table, search, alias } = parts
-    const factors = search.columns.map((_, place) => weights[place] ?? 1).join(', ')
     const ranked = `${alias}_ranked`
-    const rank = raw(`bm25(${quote(search.name)}, ${factors})`)
+    const rank = rankOf(search)
     // The limit makes SQLite compute the list once, instead of searching again for each row of the table.
     const list = sql`(select ${keyOf(parts)} as filigree_key, ${rank} as filigree_rank from ${found(parts)} limit -1) as ${nameOf(ranked)}`
     return {
@@ -42,6 +53,11 @@ export const sqliteSearch: SearchSql = {
       by: sql`${nameOf(ranked, 'filigree_rank')}, `,
     }
   },
+}
+
+function rankOf({ name, columns }: TableSearch): Sql {
+  const factors = columns.map((_, place) => weights[place] ?? 1).join(', ')
+  return raw(`bm25(${quote(name)}, ${factors})`)
 }
 
 function isNumbered({ key }: KeyedTable): boolean {

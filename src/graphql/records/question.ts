@@ -7,7 +7,7 @@ import type { Condition } from '../../records/filters/condition.js'
 import { FilterReader, isPlainObject } from '../../records/filters/filter.js'
 import { invalid } from '../../records/filters/invalid.js'
 import { readOrder } from '../../records/filters/order.js'
-import { rankedOrder, searchOf } from '../../records/filters/search.js'
+import { checkRanked, rankedOrder, searchLimitOf, searchOf } from '../../records/filters/search.js'
 import type { Database } from '../../records/database.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Order } from '../../sql/order.js'
@@ -72,6 +72,7 @@ export class QuestionReader {
     const most = this.#count('limit', args.limit ?? defaultLimit)
     const limit = isFixed ? { fixed: most } : this.values.push(most) - 1
     const passedOver = readCount('offset', args.offset ?? 0)
+    checkRanked(order, most + passedOver)
     if (passedOver === 0) return { where, order, limit, offset: undefined }
     this.key += '~'
     return { where, order, limit, offset: this.values.push(passedOver) - 1 }
@@ -95,7 +96,7 @@ export class QuestionReader {
     const terms = isGiven ? this.orderTerms(model, orderBy) : undefined
     const asked = readOrder(model.table, terms, true)
     this.#view.order(model.table, asked)
-    const order = rankedOrder(asked, condition, terms !== undefined)
+    const order = rankedOrder(asked, condition, terms !== undefined, searchLimitOf(model.table))
     this.key += `o${order.key};`
     return order
   }

@@ -2,14 +2,15 @@
 import type { AskedRelations } from './check-cost.js'
 import type { TableSizes } from './table-sizes.js'
 
-/** Rows behind one relation, with those behind them: some megabytes. */
-const mostRows = 50_000
-
-/** @returns undefined where there cannot be more, whichever rows are tied to which */
+/**
+ * @param mostRows what the query may cost: a row is 1
+ * @returns undefined where there cannot be more, whichever rows are tied to which
+ */
 export function mostBehind(
   relations: AskedRelations,
   rows: number | undefined,
   sizes: TableSizes,
+  mostRows: number,
 ): number | undefined {
   const page = rows ?? Infinity
   return mayBe(relations, { rows: page, isOnce: true }, sizes) > mostRows ? mostRows : undefined

@@ -2,7 +2,7 @@
  * What a client's question makes the database do, in points: about a thousand rows looked at are one. Counted before
  * anything is run, from the question, the indexes and the tables' rough sizes. Source: decisions, "Client queries".
  */
-import { passedBy, searchOf } from '../filters/search.js'
+import { passedBy, searchLimitOf, searchOf } from '../filters/search.js'
 import { holdsAll } from '../../sql/table.js'
 import type { Column, TableIndex } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
@@ -102,6 +102,8 @@ interface Work {
 
 class CostReader {
   #isOpen = false
+  /** Matches of a search are read in the order of their ranks. */
+  #isRanked = false
   readonly #rowsOf: RowsOf
 
   constructor(rowsOf: RowsOf) {
@@ -110,6 +112,7 @@ class CostReader {
 
   read(naming: Naming, question: Question, rows: number): QuestionCost {
     const isFiltered = asksSomething(question.where)
+    this.#isRanked = !isGiven(question.orderBy) && !question.counts && !question.aggregates
     const work = isFiltered
       ? this.#filter(naming, question.where, rows)
       : { rows: question.aggregates === true ? rows : 0, each: 0, once: 0 }
@@ -151,17 +154,21 @@ class CostReader {
     if (name === 'not') return { ...this.#filter(naming, value, rows), rows }
     const column = naming.column(name)
     if (column === undefined && searchOf(naming.table, name) !== undefined)
-      return this.#search(value, rows)
+      return this.#search(naming.table, value, rows)
     if (column !== undefined) return this.#tests(naming.table, column, value, rows)
     const through = naming.relation(name)
     return through === undefined ? { rows, each: 0, once: 0 } : this.#related(through, value, rows)
   }
 
-  /** The words are looked up in an index; the rows that contain them are ranked. */
-  #search(value: unknown, rows: number): Work {
+  /**
+   * The words are looked up in an index; all rows may contain them, and are looked at where there is another order, a count
+   * or an aggregate. By rank no more are read than are ranked.
+   */
+  #search(table: Table, value: unknown, rows: number): Work {
     const words = typeof value === 'string' ? value.split(/\s+/).length : 1
     const once = weights.pattern + words * weights.wildcard
-    return { rows: rows / 10, each: weights.like, once }
+    const found = this.#isRanked ? Math.min(rows, searchLimitOf(table)) : rows
+    return { rows: found, each: weights.like, once }
   }
 
   /** A condition through a relation reads the rows behind it: once for all, or once for each row. */

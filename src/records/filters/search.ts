@@ -3,6 +3,7 @@
  * letters and digits; case does not matter. Without an order the best matches come first. Source: decisions, Second
  * storey: records, Filters.
  */
+import { HttpError } from '../../errors/http-error.js'
 import type { TableSearch } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import type { Condition } from './condition.js'
@@ -40,9 +41,29 @@ export function rankedOrder(
   order: Order,
   condition: Condition | undefined,
   isGiven: boolean,
+  ranked?: number,
 ): Order {
   const rank = isGiven || condition === undefined ? undefined : searchIn(condition)
-  return rank === undefined ? order : { terms: order.terms, key: `${order.key}~`, rank }
+  if (rank === undefined) return order
+  const key = `${order.key}~${ranked === undefined ? '' : '!'}`
+  return { terms: order.terms, key, rank, ranked }
+}
+
+/** The most matches that a client's search ranks. */
+const mostRanked = 10_000
+
+export function searchLimitOf({ options }: Table): number {
+  return options.searchLimit ?? mostRanked
+}
+
+/** @throws {HttpError} 400 `TOO_COSTLY` for a page that ends behind the matches that are ranked */
+export function checkRanked(order: Order, last: number): void {
+  const { ranked = Infinity } = order
+  // Lists ask for one more row, to know whether there is a next page.
+  if (last <= ranked + 1) return
+  const message = `A search ranks ${ranked} rows at most, and this page ends behind them. Search for more words, filter, or give an order of your own.`
+  const errors = [{ path: 'offset', code: 'TOO_COSTLY', message }]
+  throw new HttpError(400, message, { code: 'TOO_COSTLY', errors })
 }
 
 function searchIn(condition: Condition): SearchCondition | undefined {

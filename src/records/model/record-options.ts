@@ -21,6 +21,7 @@ const tests: Readonly<Record<keyof RecordOptions, Test>> = {
   rows: ['a function: (user) => …', (value) => typeof value === 'function'],
   shardBy: text,
   search: ["a list of fields: ['name']", Array.isArray],
+  searchLimit: ['a positive integer', (value) => Number.isSafeInteger(value) && Number(value) > 0],
   softDelete: flag,
   table: text,
   timestamps: flag,

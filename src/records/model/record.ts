@@ -52,6 +52,11 @@ export interface RecordOptions<T = unknown> {
    */
   search?: readonly (keyof T & string extends never ? string : keyof T & string)[]
   /**
+   * How many matches a client's search ranks at most. A page behind them is 400 `TOO_COSTLY`; counts, and lists with an
+   * order of their own, see all matches. Default 10,000.
+   */
+  searchLimit?: number
+  /**
    * Counts the writes of a row in the field `version`: from 1, read-only. An update for an older version is refused
    * with 409. Default false.
    */

@@ -12,6 +12,7 @@ import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'
 import type { RelatedRows } from '../statements/related-json.js'
 import type { Repository } from '../repository.js'
+import { defaultCost } from '../budget/check-cost.js'
 import { mostBehind } from '../budget/most-behind.js'
 import { admission, type Caller } from './caller.js'
 import { readWanted, type RelationTree } from './client-relations.js'
@@ -56,26 +57,31 @@ export class ClientRecords<T extends object> {
   }
 
   /** The same with related rows, with one statement. @throws {HttpError} 401 or 403 for relations */
-  async findWith(id: Id, relations: RelationTree): Promise<T | null> {
+  async findWith(id: Id, relations: RelationTree, cost = defaultCost): Promise<T | null> {
     const { key } = this.#table
     if (toKey(this.#database.context.codecOf(this.#table), id) === undefined) return null
     const where = { [key.property]: keyOf(this.#table, id) } as Where<T>
-    const [found] = await this.list({ where, limit: 1 }, relations)
+    const [found] = await this.list({ where, limit: 1 }, relations, cost)
     return found ?? null
   }
 
   /**
    * @param relations related records to load with the same statement
+   * @param cost how many of them there may be
    * @throws {HttpError} 401 or 403 for a filter, an order or relations that the client may not use
    */
-  async list(options: Omit<ListOptions<T>, 'view'>, relations?: RelationTree): Promise<T[]> {
+  async list(
+    options: Omit<ListOptions<T>, 'view'>,
+    relations?: RelationTree,
+    cost = defaultCost,
+  ): Promise<T[]> {
     const { view } = this.#writer
     const related: { table: Table; record: Instance }[] = []
     const wanted: RelatedRows | undefined =
       relations === undefined || relations.size === 0
         ? undefined
         : {
-            most: mostBehind(relations, options.limit, this.#database.sizes),
+            most: mostBehind(relations, options.limit, this.#database.sizes, cost),
             read: (slots) => readWanted(relations, view, slots),
             found: (table, record) => {
               if (policyOf(table).columns.size > 0) related.push({ table, record })

@@ -9,10 +9,12 @@ import type { RowShape } from './crud-shape.js'
 /** Up to this many rows the total is exact by default; above, it is an estimate. */
 export const countedRows = 10_000
 
+/** @param cost how many related rows may come along */
 export async function listRows(
   records: ClientRecords<object>,
   asked: CrudQuery,
   request: HttpRequest,
+  cost: number,
 ): Promise<Reply> {
   const { where, limit, offset, after } = asked
   const distinct = asked.distinct as readonly never[] | undefined
@@ -26,6 +28,7 @@ export async function listRows(
   const listing = records.list(
     { where, ...order, limit: most, ...passed, ...place, ...alike },
     asked.shape?.relations,
+    cost,
   )
   // Both are sent at once: over a network this saves one round trip.
   const [found, total] = await Promise.all([listing, totalOf(records, asked)])

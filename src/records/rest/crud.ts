@@ -189,7 +189,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
         const aggregates = asked.distinct !== undefined
         const counts = asked.count === 'exact'
         checkCost(table, { counts, aggregates, ...asked }, database().sizes, most)
-        return listRows(records(request), asked, request)
+        return listRows(records(request), asked, request, most)
       },
     },
     {
@@ -214,7 +214,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
         if (shape === undefined)
           return after(mine.find(id), (found) => taggedOrKnown(table, found, request))
         checkCost(table, { where: {}, orderBy: [], limit: 1, shape }, database().sizes, most)
-        return after(mine.findWith(id, shape.relations), (found) => {
+        return after(mine.findWith(id, shape.relations, most), (found) => {
           if (found === null) return null
           const version = versionOf(table, found)
           showRows([found], shape)

@@ -1,6 +1,7 @@
 /** Reads the options of a repository's list, and finds its statement. */
 import { readDistinct } from '../filters/distinct.js'
 import { checkListOptions, readCount, type ListOptions } from '../filters/list-options.js'
+import { checkRanked } from '../filters/search.js'
 import { readOrder } from '../filters/order.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
@@ -28,6 +29,7 @@ export function planList<T extends object>(
   view?.order(table, given)
   const selected = selectOrdered(table, context, options, given)
   const { values, order, passed } = selected
+  checkRanked(order, (limit ?? 0) + passed + (offset ?? 0))
   const slots = { values, key: '' }
   const wanted = behind?.read(slots)
   const related = wanted && toRelatedParts(wanted, slots.key, behind?.most)

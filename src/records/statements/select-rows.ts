@@ -5,7 +5,7 @@ import type { Condition } from '../filters/condition.js'
 import { readOwnFilter } from '../filters/own-filter.js'
 import type { ListOptions } from '../filters/list-options.js'
 import type { Order } from '../../sql/order.js'
-import { rankedOrder, readPlace } from '../filters/search.js'
+import { rankedOrder, readPlace, searchLimitOf } from '../filters/search.js'
 import type { Table } from '../model/table.js'
 import { both } from '../../sql/condition.js'
 import type { Selection } from './plans.js'
@@ -57,7 +57,13 @@ export function selectOrdered<T extends object>(
   }
   const reader = new FilterReader(context, view !== undefined)
   const shown = readAsked(table, context, { where, search, view }, reader)
-  const order = rankedOrder(given, shown, orderBy !== undefined)
+  const order = rankedOrder(
+    given,
+    shown,
+    orderBy !== undefined,
+    // A program's own searches see all.
+    view === undefined || distinct !== undefined ? undefined : searchLimitOf(table),
+  )
   const isPlace = (order.rank ?? distinct) !== undefined && after !== undefined
   const behind =
     after === undefined || isPlace

@@ -1,0 +1,118 @@
+/** How many matches a search ranks, and what related rows may cost. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  BelongsTo,
+  bootstrap,
+  Controller,
+  Field,
+  HasMany,
+  Module,
+  NoAuth,
+  Record,
+  type Rel,
+} from '../../src/index.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { startBothEngines } from './both-engines.js'
+
+@Record()
+class Shop {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @HasMany(() => Text) texts!: Rel<Text[]>
+}
+
+@Record({ search: ['title', 'note'], searchLimit: 50 })
+class Text {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('string') note!: string
+  @Field('integer') shopId!: number
+  @BelongsTo(() => Shop) shop!: Rel<Shop>
+}
+
+@Controller('/texts', { crud: Text })
+@NoAuth
+class Texts {}
+@Controller('/shops', { crud: Shop })
+@NoAuth
+class Shops {}
+@Module({ controllers: [Texts, Shops], records: [Shop, Text] })
+class App {}
+
+const engines = await startBothEngines()
+
+describe.each(engines)('A search on %s', (_name, open) => {
+  let database: Database
+  let app: Awaited<ReturnType<typeof bootstrap>>
+
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Shop, Text] })
+    await database.sync()
+    const shops = await database.records(Shop).createMany([{ name: 'a' }, { name: 'b' }])
+    const [first = 0, second = 0] = shops.map(({ id }) => id)
+    const rows = Array.from({ length: 120 }, (_, index) => ({
+      title: index === 40 ? 'lamp lamp' : 'other',
+      note: index % 2 === 0 ? 'a lamp' : 'nothing',
+      shopId: index >= 110 ? second : first,
+    }))
+    await database.records(Text).insertMany(rows)
+    const many = Array.from({ length: 5000 }, () => ({ title: 'x', note: 'x', shopId: first }))
+    await database.records(Text).insertMany(many)
+    await database.sizes.read()
+    app = await bootstrap(App, { port: 0, logger: false, database, graphql: true })
+  }, 60_000)
+  afterAll(() => app.close())
+
+  const get = async (path: string) => {
+    const { status, body } = await app.inject({ url: path })
+    const rows = JSON.parse(body) as { id: number }[]
+    const { errors } = rows as unknown as { errors?: { code: string }[] }
+    return { status, rows, code: errors?.[0]?.code }
+  }
+  const ask = async (query: string) => {
+    const url = '/graphql'
+    const headers = { 'content-type': 'application/json' }
+    const given = { method: 'POST', url, headers, body: JSON.stringify({ query }) } as const
+    return JSON.parse((await app.inject(given)).body) as {
+      data?: { [name: string]: unknown }
+      errors?: { extensions: { code: string } }[]
+    }
+  }
+
+  it('ranks so many matches, the best first', async () => {
+    const { rows } = await get('/texts?search=lamp&limit=5')
+    expect(rows).toHaveLength(5)
+    expect(rows[0]?.id).toBe(41)
+    const { data } = await ask('{ texts(where: { search: "lamp" }, limit: 3) { id } }')
+    expect((data?.texts as { id: string }[])[0]?.id).toBe('41')
+  })
+
+  it('ranks what else is asked for, wherever it stands among the matches', async () => {
+    const { rows } = await get('/texts?search=lamp&shopId=2')
+    expect(rows.map(({ id }) => id).sort()).toStrictEqual([111, 113, 115, 117, 119])
+  })
+
+  it('refuses a page that ends behind them', async () => {
+    expect((await get('/texts?search=lamp&offset=40&limit=5')).status).toBe(200)
+    const refused = await get('/texts?search=lamp&offset=48&limit=5')
+    expect([refused.status, refused.code]).toStrictEqual([400, 'TOO_COSTLY'])
+    const { errors } = await ask(
+      '{ texts(where: { search: "lamp" }, limit: 5, offset: 48) { id } }',
+    )
+    expect(errors?.[0]?.extensions.code).toBe('TOO_COSTLY')
+  })
+
+  it('sees every match in counts, in orders of its own, and for the program', async () => {
+    const { data } = await ask('{ textCount(where: { search: "lamp" }) }')
+    expect(data?.textCount).toBe(60)
+    const own = await get('/texts?search=lamp&orderBy=-id&offset=55&limit=20')
+    expect(own.rows).toHaveLength(5)
+    expect(await database.records(Text).list({ search: 'lamp' })).toHaveLength(60)
+  })
+
+  it('brings related rows along up to what a query may cost', async () => {
+    const refused = await get('/shops/1?with=texts')
+    expect([refused.status, refused.code]).toStrictEqual([400, 'TOO_COSTLY'])
+    expect((await get('/shops/2?with=texts')).status).toBe(200)
+  })
+})
