@@ -90,7 +90,12 @@ export type { Repository } from './records/repository.js'
 export type { Asked, AskedOptions, Where } from './records/filters/filter-types.js'
 export { skip, type Skip } from './records/filters/skip.js'
 export type { ListOptions } from './records/filters/list-options.js'
-export type { AggregateOptions, AggregateRow } from './records/aggregates/aggregate-types.js'
+export type {
+  AggregateOptions,
+  AggregateRow,
+  TimeGrouping,
+} from './records/aggregates/aggregate-types.js'
+export type { TimeUnit } from './engines/contract/time-group.js'
 export type { Change } from './records/changes/changes.js'
 export type { LostChanges } from './records/changes/follow-all.js'
 export type { DeleteOptions, UpdateOptions } from './records/statements/write-options.js'

@@ -14,6 +14,8 @@ export interface Figure {
   readonly words?: string
   /** It is answered as text, otherwise it loses digits; default as the column is. */
   readonly isText?: boolean
+  /** By what groups are ordered, with `{c}`, if not as they compare; such groups are made of what is answered. */
+  readonly order?: string
 }
 
 export interface Figures {
@@ -55,7 +57,13 @@ export function writeFigures(
   const write = (figure: Figure): Sql => writeFigure(figure, alias)
   const answers = [...groups, ...measures].map((figure) => answerFigure(figure, alias, writing))
   const from = sql`select ${join(answers)} from ${writing.table(rows.table.name, alias)}${writer.where(rows, alias)}`
-  const by = groups.length === 0 ? undefined : sql` group by ${join(groups.map(write))}`
+  const writeGroup = (figure: Figure, index: number): Sql =>
+    figure.order === undefined ? write(figure) : raw(String(index + 1))
+  const writeOrder = ({ column, words, order: own }: Figure): Sql => {
+    const by = own ?? words
+    return write(by === undefined ? { column } : { column, words: by })
+  }
+  const by = groups.length === 0 ? undefined : sql` group by ${join(groups.map(writeGroup))}`
   const tests = having.map(({ measure, operator, slot: place, isNull }) => {
     if (isNull !== undefined)
       return sql`${write(measure)} ${raw(isNull ? 'is null' : 'is not null')}`
@@ -63,7 +71,7 @@ export function writeFigures(
   })
   const tested = tests.length === 0 ? undefined : sql` having ${join(tests, ' and ')}`
   const terms = order.map(({ measure, descending, nullsFirst }) =>
-    directed(write(measure), descending, nullsFirst),
+    directed(writeOrder(measure), descending, nullsFirst),
   )
   const ordered = terms.length === 0 ? undefined : sql` order by ${join(terms)}`
   const most = typeof rows.limit === 'number' ? writing.limit(rows.limit) : undefined

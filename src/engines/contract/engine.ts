@@ -17,6 +17,7 @@ import type { Later } from '../../core/later.js'
 import type { Code } from '../../fields/kinds/kind.js'
 import type { Log } from '../../core/log.js'
 import type { Column } from './table.js'
+import type { TimeGroup } from './time-group.js'
 import type { Total } from './total.js'
 import type { Catalogue } from './catalogue.js'
 import type { JsonSql, RowJson } from './json-sql.js'
@@ -209,6 +210,11 @@ export interface Dialect {
   /** SQL around a column that makes the text of its values; absent where they are such text. */
   textOf(column: Column): Around | undefined
   /** The sum or mean of a column of numbers, exact where they are; `isLarge` once a sum failed as an `overflow`. */
+  /**
+   * SQL of the first local day of a moment's unit as text, `2026-11-16`; for hours the local hour with its offset,
+   * `2026-11-16T10:00:00+01:00`.
+   */
+  timeGroup(group: TimeGroup): string
   total(called: 'sum' | 'avg', column: Pick<Column, 'storage' | 'field'>, isLarge?: boolean): Total
   /** SQL around a text that makes it lower case, for comparing without regard to case. */
   readonly fold: readonly [before: string, after: string]

@@ -7,6 +7,7 @@ import type { TableChanges } from '../contract/table-changes.js'
 import { postgresLists } from './lists.js'
 import { readMoment } from './moments.js'
 import { createPostgresSearch } from './search.js'
+import { postgresTimeGroup } from './time-groups.js'
 import { postgresTotal } from './totals.js'
 import type { Column } from '../contract/table.js'
 import { quote } from '../ddl.js'
@@ -65,6 +66,7 @@ export function createPostgresDialect(
       if (storage !== 'decimal' || digits === undefined) return texts[storage]
       return ['cast(cast(', ` as numeric(${digits.precision},${digits.scale})) as text)`]
     },
+    timeGroup: postgresTimeGroup,
     total: postgresTotal,
     fold,
     search: createPostgresSearch(fold, hasIcu),

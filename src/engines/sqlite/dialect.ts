@@ -9,6 +9,7 @@ import { SqliteJson } from './json.js'
 import { quote } from '../ddl.js'
 import { writeRebuild } from './rebuild.js'
 import { sqliteSearch } from './search.js'
+import { sqliteTimeGroup } from './time-groups.js'
 import { sqliteTotal } from './totals.js'
 
 export const sqliteDialect: Dialect = {
@@ -67,6 +68,7 @@ export const sqliteDialect: Dialect = {
     if (storage !== 'decimal') return undefined
     return [`filigree_decimal('${entry.digits?.scale ?? 0} ' || `, ')']
   },
+  timeGroup: sqliteTimeGroup,
   total: sqliteTotal,
   fold: ['filigree_fold(', ')'],
   foldValue: (text) => text.toLowerCase(),

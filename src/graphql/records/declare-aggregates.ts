@@ -1,15 +1,16 @@
 /**
- * Declares `productsAggregate(where, groupBy, having, orderBy, limit)`: a list of groups, each with its key under its own
+ * Declares `productsAggregate(where, groupBy, groupByTime, having, orderBy, limit)`: a list of groups, each with its key under its own
  * name, and what is made of its rows. Source: decisions, Second storey: records, Aggregates.
  */
 import {
   aggregateFunctions,
   type AggregateFunction,
 } from '../../records/aggregates/aggregate-types.js'
+import { timeUnits } from '../../engines/contract/time-group.js'
 import { havingOperators } from '../../records/aggregates/read-aggregate.js'
 import { operatorOf } from '../../sql/operators.js'
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../declarations.js'
-import { figuresOf, groupsOf, titled, type Figure } from './aggregate-names.js'
+import { figuresOf, groupsOf, timeGroupsOf, titled, type Figure } from './aggregate-names.js'
 import { generatedKey, type FieldModel, type RecordModel } from './model.js'
 import { aggregatedOutput, resolveAggregate } from './resolve-aggregate.js'
 import type { RecordServices } from './resolve-records.js'
@@ -28,6 +29,7 @@ export function declareAggregate(
       args: {
         where: `${name}Where`,
         ...(groupsOf(model).length > 0 ? { groupBy: `[${name}Group!]` } : {}),
+        ...(timeGroupsOf(model).length > 0 ? { groupByTime: `[${name}TimeGroup!]` } : {}),
         having: `${name}Having`,
         orderBy: `[${name}AggregateOrder!]`,
         limit: 'Int',
@@ -60,7 +62,36 @@ export function declareAggregateTypes(model: RecordModel): [string, TypeDeclarat
   const names = groups.map((group) => group.name).join(', ')
   if (groups.length > 0)
     types.push([`${name}Group`, { kind: 'scalar', description: `The name of a field: ${names}.` }])
+  const times = timeGroupsOf(model).map((group) => group.name)
+  if (times.length > 0) types.push([`${name}TimeGroup`, declareTimeGroup(name, times.join(', '))])
   return types
+}
+
+function declareTimeGroup(name: string, fields: string): TypeDeclaration {
+  return {
+    kind: 'input',
+    fields: {
+      field: { type: `${name}Group!`, description: `One of ${fields}.` },
+      by: { type: 'TimeUnit!', description: 'How long a group is.' },
+      zone: { type: 'String', description: 'The time zone, `Europe/Berlin`. Default UTC.' },
+    },
+    description:
+      'Groups by local time. The value is the first day, `2026-11-16`, or the hour, `2026-11-16T10:00:00+01:00`.',
+  }
+}
+
+const timeUnit: TypeDeclaration = {
+  kind: 'enum',
+  values: Object.fromEntries(timeUnits.map((unit) => [unit.toUpperCase(), unit])),
+  meanings: {
+    HOUR: 'An hour; one that autumn has twice is two.',
+    DAY: 'A day.',
+    WEEK: 'A week, from Monday.',
+    MONTH: 'A month.',
+    QUARTER: 'A quarter of a year.',
+    YEAR: 'A year.',
+  },
+  description: 'How long a group of time is.',
 }
 
 const meanings: Readonly<Record<AggregateFunction, string>> = {
@@ -82,6 +113,7 @@ export function declareAggregateTest(): [string, TypeDeclaration][] {
   return [
     ['AggregateTest', { kind: 'input', fields, description: 'Compares a figure with values.' }],
     ['AggregateOperand', { kind: 'scalar', description }],
+    ['TimeUnit', timeUnit],
   ]
 }
 

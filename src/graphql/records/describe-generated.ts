@@ -18,6 +18,7 @@ const words: Readonly<Record<string, string>> = {
   expectedVersion: 'The version that the caller has seen: with another one nothing is written.',
   first: 'So many from the beginning, or behind `after`: 10 where `last` is not given either.',
   groupBy: 'The fields whose values make the groups. Without it all rows are one.',
+  groupByTime: 'Moments and dates by whose local time groups are made, behind those of `groupBy`.',
   hasNextPage: 'Whether something stands behind the page.',
   hasPreviousPage: 'Whether something stands before the page.',
   having: 'Which groups are shown.',

@@ -15,7 +15,7 @@ import { asked } from '../../records/policy/late-verdict.js'
 import { callerOf } from '../caller.js'
 import type { Arguments } from '../declarations.js'
 import { collectFields } from '../planner/collect-fields.js'
-import { figuresOf, groupsOf, readGroups, titled } from './aggregate-names.js'
+import { figuresOf, groupsOf, readGroups, readTimeGroups, titled } from './aggregate-names.js'
 import type { FieldModel, RecordModel } from './model.js'
 import { outputOf } from './output.js'
 import { QuestionReader } from './question.js'
@@ -48,7 +48,10 @@ function readAggregate(
   const reader = new QuestionReader({ database: opened, caller, listMax })
   const options = {
     ...(!isNothing(args.where) && { where: reader.translate(model, args.where) }),
-    groupBy: readGroups(model, args.groupBy, 'groupBy'),
+    groupBy: [
+      ...readGroups(model, args.groupBy, 'groupBy'),
+      ...readTimeGroups(model, args.groupByTime),
+    ],
     having: readHaving(model, args.having),
     orderBy: readOrder(model, args.orderBy),
     limit: isNothing(args.limit) ? listMax : reader.most('limit', args.limit),

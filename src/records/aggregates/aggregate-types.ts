@@ -1,4 +1,5 @@
 /** The options and rows of a repository's `aggregate`, typed by the record. */
+import type { TimeUnit } from '../../engines/contract/time-group.js'
 import type { OrderTerm, Where } from '../filters/filter-types.js'
 import type { Skip } from '../filters/skip.js'
 import type { RowsView } from '../statements/rows-view.js'
@@ -17,8 +18,11 @@ export const aggregateFunctions: readonly AggregateFunction[] = ['sum', 'avg', '
 export interface AggregateOptions<T> {
   /** Filters the rows. Default all undeleted rows. */
   where?: Where<T>
-  /** One row for each combination of these fields' values; null counts as a value. Default: one row for all. */
-  groupBy?: readonly (keyof T & string)[] | undefined
+  /**
+   * One row for each combination of these fields' values; null counts as a value. Default: one row for all. Moments and
+   * dates may be grouped by their local time: `{ field: 'createdAt', by: 'week', zone: 'Europe/Berlin' }`.
+   */
+  groupBy?: readonly ((keyof T & string) | TimeGrouping<T>)[] | undefined
   /** Answers the number of rows, as `count`. Default: true if nothing else is asked for. */
   count?: boolean | undefined
   /** Numeric fields; answered as `sumPrice`, exact for integers and decimals. Null if there are no values. */
@@ -40,6 +44,18 @@ export interface AggregateOptions<T> {
   limit?: number | undefined
   /** The view of the client who asks. Default: the program's own, which sees everything. */
   view?: RowsView | undefined
+}
+
+/** Groups of a moment or date by its local time. */
+export interface TimeGrouping<T> {
+  field: keyof T & string
+  /**
+   * A week begins on Monday. The group's value is its first local day, `2026-11-16`; for hours the local hour with its
+   * distance from UTC, `2026-11-16T10:00:00+01:00`.
+   */
+  by: TimeUnit
+  /** A zone of the IANA, `Europe/Berlin`. Default UTC. Dates have none. */
+  zone?: string
 }
 
 type Name<T, F extends string> = `${F}${Capitalize<keyof T & string>}`

@@ -1,6 +1,7 @@
 /** One figure of a group: a count, or a function of a field's values, with its SQL, its decoding and its operands. */
 import { toDecimal } from '../../fields/kinds/decimal.js'
 import { toFunction } from '../../fields/kinds/table.js'
+import type { TimeUnit } from '../../engines/contract/time-group.js'
 import type { Total } from '../../engines/contract/total.js'
 import type { FilterContext } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
@@ -8,6 +9,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import type { Figure } from '../../sql/figures.js'
 import type { AggregateFunction } from './aggregate-types.js'
+import { writeOffset } from './zone-offsets.js'
 
 export interface Measure extends Figure {
   /** `count`, `sumPrice`, or the name of a grouping field. */
@@ -34,6 +36,30 @@ export const countMeasure: Measure = Object.freeze({
 /** The values of a field that rows are grouped by. */
 export function groupMeasure(table: Table, column: Column, context: FilterContext): Measure {
   return fieldMeasure('', table, column, context)
+}
+
+/** The local time of a field, as text. */
+export function timeMeasure(
+  table: Table,
+  column: Column,
+  { unit, zone }: { readonly unit: TimeUnit; readonly zone: string },
+  { dialect }: FilterContext,
+): Measure {
+  const isDate = column.storage === 'date'
+  const offset = writeOffset(zone, (moment) => `{c} < '${moment}'`)
+  return {
+    name: column.property,
+    column,
+    key: `${unit}/${zone}/${table.columns.indexOf(column)}`,
+    words: dialect.timeGroup({ unit, column: '{c}', isDate, offset }),
+    isText: false,
+    // The text of an hour that autumn has twice does not tell which was first.
+    order: 'min({c})',
+    decode: String,
+    encode: (_, path) => {
+      throw invalid(path, 'type', 'cannot be compared')
+    },
+  }
 }
 
 export function functionMeasure(

@@ -9,9 +9,18 @@ import { readDirection, refusedTerm } from '../filters/order.js'
 import { skip, skipAt, undefinedAt } from '../filters/skip.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import type { Column } from '../../engines/contract/table.js'
+import { timeUnits } from '../../engines/contract/time-group.js'
 import type { Table } from '../model/table.js'
 import { aggregateFunctions, type AggregateFunction } from './aggregate-types.js'
-import { countMeasure, functionMeasure, groupMeasure, nameOf, type Measure } from './measure.js'
+import {
+  countMeasure,
+  functionMeasure,
+  groupMeasure,
+  nameOf,
+  timeMeasure,
+  type Measure,
+} from './measure.js'
+import { readZone } from './zone-offsets.js'
 
 export type HavingOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'isNull'
 
@@ -54,6 +63,7 @@ const optionNames: ReadonlySet<string> = new Set([
   'limit',
   'view',
 ])
+const timeOptions = ['field', 'by', 'zone']
 const mostNames = 50
 
 export const havingOperators: readonly HavingOperator[] = [
@@ -109,9 +119,7 @@ class AggregateReader {
 
   read(options: Given): Aggregate {
     refuseUnknownOptions('aggregate', options, optionNames)
-    const groups = this.#names('groupBy', options.groupBy).map((name, index) =>
-      this.#group(name, `groupBy.${index}`),
-    )
+    const groups = this.#groups(options.groupBy)
     const called = aggregateFunctions.flatMap((each) =>
       this.#names(each, options[each]).map((name, index) =>
         this.#function(each, name, `${each}.${index}`),
@@ -159,6 +167,56 @@ class AggregateReader {
       throw invalid(path, 'type', 'must be a list of fields')
     })
     return [...new Set(names)]
+  }
+
+  #groups(given: unknown): Measure[] {
+    const list: readonly unknown[] =
+      given === undefined ? [] : Array.isArray(given) ? given : [given]
+    if (list.length > mostNames)
+      throw invalid('groupBy', 'maxItems', `has more than ${mostNames} fields`)
+    const groups = new Map<string, Measure>()
+    for (const [index, one] of list.entries()) {
+      const path = `groupBy.${index}`
+      const group = isPlainObject(one)
+        ? this.#timeGroup(one, path)
+        : this.#group(this.#nameOf(one, 'groupBy'), path)
+      const other = groups.get(group.name)
+      if (other !== undefined && other.key !== group.key)
+        throw invalid(path, 'twice', `groups by ${group.name} in two ways`)
+      groups.set(group.name, group)
+    }
+    return [...groups.values()]
+  }
+
+  #timeGroup(given: Given, path: string): Measure {
+    const unknown = Object.keys(given).find((name) => !timeOptions.includes(name))
+    if (unknown !== undefined) {
+      const meant = didYouMean(clip(unknown), timeOptions)
+      throw invalid(`${path}.${unknown}`, 'unknown', `is unknown. ${meant}`.trim())
+    }
+    const column = this.#column(this.#nameOf(given.field, `${path}.field`), `${path}.field`)
+    const isDate = column.storage === 'date'
+    if (!hasTime(column))
+      throw invalid(
+        `${path}.field`,
+        'type',
+        `must be a datetime or a date: ${column.property} is of kind "${column.field.kind}"`,
+      )
+    const unit = timeUnits.find((one) => one === given.by)
+    if (unit === undefined)
+      throw invalid(`${path}.by`, 'oneOf', `must be one of ${timeUnits.join(', ')}`)
+    if (isDate && unit === 'hour')
+      throw invalid(`${path}.by`, 'type', 'is hour, which dates have not')
+    const { zone: asked = 'UTC' } = given
+    const zone = typeof asked === 'string' ? readZone(asked) : undefined
+    if (zone === undefined)
+      throw invalid(`${path}.zone`, 'zone', 'must be a time zone such as Europe/Berlin')
+    return timeMeasure(this.#table, column, { unit, zone: isDate ? 'UTC' : zone }, this.#context)
+  }
+
+  #nameOf(given: unknown, path: string): string {
+    if (typeof given === 'string') return given
+    throw invalid(path, 'type', 'must be a field')
   }
 
   #group(name: string, path: string): Measure {
@@ -298,6 +356,11 @@ function readNullTest(
   if (operand !== null) return undefined
   if (operator === 'eq' || operator === 'ne') return operator === 'eq'
   throw invalid(path, 'type', 'must not be null')
+}
+
+/** True for columns that can be grouped by their time. */
+export function hasTime({ storage }: Column): boolean {
+  return storage === 'date' || storage === 'moment'
 }
 
 /** True for columns that can be summed. */

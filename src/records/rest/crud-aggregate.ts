@@ -1,13 +1,19 @@
 /**
- * Reads a query as an aggregate and answers it:
+ * Reads a query as an aggregate and answers it, with groups of values or of local time (`groupBy=createdAt:week&zone=…`):
  * `/items/aggregate?groupBy=categoryId&count=true&sum=price&having.count.gte=2`
  * `&orderBy=-sumPrice&limit=10&active=true`. Source: decisions, Second storey: records, Aggregates.
  */
 import type { TextValues } from '../../http/query.js'
-import { aggregateFunctions, type AggregateOptions } from '../aggregates/aggregate-types.js'
+import {
+  aggregateFunctions,
+  type AggregateOptions,
+  type TimeGrouping,
+} from '../aggregates/aggregate-types.js'
 import { nameOf } from '../aggregates/measure.js'
+import { readZone } from '../aggregates/zone-offsets.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
+import { timeUnits } from '../../engines/contract/time-group.js'
 import type { Table } from '../model/table.js'
 import type { ClientRecords } from '../policy/client-records.js'
 import { largestLimit, readCount, readOnce, readOrderBy, readWhere } from './crud-query.js'
@@ -15,7 +21,7 @@ import { readNames } from './query-names.js'
 
 export interface AggregateQuery {
   readonly where: Record<string, unknown>
-  readonly groupBy: readonly string[]
+  readonly groupBy: readonly (string | TimeGrouping<Record<string, unknown>>)[]
   readonly count: boolean | undefined
   readonly functions: Readonly<Record<string, readonly string[]>>
   readonly having: Record<string, unknown> | undefined
@@ -28,10 +34,14 @@ const otherNames: ReadonlySet<string> = new Set([...listNames, 'count', 'orderBy
 
 /** @throws {HttpError} 400 `VALIDATION`, with the parameter's name as path */
 export function readAggregateQuery(table: Table, query: TextValues): AggregateQuery {
-  const isOther = (name: string): boolean => otherNames.has(name) || name.startsWith('having.')
+  const groups = readNames('groupBy', query.groupBy) ?? []
+  const isTimed = groups.some((group) => group.includes(':'))
+  // Without groups of time it is a field's name, or none.
+  const isOther = (name: string): boolean =>
+    otherNames.has(name) || name.startsWith('having.') || (isTimed && name === 'zone')
   return {
     where: readWhere(table, query, isOther),
-    groupBy: readNames('groupBy', query.groupBy) ?? [],
+    groupBy: groups.map((group) => readGroup(group, isTimed ? query.zone : undefined)),
     count: readFlag('count', query.count),
     functions: Object.fromEntries(
       aggregateFunctions.map((name) => [name, readNames(name, query[name]) ?? []]),
@@ -52,7 +62,9 @@ export async function aggregateRows(
   const figures = { count, orderBy, ...kept, ...asked, ...functions }
   const options = figures as unknown as AggregateOptions<object>
   const rows = await records.aggregate(options)
+  const timed = asked.groupBy.map((group) => (typeof group === 'string' ? '' : group.field))
   const writers = writersOf(table)
+  for (const name of timed) writers.delete(name)
   return rows.map((row) =>
     Object.fromEntries(
       Object.entries(row as Record<string, unknown>).map(([name, value]) => {
@@ -61,6 +73,22 @@ export async function aggregateRows(
       }),
     ),
   )
+}
+
+/** `status`, `createdAt:week` */
+function readGroup(
+  text: string,
+  given: string | string[] | undefined,
+): string | TimeGrouping<Record<string, unknown>> {
+  const [field = '', by, ...more] = text.split(':')
+  if (by === undefined) return field
+  const unit = timeUnits.find((one) => one === by)
+  if (unit === undefined || more.length > 0)
+    throw invalid('groupBy', 'oneOf', `must name one of ${timeUnits.join(', ')} behind the colon`)
+  const zone = readOnce('zone', given) ?? 'UTC'
+  if (readZone(zone) === undefined)
+    throw invalid('zone', 'zone', 'must be a time zone such as Europe/Berlin')
+  return { field, by: unit, zone }
 }
 
 type Write = (value: unknown) => unknown

@@ -4,9 +4,11 @@ import type { Class } from '../../metadata/note.js'
 import type { DocOptions } from '../../openapi/doc.js'
 import type { GivenParameter } from '../../openapi/given-parameters.js'
 import { aggregateFunctions } from '../aggregates/aggregate-types.js'
+import { hasTime } from '../aggregates/read-aggregate.js'
 import { isHidden } from '../filters/known-names.js'
 import { operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
+import { timeUnits } from '../../engines/contract/time-group.js'
 import type { Table } from '../model/table.js'
 import { defaultLimit, largestLimit } from './crud-query.js'
 
@@ -108,7 +110,7 @@ export function documentParameters(
 ): readonly GivenParameter[] {
   if (operation === 'find') return shapeParameters(table)
   if (operation !== 'list' && operation !== 'aggregate') return []
-  const own = operation === 'list' ? listParameters(table) : aggregateParameters()
+  const own = operation === 'list' ? listParameters(table) : aggregateParameters(table)
   if (table.search !== undefined) own.push(searchParameter(table.search))
   const names = new Set(own.map(({ name }) => name))
   const fields = table.columns.filter(({ field }) => !field.hidden).flatMap(fieldParameters)
@@ -180,18 +182,20 @@ function shadows({ byProperty }: Table, name: string): boolean {
   return byProperty.has(name) && name !== 'limit' && name !== 'offset' && name !== 'orderBy'
 }
 
-function aggregateParameters(): GivenParameter[] {
+function aggregateParameters(table: Table): GivenParameter[] {
+  const isTimed = table.columns.some(hasTime)
   const lists = ['groupBy', ...aggregateFunctions].map((name) => ({
     name,
     description:
       name === 'groupBy'
-        ? 'One row for each combination of values of these fields.'
+        ? `One row for each combination of values of these fields.${isTimed ? timed : ''}`
         : `Fields to compute the ${name} of.`,
     schema: text,
     isList: true,
   }))
   return [
     ...lists,
+    ...(isTimed && !table.byProperty.has('zone') ? [zoneParameter] : []),
     {
       name: 'count',
       description: 'Whether rows are counted.',
@@ -200,6 +204,14 @@ function aggregateParameters(): GivenParameter[] {
     orderParameter('Figures or groups to sort by, `-` for descending: `-sumPrice`.'),
     limitParameter(largestLimit),
   ]
+}
+
+const timed = ` A moment or date is grouped by its local time with its unit behind its name, \`createdAt:week\`: ${timeUnits.join(', ')}.`
+
+const zoneParameter: GivenParameter = {
+  name: 'zone',
+  description: 'The time zone of groups of time, `Europe/Berlin`. Default UTC.',
+  schema: text,
 }
 
 function searchParameter({ columns }: TableSearch): GivenParameter {

@@ -1,0 +1,290 @@
+/** Groups by local time, compared with what `Intl` says of each moment. Source: docs/records.md, Groups of time. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import {
+  type Application,
+  bootstrap,
+  Controller,
+  Database,
+  Field,
+  Module,
+  NoAuth,
+  Record,
+  Secured,
+  type Repository,
+  type TimeUnit,
+} from 'filigree'
+import { startBothEngines } from './both-engines.js'
+
+@Record({ softDelete: true })
+@NoAuth
+class Visit {
+  @Field('id') id!: number
+  @Field('datetime', { optional: true, nullable: true }) at?: string | null
+  @Field('date') day!: string
+  @Field('string') place!: string
+  @Field('integer') guests!: number
+  @Secured('boss') @Field('datetime', { optional: true, nullable: true }) left?: string | null
+}
+
+@Controller('/visits', { crud: Visit })
+@NoAuth
+class Visits {}
+
+@Module({ controllers: [Visits], records: [Visit] })
+class Museum {}
+
+const zones = [
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'Australia/Lord_Howe',
+  'Asia/Kathmandu',
+  'America/Sao_Paulo',
+  'America/St_Johns',
+  'Africa/Casablanca',
+  'Pacific/Apia',
+]
+const units: readonly TimeUnit[] = ['hour', 'day', 'week', 'month', 'quarter', 'year']
+
+/** The same numbers at every run. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+/** Moments around changes of the clocks, ends of years, and anywhere. */
+function moments(count: number): string[] {
+  const below = numbers(11)
+  const near = [
+    '2026-03-29T01:00Z',
+    '2026-10-25T01:00Z',
+    '2026-03-08T07:00Z',
+    '2026-11-01T06:00Z',
+    '2026-04-04T15:00Z',
+    '2026-10-03T15:30Z',
+    '2018-11-04T03:00Z',
+    '2018-02-18T02:00Z',
+    '2010-03-14T03:31Z',
+    '2010-11-07T02:31Z',
+    '2026-02-15T02:00Z',
+    '2011-12-30T10:00Z',
+    '2026-01-01T00:00Z',
+    '1918-04-15T01:00Z',
+    '2090-03-26T01:00Z',
+  ].map((text) => Date.parse(text))
+  return Array.from({ length: count }, (_, index) => {
+    const base = near[index % near.length] ?? 0
+    const moment =
+      index % 3 === 0
+        ? Date.UTC(1880) + below(6_900_000) * 1_000_000
+        : base + (below(20_000) - 10_000) * (index % 3 === 1 ? 1000 : 60_000)
+    return new Date(moment).toISOString()
+  })
+}
+
+const clocks = new Map(
+  zones.map((zone) => [
+    zone,
+    new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    }),
+  ]),
+)
+
+/** The slow way: asks `Intl` about each moment. */
+function localOf(moment: string, by: TimeUnit, zone: string): string {
+  const [month = '', day = '', year = '', hour = '', minute = '', second = ''] =
+    clocks.get(zone)?.format(new Date(moment)).match(/\d+/g) ?? []
+  const date = `${year}-${month}-${day}`
+  if (by === 'hour') {
+    const local = Date.parse(`${date}T${hour}:${minute}:${second}Z`)
+    const seconds = (local - Math.floor(Date.parse(moment) / 1000) * 1000) / 1000
+    const sign = seconds < 0 ? '-' : '+'
+    const distance = new Date(Math.abs(seconds) * 1000).toISOString().slice(11, 19)
+    return `${date}T${hour}:00:00${sign}${distance.replace(/:00$/, '')}`
+  }
+  const first = new Date(`${date}T00:00:00Z`)
+  if (by === 'week') first.setUTCDate(first.getUTCDate() - ((first.getUTCDay() + 6) % 7))
+  if (by === 'month' || by === 'quarter' || by === 'year') first.setUTCDate(1)
+  if (by === 'quarter') first.setUTCMonth(first.getUTCMonth() - (first.getUTCMonth() % 3))
+  if (by === 'year') first.setUTCMonth(0)
+  return first.toISOString().slice(0, 10)
+}
+
+const engines = await startBothEngines()
+
+describe.each(engines)('groups of time on %s', (_, open) => {
+  let app: Application
+  let visits: Repository<Visit>
+  const all = moments(300)
+  const rows = all.map((at, index) => ({
+    at,
+    day: at.slice(0, 10),
+    place: ['hall', 'park'][index % 2] ?? '',
+    guests: index % 7,
+  }))
+  beforeAll(async () => {
+    const env = { APP_JWT_SECRET: 'a secret of thirty-two characters' }
+    app = await bootstrap(Museum, { listen: false, logger: false, database: await open(), env })
+    visits = app.get(Database).records(Visit)
+    await visits.insertMany(rows)
+  }, 60_000)
+  afterAll(() => app.close())
+
+  const oracle = (by: TimeUnit, zone: string, of = rows): object[] => {
+    const groups = new Map<string, { at: string; count: number; sumGuests: number }>()
+    for (const { at, guests } of [...of].sort((a, b) => (a.at < b.at ? -1 : 1))) {
+      const name = localOf(at, by, zone)
+      const group = groups.get(name) ?? { at: name, count: 0, sumGuests: 0 }
+      groups.set(name, group)
+      group.count++
+      group.sumGuests += guests
+    }
+    return [...groups.values()]
+  }
+  const get = async (url: string): Promise<{ status: number; body: unknown }> => {
+    const answer = await app.inject({ method: 'GET', url })
+    return { status: answer.status, body: answer.json() }
+  }
+  const query = async (text: string): Promise<{ data: unknown; errors?: object[] }> => {
+    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query: text } })
+    return answer.json() as { data: unknown; errors?: object[] }
+  }
+
+  it.each(zones.flatMap((zone) => units.map((by) => [by, zone] as const)))(
+    'are those of the clock by %s in %s, by every door and in one statement',
+    async (by, zone) => {
+      const statements: string[] = []
+      const note = (message: unknown): void => {
+        const { sql } = message as { sql: string }
+        // The catalogue is looked at meanwhile.
+        if (sql.includes('"visit"')) statements.push(sql)
+      }
+      subscribe('filigree:statement', note)
+      const found = await visits.aggregate({
+        groupBy: [{ field: 'at', by, zone }],
+        count: true,
+        sum: ['guests'],
+      })
+      unsubscribe('filigree:statement', note)
+      const expected = oracle(by, zone)
+      expect(found).toStrictEqual(expected)
+      expect(statements).toHaveLength(1)
+      const asked = `groupBy=at:${by}&zone=${encodeURIComponent(zone)}&count=true&sum=guests`
+      expect(await get(`/visits/aggregate?${asked}`)).toStrictEqual({ status: 200, body: expected })
+      const groups = `[{ field: at, by: ${by.toUpperCase()}, zone: "${zone}" }]`
+      const { data } = await query(
+        `{ visitsAggregate(groupByTime: ${groups}) { at count sum { guests } } }`,
+      )
+      const shown = (expected as { at: string; count: number; sumGuests: number }[]).map(
+        ({ at, count, sumGuests }) => ({ at, count, sum: { guests: sumGuests } }),
+      )
+      expect(data).toStrictEqual({ visitsAggregate: shown })
+    },
+  )
+
+  it('stand beside other groups, conditions, orders and limits', async () => {
+    const found = await visits.aggregate({
+      where: { place: 'hall' },
+      groupBy: ['place', { field: 'at', by: 'year' }],
+      having: { count: { gte: 3 } },
+      orderBy: { at: 'desc' },
+      limit: 4,
+    })
+    const expected = oracle(
+      'year',
+      'UTC',
+      rows.filter(({ place }) => place === 'hall'),
+    )
+      .map((group) => ({
+        place: 'hall',
+        at: (group as { at: string }).at,
+        count: (group as { count: number }).count,
+      }))
+      .filter(({ count }) => count >= 3)
+      .reverse()
+      .slice(0, 4)
+    expect(found).toStrictEqual(expected)
+    const url =
+      '/visits/aggregate?groupBy=place,at:year&place=hall&having.count.gte=3&orderBy=-at&limit=4'
+    expect((await get(url)).body).toStrictEqual(expected)
+  })
+
+  it('are made of dates as they are, whatever the zone, and of nulls, which are last', async () => {
+    const [first] = await visits.aggregate({
+      groupBy: [{ field: 'day', by: 'day', zone: 'Pacific/Apia' }],
+      min: ['day'],
+      limit: 1,
+    })
+    expect(first?.day).toBe(first?.minDay)
+    const { id } = await visits.create({ day: '2026-01-01', place: 'x', guests: 0 })
+    const found = await visits.aggregate({
+      groupBy: [{ field: 'at', by: 'month', zone: 'Europe/Berlin' }],
+    })
+    await visits.delete(id)
+    expect(found.at(-1)).toStrictEqual({ at: null, count: 1 })
+  })
+
+  it.each([
+    [{ field: 'at', by: 'week', zone: 'Europe/Berln' }, 'groupBy.0.zone'],
+    [{ field: 'at', by: 'week', zone: "UTC'; drop table visit" }, 'groupBy.0.zone'],
+    [{ field: 'at', by: 'week', zone: '+02:00' }, 'groupBy.0.zone'],
+    [{ field: 'at', by: 'fortnight' }, 'groupBy.0.by'],
+    [{ field: 'at' }, 'groupBy.0.by'],
+    [{ field: 'guests', by: 'day' }, 'groupBy.0.field'],
+    [{ field: 'nothing', by: 'day' }, 'groupBy.0.field'],
+    [{ field: 'day', by: 'hour' }, 'groupBy.0.by'],
+    [{ field: 'at', by: 'day', zoned: 'UTC' }, 'groupBy.0.zoned'],
+  ])('are refused for %j', async (group, path) => {
+    await expect(visits.aggregate({ groupBy: [group as never] })).rejects.toMatchObject({
+      status: 400,
+      errors: [{ path }],
+    })
+  })
+
+  it('are refused by both doors for what they are not of, and where two have one name', async () => {
+    const bad = [
+      'groupBy=at:week&zone=Nowhere',
+      'groupBy=at:century',
+      'groupBy=guests:day',
+      'groupBy=at:day:x',
+      'groupBy=place&zone=UTC',
+      'groupBy=left:day',
+      'groupBy=at:day,at:week',
+    ]
+    for (const one of bad) {
+      const { status } = await get(`/visits/aggregate?${one}`)
+      expect([one, status]).toStrictEqual([one, one.startsWith('groupBy=left') ? 401 : 400])
+    }
+    for (const group of [
+      '{ field: at, by: WEEK, zone: "Nowhere" }',
+      '{ field: guests, by: DAY }',
+      '{ field: left, by: DAY }',
+    ]) {
+      const { errors } = await query(`{ visitsAggregate(groupByTime: [${group}]) { count } }`)
+      expect(errors).toHaveLength(1)
+    }
+  })
+
+  it('are in the document and in the schema', async () => {
+    const { body } = await get('/swagger/openapi.json')
+    const text = JSON.stringify(body)
+    expect(text).toContain('createdAt:week')
+    expect(text).toContain('"name":"zone"')
+    const { data } = await query('{ __type(name: "VisitTimeGroup") { inputFields { name } } }')
+    expect(data).toStrictEqual({
+      __type: { inputFields: [{ name: 'field' }, { name: 'by' }, { name: 'zone' }] },
+    })
+  })
+})
