@@ -4,7 +4,8 @@ import type { Config } from 'jest'
 const config: Config = {
   roots: ['<rootDir>/test'],
   testEnvironment: 'node',
-  globalSetup: '<rootDir>/test/browser/extract-chromium.mjs',
+  globalSetup: '<rootDir>/test/start.mjs',
+  globalTeardown: '<rootDir>/test/end.mjs',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
@@ -16,7 +17,7 @@ const config: Config = {
   },
   transform: {
     // The samples as applications compile them in their tests; the rest by what only takes the types out.
-    '/samples/.+\\.ts$': [
+    '(?<!/test)/samples/.+\\.ts$': [
       'ts-jest',
       { useESM: true, tsconfig: 'test/tsconfig.json', diagnostics: false },
     ],

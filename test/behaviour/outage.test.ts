@@ -22,7 +22,7 @@ import {
   type Session,
 } from 'filigree'
 import { makePair } from '../auth/key-pair.js'
-import { startOwnPostgres, type PostgresServer } from '../records/postgres-server.js'
+import { startOwnPostgres, type OwnPostgres } from '../records/postgres-server.js'
 
 @Record
 class Book {
@@ -117,7 +117,7 @@ const apiKey = 'operator-0123456789abcdef'
 const { privatePem } = makePair()
 const text = 'The database is not available at the moment.'
 
-let server: PostgresServer
+let server: OwnPostgres
 let app: Application
 let auth: Auth
 /** Verified and remembered before the database goes. */

@@ -295,11 +295,12 @@ describe('@CacheFor', () => {
     beforeEach(async () => {
       postgres = await startPostgres()
     })
-    afterEach(() => postgres.stop())
+    afterEach(() => postgres.close())
 
     it('hears of what the other writes', async () => {
-      app = await start(postgres.url)
-      other = await start(postgres.url)
+      const url = await postgres.createDatabase()
+      app = await start(url)
+      other = await start(url)
       const read = async () => await (await get('/shop/lamps')).text()
       await read()
       expect([await read(), calls]).toEqual(['[]', 1])

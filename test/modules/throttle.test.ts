@@ -194,8 +194,9 @@ describe('throttle', () => {
     try {
       @Module({ imports: [AppModule, throttle({ limit: '100/m', store: 'database' })] })
       class Limited {}
+      const database = await postgres.createDatabase()
       const start = async () => {
-        const one = await bootstrap(Limited, { ...options, database: postgres.url })
+        const one = await bootstrap(Limited, { ...options, database })
         other.push(one)
         return one.url
       }
@@ -210,7 +211,7 @@ describe('throttle', () => {
       expect(all.filter((status) => status === 429)).toHaveLength(20)
     } finally {
       for (const one of other) await one.close()
-      await postgres.stop()
+      await postgres.close()
     }
   })
 

@@ -10,7 +10,7 @@ import { connect, type Database } from '../../src/records/database.js'
 import type { Repository } from '../../src/records/repository.js'
 import { Record } from '../../src/records/model/record.js'
 import { failure } from './failure.js'
-import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
+import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
 import { ownQuestion } from '../../src/engines/contract/statement.js'
 
 @Record
@@ -185,7 +185,7 @@ describe('an address', () => {
 })
 
 describe('a PostgreSQL', () => {
-  let server: PostgresServer
+  let server: OwnPostgres
   let database: Database
   let entries: Repository<Entry>
   const lost: unknown[] = []

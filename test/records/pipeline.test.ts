@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, Field, Record, type Database } from 'filigree'
 import { EngineFault, type Engine, type Runner } from '../../src/engines/contract/engine.js'
 import type { Database as OpenDatabase } from '../../src/records/database.js'
-import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
+import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
 import { ownChange, ownQuestion } from '../../src/engines/contract/statement.js'
 
 @Record({ table: 'pipe_item', plural: 'pipeItems' })
@@ -14,7 +14,7 @@ class Item {
 }
 
 describe('statements over few connections', () => {
-  let server: PostgresServer
+  let server: OwnPostgres
   let url: string
   let database: Database
   let observer: Database

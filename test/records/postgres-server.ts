@@ -1,4 +1,8 @@
-/** A PostgreSQL of the tests' own, from npm packages; or the one that `TEST_POSTGRES_URL` names. */
+/**
+ * PostgreSQL for suites: databases of their own on one server for all, which comes from npm packages and is started by the
+ * first that asks (`test/start.mjs`), or is the one that `TEST_POSTGRES_URL` names. A suite that stops its server or
+ * changes it starts one of its own.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,27 +13,33 @@ export interface PostgresServer {
   readonly url: string
   /** An empty database on it. */
   createDatabase(): Promise<string>
-  /** Ends every connection at once, as a restart of the server would. */
+  /** Ends every connection to those databases at once, as a restart of the server would. */
   cutConnections(): Promise<void>
-  /** Stops the server itself and starts it again; only for our own. */
-  stop(): Promise<void>
-  start(): Promise<void>
+  /** Drops those databases. */
   close(): Promise<void>
 }
 
 export async function startPostgres(): Promise<PostgresServer> {
   const given = process.env.TEST_POSTGRES_URL
-  if (given !== undefined && given !== '') return createServerAt(given)
-  return startOwnPostgres()
+  if (given !== undefined && given !== '') return databasesAt(given)
+  const ask = process.env.TEST_POSTGRES_ASK
+  // Not a run of Jest.
+  if (ask === undefined) return startOwnPostgres()
+  const answer = await fetch(ask)
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`PostgreSQL for the tests did not start: ${text}`)
+  return databasesAt(text)
 }
 
-/** A server whose files are ours. */
+/** A server whose files are ours, and that can be stopped. */
 export interface OwnPostgres extends PostgresServer {
   readonly folder: string
+  stop(): Promise<void>
+  start(): Promise<void>
 }
 
-/** A server that can be stopped, whatever `TEST_POSTGRES_URL` says. */
-export async function startOwnPostgres(): Promise<OwnPostgres> {
+/** A server for one suite, whatever `TEST_POSTGRES_URL` says. */
+export async function startOwnPostgres({ connections = 200 } = {}): Promise<OwnPostgres> {
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'filigree-postgres-'))
   await rm(folder, { recursive: true })
@@ -41,7 +51,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
-    postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200'],
+    postgresFlags: ['-c', 'fsync=off', '-c', `max_connections=${connections}`],
     onLog: () => undefined,
     onError: () => undefined,
   }
@@ -50,7 +60,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   await server.start()
   const url = `postgres://postgres:test@127.0.0.1:${port}/postgres`
   return {
-    ...createServerAt(url),
+    ...databasesAt(url),
     folder,
     stop: () => server.stop(),
     start: async () => {
@@ -75,14 +85,14 @@ export const { Client } = (await import(driver)) as {
   Client: new (options: { connectionString: string }) => PgClient
 }
 
-function createServerAt(url: string): PostgresServer {
-  let count = 0
+/** Databases of the caller's own on the server at an address. */
+function databasesAt(url: string): PostgresServer {
   const made: string[] = []
-  const run = async (sql: string): Promise<void> => {
+  const run = async (...statements: string[]): Promise<void> => {
     const client = new Client({ connectionString: url })
     await client.connect()
     try {
-      await client.query(sql)
+      for (const sql of statements) await client.query(sql)
     } finally {
       await client.end()
     }
@@ -90,20 +100,19 @@ function createServerAt(url: string): PostgresServer {
   return {
     url,
     createDatabase: async () => {
-      const name = `filigree_test_${process.pid}_${Date.now()}_${count++}`
-      await run(`create database ${name} template template0 encoding 'UTF8'`)
+      const name = `filigree_test_${process.pid}_${Date.now()}_${made.length}`
       made.push(name)
+      await run(`create database ${name} template template0 encoding 'UTF8'`)
       const address = new URL(url)
       address.pathname = `/${name}`
       return address.href
     },
     cutConnections: () =>
-      run('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()'),
-    stop: () => Promise.reject(new Error('Not ours to stop.')),
-    start: () => Promise.reject(new Error('Not ours to start.')),
-    close: async () => {
-      for (const name of made) await run(`drop database if exists ${name} with (force)`)
-    },
+      run(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where pid <> pg_backend_pid() and datname in (${made.map((name) => `'${name}'`).join()})`,
+      ),
+    close: () => run(...made.map((name) => `drop database if exists ${name} with (force)`)),
   }
 }
 

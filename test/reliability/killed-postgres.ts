@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Database } from '../../src/index.js'
-import { startOwnPostgres, type PostgresServer } from '../records/postgres-server.js'
+import { startOwnPostgres, type OwnPostgres } from '../records/postgres-server.js'
 import { say } from './command-line.js'
 import { start } from './shop-application.js'
 import { findLoss, writeSteadily } from './steady-writes.js'
@@ -61,7 +61,7 @@ async function postmasterOf({ kysely }: Database): Promise<number> {
 }
 
 /** What the killed one has left behind is in the way of the next for a moment. */
-async function startAgain(server: PostgresServer): Promise<void> {
+async function startAgain(server: OwnPostgres): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await server.start()

@@ -1,0 +1,35 @@
+/**
+ * What Jest does once, before any suite: unpacks the browser, and offers one PostgreSQL to all suites, which is started
+ * when the first of them asks for it (`test/records/postgres-server.ts`).
+ */
+import chromium from '@sparticuz/chromium'
+import { createServer } from 'node:http'
+import { tsImport } from 'tsx/esm/api'
+
+let postgres
+
+/** Its address, for whoever asks. */
+const asked = createServer(async (_request, response) => {
+  try {
+    postgres ??= tsImport('./records/postgres-server.ts', {
+      parentURL: import.meta.url,
+      tsconfig: 'test/tsconfig.json',
+    }).then(({ startOwnPostgres }) => startOwnPostgres({ connections: 600 }))
+    response.end((await postgres).url)
+  } catch (error) {
+    response.writeHead(500).end(String(error?.stack ?? error))
+  }
+})
+
+export default async function start() {
+  // Suites that ask for it at the same time would start a file that is still being written (`spawn ETXTBSY`).
+  await chromium.executablePath()
+  await new Promise((resolve) => asked.listen(0, '127.0.0.1', resolve))
+  asked.unref()
+  process.env.TEST_POSTGRES_ASK = `http://127.0.0.1:${asked.address().port}`
+}
+
+export async function end() {
+  asked.close()
+  await (await postgres)?.close()
+}
