@@ -79,7 +79,8 @@ export class StatementWatch {
   }
 
   async #read(statement: Statement, run: () => Promise<unknown>): Promise<unknown> {
-    this.#seen.push(statement.sql)
+    // Those of the framework's own come when their time has come.
+    if (statement.for !== 'ourselves') this.#seen.push(statement.sql)
     const gate = this.#gate
     const isMeant = gate?.writes === changes(statement) && gate.isHeld(statement.sql)
     if (gate !== undefined && gate.left > 0 && isMeant) {

@@ -85,7 +85,10 @@ const where =
       ...(await Promise.resolve().then(read)),
     ])
     const { rows } = await sql<{ count: string }>`select count(*) from pg_locks
-      where locktype = 'advisory'`.execute(database.kysely)
+      where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`.execute(
+      database.kysely,
+    )
     return { names, locks: Number(rows[0]?.count) }
   }
 
@@ -143,7 +146,7 @@ const where =
     const observer = await open(direct)
     const running = async (): Promise<number> => {
       const { rows } = await sql<{ count: string }>`select count(*) from pg_stat_activity
-        where state = 'active' and pid <> pg_backend_pid() and query like 'select%entry%'`.execute(
+        where state = 'active' and datname = current_database() and pid <> pg_backend_pid() and query like 'select%entry%'`.execute(
         observer.kysely,
       )
       return Number(rows[0]?.count)
