@@ -110,7 +110,8 @@ function runTests(place, bin) {
     )
   }
   const args = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js']
-  const { status } = spawnSync('node', [...args, '--ci', '--maxWorkers=2', ...patterns], {
+  const all = ['--testMatch=**/*.test.ts', '--testMatch=**/*.slow.ts']
+  const { status } = spawnSync('node', [...args, '--ci', '--maxWorkers=2', ...all, ...patterns], {
     cwd: place,
     env,
     stdio: 'inherit',
