@@ -10,6 +10,8 @@ let postgres
 
 /** Its address, for whoever asks. */
 const asked = createServer(async (_request, response) => {
+  // A connection that is kept may end just when the next suite asks.
+  response.setHeader('connection', 'close')
   try {
     postgres ??= tsImport('./records/postgres-server.ts', {
       parentURL: import.meta.url,
