@@ -145,7 +145,7 @@ beforeAll(async () => {
   server = await startPostgres()
 }, 120_000)
 afterAll(async () => {
-  await server.stop()
+  await server.close()
 })
 
 describe.each(['SQLite', 'PostgreSQL'])('kept answers on %s', (engine) => {
