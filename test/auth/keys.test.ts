@@ -60,7 +60,7 @@ describe('openKeyFolder', () => {
     expect(names[0]).toMatch(/^[\w-]{43}$/)
     expect(new Set(names).size).toBe(1)
     expect((await readdir(folder)).sort()).toEqual(['.gitignore', 'private-key.pem'])
-  }, 60_000)
+  })
 
   it('makes one pair though it is opened several times at once', async () => {
     const folder = join(root, 'at-once')

@@ -138,12 +138,12 @@ beforeAll(async () => {
   await database
     .records(Person)
     .create({ name: 'ada', password: await hashPassword('correct horse') })
-}, 120_000)
+})
 
 afterAll(async () => {
   await app.close()
   await server.close()
-}, 60_000)
+})
 
 interface Asked {
   readonly method?: string
@@ -274,7 +274,7 @@ describe('a database that is gone', () => {
     }
     known = await freshToken()
     expect(await statuses()).toEqual(well)
-  }, 120_000)
+  })
 
   it('says so in the entry too, and keeps the static key and what needs no database', async () => {
     await server.stop()
@@ -293,7 +293,7 @@ describe('a database that is gone', () => {
     } finally {
       await server.start()
     }
-  }, 120_000)
+  })
 
   it('leaves a session as it was, to be ended when it is back', async () => {
     await server.stop()
@@ -307,7 +307,7 @@ describe('a database that is gone', () => {
     expect((await ask('/visited', { cookie })).json()).toEqual({ visits: 1 })
     expect((await ask('/leave', { method: 'POST', cookie })).status).toBe(200)
     expect((await ask('/visited', { cookie })).status).toBe(401)
-  }, 120_000)
+  })
 
   it('is no subscription', async () => {
     await server.stop()
@@ -324,5 +324,5 @@ describe('a database that is gone', () => {
     } finally {
       await server.start()
     }
-  }, 120_000)
+  })
 })

@@ -81,7 +81,7 @@ class Few {
 class Bare {}
 
 const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
+afterAll(() => server.close())
 
 const apiKey = 'operator-0123456789abcdef'
 const env = { APP_API_KEY: apiKey, APP_PRIVATE_KEY: makePair().privatePem }
@@ -147,47 +147,43 @@ const engines: readonly (readonly [string, () => Promise<string>])[] = [
 ]
 
 describe.each(engines)('the streams of a token that is called back, on %s', (_name, address) => {
-  it.each(ways)(
-    'by %s end in its application and in others',
-    async (_way, callBack) => {
-      const database = await address()
-      apps = [await start(database), await start(database)]
-      const [here, there] = apps as [Application, Application]
-      const auth = here.get(Auth)
-      const token = await auth.getToken({ sub: 'ada' })
-      const others = await auth.getToken({ sub: 'eve' })
-      const claims = (await auth.verify(token)) ?? {}
-      const staying = await Promise.all([
-        ...paths.map((path) => follow(here, path, others)),
-        ...paths.slice(0, 3).map((path) => follow(there, path, apiKey)),
-        follow(there, paths[4] ?? ''),
-      ])
-      let ended = 0
-      for (const { whole } of staying) {
-        whole.then(
-          () => ended++,
-          () => undefined,
-        )
-      }
-      const ending = await Promise.all(
-        apps.flatMap((app) => paths.map((path) => follow(app, path, token))),
+  it.each(ways)('by %s end in its application and in others', async (_way, callBack) => {
+    const database = await address()
+    apps = [await start(database), await start(database)]
+    const [here, there] = apps as [Application, Application]
+    const auth = here.get(Auth)
+    const token = await auth.getToken({ sub: 'ada' })
+    const others = await auth.getToken({ sub: 'eve' })
+    const claims = (await auth.verify(token)) ?? {}
+    const staying = await Promise.all([
+      ...paths.map((path) => follow(here, path, others)),
+      ...paths.slice(0, 3).map((path) => follow(there, path, apiKey)),
+      follow(there, paths[4] ?? ''),
+    ])
+    let ended = 0
+    for (const { whole } of staying) {
+      whole.then(
+        () => ended++,
+        () => undefined,
       )
-      await callBack(auth, claims)
-      const texts = await Promise.all(ending.map(({ whole }) => whole))
-      expect(texts).toHaveLength(12)
-      for (const text of texts) expect(text).not.toContain('complete')
-      expect(ended).toBe(0)
-      expect(await here.get(Database).records(Letter).create({ text: 'on' })).toMatchObject({
-        id: 1,
-      })
-      for (const { leave } of staying) leave()
-      // Remembered there until then; who connects again is not let in once more.
-      for (const { url } of apps) {
-        expect((await fetch(`${url}/events`, bearer(token))).status).toBe(401)
-      }
-    },
-    30_000,
-  )
+    }
+    const ending = await Promise.all(
+      apps.flatMap((app) => paths.map((path) => follow(app, path, token))),
+    )
+    await callBack(auth, claims)
+    const texts = await Promise.all(ending.map(({ whole }) => whole))
+    expect(texts).toHaveLength(12)
+    for (const text of texts) expect(text).not.toContain('complete')
+    expect(ended).toBe(0)
+    expect(await here.get(Database).records(Letter).create({ text: 'on' })).toMatchObject({
+      id: 1,
+    })
+    for (const { leave } of staying) leave()
+    // Remembered there until then; who connects again is not let in once more.
+    for (const { url } of apps) {
+      expect((await fetch(`${url}/events`, bearer(token))).status).toBe(401)
+    }
+  })
 
   it('end where it was called back before they began', async () => {
     const database = await address()

@@ -18,7 +18,7 @@ afterAll(async () => {
   delete process.env.SHOP_DATABASE
   await rm(folder, { recursive: true, force: true })
   await server.close()
-}, 30_000)
+})
 
 async function doctor(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   let out = ''

@@ -25,7 +25,7 @@ let page: Page
 
 beforeAll(async () => {
   pages = await startPages()
-}, 60_000)
+})
 afterAll(async () => {
   await pages.close()
 })

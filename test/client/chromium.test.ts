@@ -24,7 +24,7 @@ let page: Page
 beforeAll(async () => {
   pages = await startPages()
   shop = await startShop()
-}, 60_000)
+})
 afterAll(async () => {
   await pages.close()
   await shop.close()
@@ -106,7 +106,7 @@ describe('a page and an application of two origins', () => {
       size: 20 * 1024 * 1024,
       formToken: true,
     })
-  }, 60_000)
+  })
 
   it('take a form of another frame', async () => {
     await storeToken(page, signToken('Bob'))

@@ -95,7 +95,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       await together(() => [1, 2, 3].map((id) => database.records(Part).find(id)))
       await together(() => tokens.map(({ id }) => database.records(Token).find(id)))
       await watch.settled()
-    }, 60_000)
+    })
     afterAll(async () => database.close())
 
     /** Calls that come while the first of them is on its way. */

@@ -282,7 +282,7 @@ describe('the compiled check and class-validator', () => {
     await fc.assert(property, { numRuns: classes })
     // Both verdicts are worth comparing only if both are common.
     expect(accepted).toBeGreaterThan(classes / 2)
-  }, 120_000)
+  })
 
   it('agree on nested objects, lists of them, and what is neither', async () => {
     const property = fc.asyncProperty(
@@ -311,7 +311,7 @@ describe('the compiled check and class-validator', () => {
       },
     )
     await fc.assert(property, { numRuns: 100 })
-  }, 120_000)
+  })
 
   it('agree on the verdict and the properties when @Field stands beside', async () => {
     class Both {
@@ -353,5 +353,5 @@ describe('the compiled check and class-validator', () => {
       },
     )
     await fc.assert(property, { numRuns: 1_000 })
-  }, 60_000)
+  })
 })

@@ -70,5 +70,5 @@ describe('the IDE', () => {
       expect(strangers).toEqual([])
       expect(errors).toEqual([])
     })
-  }, 60_000)
+  })
 })

@@ -143,7 +143,7 @@ const logger = { error: log('error'), warn: log('warn'), info: log('info'), debu
 let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres()
-}, 120_000)
+})
 afterAll(async () => {
   await server.close()
 })
@@ -162,7 +162,7 @@ describe.each(['SQLite', 'PostgreSQL'])('kept answers on %s', (engine) => {
     const auth = app.get(Auth)
     boss = await auth.getToken({ sub: 'boss', roles: ['admin'] })
     clerk = await auth.getToken({ sub: 'clerk' })
-  }, 60_000)
+  })
   afterAll(() => app.close())
 
   const ask = async (path: string, token: string) => {

@@ -96,7 +96,7 @@ describe('the document, as somebody else reads it', () => {
       anonymous: [401, 'Unauthorized'],
       types: ['number', 'string', true],
     })
-  }, 60_000)
+  })
 })
 
 /** Every mistake in it that is expected not to compile does not. */

@@ -8,7 +8,7 @@ type Engine = [name: string, open: () => Promise<string>]
 /** With a PostgreSQL of the suite's own, which ends with it. */
 export async function startBothEngines(): Promise<Engine[]> {
   const server = await startPostgres()
-  afterAll(() => server.close(), 30_000)
+  afterAll(() => server.close())
   return bothEngines(server)
 }
 

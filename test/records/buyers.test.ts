@@ -89,7 +89,7 @@ class Pieces {}
 class Shop {}
 
 const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
+afterAll(() => server.close())
 
 describe('a pool of one connection', () => {
   it('serves those who wait longer than connecting may take, while others come and go', async () => {
@@ -107,7 +107,7 @@ describe('a pool of one connection', () => {
     await Promise.all(waiting.flat())
     expect(await pieces.find(1)).toMatchObject({ stock: 20 })
     await database.close()
-  }, 30_000)
+  })
 
   it('refuses those who wait while nothing comes back', async () => {
     const url = `${await server.createDatabase()}?connections=1&connectTimeout=200`
@@ -128,7 +128,7 @@ describe('a pool of one connection', () => {
     letGo()
     await holding
     await database.close()
-  }, 30_000)
+  })
 })
 
 const engines = bothEngines(server)
@@ -140,7 +140,7 @@ describe.each(engines)('a hundred buyers of ten pieces on %s', (_, open) => {
     const settings = { port: 0, host: '127.0.0.1', logger: false, env: {} } as const
     app = await bootstrap(Shop, { ...settings, database: await open() })
     database = app.get(Database)
-  }, 60_000)
+  })
   afterAll(() => app.close())
   beforeEach(async () => {
     await database.kysely.deleteFrom('piece').execute()
@@ -199,22 +199,17 @@ describe.each(engines)('a hundred buyers of ten pieces on %s', (_, open) => {
       expect(sold.filter(Boolean)).toHaveLength(10)
       expect(await database.records(Piece).find(1)).toMatchObject({ stock: 0, version: 11 })
     },
-    60_000,
   )
 
   const paths = ['true', 'serializable', 'lock', 'lock-read-committed', 'add']
-  it.each(paths)(
-    'by /buy/%s: ten buy, ninety are refused',
-    async (path) => {
-      const buying = Array.from({ length: 100 }, () => ask('POST', `/buy/${path}`))
-      const answers = await Promise.all(buying)
-      const statuses = answers.map(({ status }) => status)
-      expect(statuses.filter((status) => status === 200)).toHaveLength(10)
-      expect(answers.filter(({ body }) => body.includes('Sold out.'))).toHaveLength(90)
-      expect(statuses.filter((status) => status !== 200 && status !== 409)).toStrictEqual([])
-      expect(await database.records(Piece).find(1)).toMatchObject({ stock: 0 })
-      expect(await database.records(Order).count()).toBe(10)
-    },
-    30_000,
-  )
+  it.each(paths)('by /buy/%s: ten buy, ninety are refused', async (path) => {
+    const buying = Array.from({ length: 100 }, () => ask('POST', `/buy/${path}`))
+    const answers = await Promise.all(buying)
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(10)
+    expect(answers.filter(({ body }) => body.includes('Sold out.'))).toHaveLength(90)
+    expect(statuses.filter((status) => status !== 200 && status !== 409)).toStrictEqual([])
+    expect(await database.records(Piece).find(1)).toMatchObject({ stock: 0 })
+    expect(await database.records(Order).count()).toBe(10)
+  })
 })

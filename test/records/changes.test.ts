@@ -18,7 +18,7 @@ import { ownQuestion } from '../../src/engines/contract/statement.js'
 describeChanges('SQLite', () => Promise.resolve({ url: () => Promise.resolve('sqlite::memory:') }))
 
 const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
+afterAll(() => server.close())
 describeChanges('PostgreSQL', () => Promise.resolve({ url: () => server.createDatabase() }))
 
 /** Those who listen at the server, as it sees them. */
@@ -218,7 +218,7 @@ it('following comes back with the server, however long it was away', async () =>
     await database.close()
     await own.close()
   }
-}, 60_000)
+})
 
 describe('messages', () => {
   it.each([

@@ -61,7 +61,7 @@ describe('reads of clients on PostgreSQL', () => {
     await watcher.sync()
     observer = await connect(url)
     await watcher.records(Item).insertMany([{ name: 'Lamp' }, { name: 'Chair' }])
-  }, 60_000)
+  })
   afterAll(async () => {
     await watcher.close()
     await observer.close()

@@ -13,7 +13,7 @@ class Counter {
 }
 
 const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
+afterAll(() => server.close())
 
 describe('on a server whose own isolation is serializable', () => {
   it('statements outside transactions run again, and each counts once', async () => {
@@ -34,5 +34,5 @@ describe('on a server whose own isolation is serializable', () => {
     } finally {
       await database.close()
     }
-  }, 30_000)
+  })
 })

@@ -87,7 +87,7 @@ describe('rows for PostgreSQL', () => {
     url = await server.createDatabase()
     database = await connect(url, { records: [Parcel, Cell, Every] })
     await database.sync()
-  }, 60_000)
+  })
   afterAll(async () => {
     await database.close()
     await server.close()

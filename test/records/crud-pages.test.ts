@@ -38,7 +38,7 @@ describe.each(engines)('pages of crud on %s', (_name, open) => {
         stock: index % 4 === 0 ? null : index % 6,
       })),
     )
-  }, 60_000)
+  })
   afterAll(async () => {
     await app.close()
     await database.close()

@@ -214,7 +214,7 @@ describe.each(engines)('hooks that hold a domain, on %s', (_, open) => {
     const env = { APP_JWT_SECRET: 'a secret of thirty-two characters', APP_API_KEY: 'key' }
     app = await bootstrap(Library, { listen: false, logger: false, database: await open(), env })
     database = app.get(Database)
-  }, 60_000)
+  })
   afterAll(() => app.close())
   beforeEach(async () => {
     for (const name of ['note', 'book', 'log']) await database.kysely.deleteFrom(name).execute()
@@ -377,7 +377,7 @@ describe.each(engines)('the example of the documentation, on %s', (_, open) => {
     database = await connect(await open(), { records: [Ticket, Desk] })
     await database.sync()
     await database.records(Desk).createMany([{ name: 'first' }, { name: 'second' }])
-  }, 60_000)
+  })
   afterAll(() => database.close())
   const counts = async (): Promise<number[]> =>
     (await database.records(Desk).list()).map(({ unsolved }) => unsolved)

@@ -49,7 +49,6 @@ describe('kill -9 in the middle of creates', () => {
       const check = ownQuestion('pragma integrity_check')
       expect((await database.context.engine.query(check, [])).rows).toStrictEqual([['ok']])
     },
-    60_000,
   )
 })
 

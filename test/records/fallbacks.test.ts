@@ -15,7 +15,7 @@ import { startPostgres } from './postgres-server.js'
 import { Author, Category, shop } from './shop.js'
 
 const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
+afterAll(() => server.close())
 
 async function createDatabase(): Promise<string> {
   const address = new URL(await server.createDatabase())
@@ -145,7 +145,7 @@ describe('listen=poll', () => {
     } finally {
       await pooler.close()
     }
-  }, 30_000)
+  })
 })
 
 describe('locks=row', () => {
@@ -165,7 +165,7 @@ describe('locks=row', () => {
     expect(done.filter((differences) => differences.length > 0)).toHaveLength(1)
     const left = sql`select * from filigree_lock`.execute((all[0] as Database).kysely)
     expect((await left).rows).toEqual([])
-  }, 30_000)
+  })
 
   it('waits for who holds it, names it, and gives up in time', async () => {
     const url = await createDatabase()
@@ -177,7 +177,7 @@ describe('locks=row', () => {
     expect(told).toContain(
       'waiting to change the schema: another process changes the schema: elsewhere 7',
     )
-  }, 30_000)
+  })
 
   it('takes over from who has said nothing for long', async () => {
     const database = await open(await createDatabase())

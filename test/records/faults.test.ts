@@ -278,7 +278,7 @@ describe('a PostgreSQL', () => {
     expect(answered.filter((name) => !stored.has(name))).toStrictEqual([])
     expect(answered.length).toBeGreaterThan(0)
     expect((await entries.create({ name: 'after' })).name).toBe('after')
-  }, 60_000)
+  })
 
   it('that cannot fit two transactions between each other has one tried again', async () => {
     await entries.create({ name: 'a' })

@@ -35,7 +35,7 @@ describe('a table that somebody holds', () => {
     await holder.records(Stone).insertMany([{ name: 'one' }, { name: 'two' }])
     await holder.records(Leaf).insertMany([{ name: 'one' }, { name: 'two' }])
     await sql`analyze`.execute(holder.kysely)
-  }, 60_000)
+  })
   afterAll(async () => {
     await holder.close()
     await observer.close()

@@ -111,7 +111,7 @@ describe.each(engines)('faults of hidden fields on %s', (_, open) => {
     app = await bootstrap(Club, { listen: false, logger, database: await open() })
     users = app.get(Database).records(User)
     await users.create({ name: 'first', secretPin: 1 })
-  }, 60_000)
+  })
   afterAll(() => app.close())
 
   it.each(Object.keys(ways))('%s: the program is told, the client is not', async (name) => {

@@ -90,7 +90,7 @@ describe.each(engines)('hooks on %s', (_, open) => {
     const env = { APP_JWT_SECRET: 'a secret of thirty-two characters', APP_API_KEY: 'key' }
     app = await bootstrap(Library, { listen: false, logger: false, database: await open(), env })
     database = app.get(Database)
-  }, 60_000)
+  })
   afterAll(() => app.close())
   beforeEach(async () => {
     for (const name of ['note', 'book']) await database.kysely.deleteFrom(name).execute()

@@ -40,7 +40,7 @@ class Box {
 let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres()
-}, 60_000)
+})
 afterAll(() => server.close())
 
 const count = 200
@@ -101,7 +101,7 @@ describe.each(engines)('changes of one row on %s', (_, open) => {
   beforeAll(async () => {
     ground = new Ground()
     await ground.open(open)
-  }, 60_000)
+  })
   afterAll(async () => ground.database.close())
 
   const rename = (id: number, name = `renamed ${id}`) => ground.boxes.update(id, { name })
@@ -266,7 +266,7 @@ describe('changes beside rows that others hold', () => {
       return openEngine(url, { log: silentLog })
     })
     other = await connect(url, { records: [Shelf, Box] })
-  }, 60_000)
+  })
   afterAll(async () => {
     await other.close()
     await ground.database.close()
@@ -368,7 +368,7 @@ describe('many clients who change at once', () => {
       .insertMany(ids.map((id) => ({ owner: ownerOf(id), text: `of ${id}` })))
     app = await bootstrap(Library, { database: url, listen: false, logger: false })
     for (const sub of people) tokens.set(sub, await app.get(Auth).getToken({ sub }))
-  }, 60_000)
+  })
   afterAll(async () => {
     await app.close()
     await database.close()

@@ -20,7 +20,7 @@ import { startPostgres, type PostgresServer } from './postgres-server.js'
 let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres()
-}, 60_000)
+})
 afterAll(() => server.close())
 
 describeJoinedReads('PostgreSQL', async () =>
@@ -67,7 +67,7 @@ describe('many clients at once', () => {
     await database.records(Page).insertMany(ids.map((id) => ({ text: `page ${id}` })))
     app = await bootstrap(Library, { database: url, listen: false, logger: false })
     for (const sub of people) tokens.set(sub, await app.get(Auth).getToken({ sub }))
-  }, 60_000)
+  })
   afterAll(async () => {
     await app.close()
     await database.close()

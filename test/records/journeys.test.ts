@@ -79,7 +79,7 @@ describe('one journey to PostgreSQL', () => {
     const names = Array.from({ length: 30 }, (_, at) => ({ name: `Good ${at + 1}`, stock: at }))
     await database.records(Good).createMany(names)
     await database.records(Crate).createMany([{ size: 1 }, { size: 2 }])
-  }, 60_000)
+  })
   afterAll(async () => {
     await database.close()
     relay.close()

@@ -119,7 +119,7 @@ describe.each(engines)('%s', (engine, open) => {
     database = app.get(Database)
     stays = database.records(Stay)
     wares = database.records(Ware)
-  }, 60_000)
+  })
   afterAll(() => app.close())
   beforeEach(async () => {
     for (const name of ['stay', 'inn', 'ware', 'note'])
@@ -280,7 +280,6 @@ describe.each(engines)('%s', (engine, open) => {
       expect(new Set(rows.map(({ id }) => id)).size).toBe(1)
       expect(await wares.list()).toMatchObject([{ version: 30 }])
     },
-    30_000,
   )
 
   describe('where nothing is asked of a row alone', () => {

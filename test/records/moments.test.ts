@@ -4,7 +4,7 @@ import { startPostgres } from './postgres-server.js'
 import { thing } from './thing.js'
 
 const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
+afterAll(() => server.close())
 
 describe('moments that PostgreSQL keeps as text', () => {
   it('are read as they are, and made moments by sync', async () => {

@@ -485,5 +485,5 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
         new Set(pairs.map((pair) => `${String(pair.shop_id)}:${String(pair.tag_id)}`)),
       ).toEqual(ties)
     }
-  }, 60_000)
+  })
 })

@@ -44,7 +44,7 @@ describe('connections to PostgreSQL', () => {
     await holder.sync()
     await holder.records(Rock).insertMany([{ name: 'one' }, { name: 'two' }])
     await holder.records(Twig).insertMany([{ name: 'one' }, { name: 'two' }])
-  }, 60_000)
+  })
   afterAll(async () => {
     await holder.close()
     await observer.close()

@@ -52,11 +52,11 @@ const where =
   beforeAll(async () => {
     server = await startPostgres()
     pooler = await startPgBouncer(server.url)
-  }, 60_000)
+  })
   afterAll(async () => {
     await pooler.close()
     await server.close()
-  }, 30_000)
+  })
   beforeEach(async () => {
     direct = await server.createDatabase()
     pooled = pooler.through(direct)
@@ -105,7 +105,7 @@ const where =
     }
     const database = await open(direct)
     expect(await database.records(Entry).count()).toBe(12)
-  }, 60_000)
+  })
 
   it('a time-out of the address holds in transactions, though no connection can bring it', async () => {
     const database = await open(`${pooled}?statement_timeout=200&lock_timeout=100`)
@@ -133,7 +133,7 @@ const where =
       return told.rows
     })
     expect(limits).toEqual([{ limit: '30s' }])
-  }, 30_000)
+  })
 
   it('a read of a client ends on the server when its time is over', async () => {
     const app = await bootstrap(EntryShop, {
@@ -163,7 +163,7 @@ const where =
     } finally {
       await app.close()
     }
-  }, 30_000)
+  })
 
   it('names statements by their text, alike in every process', async () => {
     const one = await open(`${pooled}?connections=1`)

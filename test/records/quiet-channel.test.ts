@@ -7,7 +7,7 @@ import { bundleProgram } from './creating-program.js'
 import { startPostgres } from './postgres-server.js'
 
 const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
+afterAll(() => server.close())
 
 it('listens to many records at once, and to others later, without a warning of the process', async () => {
   const program = bundleProgram('listening-process')

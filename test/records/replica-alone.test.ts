@@ -60,7 +60,7 @@ describe('A replica alone', () => {
     ground.ends.push(() => primary.close())
     await primary.get(Auth).revokeAll('9')
     await until(async () => (await app.get(Auth).verify(token)) === null)
-  }, 30_000)
+  })
 
   it('keeps no answers, since it hears of no changes', async () => {
     const { app } = await start()
@@ -116,7 +116,7 @@ it('An application starts read-only by its replicas while the primary is gone, a
   } finally {
     if (!isBack) await ground.primary.start()
   }
-}, 60_000)
+})
 
 it('An application does not start where the primary is there and refuses it', async () => {
   const wrong = new URL(ground.url)

@@ -173,5 +173,5 @@ describe('In an application', () => {
       await ground.primary.start()
     }
     await until(async () => (await app.inject(write)).status === 200)
-  }, 30_000)
+  })
 })

@@ -105,11 +105,11 @@ export function replicaGround(): ReplicaGround {
   beforeAll(async () => {
     ground.primary = await startOwnPostgres()
     ground.standby = await startStandby(ground.primary)
-  }, 60_000)
+  })
   afterAll(async () => {
     await ground.standby.close()
     await ground.primary.close()
-  }, 30_000)
+  })
   beforeEach(async () => {
     ground.url = await ground.primary.createDatabase()
     ground.replica = ground.standby.at(ground.url)
@@ -120,7 +120,7 @@ export function replicaGround(): ReplicaGround {
   afterEach(async () => {
     await ground.standby.resume()
     await Promise.all(ground.ends.splice(0).map((end) => end()))
-  }, 30_000)
+  })
   return ground
 }
 

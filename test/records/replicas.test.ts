@@ -117,7 +117,7 @@ describe('Replicas', () => {
       expect(await notes.count()).toBe(1)
       return told.includes('a replica of the database is back')
     })
-  }, 30_000)
+  })
 
   it('may be gone at the start', async () => {
     await ground.standby.stop()
@@ -126,7 +126,7 @@ describe('Replicas', () => {
     )
     await database.records(Note).create({ text: 'one' })
     expect(await database.records(Note).count()).toBe(1)
-  }, 30_000)
+  })
 })
 
 it('DATABASE_REPLICAS is refused where it names no PostgreSQL', async () => {

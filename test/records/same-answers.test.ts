@@ -147,7 +147,7 @@ describe('every engine', () => {
       ),
       { numRuns: 40 },
     )
-  }, 60_000)
+  })
 })
 
 /** What a filter means, told once more and slowly. A comparison with null is neither true nor false. */

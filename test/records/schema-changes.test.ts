@@ -30,8 +30,8 @@ describe('a change of the schema', () => {
 
   beforeAll(async () => {
     server = await startPostgres()
-  }, 60_000)
-  afterAll(() => server.close(), 30_000)
+  })
+  afterAll(() => server.close())
   beforeEach(async () => {
     url = await server.createDatabase()
     folder = await mkdtemp(join(tmpdir(), 'filigree-schema-'))

@@ -24,7 +24,7 @@ describe.each(engines)('%s', (_engine, open) => {
     })
     database = app.get(Database)
     watch = new Watch(database)
-  }, 60_000)
+  })
   afterAll(() => app.close())
 
   beforeEach(() => watch.begin())

@@ -53,7 +53,7 @@ describe.each(engines)('%s', (engine, open) => {
     tasks = database.records(Task)
     bills = database.records(Bill)
     watch = new Watch(database)
-  }, 60_000)
+  })
   afterAll(() => app.close())
 
   beforeEach(() => watch.begin())

@@ -63,7 +63,7 @@ describe.each(engines)('Statements on %s', (_name, open) => {
     await database.sync()
     shelf = await database.records(Shelf).create({ name: 'Upper' })
     await database.records(Item).create({ code: 'a', name: 'Lamp', shelfId: shelf.id })
-  }, 60_000)
+  })
   afterAll(() => database.close())
 
   const items = () => database.records(Item)

@@ -76,7 +76,7 @@ describe.each(engines)('rows that callers see differently on %s', (_, open) => {
     expect([made.status, made.headers.etag]).toStrictEqual([201, '"1"'])
     expect(made.headers['access-control-expose-headers']).toContain('ETag')
     id = (made.json() as Trip).id
-  }, 60_000)
+  })
   afterAll(() => app.close())
 
   it('have a strong tag for each body, and each is the version for If-Match', async () => {

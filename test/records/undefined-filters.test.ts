@@ -176,7 +176,7 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
       { subject: 'chair', price: null },
     ])
     await database.records(Note).createMany([{ owner: 'a' }, { owner: 'b' }])
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await application.close()

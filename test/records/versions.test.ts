@@ -53,7 +53,7 @@ describe.each(engines)('versions on %s', (_, open) => {
   let etag: string
   beforeAll(async () => {
     app = await bootstrap(Hotel, { listen: false, logger: false, database: await open() })
-  }, 60_000)
+  })
   afterAll(() => app.close())
 
   const ask = (method: string, headers: { [name: string]: string } = {}, json?: object) =>
@@ -149,5 +149,5 @@ describe.each(engines)('versions on %s', (_, open) => {
     }
     await Promise.all(Array.from({ length: 20 }, add))
     expect((await ask('GET')).json()).toMatchObject({ until: `d${'+'.repeat(20)}`, version: 21 })
-  }, 30_000)
+  })
 })

@@ -17,7 +17,7 @@ const visit: AtlasPage['visit'] = (use) => atlas.visit(use)
 
 beforeAll(async () => {
   atlas = await startAtlasPage()
-}, 120_000)
+})
 afterAll(() => atlas.close())
 
 describe('the login', () => {

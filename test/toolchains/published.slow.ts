@@ -27,7 +27,7 @@ beforeAll(async () => {
   }
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   await cp(join(root, 'test/toolchains/published.ts'), join(folder, 'published.ts'))
-}, 180_000)
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('an application on the published types', () => {
@@ -50,6 +50,5 @@ describe('an application on the published types', () => {
       const compiled = await runNode(compilers[version], '-p', join(folder, name))
       expect(compiled).toEqual({ code: 0, output: '' })
     },
-    180_000,
   )
 })

@@ -14,7 +14,7 @@ beforeAll(async () => {
     await prepare()
     printed.set(name, await print('main'))
   }
-}, 180_000)
+})
 
 describe('an application in explicit forms', () => {
   const [first, ...others] = toolchains
@@ -73,6 +73,5 @@ describe('a field that leaves its kind to the compiler', () => {
           : ['name', 'size', 'tags'].map(silent),
       )
     },
-    60_000,
   )
 })

@@ -38,7 +38,7 @@ class Site {
 class AppModule {}
 
 const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
+afterAll(() => server.close())
 const { privatePem } = makePair()
 const env = { APP_PRIVATE_KEY: privatePem }
 const password = await hashPassword('correct horse')

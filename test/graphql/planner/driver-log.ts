@@ -50,7 +50,8 @@ export async function logStatements<T>(
     }),
     watch(Client.prototype, 'query', (_self, [query]) => {
       const { text, values = [] } = typeof query === 'string' ? { text: query } : (query as PgQuery)
-      note(text, values)
+      // Who else listens is asked now and then.
+      if (!text.includes('from pg_locks')) note(text, values)
     }),
   ]
   try {

@@ -26,7 +26,7 @@ class Book {
 }
 
 const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
+afterAll(() => server.close())
 
 /** `product: category_id` is read by an index of that column, `product: all` from its beginning to its end. */
 type Explain = (database: Database, sent: Sent) => Promise<string[]>
@@ -71,7 +71,7 @@ describe.each(engines)('what %s is asked', (_name, open, explain) => {
       for (const tag of products) await tx.records(Tag).link(tag, 'products', [tag, tag + 1000])
     })
     await database.kysely.executeQuery(CompiledQuery.raw('analyze'))
-  }, 60_000)
+  })
   afterAll(() => database.close())
 
   const run = async (text: string, variables: Record<string, unknown> = {}) => {

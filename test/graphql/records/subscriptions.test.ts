@@ -65,7 +65,7 @@ class NotesModule {}
 const { privatePem } = makePair()
 
 const server = await startPostgres()
-afterAll(() => server.close(), 30_000)
+afterAll(() => server.close())
 
 function reads(table: string): (statement: Statement) => boolean {
   return ({ kind, tables }) => kind === 'select' && tables[0] === table
