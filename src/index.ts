@@ -87,8 +87,8 @@ export { pglite, type PgliteOptions } from './engines/pglite/pglite.js'
 export { inMemory } from './engines/engine-for-url.js'
 export type { EngineSource } from './engines/contract/engine.js'
 export type { Repository } from './records/repository.js'
-export type { Asked, AskedOptions, Where } from './records/filters/filter-types.js'
-export { skip, type Skip } from './records/filters/skip.js'
+export type { Asked, AskedOptions, Where } from './records/model/filter-types.js'
+export { skip, type Skip } from './records/model/skip.js'
 export type { ListOptions } from './records/filters/list-options.js'
 export type {
   AggregateOptions,

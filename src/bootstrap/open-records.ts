@@ -6,7 +6,7 @@ import type { Log } from '../core/log.js'
 import { resolveClass } from '../metadata/class-reference.js'
 import type { Class } from '../metadata/note.js'
 import { readTables } from '../records/model/read-table.js'
-import { policyOf } from '../records/policy/record-policy.js'
+import { policyOf } from '../records/rights/record-policy.js'
 import { readController } from '../routing/controller.js'
 import type { ApplicationPlan } from './plan-application.js'
 

@@ -3,7 +3,7 @@
  * `rows` look at `context.user` when a context with `user` or `request` is given, else the caller is trusted.
  */
 import type { Claims, HttpRequest } from '../http/request.js'
-import type { Caller } from '../records/policy/caller.js'
+import type { Caller } from '../records/rights/caller.js'
 
 /** The context of operations that come through the endpoint. */
 export interface RequestContext {

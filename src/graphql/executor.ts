@@ -6,10 +6,11 @@ import type { ExecutionResult, GraphQLError } from 'graphql'
 import { bothOf, openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import { isThenable, type Later, after } from '../core/later.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
-import { admission, type Admission } from '../records/policy/caller.js'
+import { admission, type Admission } from '../records/rights/caller.js'
 import { callerOf } from './caller.js'
 import { graphqlCodes } from './error-codes.js'
 import { clipMessage, faultsToTell } from './faulty-variables.js'
+import { isGenerated } from './generated-part.js'
 import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
 import { mapIterator } from './map-iterator.js'
@@ -18,7 +19,6 @@ import type { Operation } from './operation.js'
 import { graphqlEvents, type GraphqlEvent } from './operation-events.js'
 import { excessCost, Operations, Refusal } from './operations.js'
 import { notRun, type Outcome, type Variables } from './outcome.js'
-import { generatedOf } from './records/model.js'
 import { resolveKey } from './resolve-key.js'
 import { runRoots } from './run-roots.js'
 
@@ -261,7 +261,7 @@ function ruleOf(
   if (field === undefined) return undefined
   const own = accessOf(field.extensions)
   if (own === undefined || secured === undefined) return own
-  return generatedOf(field) === undefined ? own : bothOf(secured, own)
+  return isGenerated(field) ? bothOf(secured, own) : own
 }
 
 function isVariables(

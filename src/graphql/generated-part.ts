@@ -10,6 +10,15 @@ import type { FieldDeclaration, TypeDeclaration } from './declarations.js'
 import type { FieldCosts } from './field-costs.js'
 import type { Planner } from './planner-contract.js'
 
+/** Where the extensions of a generated field say what it is. */
+export const generatedKey = 'filigree'
+
+export function isGenerated(field: {
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined
+}): boolean {
+  return field.extensions?.[generatedKey] !== undefined
+}
+
 /** What a schema says to the generator. */
 export interface GenerateContext {
   /**

@@ -1,6 +1,6 @@
 /** What comes of an operation, whichever way it ran. */
 import type { GraphQLError } from 'graphql'
-import type { Admission } from '../records/policy/caller.js'
+import type { Admission } from '../records/rights/caller.js'
 
 export type Variables = Readonly<Record<string, unknown>>
 

@@ -4,7 +4,7 @@
 import { promise } from '../core/later.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
-import type { AskedOptions, OrderBy } from './filters/filter-types.js'
+import type { AskedOptions, OrderBy } from './model/filter-types.js'
 import { writeCursor } from './filters/cursor.js'
 import type { Id, ListOptions } from './filters/list-options.js'
 import { readOrder } from './filters/order.js'

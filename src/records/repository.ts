@@ -3,8 +3,8 @@ import type { Plan } from '../sql/write.js'
 import type { Changes } from './statements/additions.js'
 import type { NestedChanges, NewValues } from './statements/nested-types.js'
 import { ProgramWriter } from './policy/program-writer.js'
-import { namesRelations, readTree } from './policy/read-nested.js'
-import type { Instance } from './policy/write-tree.js'
+import { namesRelations, readTree } from './statements/read-nested.js'
+import type { Instance } from './statements/write-tree.js'
 import {
   changePlainly,
   changeRow,
@@ -27,7 +27,7 @@ import { type Later, after, attempt, promise, settle } from '../core/later.js'
 import type { Row } from '../engines/contract/engine.js'
 import { deleteChecked, deleteWhere, mustHold } from './statements/delete-rows.js'
 import { deleteRow } from './statements/delete-row.js'
-import type { Asked, AskedOptions, Where } from './filters/filter-types.js'
+import type { Asked, AskedOptions, Where } from './model/filter-types.js'
 import { ManyRecords } from './many-records.js'
 import { toKey } from './model/key.js'
 import {

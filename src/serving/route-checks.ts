@@ -13,12 +13,12 @@ import type { TextValues } from '../http/query.js'
 import { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Class } from '../metadata/note.js'
-import { requestCaller } from '../records/policy/caller.js'
+import { requestCaller } from '../records/rights/caller.js'
 import {
   concealFrom,
   securedAnswers,
   type SecuredAnswers,
-} from '../records/policy/shown-answers.js'
+} from '../records/rights/shown-answers.js'
 import { anySuccess } from '../openapi/documented-route.js'
 import type { DeclaredClasses } from './declared-classes.js'
 

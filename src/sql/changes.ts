@@ -1,5 +1,5 @@
 /** Writes what changes rows. Versions count on here, and of tables that soft-delete the rows stay. */
-import { quote } from '../engines/ddl.js'
+import { quote } from '../engines/contract/ddl.js'
 import { join, name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/engine.js'
 import type { Column } from '../engines/contract/table.js'

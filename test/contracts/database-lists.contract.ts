@@ -1,6 +1,6 @@
 /** What every engine does alike: filters, order and pages. */
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { anonymous } from '../../src/records/policy/caller.js'
+import { anonymous } from '../../src/records/rights/caller.js'
 import { ClientView } from '../../src/records/policy/client-view.js'
 import { Review, Tag } from '../records/shop.js'
 import { failure, type Ground } from './database-ground.js'

@@ -7,7 +7,7 @@
  * // { sql: '"t"."price" > $1 and "t"."sold" = $2', order: [1, 0] }
  * ```
  */
-import { quote } from '../ddl.js'
+import { quote } from './ddl.js'
 import type { Around } from './insert-sql.js'
 
 declare const mark: unique symbol

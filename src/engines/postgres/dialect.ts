@@ -10,7 +10,7 @@ import { createPostgresSearch } from './search.js'
 import { postgresTimeGroup } from './time-groups.js'
 import { postgresTotal } from './totals.js'
 import type { Column } from '../contract/table.js'
-import { quote } from '../ddl.js'
+import { quote } from '../contract/ddl.js'
 import { PostgresJson } from './json.js'
 
 /**

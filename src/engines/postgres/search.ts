@@ -4,7 +4,7 @@
  * after the first 200,000 characters is not searched, because the words of a row must fit into a megabyte.
  * Sources: PostgreSQL, Full Text Search; Regular Expressions.
  */
-import { quote } from '../ddl.js'
+import { quote } from '../contract/ddl.js'
 import type { SearchParts, SearchSql } from '../contract/search-sql.js'
 import { raw, sql, within, type Sql } from '../contract/sql-text.js'
 

@@ -2,7 +2,7 @@
  * Changes a SQLite table by a rebuild, because SQLite alters little in place. Source: SQLite, ALTER TABLE, section 7.
  */
 import type { ActualTable } from '../contract/catalogue.js'
-import { quote, writeCreateTable, writeIndex } from '../ddl.js'
+import { quote, writeCreateTable, writeIndex } from '../contract/ddl.js'
 import type { Dialect } from '../contract/engine.js'
 import { isSearchName } from '../search-names.js'
 import type { ColumnSchema, TableSchema } from '../contract/table-schema.js'

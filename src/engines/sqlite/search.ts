@@ -5,7 +5,7 @@
  * Content Tables.
  */
 import type { KeyedTable, TableSearch } from '../contract/table.js'
-import { quote } from '../ddl.js'
+import { quote } from '../contract/ddl.js'
 import type { SearchParts, SearchSql } from '../contract/search-sql.js'
 import { name as nameOf, raw, sql, type Sql } from '../contract/sql-text.js'
 

@@ -4,7 +4,7 @@
  * rests on indexes: a database may lack one. Sources: SQLite, EXPLAIN QUERY PLAN; The ROWID.
  */
 import { Kept } from '../../core/kept.js'
-import { quote } from '../ddl.js'
+import { quote } from '../contract/ddl.js'
 import { boundOf, ownQuestion, type Statement } from '../contract/statement.js'
 import type { Connection } from './connection.js'
 

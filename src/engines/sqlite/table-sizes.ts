@@ -1,6 +1,6 @@
 /** The approximate sizes of SQLite's tables: the largest row number, which is found without reading the rows. */
 import { type Later, after, attempt } from '../../core/later.js'
-import { quote } from '../ddl.js'
+import { quote } from '../contract/ddl.js'
 import type { Runner } from '../contract/engine.js'
 import { ownQuestion } from '../contract/statement.js'
 

@@ -10,7 +10,7 @@ import {
 } from '../records/model.js'
 import type { PageEntry } from '../../sql/tree.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
-import { collectFields, type Collecting, type FieldGroups } from './collect-fields.js'
+import { collectFields, type Collecting, type FieldGroups } from '../collect-fields.js'
 import { compileArguments, type ArgumentSource } from './compile-arguments.js'
 
 export interface ObjectSelection {

@@ -1,9 +1,10 @@
 /** Declares the object and input types of a record. Source: specification, GraphQL types generated from a record class. */
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../declarations.js'
-import { admitted } from '../../records/policy/caller.js'
+import { admitted } from '../../records/rights/caller.js'
 import { callerOf } from '../caller.js'
 import { nodeName } from './declare-node.js'
-import { generatedKey, hasInput } from './model.js'
+import { generatedKey } from '../generated-part.js'
+import { hasInput } from './model.js'
 import type { FieldModel, MethodModel, RecordModel, RelationModel } from './model.js'
 import {
   describedMember,

@@ -6,6 +6,7 @@ import type { JsonEnum, JsonField } from '../../engines/contract/json-sql.js'
 import type { AccessRule } from '../../auth/access.js'
 import type { Class } from '../../metadata/note.js'
 import type { Relation, Table } from '../../records/model/table.js'
+import { generatedKey } from '../generated-part.js'
 import type { IdForm } from './global-ids.js'
 import type { ResolveNote } from './resolve-note.js'
 
@@ -97,8 +98,6 @@ export type PagePart =
   | 'hasPreviousPage'
   | 'startCursor'
   | 'endCursor'
-
-export const generatedKey = 'filigree'
 
 /** @param field a built field, or its declaration */
 export function generatedOf(field: {

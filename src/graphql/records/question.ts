@@ -13,7 +13,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Order } from '../../sql/order.js'
 import type { Limit } from '../../sql/tree.js'
 import type { Table } from '../../records/model/table.js'
-import type { Caller } from '../../records/policy/caller.js'
+import type { Caller } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
 import type { Arguments } from '../declarations.js'
 

@@ -10,8 +10,8 @@ import {
   readToOne,
   type NestedOperation,
   type NestedReader,
-} from '../../records/policy/read-nested.js'
-import type { Tie, ToMany, ToOne, WriteTree } from '../../records/policy/write-tree.js'
+} from '../../records/statements/read-nested.js'
+import type { Tie, ToMany, ToOne, WriteTree } from '../../records/statements/write-tree.js'
 import { hasInput, type FieldModel, type RecordModel, type RelationModel } from './model.js'
 import { toKeyValue } from './question.js'
 

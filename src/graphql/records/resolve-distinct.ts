@@ -1,9 +1,9 @@
 /** Resolves a list whose rows differ in some fields: of rows that are alike only the first. */
 import type { Later } from '../../core/later.js'
 import type { ListOptions } from '../../records/filters/list-options.js'
-import type { Caller } from '../../records/policy/caller.js'
+import type { Caller } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
-import { asked } from '../../records/policy/late-verdict.js'
+import { asked } from '../../records/rights/late-verdict.js'
 import { callerOf } from '../caller.js'
 import type { Arguments } from '../declarations.js'
 import { readGroups } from './aggregate-names.js'

@@ -2,14 +2,14 @@
 import { isPlainObject } from '../../records/filters/filter.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { Database } from '../../records/database.js'
-import type { Caller } from '../../records/policy/caller.js'
+import type { Caller } from '../../records/rights/caller.js'
 import { ClientManyWriter } from '../../records/policy/client-many.js'
 import { ClientWriter } from '../../records/policy/client-writer.js'
 import { notThere } from '../../records/statements/write-each.js'
 import { uniqueColumns } from '../../records/statements/upsert.js'
 import type { FieldModel, RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
-import { refuseBare } from '../../records/policy/write-tree.js'
+import { refuseBare } from '../../records/statements/write-tree.js'
 import { keyName, readInput } from './read-input.js'
 
 export class ManyWriter {

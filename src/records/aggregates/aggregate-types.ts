@@ -1,7 +1,7 @@
 /** The options and rows of a repository's `aggregate`, typed by the record. */
 import type { TimeUnit } from '../../engines/contract/time-group.js'
-import type { OrderTerm, Where } from '../filters/filter-types.js'
-import type { Skip } from '../filters/skip.js'
+import type { OrderTerm, Where } from '../model/filter-types.js'
+import type { Skip } from '../model/skip.js'
 import type { RowsView } from '../statements/rows-view.js'
 
 /** The functions that compute one value of all values of a field. */

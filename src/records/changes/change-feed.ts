@@ -17,7 +17,7 @@ import { lookupsLast, type ChannelListener } from '../../engines/contract/channe
 import type { EngineChannel, Runner } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
-import { policyOf } from '../policy/record-policy.js'
+import { policyOf } from '../rights/record-policy.js'
 
 /** A listener that follows a table. */
 export interface Watcher {

@@ -15,7 +15,7 @@ import { mostItems, placeKey, readPath, typeOfJson } from './json-place.js'
 import { isHidden, unknownName } from './known-names.js'
 import { operatorOf, operators, readOperator, type Operator } from '../../sql/operators.js'
 import { readWords, searchOf } from './search.js'
-import { skip, skipAt, undefinedAt, undefinedWhole } from './skip.js'
+import { skip, skipAt, undefinedAt, undefinedWhole } from '../model/skip.js'
 import type { TableSearch } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 

@@ -5,7 +5,7 @@ import { isPlainObject } from './filter.js'
 import { invalid } from './invalid.js'
 import { isOrdered } from '../../sql/operators.js'
 import { ascending, byKey, type Order, type OrderTerm } from '../../sql/order.js'
-import { skip, skipAt, undefinedAt } from './skip.js'
+import { skip, skipAt, undefinedAt } from '../model/skip.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 

@@ -1,6 +1,6 @@
 /** Writes differences as the text of a migration, with comments on what must be reviewed. */
 import type { Dialect } from '../../engines/contract/engine.js'
-import { quote } from '../../engines/ddl.js'
+import { quote } from '../../engines/contract/ddl.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import { onceRebuilt } from '../schema/sync.js'
 import { toOnlineSteps, type OnlineSteps } from './online-steps.js'

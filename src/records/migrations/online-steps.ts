@@ -4,7 +4,7 @@
  * run again after an interruption. Sources: PostgreSQL, ALTER TABLE, Notes; CREATE INDEX.
  */
 import type { Dialect } from '../../engines/contract/engine.js'
-import { quote, writeAddCheck, writeAddColumn } from '../../engines/ddl.js'
+import { quote, writeAddCheck, writeAddColumn } from '../../engines/contract/ddl.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import type { ColumnSchema } from '../../engines/contract/table-schema.js'
 

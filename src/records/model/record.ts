@@ -8,7 +8,7 @@ import {
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
 import { createClassNote, type Class } from '../../metadata/note.js'
-import type { OrderTerms, Where } from '../filters/filter-types.js'
+import type { OrderTerms, Where } from './filter-types.js'
 
 /** How the caller of `rows` was authenticated: by the static key, by a token, or not at all. */
 export interface RowsCaller {

@@ -9,8 +9,8 @@ import { upsertTogether } from '../statements/upsert-together.js'
 import { notThere } from '../statements/write-each.js'
 import { changeTogether, createTogether, deleteTogether } from '../statements/write-many.js'
 import type { ClientWriter } from './client-writer.js'
-import { settled } from './late-verdict.js'
-import type { Instance, KeyedTree, WriteTree } from './write-tree.js'
+import { settled } from '../rights/late-verdict.js'
+import type { Instance, KeyedTree, WriteTree } from '../statements/write-tree.js'
 
 const mostAttempts = 5
 

@@ -13,8 +13,8 @@ import { both, nothing } from '../../sql/condition.js'
 import type { Relation, Table } from '../model/table.js'
 import { knownShard } from '../statements/shard.js'
 import type { RowsView, Slots } from '../statements/rows-view.js'
-import { demand, type Caller } from './caller.js'
-import { policyOf } from './record-policy.js'
+import { demand, type Caller } from '../rights/caller.js'
+import { policyOf } from '../rights/record-policy.js'
 import { logFault, visibleRows } from './visible-rows.js'
 
 export interface ClientViewOptions {

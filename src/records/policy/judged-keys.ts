@@ -7,9 +7,9 @@ import { toKey } from '../model/key.js'
 import type { Relation, Table } from '../model/table.js'
 import { noSuchKey } from '../statements/write-faults.js'
 import type { ClientView } from './client-view.js'
-import { isNothing, keyOf, textOf } from './key-forms.js'
-import { policyOf } from './record-policy.js'
-import type { Instance, Tie, WriteTree } from './write-tree.js'
+import { isNothing, keyOf, textOf } from '../filters/key-forms.js'
+import { policyOf } from '../rights/record-policy.js'
+import type { Instance, Tie, WriteTree } from '../statements/write-tree.js'
 import { mostAtOnce, type WriterHome } from './writer-home.js'
 
 export class JudgedKeys {

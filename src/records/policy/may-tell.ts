@@ -3,8 +3,8 @@
  * Deleting.
  */
 import type { Referrer } from '../statements/write-faults.js'
-import { admitsAtOnce, type Caller } from './caller.js'
-import { policyOf } from './record-policy.js'
+import { admitsAtOnce, type Caller } from '../rights/caller.js'
+import { policyOf } from '../rights/record-policy.js'
 
 /** A record is not named if the caller may not see its rows or its key. */
 export function mayTell(caller: Caller): (referrer: Referrer) => boolean {

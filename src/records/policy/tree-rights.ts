@@ -7,9 +7,9 @@ import type { Later } from '../../core/later.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation } from '../model/table.js'
-import { demandAll, forbidden, type Caller } from './caller.js'
-import { policyOf } from './record-policy.js'
-import { countNested, type ToMany, type ToOne, type WriteTree } from './write-tree.js'
+import { demandAll, forbidden, type Caller } from '../rights/caller.js'
+import { policyOf } from '../rights/record-policy.js'
+import { countNested, type ToMany, type ToOne, type WriteTree } from '../statements/write-tree.js'
 
 /** The most rows and keys that a client may nest in one write. */
 export const mostNested = 1000

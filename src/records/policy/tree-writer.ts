@@ -7,12 +7,12 @@ import type { Id } from '../filters/list-options.js'
 import type { Relation, Table } from '../model/table.js'
 import type { RowsWithin } from '../statements/rows-within.js'
 import { writerOf, type Writer } from '../statements/run-hooks.js'
-import { atKey } from './read-nested.js'
-import { forbidden, type Caller } from './caller.js'
-import { concealFaults } from './conceal-fault.js'
+import { atKey } from '../statements/read-nested.js'
+import { forbidden, type Caller } from '../rights/caller.js'
+import { concealFaults } from '../rights/conceal-fault.js'
 import type { ClientView } from './client-view.js'
 import type { JudgedKeys } from './judged-keys.js'
-import { textOf } from './key-forms.js'
+import { textOf } from '../filters/key-forms.js'
 import { mayTell } from './may-tell.js'
 import { notTheirs, TreeLooks } from './tree-looks.js'
 import {
@@ -22,7 +22,7 @@ import {
   type Tie,
   type ToMany,
   type WriteTree,
-} from './write-tree.js'
+} from '../statements/write-tree.js'
 import type { WriterHome } from './writer-home.js'
 
 export interface RowConditions {

@@ -7,9 +7,9 @@ import type { Log } from '../../core/log.js'
 import { isThenable } from '../../core/later.js'
 import type { Claims } from '../../http/request.js'
 import type { RowsCaller } from '../model/record.js'
-import { skip } from '../filters/skip.js'
+import { skip } from '../model/skip.js'
 import type { Table } from '../model/table.js'
-import type { Caller } from './caller.js'
+import type { Caller } from '../rights/caller.js'
 
 /** @returns a filter; true for all rows, if `rows` answers `true` or is not given; false for none */
 export function visibleRows(table: Table, caller: Caller, log: Log): object | boolean {

@@ -8,7 +8,7 @@ import { holdRows } from '../statements/change-row.js'
 import { demandShard, shardCondition } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
 import type { ClientView } from './client-view.js'
-import type { Instance } from './write-tree.js'
+import type { Instance } from '../statements/write-tree.js'
 
 export interface WriterHome {
   readonly source: Source

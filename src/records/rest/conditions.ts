@@ -8,7 +8,7 @@ import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import { type Later, attempt } from '../../core/later.js'
 import type { Table } from '../model/table.js'
-import { policyOf } from '../policy/record-policy.js'
+import { policyOf } from '../rights/record-policy.js'
 
 /** The answer with a row, and with its ETag if the table has a version column. */
 export function tagged<T extends object>(table: Table, row: T, status?: number): T | Reply<T> {

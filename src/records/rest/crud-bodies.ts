@@ -8,8 +8,8 @@ import type { Class } from '../../metadata/note.js'
 import { isHidden } from '../filters/known-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
-import { policyOf } from '../policy/record-policy.js'
-import { tieNames } from '../policy/write-tree.js'
+import { policyOf } from '../rights/record-policy.js'
+import { tieNames } from '../statements/write-tree.js'
 
 export interface CrudBodies {
   /** The body of POST and PUT. */

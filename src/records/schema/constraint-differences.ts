@@ -3,7 +3,7 @@ import type { ActualColumn, ActualTable } from '../../engines/contract/catalogue
 import { isCheckOf } from '../model/column-names.js'
 import type { Dialect } from '../../engines/contract/engine.js'
 import { toBareType } from './column-types.js'
-import { quote, writeAddCheck } from '../../engines/ddl.js'
+import { quote, writeAddCheck } from '../../engines/contract/ddl.js'
 import type { CheckSchema, ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 
 /** A `Difference` (see difference.ts). */

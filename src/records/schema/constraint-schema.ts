@@ -6,7 +6,7 @@
 import type { Dialect } from '../../engines/contract/engine.js'
 import { toCheckName } from '../model/column-names.js'
 import type { Column } from '../../engines/contract/table.js'
-import { quote } from '../../engines/ddl.js'
+import { quote } from '../../engines/contract/ddl.js'
 import { toLiteral } from './literal.js'
 import type { CheckSchema } from '../../engines/contract/table-schema.js'
 

@@ -7,7 +7,7 @@ import {
   writeCreateTable,
   writeDropIndex,
   writeIndex,
-} from '../../engines/ddl.js'
+} from '../../engines/contract/ddl.js'
 import { isSearchName } from '../../engines/search-names.js'
 import type { Dialect } from '../../engines/contract/engine.js'
 import { compareConstraints, compareKey } from './constraint-differences.js'

@@ -6,7 +6,7 @@ import type { Dialect } from '../../engines/contract/engine.js'
 import { testsOf } from '../model/read-indexes.js'
 import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
-import { quote } from '../../engines/ddl.js'
+import { quote } from '../../engines/contract/ddl.js'
 import { toLiteral } from './literal.js'
 import type { IndexSchema } from '../../engines/contract/table-schema.js'
 

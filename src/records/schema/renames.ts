@@ -7,7 +7,7 @@ import { renameCheck, toIndexName } from '../model/column-names.js'
 import type { Dialect } from '../../engines/contract/engine.js'
 import { toConstraintName } from '../statements/write-faults.js'
 import type { ActualIndex, ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
-import { quote, writeCreateIndex } from '../../engines/ddl.js'
+import { quote, writeCreateIndex } from '../../engines/contract/ddl.js'
 import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 
 /** A `Difference` (see difference.ts). */

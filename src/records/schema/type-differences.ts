@@ -2,7 +2,7 @@
 import type { Dialect } from '../../engines/contract/engine.js'
 import type { ActualColumn, ActualTable } from '../../engines/contract/catalogue.js'
 import { lacksDigits, sameType, toBareType, toKnownType, wasMoment } from './column-types.js'
-import { quote } from '../../engines/ddl.js'
+import { quote } from '../../engines/contract/ddl.js'
 import type { Difference } from './difference-kinds.js'
 import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 

@@ -2,7 +2,7 @@
 import type { Runner } from '../../engines/contract/engine.js'
 import { ownQuestion } from '../../engines/contract/statement.js'
 import type { Table } from '../model/table.js'
-import { quote } from '../../engines/ddl.js'
+import { quote } from '../../engines/contract/ddl.js'
 
 export type ColumnTypes = ReadonlyMap<unknown, string>
 

@@ -1,5 +1,5 @@
 /** Makes the parts that all repositories of a database share: codecs, statements and checks, each once for a table. */
-import { concealInJson } from '../policy/shown-answers.js'
+import { concealInJson } from '../rights/shown-answers.js'
 import { createTableCodec, type TableCodec } from '../model/codec.js'
 import type { Table } from '../model/table.js'
 import { TablePlans } from './plans.js'

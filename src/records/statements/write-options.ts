@@ -4,7 +4,7 @@
  */
 import { invalid } from '../filters/invalid.js'
 import { refuseUndefined } from '../filters/list-options.js'
-import type { Where } from '../filters/filter-types.js'
+import type { Where } from '../model/filter-types.js'
 import type { TableCodec } from '../model/codec.js'
 import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'

@@ -3,7 +3,7 @@ import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import { idsName } from '../model/english.js'
 import type { Relation, Table } from '../model/table.js'
-import { textOf } from './key-forms.js'
+import { textOf } from '../filters/key-forms.js'
 
 export type Instance = Record<string, unknown>
 

@@ -2,29 +2,34 @@
  * Makes the GraphQL of record classes: types, inputs, filters, queries, mutations, subscriptions, and the planner that answers them by
  * single statements. Source: specification, GraphQL; decisions, GraphQL.
  */
-import type { Problem } from '../../errors/declaration-error.js'
-import { readTables } from '../../records/model/read-table.js'
-import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
-import type { GenerateRecords } from '../generated-part.js'
-import { createPlanner } from '../planner/create-planner.js'
-import { declareAggregateTest, declareAggregateTypes } from './declare-aggregates.js'
-import { declareEnum, declareOrder, declareScalarFilters, declareWhere } from './declare-filters.js'
+import type { Problem } from '../errors/declaration-error.js'
+import { readTables } from '../records/model/read-table.js'
+import type { FieldDeclaration, TypeDeclaration } from './declarations.js'
+import type { GenerateRecords } from './generated-part.js'
+import { createPlanner } from './planner/create-planner.js'
+import { declareAggregateTest, declareAggregateTypes } from './records/declare-aggregates.js'
+import {
+  declareEnum,
+  declareOrder,
+  declareScalarFilters,
+  declareWhere,
+} from './records/declare-filters.js'
 import {
   declareConnection,
   declareMutations,
   declarePageInfo,
   declareQueries,
-} from './declare-operations.js'
-import { changeEvent, declareChange, declareSubscription } from './declare-subscriptions.js'
-import { declareNode, declareNodeQueries, nodeName } from './declare-node.js'
-import { describeRoots, describeTypes } from './describe-generated.js'
-import { declareManyMutations, declareManyTypes } from './declare-many.js'
-import { declareNestedTypes } from './declare-nested.js'
-import { declareInput, declareObject } from './declare-types.js'
-import { createFieldCosts } from './question-costs.js'
-import type { RecordModel } from './model.js'
-import { readModels, type Models } from './read-models.js'
-import type { RecordServices } from './resolve-records.js'
+} from './records/declare-operations.js'
+import { changeEvent, declareChange, declareSubscription } from './records/declare-subscriptions.js'
+import { declareNode, declareNodeQueries, nodeName } from './records/declare-node.js'
+import { describeRoots, describeTypes } from './records/describe-generated.js'
+import { declareManyMutations, declareManyTypes } from './records/declare-many.js'
+import { declareNestedTypes } from './records/declare-nested.js'
+import { declareInput, declareObject } from './records/declare-types.js'
+import { createFieldCosts } from './records/question-costs.js'
+import type { RecordModel } from './records/model.js'
+import { readModels, type Models } from './records/read-models.js'
+import type { RecordServices } from './records/resolve-records.js'
 
 /**
  * Records that relations lead to come along. A second form of a plural gives way to any other query of its name.

@@ -1,12 +1,12 @@
 /** Writes the SQL that creates tables. It is readable, because migrations contain it and people review them. */
-import type { Dialect } from './contract/engine.js'
+import type { Dialect } from './engine.js'
 import type {
   CheckSchema,
   ColumnSchema,
   ForeignKeySchema,
   IndexSchema,
   TableSchema,
-} from './contract/table-schema.js'
+} from './table-schema.js'
 
 /**
  * ```sql

@@ -1,5 +1,5 @@
 /** The types of filters and orders, derived from the record. Source: public face, Records. */
-import type { Unmarked } from '../model/written-types.js'
+import type { Unmarked } from './written-types.js'
 import type { operators } from '../../sql/operators.js'
 import type { Skip } from './skip.js'
 

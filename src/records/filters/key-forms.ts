@@ -1,5 +1,5 @@
 /** Converts keys in the forms in which clients send them. */
-import type { Id } from '../filters/list-options.js'
+import type { Id } from './list-options.js'
 import type { Table } from '../model/table.js'
 
 export function isNothing(value: unknown): boolean {

@@ -6,7 +6,7 @@ import type {
   SelectionNode,
   SelectionSetNode,
 } from 'graphql'
-import { graphqlLibrary } from '../library.js'
+import { graphqlLibrary } from './library.js'
 
 /** What decides which parts of a document count. */
 export interface Collecting {

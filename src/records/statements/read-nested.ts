@@ -8,7 +8,7 @@ import { clip } from '../../fields/faults.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import type { Relation, Table } from '../model/table.js'
-import { concealFaults } from './conceal-fault.js'
+import { concealFaults } from '../rights/conceal-fault.js'
 import {
   pathOf,
   refuseBare,
