@@ -98,6 +98,7 @@ export type {
 export type { TimeUnit } from './engines/contract/time-group.js'
 export type { Change } from './records/changes/changes.js'
 export type { LostChanges } from './records/changes/follow-all.js'
+export type { ChangesOptions } from './records/changes/read-changes.js'
 export type { DeleteOptions, UpdateOptions } from './records/statements/write-options.js'
 export type { Changes } from './records/statements/additions.js'
 export type {

@@ -21,6 +21,7 @@ type Shown =
   | 'differences'
   | 'ensureTable'
   | 'onChange'
+  | 'changes'
   | 'check'
   | 'pool'
   | 'engineName'

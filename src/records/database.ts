@@ -6,6 +6,7 @@ import { TableSizes } from './budget/table-sizes.js'
 import { createBuilder, type QueryBuilder } from './statements/builder.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
+import { readChanges, type ChangesOptions } from './changes/read-changes.js'
 import { followAll, type LostChanges } from './changes/follow-all.js'
 import { type Later, attempt, promise } from '../core/later.js'
 import type { ClientReading, PoolState, Runner } from '../engines/contract/engine.js'
@@ -80,6 +81,8 @@ export class Database implements Source {
   readonly #repositories = new WeakMap<Class, Repository>()
   readonly #byType = new WeakMap<Class, Table>()
   readonly #transactions: Transactions
+  /** Ends each of `changes`. */
+  readonly #readers = new Set<() => void>()
   #closing: Promise<void> | undefined
 
   /** Use `connect`, or ask for a `Database` in a constructor. */
@@ -221,6 +224,18 @@ export class Database implements Source {
   }
 
   /**
+   * The changes of a record's rows as an async iterable, from now on: what `onChange` tells, to be read with `for await`.
+   * At most 1,000 unread ones are kept; a slower reader gets `{ event: 'lost', count }` in their place. Ends with the
+   * signal, with `break`, and when the database is closed.
+   */
+  changes<T extends object>(
+    type: Class<T>,
+    options: ChangesOptions = {},
+  ): AsyncIterableIterator<Change | LostChanges> {
+    return readChanges(this, this.table(type), options, this.#readers)
+  }
+
+  /**
    * Follows a record's rows, on PostgreSQL whichever process writes them. A watcher receives rows in lists. It is also
    * told when events were lost: after a broken connection to the server, and of an `insertMany` that was under way.
    *
@@ -242,6 +257,7 @@ export class Database implements Source {
 
   /** Ends all connections. Calling it again does nothing. */
   close(): Promise<void> {
+    for (const end of this.#readers) end()
     this.#closing ??= this.feed.close().then(() => this.context.engine.close())
     return this.#closing
   }

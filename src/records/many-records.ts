@@ -9,7 +9,7 @@ import { writeCursor } from './filters/cursor.js'
 import type { Id, ListOptions } from './filters/list-options.js'
 import { readOrder } from './filters/order.js'
 import type { Table } from './model/table.js'
-import { insertMany, type InsertManyOptions } from './statements/insert-many.js'
+import { insertMany, type InsertManyOptions, type Rows } from './statements/insert-many.js'
 import { link } from './statements/link.js'
 import type { NewRow, NewValues } from './statements/nested-types.js'
 import { RowCounts } from './statements/row-counts.js'
@@ -100,12 +100,13 @@ export abstract class ManyRecords<T extends object> {
   }
 
   /**
-   * Writes many rows in one transaction: all or none. Much faster than `createMany`, because nothing is read back.
+   * Writes many rows in one transaction: all or none. Much faster than `createMany`, because nothing is read back. An
+   * async iterable, such as a stream of objects, is read at most 20,000 rows ahead of the database, and closed on a fault.
    *
    * @returns the number of rows
    */
-  insertMany(rows: Iterable<NewRow<T>>, options: InsertManyOptions = {}): Promise<number> {
-    return insertMany(this.table, this.source, rows, options)
+  insertMany(rows: Rows<NewRow<T>>, options: InsertManyOptions = {}): Promise<number> {
+    return promise(() => insertMany(this.table, this.source, rows, options))
   }
 
   /**

@@ -5,10 +5,15 @@ import type { Table } from '../model/table.js'
 import type { ChangeFeed, Watcher } from './change-feed.js'
 import type { Change, RowChanges } from './changes.js'
 
-/** Rows of a class were written, but it is not known which: the connection to the server was broken meanwhile. */
+/**
+ * Rows of a class were written, but it is not known which: the connection to the server was broken meanwhile, or who reads
+ * `changes` did not read them.
+ */
 export interface LostChanges {
   readonly event: 'lost'
   readonly record: Class
+  /** How many were not read, if that is known. */
+  readonly count?: number
 }
 
 /** @returns a function that ends it, once no change that is committed from now on can be missed */

@@ -1,0 +1,134 @@
+/** The changes of a record as an async iterable: `database.changes(Ticket)`. Source: public face, Records. */
+import type { Log } from '../../core/log.js'
+import type { Class } from '../../metadata/note.js'
+import type { Table } from '../model/table.js'
+import { refuseUnknownOptions } from '../../errors/refuse-options.js'
+import type { ChangeFeed } from './change-feed.js'
+import type { Change } from './changes.js'
+import { followAll, type LostChanges } from './follow-all.js'
+
+export interface ChangesOptions {
+  /** Ends the reading. */
+  signal?: AbortSignal
+  /** Changes of all processes, on PostgreSQL. Default: those of this process. */
+  everywhere?: boolean
+}
+
+type Told = Change | LostChanges
+
+const optionNames: ReadonlySet<string> = new Set(['signal', 'everywhere'])
+/** More unread ones are not kept. */
+const mostUnread = 1000
+
+interface Following {
+  readonly feed: ChangeFeed
+  readonly log: Log
+}
+
+/** @param readers gets a function that ends it, while it is open */
+export function readChanges(
+  following: Following,
+  table: Table,
+  options: ChangesOptions,
+  readers: Set<() => void>,
+): AsyncIterableIterator<Told> {
+  refuseUnknownOptions('changes', options, optionNames)
+  const { signal, everywhere = false } = options
+  const unread = new UnreadChanges(table.type)
+  const tell = (change: Told): void => {
+    if (change.record === table.type) unread.add(change)
+  }
+  if (signal?.aborted === true) {
+    unread.end()
+    return unread
+  }
+  const end = (): void => {
+    unread.end()
+  }
+  const started = everywhere
+    ? followAll(following, [table], tell)
+    : Promise.resolve(following.feed.onChange(tell))
+  unread.follow(started, () => {
+    readers.delete(end)
+    signal?.removeEventListener('abort', end)
+  })
+  readers.add(end)
+  signal?.addEventListener('abort', end, { once: true })
+  return unread
+}
+
+class UnreadChanges implements AsyncIterableIterator<Told> {
+  readonly #type: Class
+  #unread: Told[] = []
+  #lost = 0
+  #waiting: ((result: IteratorResult<Told>) => void)[] = []
+  #started: Promise<() => void> = Promise.resolve(() => undefined)
+  #ended: (() => void) | undefined
+  #isOver = false
+
+  constructor(type: Class) {
+    this.#type = type
+  }
+
+  /** @param ended called once, at the end */
+  follow(started: Promise<() => void>, ended: () => void): void {
+    this.#started = started
+    this.#ended = ended
+    // Whoever reads next is told; without this a failure in between would be nobody's.
+    started.catch(() => {
+      ended()
+    })
+  }
+
+  add(change: Told): void {
+    if (this.#isOver) return
+    const reader = this.#waiting.shift()
+    if (reader !== undefined) {
+      reader({ value: change, done: false })
+      return
+    }
+    if (this.#unread.length >= mostUnread) {
+      this.#lost += this.#unread.length
+      this.#unread = []
+    }
+    this.#unread.push(change)
+  }
+
+  async next(): Promise<IteratorResult<Told>> {
+    await this.#started
+    if (this.#lost > 0) {
+      const lost: LostChanges = { event: 'lost', record: this.#type, count: this.#lost }
+      this.#lost = 0
+      return { value: lost, done: false }
+    }
+    const value = this.#unread.shift()
+    if (value !== undefined) return { value, done: false }
+    if (this.#isOver) return { value: undefined, done: true }
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** What is unread can still be read. */
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#ended?.()
+    this.#started.then(
+      (stop) => {
+        stop()
+      },
+      () => undefined,
+    )
+    for (const reader of this.#waiting.splice(0)) reader({ value: undefined, done: true })
+  }
+
+  return(): Promise<IteratorResult<Told>> {
+    this.end()
+    this.#unread = []
+    this.#lost = 0
+    return Promise.resolve({ value: undefined, done: true })
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+}
