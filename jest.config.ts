@@ -1,4 +1,5 @@
 /** @jest-config-loader esbuild-register */
+import { availableParallelism } from 'node:os'
 import type { Config } from 'jest'
 
 const config: Config = {
@@ -23,6 +24,8 @@ const config: Config = {
     ],
     '^.+\\.ts$': '<rootDir>/test/transform.mjs',
   },
+  // Jest leaves a core idle, which is half of a machine with two. PostgreSQL has connections for so many.
+  maxWorkers: Math.min(8, availableParallelism()),
   // For machines that are busy: what hangs is all that it stops.
   testTimeout: 180_000,
 }

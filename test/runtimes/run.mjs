@@ -111,7 +111,7 @@ function runTests(place, bin) {
   }
   const args = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js']
   const all = ['--testMatch=**/*.test.ts', '--testMatch=**/*.slow.ts']
-  const { status } = spawnSync('node', [...args, '--ci', '--maxWorkers=2', ...all, ...patterns], {
+  const { status } = spawnSync('node', [...args, ...all, '--ci', '--maxWorkers=2', ...patterns], {
     cwd: place,
     env,
     stdio: 'inherit',
