@@ -1,5 +1,6 @@
 /** Makes, checks and revokes tokens: RS256 JWTs (RFC 7519). Source: specification, Authentication 3 and 4. */
 import { attempt, type Later } from '../core/later.js'
+import type { OpenTransaction } from '../core/open-transaction.js'
 import type { Log } from '../core/log.js'
 import { HttpError } from '../errors/http-error.js'
 import { refuseUnknownOptions } from '../errors/refuse-options.js'
@@ -107,7 +108,9 @@ export class Auth {
   async verify(token: string, options: VerifyOptions = {}): Promise<Claims | null> {
     refuseUnknownOptions('Auth.verify', options, verifyOptions)
     const { audience } = options
-    const known = audience === undefined ? this.remembered(token) : undefined
+    // In a transaction what it has revoked itself counts, which nobody else knows yet.
+    const asks = audience !== undefined || this.#open() !== undefined
+    const known = asks ? undefined : this.remembered(token)
     if (known !== undefined) return known
     const verdict = await this.judge(token, audience)
     if (typeof verdict !== 'string') return verdict
@@ -171,7 +174,7 @@ export class Auth {
     const name = toStoredName(subject)
     const second = Math.floor(this.#now() / 1000)
     await this.#ask(() => this.#revocations.addSubject(name, second))
-    this.#forget((trace) => trace.subject === name && trace.signedIn <= second)
+    this.#ended((trace) => trace.subject === name && trace.signedIn <= second)
   }
 
   /**
@@ -212,8 +215,22 @@ export class Auth {
   async #revoke(name: string, end: number): Promise<boolean> {
     // A token is taken for a little longer than it says.
     const isNew = await this.#ask(() => this.#revocations.add(name, end + clockTolerance * 1000))
-    this.#forget((trace) => trace.name === name)
+    this.#ended((trace) => trace.name === name)
     return isNew
+  }
+
+  /** What was revoked is forgotten, and its streams end: at once, or with the commit of the transaction that revoked it. */
+  #ended(isRevoked: (trace: TokenTrace) => boolean): void {
+    const open = this.#open()
+    if (open === undefined) this.#forget(isRevoked)
+    else
+      open.onCommit(() => {
+        this.#forget(isRevoked)
+      })
+  }
+
+  #open(): OpenTransaction | undefined {
+    return this.#revocations.openTransaction?.()
   }
 
   #forget(isRevoked: (trace: TokenTrace) => boolean): void {
@@ -241,7 +258,9 @@ export class Auth {
     if (typeof verdict === 'string') return verdict
     if (await this.isRevoked(verdict)) return 'revoked'
     const claims = freezeDeep(verdict)
-    if (era === this.#era && audience === undefined) this.#remember(token, claims)
+    // A transaction may see what was true when it began.
+    const isCurrent = era === this.#era && this.#open() === undefined
+    if (isCurrent && audience === undefined) this.#remember(token, claims)
     return claims
   }
 

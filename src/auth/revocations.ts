@@ -1,6 +1,7 @@
 /** Tokens that were revoked before they expired. Source: decisions, Authentication, "Revocation", and "Sign-in". */
 import { createHash } from 'node:crypto'
 import type { Later } from '../core/later.js'
+import type { OpenTransaction } from '../core/open-transaction.js'
 import type { Claims } from '../http/request.js'
 import { firstSignIn } from './rotation.js'
 
@@ -29,6 +30,8 @@ export interface Revocations {
   has(trace: TokenTrace, now: number): Later<boolean>
   /** Those of many that were called back, asked at once. */
   among(traces: readonly TokenTrace[], now: number): Later<ReadonlySet<TokenTrace>>
+  /** The transaction that what is asked now is part of; absent where there are none. */
+  openTransaction?(): OpenTransaction | undefined
   /** Milliseconds that a `false` of `has` may be believed: others may revoke meanwhile. Default for ever. */
   readonly trustFor?: number
 }

@@ -15,6 +15,7 @@ type Shown =
   | 'records'
   | 'recordsFor'
   | 'transaction'
+  | 'openTransaction'
   | 'kysely'
   | 'sync'
   | 'verify'

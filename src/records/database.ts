@@ -1,4 +1,6 @@
 /** The database of an application: repositories, transactions, schema. Source: public face, Records. */
+import type { OpenTransaction } from '../core/open-transaction.js'
+import type { Isolation } from '../engines/contract/begin-options.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { LentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
@@ -28,7 +30,12 @@ import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
 import { Line } from './statements/series.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
-import { Transactions, type Scope, type TransactionOptions } from './statements/transactions.js'
+import {
+  Transactions,
+  type BegunTransaction,
+  type Scope,
+  type TransactionOptions,
+} from './statements/transactions.js'
 import { refuseUnavailable, toUnavailable } from './statements/write-faults.js'
 
 /**
@@ -56,10 +63,13 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const opening = { log, direct, replicas, replicaLag, statementTimeout }
   const opened = await (options.engine?.open(opening) ?? openEngine(url, opening))
   const engine = new ToldEngine(opened)
-  let database: Database | undefined = undefined
-  const runner = (): Runner => database?.runner() ?? engine
-  const kysely = await createBuilder(engine, runner)
-  database = new Database({ engine, kysely, log, now })
+  const home = {} as { database: Database }
+  const kysely = await createBuilder(engine, {
+    runner: () => home.database.runner(),
+    begin: (isolation) => home.database.begin(isolation),
+  })
+  const database = new Database({ engine, kysely, log, now })
+  home.database = database
   engine.belongsTo(database)
   for (const table of tables) database.tables.add(table)
   return database
@@ -176,6 +186,19 @@ export class Database implements Source {
   ): Promise<R> {
     const run = (scope: Scope): Promise<R> => work(new Transaction(this, scope))
     return this.#transactions.run(run, options, request).catch(refuseUnavailable)
+  }
+
+  /**
+   * The transaction that is open where this is called: `database.transaction`, a route's, or that of `kysely`. For
+   * packages that keep something beside the database: `onCommit` and `onRollback` tell what became of it.
+   */
+  openTransaction(): OpenTransaction | undefined {
+    return this.#transactions.current()
+  }
+
+  /** For the query builder. */
+  begin(isolation: Isolation | undefined): Promise<BegunTransaction> {
+    return this.#transactions.begin(isolation)
   }
 
   /**

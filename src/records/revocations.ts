@@ -6,6 +6,7 @@ import type { Database } from './database.js'
 import type { Dialect, Row, Statement } from '../engines/contract/engine.js'
 import { ownQuestion, ownChange } from '../engines/contract/statement.js'
 import { after, type Later } from '../core/later.js'
+import type { OpenTransaction } from '../core/open-transaction.js'
 import { ensureTable, onceThere, refuseWrite } from './own-tables.js'
 
 export interface DatabaseRevocationsOptions {
@@ -30,38 +31,50 @@ export async function createDatabaseRevocations(
     (await ensureTable(database, 'filigree_revocation', createTokens)) &&
     (await ensureTable(database, 'filigree_revoked_subject', createSubjects))
   const areThere = await ensure()
-  const { engine } = database.context
-  const statements = writeStatements(engine.dialect)
+  const { dialect } = database.context
+  const statements = writeStatements(dialect)
   const among = async (
     traces: readonly TokenTrace[],
     at: number,
     found: Set<TokenTrace>,
   ): Promise<void> => {
     const asked = [namesOf(traces.map(({ name }) => name)), at]
-    const names = new Set((await engine.rows(statements.names, asked)).map(([name]) => name))
+    const names = new Set(
+      (await database.runner().rows(statements.names, asked)).map(([name]) => name),
+    )
     const subjects = namesOf(traces.flatMap(({ subject }) => subject ?? []))
-    const ends = new Map((await engine.rows(statements.subjects, [subjects])).map(toEnd))
+    const ends = new Map((await database.runner().rows(statements.subjects, [subjects])).map(toEnd))
     for (const trace of traces) {
       const until = ends.get(trace.subject)
       const isEnded = until !== undefined && trace.signedIn <= until
       if (names.has(trace.name) || isEnded) found.add(trace)
     }
   }
+  const openTransaction = (): OpenTransaction | undefined => database.openTransaction()
+  // Not in a transaction: two that drop the same rows are in each other's way.
+  const sweep = (): Later<unknown> =>
+    openTransaction() === undefined
+      ? database.context.engine.change(statements.sweep, [now()])
+      : undefined
   const revocations: Revocations = {
     trustFor,
+    openTransaction,
     add: (name, until) =>
-      after(engine.change(statements.sweep, [now()]), () => {
+      after(sweep(), () => {
         const end = Math.min(Math.ceil(until), never)
-        return after(engine.change(statements.add, [name, end]), (added): Later<boolean> => {
-          if (added > 0) return true
-          return after(engine.change(statements.extend, [end, name, end]), () => false)
-        })
+        return after(
+          database.runner().change(statements.add, [name, end]),
+          (added): Later<boolean> => {
+            if (added > 0) return true
+            return after(database.runner().change(statements.extend, [end, name, end]), () => false)
+          },
+        )
       }),
     addSubject: (subject, second) =>
-      after(engine.change(statements.addSubject, [subject, second]), () => undefined),
+      after(database.runner().change(statements.addSubject, [subject, second]), () => undefined),
     has: ({ name, subject, signedIn }, at) =>
       after(
-        engine.first(statements.has, [name, at, subject ?? '', signedIn]),
+        database.runner().first(statements.has, [name, at, subject ?? '', signedIn]),
         (row) => row !== undefined,
       ),
     among: async (traces, at) => {
@@ -72,7 +85,9 @@ export async function createDatabaseRevocations(
       return found
     },
   }
-  return areThere ? revocations : late(onceThere(ensure, revocations, noneRevoked), trustFor)
+  return areThere
+    ? revocations
+    : { ...late(onceThere(ensure, revocations, noneRevoked), trustFor), openTransaction }
 }
 
 function late(current: () => Later<Revocations>, trustFor: number): Revocations {

@@ -11,18 +11,17 @@ import { refuseUnavailable } from './statements/write-faults.js'
 export async function createDatabaseSessionStore(database: Database): Promise<SessionStore> {
   const ensure = (): Promise<boolean> => ensureTable(database, 'filigree_session', createTable)
   const isThere = await ensure()
-  // Outside the handler's transaction: a session is kept even if that transaction is rolled back.
-  const { engine } = database.context
-  const statements = writeStatements(engine.dialect)
+  // A request's session is stored after its handler, and so after a transaction of the handler.
+  const statements = writeStatements(database.context.dialect)
   const change = (statement: Statement, values: readonly unknown[]): Later<void> =>
     after(
-      attempt(() => engine.change(statement, values), refuseUnavailable),
+      attempt(() => database.runner().change(statement, values), refuseUnavailable),
       () => undefined,
     )
   const store: SessionStore = {
     read: (hash, now) =>
       after(
-        attempt(() => engine.first(statements.read, [hash, now]), refuseUnavailable),
+        attempt(() => database.runner().first(statements.read, [hash, now]), refuseUnavailable),
         (row) => (row === undefined ? undefined : String(row[0])),
       ),
     write: (hash, data, expiresAt, known) => {

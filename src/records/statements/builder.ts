@@ -8,13 +8,10 @@ import type {
   TransactionSettings,
 } from 'kysely'
 import { attempt } from '../../core/later.js'
-import type {
-  Engine,
-  QueryResult,
-  Runner,
-  TransactionRunner,
-} from '../../engines/contract/engine.js'
+import type { Isolation } from '../../engines/contract/begin-options.js'
+import type { Engine, QueryResult, Runner } from '../../engines/contract/engine.js'
 import { applicationStatement } from './application-statement.js'
+import type { BegunTransaction } from './transactions.js'
 import { refuseUnavailable } from './write-faults.js'
 
 /**
@@ -22,17 +19,22 @@ import { refuseUnavailable } from './write-faults.js'
  */
 export type QueryBuilder = Kysely<Record<string, Record<string, unknown>>>
 
-/**
- * @param engine runs queries of the query builder outside its transactions
- * @param runner the current runner for a query: the engine, or the transaction that it is part of
- */
-export async function createBuilder(engine: Engine, runner: () => Runner): Promise<QueryBuilder> {
+/** Where the query builder's statements and transactions go. */
+export interface BuilderHome {
+  /** The current runner for a query: the engine, or the transaction that it is part of. */
+  runner(): Runner
+  /** Begins a transaction, or a part of the open one, to which all belongs that its caller calls from then on. */
+  begin(isolation: Isolation | undefined): Promise<BegunTransaction>
+}
+
+/** The query builder of a database. */
+export async function createBuilder(engine: Engine, home: BuilderHome): Promise<QueryBuilder> {
   const kysely = await import('kysely')
   const family = engine.dialect.kysely
   return new kysely.Kysely({
     dialect: {
       createAdapter: () => new kysely[`${family}Adapter`](),
-      createDriver: () => new EngineDriver(engine, runner),
+      createDriver: () => new EngineDriver(engine, home),
       createIntrospector: (db) => new kysely[`${family}Introspector`](db),
       createQueryCompiler: () => new kysely[`${family}QueryCompiler`](),
     },
@@ -42,11 +44,11 @@ export async function createBuilder(engine: Engine, runner: () => Runner): Promi
 /** Runs the application's own queries on the engine. */
 class EngineDriver implements Driver {
   readonly #engine: Engine
-  readonly #runner: () => Runner
+  readonly #home: BuilderHome
 
-  constructor(engine: Engine, runner: () => Runner) {
+  constructor(engine: Engine, home: BuilderHome) {
     this.#engine = engine
-    this.#runner = runner
+    this.#home = home
   }
 
   init(): Promise<void> {
@@ -54,16 +56,15 @@ class EngineDriver implements Driver {
   }
 
   acquireConnection(): Promise<EngineConnection> {
-    return Promise.resolve(new EngineConnection(this.#engine, this.#runner()))
+    return Promise.resolve(new EngineConnection(this.#engine, this.#home))
   }
 
-  async beginTransaction(
+  /** Not async: what it awaits must keep the transaction that is entered in this turn. */
+  beginTransaction(
     connection: EngineConnection,
     { isolationLevel }: TransactionSettings,
   ): Promise<void> {
-    await connection.begin(
-      isolationLevel as 'read committed' | 'repeatable read' | 'serializable' | undefined,
-    )
+    return connection.begin(isolationLevel as Isolation | undefined)
   }
 
   async commitTransaction(connection: EngineConnection): Promise<void> {
@@ -85,19 +86,23 @@ class EngineDriver implements Driver {
 
 class EngineConnection implements DatabaseConnection {
   readonly #engine: Engine
+  readonly #home: BuilderHome
   readonly #runner: Runner
-  #transaction: TransactionRunner | undefined
+  #transaction: BegunTransaction | undefined
 
-  constructor(engine: Engine, runner: Runner) {
+  constructor(engine: Engine, home: BuilderHome) {
     this.#engine = engine
-    this.#runner = runner
+    this.#home = home
+    this.#runner = home.runner()
   }
 
-  async begin(isolation: 'read committed' | 'repeatable read' | 'serializable' | undefined) {
-    this.#transaction = await attempt(() => this.#engine.begin({ isolation }), refuseUnavailable)
+  begin(isolation: Isolation | undefined): Promise<void> {
+    return this.#home.begin(isolation).then((begun) => {
+      this.#transaction = begun
+    }, refuseUnavailable)
   }
 
-  async end(last: (transaction: TransactionRunner) => Promise<void>): Promise<void> {
+  async end(last: (transaction: BegunTransaction) => Promise<void>): Promise<void> {
     const transaction = this.#transaction
     this.#transaction = undefined
     if (transaction !== undefined) await last(transaction).catch(refuseUnavailable)
@@ -106,7 +111,7 @@ class EngineConnection implements DatabaseConnection {
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<KyselyResult<R>> {
     const statement = applicationStatement(sql, query)
     const values = parameters.map(this.#engine.dialect.toDriver)
-    const runner = this.#transaction ?? this.#runner
+    const runner = this.#transaction?.runner() ?? this.#runner
     return toKyselyResult<R>(
       await attempt(() => runner.query(statement, values), refuseUnavailable),
     )

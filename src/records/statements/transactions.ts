@@ -4,6 +4,7 @@
  */
 import type { BeginOptions, Isolation } from '../../engines/contract/begin-options.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { OpenTransaction } from '../../core/open-transaction.js'
 import { EngineFault, type ClientReading, type Runner } from '../../engines/contract/engine.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
@@ -39,11 +40,13 @@ interface ScopeParts {
 }
 
 /** An open transaction, or a part of one with a savepoint. */
-export class Scope implements Source {
+export class Scope implements Source, OpenTransaction {
   readonly context: RecordsContext
   readonly changes: RowChanges[] = []
   /** Work to run after the commit. */
   readonly later: (() => Promise<void>)[] = []
+  readonly #kept: (() => void)[] = []
+  readonly #takenBack: (() => void)[] = []
   isOver = false
   /** Undefined: the database's default. */
   readonly isolation: Isolation | undefined
@@ -72,6 +75,19 @@ export class Scope implements Source {
 
   committed(work: () => Promise<void>): void {
     this.later.push(work)
+  }
+
+  onCommit(work: () => void): void {
+    this.#kept.push(work)
+  }
+
+  onRollback(work: () => void): void {
+    this.#takenBack.push(work)
+  }
+
+  /** Calls what waits for the end of the transaction. */
+  end(isCommitted: boolean): void {
+    for (const work of isCommitted ? this.#kept : this.#takenBack) work()
   }
 
   get feed(): ChangeFeed {
@@ -106,9 +122,12 @@ export class Scope implements Source {
       await runner.script(`release savepoint ${name}`, 'savepoint')
       this.changes.push(...scope.changes)
       this.later.push(...scope.later)
+      this.#kept.push(...scope.#kept)
+      this.#takenBack.push(...scope.#takenBack)
       return result
     } catch (error) {
       await this.#takeBack(name)
+      scope.end(false)
       throw error
     } finally {
       scope.isOver = true
@@ -132,9 +151,21 @@ async function settled(run: () => unknown): Promise<void> {
   await run()
 }
 
+/** Where code runs: in this transaction, once it has begun. */
+interface Place {
+  scope: Scope | undefined
+}
+
+/** A transaction that calls begin and end. */
+export interface BegunTransaction {
+  runner(): Runner
+  commit(): Promise<void>
+  rollback(): Promise<void>
+}
+
 export class Transactions {
   readonly #context: RecordsContext
-  readonly #ambient = new AsyncLocalStorage<Scope>()
+  readonly #ambient = new AsyncLocalStorage<Place>()
   /** Receives committed changes. */
   readonly feed: ChangeFeed
   readonly #log: Log
@@ -149,7 +180,7 @@ export class Transactions {
   /** The transaction of the running code. Costs nothing while none is open. */
   current(): Scope | undefined {
     if (this.#open === 0) return undefined
-    const scope = this.#ambient.getStore()
+    const scope = this.#ambient.getStore()?.scope
     return scope === undefined || scope.isOver ? undefined : scope
   }
 
@@ -208,7 +239,56 @@ export class Transactions {
   }
 
   inside<T>(scope: Scope, work: () => Promise<T>): Promise<T> {
-    return this.#ambient.run(scope, work)
+    return this.#ambient.run({ scope }, work)
+  }
+
+  /**
+   * Begins a transaction that its caller ends, such as the query builder: all that is called from here on belongs to it,
+   * as with `run`. It is a part of the one that is open, and never runs again.
+   *
+   * @throws {TypeError} an isolation that the outer transaction does not have
+   */
+  begin(isolation: Isolation | undefined): Promise<BegunTransaction> {
+    const outer = this.current()
+    const place: Place = { scope: undefined }
+    this.#open++
+    // Now, in the caller's own turn, so that what it awaits keeps the place.
+    this.#ambient.enterWith(place)
+    return new Promise((resolve, reject) => {
+      const work = (scope: Scope): Promise<void> => {
+        place.scope = scope
+        return new Promise<void>((commit, fail) => {
+          resolve({
+            runner: () => scope.runner(),
+            commit: () => {
+              commit()
+              return ended
+            },
+            rollback: () => {
+              fail(rolledBack)
+              return ended.catch((error: unknown) => {
+                if (error !== rolledBack) throw error
+              })
+            },
+          })
+        })
+      }
+      const ended = this.#begun(work, isolation, outer).finally(() => {
+        this.#left()
+      })
+      // Where it could not begin.
+      ended.catch(reject)
+    })
+  }
+
+  async #begun(
+    work: (scope: Scope) => Promise<void>,
+    isolation: Isolation | undefined,
+    outer: Scope | undefined,
+  ): Promise<void> {
+    if (outer === undefined) return this.#runOnce(work, { isolation })
+    refuseHigher(isolation, outer.isolation, this.#context)
+    return outer.nested(work)
   }
 
   async #runOnce<T>(work: (scope: Scope) => Promise<T>, options: BeginOptions): Promise<T> {
@@ -223,20 +303,29 @@ export class Transactions {
       guarded.assertWhole()
       await this.feed.send(scope.changes, runner)
       await runner.commit()
-      this.feed.tell(scope.changes)
       scope.isOver = true
+      scope.end(true)
+      this.feed.tell(scope.changes)
       if (scope.later.length > 0) await this.runCommitted(scope.later)
       return result
     } catch (error) {
       await runner.rollback()
+      if (!scope.isOver) scope.end(false)
       throw error
     } finally {
       scope.isOver = true
-      // Following calls through promises costs every promise of the process, so it is only done while needed.
-      if (--this.#open === 0) this.#ambient.disable()
+      this.#left()
     }
   }
+
+  /** Following calls through promises costs every promise of the process, so it is only done while needed. */
+  #left(): void {
+    if (--this.#open === 0) this.#ambient.disable()
+  }
 }
+
+/** Why a transaction ends that was to be rolled back. */
+const rolledBack = new Error('The transaction is rolled back.')
 
 /** The fault may be the cause of a repository's or application's error. */
 function isConflict(error: unknown): boolean {

@@ -1,0 +1,254 @@
+/**
+ * What the framework stores for a program is part of the transaction that is open where it is asked: it waits for
+ * nothing, and what is rolled back never was. Source: decisions, Third storey, "Waiting for oneself".
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Database,
+  events,
+  Field,
+  Get,
+  GraphQL,
+  HttpError,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+  Secured,
+  type Application,
+} from 'filigree'
+import { startBothEngines } from './both-engines.js'
+
+@Record
+class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+
+/** What a route does to tokens. */
+interface Ask {
+  readonly jti?: string
+  readonly sub?: string
+  readonly token?: string
+  readonly fails?: boolean
+}
+class Job implements Ask {
+  @Field('string', { optional: true }) jti?: string
+  @Field('string', { optional: true }) sub?: string
+  @Field('string', { optional: true }) token?: string
+  @Field('boolean', { default: false }) fails!: boolean
+}
+
+class Tokens {
+  static readonly inject = [Auth, Database]
+  constructor(
+    private readonly auth: Auth,
+    private readonly database: Database,
+  ) {}
+
+  /** Ends what the job names, then tells of its token and leaves a note. */
+  async run({ jti, sub, token, fails }: Ask): Promise<{ first: unknown; known: unknown }> {
+    const first = jti === undefined ? undefined : await this.auth.revoke(jti)
+    if (sub !== undefined) await this.auth.revokeAll(sub)
+    const known = token === undefined ? undefined : ((await this.auth.verify(token))?.jti ?? null)
+    await this.database.records(Note).create({ text: jti ?? sub ?? 'note' })
+    if (fails === true) throw new HttpError(418, 'taken back')
+    return { first, known }
+  }
+
+  /** In a part that is taken back, within a transaction that is not. */
+  async part(job: Ask): Promise<{ ok: boolean }> {
+    return this.database.transaction(async (tx) => {
+      await tx.transaction(() => this.run({ ...job, fails: true })).catch(() => undefined)
+      return { ok: true }
+    })
+  }
+
+  inKysely(job: Ask): Promise<unknown> {
+    return this.database.kysely.transaction().execute(async (trx) => {
+      await trx.insertInto('note').values({ text: 'trx' }).execute()
+      return this.run(job)
+    })
+  }
+}
+
+@Controller('/')
+@NoAuth
+class Doors {
+  static readonly inject = [Tokens, Database]
+  constructor(
+    private readonly tokens: Tokens,
+    private readonly database: Database,
+  ) {}
+
+  @Post('/route', { body: Job, transaction: true }) route(body: Job) {
+    return this.tokens.run(body)
+  }
+  @Post('/database', { body: Job }) inDatabase(body: Job) {
+    return this.database.transaction(() => this.tokens.run(body))
+  }
+  @Post('/nested', { body: Job, transaction: true }) nested(body: Job) {
+    return this.database.transaction((tx) => tx.transaction(() => this.tokens.run(body)))
+  }
+  @Post('/kysely', { body: Job }) kysely(body: Job) {
+    return this.tokens.inKysely(body)
+  }
+  @Post('/kysely-within', { body: Job, transaction: true }) kyselyWithin(body: Job) {
+    return this.tokens.inKysely(body)
+  }
+  @Post('/part', { body: Job }) part(body: Job) {
+    return this.tokens.part(body)
+  }
+  @Get('/me') @Secured me() {
+    return { ok: true }
+  }
+  @Get('/stream') @Secured stream() {
+    return events(silence())
+  }
+}
+
+/** Says one thing, then nothing. */
+async function* silence(): AsyncGenerator<string> {
+  yield 'begun'
+  await new Promise(() => undefined)
+}
+
+const graphql = new GraphQL()
+graphql.schema.addQuery('ok', { type: 'Boolean', resolve: () => true }).addMutation('job', {
+  type: 'String',
+  noAuth: true,
+  args: { jti: 'String', sub: 'String', token: 'String', fails: 'Boolean' },
+  resolve: async (_parent, args) => {
+    const job: Ask = args
+    const answer = await held.app.get(Database).transaction(() => held.app.get(Tokens).run(job))
+    return JSON.stringify(answer)
+  },
+})
+graphql.registerRoute('/graphql')
+
+@Module({ controllers: [Doors], providers: [Tokens], records: [Note], graphql: [graphql] })
+class Desk {}
+
+const held: { app: Application } = { app: undefined as never }
+
+const doors = ['/route', '/database', '/nested', '/kysely', '/kysely-within', '/graphql']
+
+describe.each(await startBothEngines())('%s: what is stored in an open transaction', (_n, open) => {
+  let app: Application
+  let count = 0
+
+  beforeAll(async () => {
+    const url = await open()
+    held.app = app = await bootstrap(Desk, {
+      database: url,
+      port: 0,
+      host: '127.0.0.1',
+      logger: false,
+    })
+  })
+  afterAll(() => app.close())
+
+  const signIn = async (): Promise<{ jti: string; sub: string; token: string }> => {
+    const jti = `token ${++count}`
+    const sub = `user ${count}`
+    const token = await app.get(Auth).getToken({ jti, sub })
+    return { jti, sub, token }
+  }
+  const admits = async (token: string): Promise<number> =>
+    (await app.inject({ url: '/me', token })).status
+
+  const send = async (door: string, job: Ask): Promise<{ status: number; body: unknown }> => {
+    const query =
+      'mutation ($jti: String, $sub: String, $token: String, $fails: Boolean) { job(jti: $jti, sub: $sub, token: $token, fails: $fails) }'
+    const json = door === '/graphql' ? { query, variables: job } : job
+    const answer = await app.inject({ method: 'POST', url: door, json })
+    if (door !== '/graphql') return { status: answer.status, body: answer.json() }
+    const { data, errors } = answer.json() as { data: { job: string } | null; errors?: unknown[] }
+    return errors === undefined
+      ? { status: 200, body: JSON.parse(data?.job ?? 'null') as unknown }
+      : { status: 418, body: undefined }
+  }
+
+  describe.each(doors)('%s', (door) => {
+    it('revoke is part of it, and seen by verify at once', async () => {
+      const { jti, token } = await signIn()
+      expect(await admits(token)).toBe(200)
+      expect(await send(door, { jti, token })).toEqual({
+        status: 200,
+        body: { first: true, known: null },
+      })
+      expect(await admits(token)).toBe(401)
+      expect(await app.get(Auth).revoke(jti)).toBe(false)
+    })
+
+    it('revokeAll is part of it', async () => {
+      const { sub, token } = await signIn()
+      expect(await admits(token)).toBe(200)
+      expect((await send(door, { sub, token })).body).toEqual({ known: null })
+      expect(await admits(token)).toBe(401)
+    })
+
+    it('what is rolled back never was', async () => {
+      const { jti, sub, token } = await signIn()
+      expect(await admits(token)).toBe(200)
+      expect((await send(door, { jti, sub, token, fails: true })).status).toBe(418)
+      expect(await admits(token)).toBe(200)
+      expect(await app.get(Database).records(Note).count({ text: jti })).toBe(0)
+      expect(await app.get(Auth).revoke(jti)).toBe(true)
+    })
+
+    it('more of them than there are connections wait for none of their own', async () => {
+      const jobs = await Promise.all(Array.from({ length: 24 }, signIn))
+      const answers = await Promise.all(jobs.map(({ jti, token }) => send(door, { jti, token })))
+      expect(answers.map(({ status }) => status)).toEqual(jobs.map(() => 200))
+    })
+  })
+
+  it('a part that is rolled back takes back its own', async () => {
+    const { jti, sub, token } = await signIn()
+    expect(await send('/part', { jti, sub })).toEqual({ status: 200, body: { ok: true } })
+    expect(await admits(token)).toBe(200)
+  })
+
+  it.each([
+    ['committed', false, false, ['outer committed', 'part committed']],
+    ['rolled back in part', true, false, ['part rolled back', 'outer committed']],
+    ['rolled back', false, true, ['outer rolled back', 'part rolled back']],
+  ])('packages are told what became of it: %s', async (_what, partFails, fails, wanted) => {
+    const database = app.get(Database)
+    const told: string[] = []
+    const follow = (name: string): void => {
+      database.openTransaction()?.onCommit(() => told.push(`${name} committed`))
+      database.openTransaction()?.onRollback(() => told.push(`${name} rolled back`))
+    }
+    expect(database.openTransaction()).toBeUndefined()
+    const work = database.transaction(async (tx) => {
+      follow('outer')
+      const part = tx.transaction(() => {
+        follow('part')
+        return partFails ? Promise.reject(new Error('part')) : Promise.resolve()
+      })
+      await part.catch(() => undefined)
+      if (fails) throw new Error('outer')
+    })
+    await work.catch(() => undefined)
+    expect(told).toEqual(wanted)
+    expect(database.openTransaction()).toBeUndefined()
+  })
+
+  it('streams end with the commit, and not with a rollback', async () => {
+    const { jti, token } = await signIn()
+    const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
+    const stream = await fetch(`${app.url}/stream`, { headers })
+    let isOver = false
+    const whole = stream.text().finally(() => (isOver = true))
+    await send('/route', { jti, fails: true })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(isOver).toBe(false)
+    await send('/route', { jti })
+    expect(await whole).toContain('begun')
+  })
+})
