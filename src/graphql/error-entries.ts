@@ -4,6 +4,7 @@ import { HttpError } from '../errors/http-error.js'
 import { hasUntold, withoutUntold } from '../errors/untold-faults.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import { graphqlCodes } from './error-codes.js'
+import { IntOverflow } from './int-overflow.js'
 import { graphqlLibrary } from './library.js'
 
 /** One of a response's `errors`. */
@@ -56,6 +57,8 @@ function describe(error: GraphQLError, mask: boolean): Pick<ErrorEntry, 'message
     const { message, extensions } = thrown ?? error
     return { message, extensions: { code: graphqlCodes.failed, ...extensions } }
   }
+  if (thrown instanceof IntOverflow)
+    return { message: thrown.message, extensions: { code: graphqlCodes.failed } }
   const { internal: code } = graphqlCodes
   return { message: mask ? 'Internal server error' : error.message, extensions: { code } }
 }
@@ -72,7 +75,8 @@ function tell(errors: readonly GraphQLError[], { log, request }: EntryOptions): 
     if (thrown instanceof HttpError && hasUntold(thrown)) {
       log.warn({ err: thrown }, 'a fault of hidden fields was not told')
     }
-    if (isFault(thrown)) {
+    if (thrown instanceof IntOverflow) thrown.tell(log)
+    else if (isFault(thrown)) {
       failed++
       if (!faults.has(thrown?.message)) faults.set(thrown?.message, error)
     } else if (thrown instanceof HttpError) refusals.set(thrown.reason ?? thrown.message, error)

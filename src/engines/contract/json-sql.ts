@@ -11,8 +11,10 @@ import { join, literal, raw, sql, within, type Sql } from './sql-text.js'
 export type FieldForm =
   /** A key, as text. */
   | 'id'
-  /** An integer, which GraphQL limits to 32 bits. */
+  /** An integer, which GraphQL's `Int` limits to 32 bits. */
   | 'int'
+  /** An integer that may be larger. */
+  | 'integer'
   | 'float'
   | 'boolean'
   /** Text and moments, as they are stored. */

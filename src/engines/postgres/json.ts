@@ -121,6 +121,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
         const number = sql`cast(cast(${column} as double precision) as text)`
         return this.checked(number, isFinite, this.#fault(column))
       }
+      case 'integer':
       case 'boolean':
         return text
       case 'enum':

@@ -138,27 +138,14 @@ function entryWriter(entry: Entry): ((record: Instance) => string) | undefined {
   const { form, itemForm, enumeration } = entry.field
   // Beyond 32 bits, and outside its enum, a value is an error with a path: for graphql-js.
   if (form === 'enum' || itemForm === 'enum' || enumeration !== undefined) return undefined
-  const output = outputOf(entry.field)
+  const output = outputOf(entry.field, '. The record was written.')
   if (form === 'id') {
     return (record) => {
       const id = output(record) as string | number | null
       return id === null ? `${key}:null` : `${key}:"${String(id)}"`
     }
   }
-  if (form === 'int' || itemForm === 'int') {
-    return (record) => `${key}:${JSON.stringify(toInts(output(record)))}`
-  }
   return (record) => `${key}:${JSON.stringify(output(record))}`
-}
-
-function toInts(value: unknown): unknown {
-  for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) {
-    if (one === null || one === (one as number) >> 0) continue
-    const { GraphQLError } = graphqlLibrary()
-    const message = `Int cannot represent non 32-bit signed integer value: ${JSON.stringify(one)}. The record was written.`
-    throw new GraphQLError(message)
-  }
-  return value
 }
 
 /** What was written is there, whatever becomes of the answer. */

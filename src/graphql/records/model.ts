@@ -13,6 +13,8 @@ import type { ResolveNote } from './resolve-note.js'
 export interface FieldModel extends JsonField {
   /** As clients write it. */
   readonly name: string
+  /** For messages: `Product.price`. */
+  readonly where: string
   /** The type in the type notation, without `!`: `String`, `[Int!]`, `Color`. */
   readonly type: string
   readonly enumeration: EnumModel | undefined

@@ -1,12 +1,20 @@
 /** From a record's property to what GraphQL sends. Source: specification, Field type mapping; decisions, Small print: GraphQL. */
 import { compileOutput } from '../../fields/compile-output.js'
 import { readShape } from '../../fields/shape.js'
+import { IntOverflow } from '../int-overflow.js'
 import type { FieldModel } from './model.js'
 
-/** @returns what a resolver gives for a column; null where the record has nothing */
-export function outputOf(field: FieldModel): (record: unknown) => unknown {
+/**
+ * @param about said to the client where an `Int` cannot hold the value
+ * @returns what a resolver gives for a column; null where the record has nothing
+ */
+export function outputOf(field: FieldModel, about = ''): (record: unknown) => unknown {
   const { property } = field.column
-  const write = writerOf(field)
+  const { form, itemForm } = field
+  const write =
+    form === 'int' || itemForm === 'int'
+      ? (value: unknown) => asInts(field, value, about)
+      : writerOf(field)
   if (write === undefined) return (record) => (record as Values)[property] ?? null
   return (record) => {
     const value = (record as Values)[property]
@@ -15,6 +23,12 @@ export function outputOf(field: FieldModel): (record: unknown) => unknown {
 }
 
 type Values = Readonly<Record<string, unknown>>
+
+function asInts(field: FieldModel, value: unknown, about: string): unknown {
+  for (const one of Array.isArray(value) ? (value as unknown[]) : [value])
+    if (one !== null && one !== (one as number) >> 0) throw new IntOverflow(field, one, about)
+  return value
+}
 
 function writerOf({
   form,

@@ -1,6 +1,7 @@
 /** Makes models of tables, and says what GraphQL cannot show. Source: decisions, GraphQL, Names and Kinds. */
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
+import type { ShapeField } from '../../fields/shape.js'
 import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { idsName } from '../../records/model/english.js'
 import { isOrdered } from '../../sql/operators.js'
@@ -112,6 +113,7 @@ class ModelReader {
     const { field } = column
     const rest = {
       name,
+      where: `${table.type.name}.${column.property}`,
       column,
       isOrdered: isOrdered(column),
       isInput: !field.readOnly && !column.isKey,
@@ -121,7 +123,7 @@ class ModelReader {
     const isList = field.list && field.nested === undefined && field.kind !== 'json'
     const enumeration = this.enums.read(`${table.type.name}.${column.property}`, field)
     const single = formOf(column, enumeration, isList)
-    const scalar = enumeration?.name ?? field.entry.graphql.type
+    const scalar = enumeration?.name ?? scalarOf(field)
     return Object.freeze({
       ...rest,
       type: isList ? `[${scalar}!]` : scalar,
@@ -202,16 +204,29 @@ function formOf(
   if (isKey) return 'id'
   if (enumeration !== undefined) return 'enum'
   if (storage === 'json' && !isList) return 'json'
-  return textForms[field.entry.storage] ?? formByType[field.entry.graphql.type]
+  return textForms[field.entry.storage] ?? formByType[scalarOf(field)]
+}
+
+/** `Integer` where the rules admit more than the 32 bits of GraphQL's `Int`. */
+function scalarOf({ entry, rules }: ShapeField): GraphqlScalar | 'Integer' {
+  const { type } = entry.graphql
+  if (type !== 'Int') return type
+  return [rules.min, rules.max].every(isInt) ? type : 'Integer'
+}
+
+/** True within 32 bits, and for a bound that is not there. */
+function isInt(bound: unknown): boolean {
+  return typeof bound !== 'number' || (bound >= -(2 ** 31) && bound < 2 ** 31)
 }
 
 const formByType = {
   ID: 'id',
   Int: 'int',
+  Integer: 'integer',
   Float: 'float',
   Boolean: 'boolean',
   String: 'text',
-} as const satisfies Readonly<Record<GraphqlScalar, FieldForm>>
+} as const satisfies Readonly<Record<GraphqlScalar | 'Integer', FieldForm>>
 
 /** What is kept as no text and shown as such. */
 const textForms: Readonly<Partial<Record<StorageClass, FieldForm>>> = {

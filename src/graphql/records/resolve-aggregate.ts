@@ -69,7 +69,9 @@ export function aggregatedOutput(
   field: FieldModel,
   called?: AggregateFunction,
 ): (row: unknown) => unknown {
-  const own = outputOf(field)
+  // Sums and means outgrow their field.
+  const isOwn = called === undefined || called === 'min' || called === 'max'
+  const own = outputOf(isOwn || field.form !== 'int' ? field : { ...field, form: 'integer' })
   const { column } = field
   const name = called === undefined ? column.property : nameOf(called, column)
   return (row) => {
