@@ -13,8 +13,10 @@ import type {
   GraphQLType,
 } from 'graphql'
 import type { AccessRule } from '../auth/access.js'
+import { attempt } from '../core/later.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
+import { whoseFault } from '../errors/program-faults.js'
 import type { Class } from '../metadata/note.js'
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from './declarations.js'
 import type { GeneratedPart } from './generated-part.js'
@@ -27,6 +29,7 @@ import {
   rootDescriptions,
 } from './describe.js'
 import { graphqlLibrary, type Library } from './library.js'
+import { generatedOf } from './records/model.js'
 import type { Planner } from './planner-contract.js'
 import { unusedTypes } from './unused-types.js'
 import { readTypeNotation, toGraphqlType } from './type-notation.js'
@@ -214,7 +217,9 @@ class SchemaBuilder {
     const configs: GraphQLFieldConfigMap<unknown, unknown> = {}
     for (const [name, declared] of fields) {
       const field = typeof declared === 'string' ? { type: declared } : declared
-      configs[name] = this.#toField(`${owner}.${name}`, field)
+      const where = `${owner}.${name}`
+      const isOwn = owner === 'Mutation' && generatedOf(field) === undefined
+      configs[name] = this.#toField(where, isOwn ? blaming(where, field) : field)
     }
     return configs
   }
@@ -290,6 +295,24 @@ class SchemaBuilder {
 }
 
 /** The rule that a root field was declared with. */
+/** A mutation written by hand: what it writes and the client did not send is its own fault. */
+function blaming(where: string, field: FieldDeclaration): FieldDeclaration {
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- by contract it needs no `this`
+  const { resolve } = field
+  if (resolve === undefined) return field
+  const handler = { name: where }
+  return {
+    ...field,
+    resolve: (parent, args, context, info) =>
+      attempt(
+        () => resolve(parent, args, context, info),
+        (error) => {
+          throw whoseFault(error, [args], handler)
+        },
+      ),
+  }
+}
+
 export function accessOf(extensions: Readonly<Record<string, unknown>>): AccessRule | undefined {
   return extensions[accessExtension] as AccessRule | undefined
 }

@@ -1,5 +1,6 @@
 /** Answers an error, whatever state the request is in. Source: decisions, Responses and "Errors". */
 import { HttpError } from '../errors/http-error.js'
+import { whoseFault } from '../errors/program-faults.js'
 import { hasUntold } from '../errors/untold-faults.js'
 import type { Cors } from './cors.js'
 import { answerEarly, unreadBody } from './early-answer.js'
@@ -24,8 +25,9 @@ export class FailureWriter {
   }
 
   /** Logs the error if the client does not see it, then answers, or cuts off an answer that has begun. Never throws. */
-  answer(request: ServerRequest, error: unknown): void {
+  answer(request: ServerRequest, thrown: unknown): void {
     const { outgoing } = request
+    const error = toldOf(request, thrown)
     this.#tell(request, error)
     if (outgoing.destroyed || outgoing.writableEnded) return
     if (outgoing.headersSent) {
@@ -44,7 +46,8 @@ export class FailureWriter {
   /**
    * What the client is told of an error, for those who see it before it is sent; the log is told now. Never throws.
    */
-  describe(request: ServerRequest, error: unknown): ErrorAnswer {
+  describe(request: ServerRequest, thrown: unknown): ErrorAnswer {
+    const error = toldOf(request, thrown)
     this.#tell(request, error)
     try {
       return toErrorAnswer(error, request.incoming.headers.accept)
@@ -130,6 +133,17 @@ function reasonOf({ reason, message, errors }: HttpError, { route }: ServerReque
   const faults = errors?.map(({ path, code }) => `${path} ${code}`).join(', ')
   if (faults !== undefined && faults !== '') return `${message} (${faults})`
   return route === undefined ? `no route: ${message}` : message
+}
+
+/** A fault of a write is the program's where the client has not sent the value. What was thrown may throw. */
+function toldOf(request: ServerRequest, thrown: unknown): unknown {
+  const { route, sentBody, body } = request
+  if (route === undefined) return thrown
+  try {
+    return whoseFault(thrown, [sentBody ?? body, request.sentQuery], route)
+  } catch {
+    return thrown
+  }
 }
 
 /** By name, because a signal's reason is a DOMException, which need be no Error here. */

@@ -59,6 +59,8 @@ export class ServerRequest implements HttpRequest {
   readonly pathValues: PathValue[] = []
   /** The parsed body, or `undefined` where there is none or the route reads none. */
   body: unknown = undefined
+  /** The body before the check that made an instance of it; `undefined` where there was none. */
+  sentBody: unknown = undefined
   /** The bytes of the body, kept where the handler names `rawBody`; empty where none came. */
   rawBody: Buffer = noBytes
   /** True once the body is being read, so that it is not read twice. */
@@ -164,6 +166,11 @@ export class ServerRequest implements HttpRequest {
   get query(): TextValues {
     this.#query ??= readQuery(this.url.slice(this.sentPath.length + 1))
     return this.#query
+  }
+
+  /** The query as it came, whatever became of `query`. */
+  get sentQuery(): TextValues {
+    return readQuery(this.url.slice(this.sentPath.length + 1))
   }
 
   /** Set where the route declares a class: then it is an instance of it, checked and converted. */

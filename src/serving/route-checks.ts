@@ -77,6 +77,7 @@ function compileBodyCheck({ type, list }: DeclaredType, options: InputOptions): 
     ? check
     : compileText(shape, { ...options, whole: 'the body' })
   return (request) => {
+    request.sentBody = request.body
     const checked = (request.bodyForm === 'whole' ? check : checkForm)(request.body)
     if (!(checked instanceof Promise)) {
       request.body = checked

@@ -4,7 +4,9 @@
  */
 import { asksGuard, type AccessRule } from '../auth/access.js'
 import { after } from '../core/later.js'
+import { isShown } from '../records/rights/shown-answers.js'
 import type { Gate } from '../auth/gate.js'
+import { blamesClients } from '../errors/program-faults.js'
 import { HttpError } from '../errors/http-error.js'
 import { formMedia, uploadMedia } from '../http/bodies/body-plan.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
@@ -42,6 +44,8 @@ export function serveRoute(
 ): ServedRoute {
   const { route, access, checks, ownArguments } = plan
   const secured = !access.open
+  if (isShown((controller as Readonly<Record<string, unknown>>)[route.member]))
+    blamesClients(plan.info)
   const wanted = new Set(route.argumentNames)
   const hasSession = usesSession(plan, wanted)
   const hasBody = route.method !== 'GET' && (wantsBody(wanted) || checks.body !== undefined)

@@ -2,8 +2,9 @@
  * Changes a row that must be read first: because of additions, a condition, its version, hooks, or rules for the whole
  * row. The row is locked meanwhile, so that no other change comes between. Source: decisions, Second storey: records.
  */
-import { type Later, after } from '../../core/later.js'
+import { type Later, after, promise } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
+import { unmarked } from '../../errors/program-faults.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import { equals } from '../../sql/condition.js'
@@ -145,7 +146,13 @@ async function nextValues(
 ): Promise<Instance> {
   const { table, source } = written
   const { update, row: judge } = source.context.checksOf(table)
-  const record = await update(withSums(table, before, values))
+  const record = await promise(() => update(withSums(table, before, values))).catch(
+    (error: unknown) => {
+      throw unmarked(error, (path) =>
+        hasAddition(table, { [path]: values[path as keyof typeof values] }),
+      )
+    },
+  )
   const hasHooks = table.hooks.beforeWrite.length > 0
   if (!hasHooks && judge === undefined) return record
   const whole = Object.assign(copyOf(before), record)

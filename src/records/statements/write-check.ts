@@ -7,6 +7,7 @@ import {
   type Check,
   type InputOptions,
 } from '../../fields/compile-input.js'
+import { markWritten, type Written } from '../../errors/program-faults.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
 import { hideFaultsOfValues } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
@@ -38,7 +39,7 @@ export function compileWriteChecks(table: Table): WriteChecks {
     // Hooks may set other properties on the instance, which are not stored.
     create: compile(table, withKey, hasHooks ? { unknownKeys: 'drop' } : {}),
     update: compile(table, others, { partial: true, part: 'own' }),
-    row: row && hidingFaults(table, row),
+    row: row && markingFaults(table, row),
     draft: hasHooks ? compile(table, loose, { part: 'own' }) : undefined,
   })
 }
@@ -52,14 +53,17 @@ function compile(
 ): Check<Record<string, unknown>> {
   const all: InputOptions = { ...options, from: 'program', whole }
   const check = compileInput(shapeOf(table, fields), all) as Check<Record<string, unknown>>
-  return hidingFaults(table, check)
+  return markingFaults(table, check)
 }
 
-/** The same check, with faults of hidden fields marked as hidden from clients. */
-function hidingFaults<T>(table: Table, check: Check<T>): Check<T> {
-  if (!table.columns.some(({ field }) => field.hidden)) return check
+/** The same check, with its faults marked as those of a write, and those of hidden fields as hidden from clients. */
+function markingFaults<T>(table: Table, check: Check<T>): Check<T> {
+  const written: Written = {
+    record: table.type.name,
+    knows: (property) => table.byProperty.has(property) || table.relations.has(property),
+  }
   const fail = (error: unknown): never => {
-    throw hideFaultsOfValues(table, error)
+    throw markWritten(hideFaultsOfValues(table, error), written)
   }
   return (value) => {
     try {
