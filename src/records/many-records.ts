@@ -51,10 +51,12 @@ export abstract class ManyRecords<T extends object> {
    * @returns the records in the order of the changes
    * @throws {HttpError} 404 if one of the rows does not exist
    */
-  async updateMany(rows: readonly (Partial<T> & ChangedRow)[]): Promise<T[]> {
-    const changed = await changeTogether(this.table, this.source, rows)
+  async updateMany(rows: readonly Partial<T>[]): Promise<T[]> {
+    // Instances of classes have no index signature, which is needed to look for the key.
+    const changes = rows as readonly ChangedRow[]
+    const changed = await changeTogether(this.table, this.source, changes)
     if (changed !== undefined) return changed as T[]
-    return this.source.atomically((inner) => changeEach(this.table, rows, this.on(inner)))
+    return this.source.atomically((inner) => changeEach(this.table, changes, this.on(inner)))
   }
 
   /** Deletes rows as `delete` does, all or none. @returns how many existed */

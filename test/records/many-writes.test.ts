@@ -21,6 +21,12 @@ class Ware {
   @Field('string', { default: 'me' }) owner!: Generated<string>
 }
 
+/** As a route's body. */
+class Restock {
+  @Field('integer') id!: number
+  @Field('integer') stock!: number
+}
+
 @Module({ records: [Ware] })
 class Shop {}
 
@@ -83,6 +89,8 @@ describe.each(engines)('%s: many writes', (_name, open) => {
       { id: a?.id, stock: 5 },
       { id: 999_999, stock: 5 },
     ]
+    const [change] = await wares.updateMany([Object.assign(new Restock(), { id: b?.id, stock: 8 })])
+    expect(change?.stock).toBe(8)
     expect(await failure(wares.updateMany(missing as never))).toMatchObject({ status: 404 })
     expect((await failure(wares.updateMany([{ stock: 5 }]))).errors).toMatchObject([
       { path: '0.id' },
