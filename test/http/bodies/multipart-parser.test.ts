@@ -16,6 +16,36 @@ function findAll(boundary: string, body: Buffer, size: number): { kind: string; 
   return found
 }
 
+const browsers = '----WebKitFormBoundaryKbQ8fPzX1yVn0sEt'
+
+function readAll(found: Iterable<unknown>): void {
+  for (const { kind } of found as Iterable<{ kind: string }>) expect(kind).not.toBe('end')
+}
+
+const chunkSize = 16 * 1024
+
+/** How many bytes the parser reads of a chunk of 16 KiB in a part. */
+function countLooks(boundary: string, text: string): number {
+  const parser = new MultipartParser(boundary, 8192)
+  readAll(parser.take(Buffer.from(`--${boundary}\r\n${headOf('f')}\r\n\r\n`)))
+  let looks = 0
+  const watched = (bytes: Buffer): Buffer =>
+    new Proxy(bytes, {
+      get(target, key) {
+        if (typeof key === 'string' && /^\d/.test(key)) looks++
+        if (key === 'subarray') {
+          return (start: number, end?: number) => watched(target.subarray(start, end))
+        }
+        // A search by the engine looks at no more than there is.
+        if (key === 'indexOf') looks += target.length
+        const value: unknown = Reflect.get(target, key, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+  readAll(parser.take(watched(Buffer.alloc(chunkSize, text))))
+  return looks
+}
+
 describe('MultipartParser', () => {
   it.each([
     ['a', 'a'],
@@ -42,6 +72,36 @@ describe('MultipartParser', () => {
       expect(bytes.equals(content)).toBe(true)
     }
   })
+
+  it.each([
+    ['CR', '\r'],
+    ['LF', '\n'],
+    ['CR LF', '\r\n'],
+    ['-', '-'],
+    ['CR LF - -', '\r\n--'],
+    ['the beginnings of the boundary', `\r\n--${browsers.slice(0, 9)}`],
+    ['longer beginnings of it', `\r\n--${browsers.slice(0, -1)}`],
+    ['what is a boundary but for its end', `\r\n--${browsers}x`],
+  ])('looks at as many bytes as for any other, three times at most: %s', (_what, text) => {
+    expect(countLooks(browsers, text)).toBeLessThanOrEqual(3 * countLooks(browsers, 'z'))
+  })
+
+  it.each(['b', 'boundary', '-'.repeat(70), 'b'.repeat(200)])(
+    'looks at each byte a few times at most, whatever the body is made of: %s',
+    (boundary) => {
+      const begin = `\r\n--${boundary}`
+      for (const text of [
+        ...new Set(begin),
+        begin.slice(1),
+        `${begin.slice(0, -1)}\r`,
+        `\n${begin}`,
+        `\r\n--x${boundary}--`,
+        `${begin.slice(0, 5)}x${begin.slice(5)}--`,
+      ]) {
+        expect(countLooks(boundary, text)).toBeLessThanOrEqual(6 * chunkSize)
+      }
+    },
+  )
 
   it('finds the same, wherever chunks begin', () => {
     const texts = fc.array(
