@@ -15,7 +15,8 @@ export const readAnswer = async (response: Response): Promise<Answer> => {
   let data: unknown = await (isJson || /^(text|null|$)/i.test(type)
     ? response.text()
     : response.blob())
-  if (!data || (data as Blob).size == 0) data = null
+  // Of text only the empty one is false.
+  if (!((data as Blob).size ?? data)) data = null
   try {
     if (isJson) data = JSON.parse(data as string)
   } catch {

@@ -18,7 +18,7 @@ export const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(valu
  * Checked by tag, not instanceof: a form of another realm (an iframe) is a form too.
  */
 export const isJson = (value: unknown): boolean =>
-  / (Obj|Num|Boo|Array])/.test({}.toString.call(value))
+  / (Ob|Num|Bo|Array])/.test({}.toString.call(value))
 
 /**
  * Encodes the draft's body and sets or removes its `Content-Type`, both in place; the caller's value is not changed.
@@ -29,7 +29,12 @@ export const isJson = (value: unknown): boolean =>
 export const encodeBody = (draft: Draft, token: string | false | undefined): void => {
   const { headers, body } = draft
   if (draft.method == 'GET') delete headers['Content-Type']
-  else if (isJson(body) || (body as Date | undefined)?.toJSON || (token && body == null)) {
+  else if (
+    isJson(body) ||
+    // Node's Buffer has it too, and is bytes.
+    ((body as Date | undefined)?.toJSON && (body as { buffer?: unknown }).buffer == null) ||
+    (token && body == null)
+  ) {
     headers['Content-Type'] ??= 'application/json'
     draft.body = JSON.stringify(body ?? {})
     // Of all JSON texts only those of objects sort after `{`.

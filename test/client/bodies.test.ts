@@ -59,6 +59,7 @@ describe('a body', () => {
     ['search params', new URLSearchParams('a=1')],
     ['a Blob', new Blob(['x'], { type: 'image/png' })],
     ['bytes', new Uint8Array([1, 2])],
+    ['a Buffer, which has toJSON', Buffer.of(1, 2)],
     ['a buffer of bytes', new ArrayBuffer(2)],
     ['a view of bytes', new DataView(new ArrayBuffer(2))],
     ['a stream', new ReadableStream()],
