@@ -1,6 +1,6 @@
 /** `@Secured` and `@NoAuth`, on classes and methods. Source: specification, Authentication 5; decisions, Authentication. */
 import type { Problem } from '../errors/declaration-error.js'
-import { didYouMean } from '../errors/did-you-mean.js'
+import { unknownOptions } from '../errors/unknown-names.js'
 import {
   decorate,
   toDecorator,
@@ -162,10 +162,10 @@ function readSecured(args: readonly unknown[]): Saying {
 
 function readSecuredOptions(options: object): Saying {
   const { roles, all = false } = options as { roles?: unknown; all?: unknown }
-  const unknown = Object.keys(options).find((name) => name !== 'roles' && name !== 'all')
-  if (unknown !== undefined) {
-    const hint = didYouMean(unknown, ['roles', 'all'])
-    return toRoles([], true, `@Secured has no option "${unknown}". ${hint}`.trimEnd())
+  const unknown = unknownOptions(options, ['roles', 'all'], '@Secured')
+  if (unknown.length > 0) {
+    const told = unknown.map(({ message, remedy }) => `${message} ${remedy}`)
+    return toRoles([], true, told.join(' '))
   }
   if (!Array.isArray(roles) || roles.length === 0) {
     return toRoles([], true, '@Secured({ roles }) needs a list with at least one role.')

@@ -4,6 +4,7 @@
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { suggestion } from '../errors/did-you-mean.js'
+import { unknownOptions } from '../errors/unknown-names.js'
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
 import {
@@ -179,6 +180,11 @@ function collectProviders(options: ContainerOptions, problems: Problem[]): Map<T
         remedy: 'In an import cycle a class is not defined yet: write a thunk, () => TheClass.',
       })
       continue
+    }
+    if (typeof declaration === 'object') {
+      const where = `${options.moduleName}: provider ${tokenName(provider.token)}`
+      const known = 'use' in declaration ? ['provide', 'use'] : ['provide', 'make', 'inject']
+      problems.push(...unknownOptions(declaration, known, where))
     }
     if (own.has(provider.token) && own.get(provider.token) !== declaration) {
       problems.push({

@@ -1,6 +1,12 @@
 /** Connects GraphQL to the application: its instances, their problems at the start, its endpoints and IDE as routes. */
 import type { Problem } from '../errors/declaration-error.js'
-import { GraphQL, type GraphQLHost } from '../graphql/graphql.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
+import {
+  GraphQL,
+  graphqlOptionNames,
+  type GraphQLHost,
+  type GraphQLOptions,
+} from '../graphql/graphql.js'
 import { graphqlEndpoints, type GraphqlEndpoint } from '../graphql/graphql-endpoints.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import type { Limits } from '../http/limits.js'
@@ -32,12 +38,17 @@ export function planGraphql(
   problems: Problem[],
 ): PlannedGraphql {
   if (option === false) return { main: undefined, instances: [] }
-  const { path = '/graphql', secured, noAuth, ...options } = option === true ? {} : (option ?? {})
+  const given = option === true ? {} : (option ?? {})
+  refuseUnknownNames('bootstrap graphql', given, optionNames, problems)
+  const { path = '/graphql', secured, noAuth, ...rest } = given
   const isTaken = declared.some(({ routes }) => routes.some((route) => route.path === path))
   if (records.length === 0 || isTaken) {
     refuseTwins(declared, problems)
     return { main: declared[0], instances: declared }
   }
+  // Others are told already.
+  const known = Object.entries(rest).filter(([name]) => name in graphqlOptionNames)
+  const options: GraphQLOptions = Object.fromEntries(known)
   const main = new GraphQL({ ...options, limits: { cost, ...options.limits } })
   for (const record of records) main.schema.fromOrm(record)
   main.registerRoute(path, {
@@ -47,6 +58,13 @@ export function planGraphql(
   const instances = [main, ...declared]
   refuseTwins(instances, problems)
   return { main, instances }
+}
+
+const optionNames: Readonly<Record<keyof ApplicationGraphQLOptions, true>> = {
+  ...graphqlOptionNames,
+  path: true,
+  secured: true,
+  noAuth: true,
 }
 
 /** The endpoints of the instances, for the document. */

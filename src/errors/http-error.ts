@@ -1,4 +1,5 @@
 /** An error that is meant for the client: its status, message and headers are the answer. */
+import { refuseUnknownOptions } from './refuse-options.js'
 
 /** One fault of an input. `path` is dotted from the root of the checked value (`lines.0.qty`), `code` the rule's name. */
 export interface FieldFault {
@@ -20,10 +21,19 @@ export interface HttpErrorOptions {
   reason?: string
 }
 
+const optionNames: ReadonlySet<string> = new Set<keyof HttpErrorOptions>([
+  'code',
+  'errors',
+  'headers',
+  'cause',
+  'reason',
+])
+
 /**
  * Thrown anywhere in a handler, answers with its status and `{ "error": message }`.
  *
  * @throws {RangeError} when the status is no integer from 400 to 599
+ * @throws {TypeError} when an option is unknown
  */
 export class HttpError extends Error {
   readonly status: number
@@ -37,6 +47,7 @@ export class HttpError extends Error {
     if (!Number.isInteger(status) || status < 400 || status > 599) {
       throw new RangeError(`HttpError: ${status} is no error status. Use 400 to 599.`)
     }
+    refuseUnknownOptions('HttpError', options, optionNames)
     this.name = 'HttpError'
     this.status = status
     this.code = options.code ?? toCode(reasonPhrase(status))

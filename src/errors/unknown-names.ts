@@ -14,13 +14,32 @@ export function refuseUnknownNames(
   known: Readonly<Record<string, true>>,
   problems: Problem[],
 ): void {
-  for (const name of Object.keys(given)) {
-    if (Object.hasOwn(known, name)) continue
-    const names = Object.keys(known)
-    problems.push({
-      code: 'UNKNOWN_OPTION',
-      message: `${where}: unknown option "${name}".`,
-      remedy: `${didYouMean(name, names)} Options: ${names.join(', ')}.`.trim(),
-    })
-  }
+  problems.push(...unknownOptions(given, Object.keys(known), where))
+}
+
+/**
+ * A problem for every option that is not known, for the `problems` of a module and the `check` of a decorator of one's
+ * own: `audit: unknown option "kep".` with `Did you mean "keep"? Options: keep.`
+ *
+ * @param known the names of all options
+ * @param where what the options belong to; a decorator's `check` needs none, its problems are about it anyway
+ */
+export function unknownOptions(
+  given: unknown,
+  known: readonly string[],
+  where?: string,
+): Problem[] {
+  if (given === undefined || given === null) return []
+  const toMessage = (fault: string): string => (where === undefined ? fault : `${where}: ${fault}.`)
+  const all = known.length === 0 ? 'It has none.' : `Options: ${known.join(', ')}.`
+  const code = 'UNKNOWN_OPTION'
+  if (typeof given !== 'object')
+    return [{ code, message: toMessage('its options are no object'), remedy: all }]
+  return Object.keys(given)
+    .filter((name) => !known.includes(name))
+    .map((name) => ({
+      code,
+      message: toMessage(`unknown option "${name}"`),
+      remedy: `${didYouMean(name, known)} ${all}`.trim(),
+    }))
 }

@@ -21,6 +21,15 @@ export interface ArgumentDeclaration {
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 
+/** The names that may stand in one. */
+export const argumentNames: Readonly<Record<keyof ArgumentDeclaration, true>> = {
+  type: true,
+  default: true,
+  description: true,
+  deprecated: true,
+  extensions: true,
+}
+
 /** A field of an object type; queries, mutations and subscriptions are such fields too. */
 export interface FieldDeclaration {
   /** `Quote`, `[Quote!]!`. */

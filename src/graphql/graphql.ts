@@ -95,7 +95,7 @@ export class GraphQL {
   #entryOptions: EntryOptions | undefined
 
   constructor(options: GraphQLOptions = {}) {
-    refuseUnknownNames('GraphQL', options, optionNames, this.#problems)
+    refuseUnknownNames('GraphQL', options, graphqlOptionNames, this.#problems)
     this.#options = { ...options }
     this.limits = resolveGraphqlLimits(options.limits ?? {}, this.#problems)
     this.maxAge = options.maxAge ?? 0
@@ -178,10 +178,9 @@ export class GraphQL {
   }
 
   /** Serves it at a path, once the instance is in `@Module({ graphql: [...] })`: POST and GET run operations, GET shows the IDE. */
-  registerRoute(
-    path = '/graphql',
-    { secured = false, noAuth = false }: GraphQLRouteOptions = {},
-  ): this {
+  registerRoute(path = '/graphql', options: GraphQLRouteOptions = {}): this {
+    refuseUnknownNames(`GraphQL at ${path}`, options, routeNames, this.#problems)
+    const { secured = false, noAuth = false } = options
     const roles = typeof secured === 'string' ? [secured] : secured
     const token = typeof roles === 'boolean' ? tokenAccess : { ...tokenAccess, roles }
     if (secured !== false && noAuth) {
@@ -293,7 +292,12 @@ export class GraphQL {
   }
 }
 
-const optionNames: Readonly<Record<keyof GraphQLOptions, true>> = {
+const routeNames: Readonly<Record<keyof GraphQLRouteOptions, true>> = {
+  secured: true,
+  noAuth: true,
+}
+
+export const graphqlOptionNames: Readonly<Record<keyof GraphQLOptions, true>> = {
   database: true,
   documents: true,
   ide: true,

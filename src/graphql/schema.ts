@@ -7,7 +7,12 @@ import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { Class } from '../metadata/note.js'
 import { buildSchema, type BuiltSchema, type SchemaParts } from './build-schema.js'
-import type { ArgumentDeclaration, FieldDeclaration, FieldDeclarations } from './declarations.js'
+import {
+  argumentNames,
+  type ArgumentDeclaration,
+  type FieldDeclaration,
+  type FieldDeclarations,
+} from './declarations.js'
 import {
   InjectedResolvers,
   type Resolve,
@@ -69,20 +74,20 @@ export class Schema {
 
   /** Declares an object type: `addType('Quote', { id: 'ID!', tags: '[String]' })`. */
   addType(name: string, fields: FieldDeclarations): this {
-    this.#declareType(name, fields)
+    this.#declareType('object', name, fields)
     return this.#change(() => this.#parts.types.set(name, { kind: 'object', fields }))
   }
 
   /** Declares a type for arguments: `addInput('QuoteInput', { text: 'String!' })`. */
   addInput(name: string, fields: Readonly<Record<string, string | ArgumentDeclaration>>): this {
-    this.#declareType(name, fields)
+    this.#declareType('input', name, fields)
     return this.#change(() => this.#parts.types.set(name, { kind: 'input', fields }))
   }
 
   /** Declares an enum: `addEnum('Color', ['red', 'green'])`, or the values that resolvers see by name. */
   addEnum(name: string, values: readonly string[] | Readonly<Record<string, unknown>>): this {
     const byName = isList(values) ? Object.fromEntries(values.map((key) => [key, key])) : values
-    this.#declareType(name, byName)
+    this.#declareType('enum', name, byName)
     return this.#change(() => this.#parts.types.set(name, { kind: 'enum', values: byName }))
   }
 
@@ -199,7 +204,7 @@ export class Schema {
     return noAuth === true ? openAccess : undefined
   }
 
-  #declareType(name: string, members: object): void {
+  #declareType(kind: keyof typeof memberNames | 'enum', name: string, members: object): void {
     this.#checkName(name, `Type "${name}"`)
     if (builtInNames.has(name)) {
       this.#report('RESERVED_NAME', `Type "${name}" has the name of a built-in type.`, 'Rename it.')
@@ -210,9 +215,15 @@ export class Schema {
     }
     for (const [member, declared] of Object.entries(members)) {
       this.#checkName(member, `${name}.${member}`)
-      const isField = typeof declared === 'string' || isObjectWithType(declared)
-      if (isField) this.#checkField(`${name}.${member}`, declared)
+      if (kind !== 'enum') this.#checkMember(memberNames[kind], `${name}.${member}`, declared)
     }
+  }
+
+  #checkMember(known: Readonly<Record<string, true>>, where: string, declared: unknown): void {
+    if (typeof declared === 'string') this.#checkField(where, declared)
+    if (typeof declared !== 'object' || declared === null) return
+    refuseUnknownNames(`GraphQL field ${where}`, declared, known, this.#problems)
+    this.#checkField(where, declared as FieldDeclaration)
   }
 
   #checkField(where: string, declared: string | FieldDeclaration | ArgumentDeclaration): void {
@@ -221,6 +232,8 @@ export class Schema {
     this.#checkType(where, field.type)
     for (const [name, argument] of Object.entries(field.args ?? {})) {
       this.#checkName(name, `${where}(${name})`)
+      if (typeof argument === 'object')
+        refuseUnknownNames(`GraphQL ${where}(${name})`, argument, argumentNames, this.#problems)
       this.#checkType(`${where}(${name})`, typeof argument === 'string' ? argument : argument.type)
     }
   }
@@ -280,6 +293,18 @@ const fieldNames = {
   subscribe: true,
   extensions: true,
 } as const
+/** Of `addType`, whose fields take no providers. */
+const plainNames: Readonly<Record<keyof FieldDeclaration, true>> = {
+  type: true,
+  args: true,
+  description: true,
+  deprecated: true,
+  resolve: true,
+  subscribe: true,
+  access: true,
+  extensions: true,
+}
+const memberNames = { object: plainNames, input: argumentNames } as const
 const rootNames: Readonly<Record<keyof RootDefinition, true>> = {
   ...fieldNames,
   secured: true,
@@ -293,8 +318,4 @@ const addedNames: Readonly<Record<keyof AddedFieldDefinition, true>> = {
 
 function isList(values: object): values is readonly string[] {
   return Array.isArray(values)
-}
-
-function isObjectWithType(declared: unknown): declared is FieldDeclaration {
-  return typeof declared === 'object' && declared !== null && 'type' in declared
 }

@@ -1,5 +1,6 @@
 /** Cookies, read and written; the one place that knows the `cookie` package. Source: RFC 6265 §4.1 and §5.4. */
 import { parseCookie, stringifySetCookie } from 'cookie'
+import { refuseUnknownOptions } from '../errors/refuse-options.js'
 
 export interface CookieOptions {
   /** Life in seconds; 0 deletes. Default: until the browser closes. */
@@ -18,6 +19,16 @@ export interface CookieOptions {
   sameSite?: 'strict' | 'lax' | 'none'
 }
 
+const optionNames: ReadonlySet<string> = new Set<keyof CookieOptions>([
+  'maxAge',
+  'expires',
+  'path',
+  'domain',
+  'httpOnly',
+  'secure',
+  'sameSite',
+])
+
 /** @param header the `Cookie` header @returns decoded values by name; the first of a repeated name */
 export function readCookies(header: string): Record<string, string> {
   return { ...parseCookie(header) } as Record<string, string>
@@ -27,9 +38,10 @@ export function readCookies(header: string): Record<string, string> {
  * Makes the value of a `Set-Cookie` header: `theme=dark; Path=/; HttpOnly; SameSite=Lax`.
  *
  * @param value any text; it is percent-encoded
- * @throws {TypeError} when the name, path or domain cannot stand in the header
+ * @throws {TypeError} when the name, path or domain cannot stand in the header, or an option is unknown
  */
 export function toSetCookie(name: string, value: string, options: CookieOptions = {}): string {
+  refuseUnknownOptions('cookie', options, optionNames)
   return stringifySetCookie({
     path: '/',
     httpOnly: true,

@@ -1,4 +1,5 @@
 /** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
+import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import { writeFor } from './answered-json.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'
 import { Reply } from './reply.js'
@@ -45,6 +46,8 @@ export class EventStream {
   }
 }
 
+const itemNames: ReadonlySet<string> = new Set(['data', 'event', 'id', 'retry'])
+
 const noItems = 'events: the items come from no iterable. Give a generator, a list or a stream.'
 
 /**
@@ -66,7 +69,7 @@ export function events(
 /**
  * Writes one event: `event: price\nid: 7\ndata: {"eur":3}\n\n`. Each line of the data gets a `data:` of its own.
  *
- * @throws {TypeError} when it is no event, or a field would break the format: a line break in `event` or `id`, NUL in
+ * @throws {TypeError} when it is no event, has other names, or a field would break the format: a line break in `event` or `id`, NUL in
  * `id`, a `retry` that is no whole number
  */
 export function toEventText(item: unknown): string {
@@ -74,6 +77,7 @@ export function toEventText(item: unknown): string {
   if (!isFields(item)) {
     throw new TypeError('events: an item is no event. Give text, or { data, event, id, retry }.')
   }
+  refuseUnknownOptions('events', item, itemNames)
   const { data, event, id, retry } = item
   let text = ''
   if (event !== undefined) text += `event: ${toLine('event', event)}\n`

@@ -6,6 +6,7 @@ import { lstat, realpath } from 'node:fs/promises'
 import { relative, resolve, sep } from 'node:path'
 import type { Readable } from 'node:stream'
 import { HttpError } from '../errors/http-error.js'
+import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import { Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 
@@ -13,6 +14,8 @@ export interface FileOptions {
   /** The folder; relative to the working directory of the process. */
   root: string
 }
+
+const optionNames: ReadonlySet<string> = new Set<keyof FileOptions>(['root'])
 
 /** The body of a `file` reply. */
 export class FileBody {
@@ -32,8 +35,10 @@ export class FileBody {
  * backslashes, NUL, percent-encoded ones of these, names that begin with a dot, folders, and symlinks out of the root.
  *
  * @param path below the root, decoded, with `/` between its parts
+ * @throws {TypeError} when an option is unknown
  */
 export function file(path: string, options: FileOptions): Reply<FileBody> {
+  refuseUnknownOptions('file', options, optionNames)
   return new Reply(new FileBody(path, options.root))
 }
 

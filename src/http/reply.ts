@@ -57,7 +57,7 @@ export class Reply<Body = unknown> {
    * Adds a cookie, for the whole host, kept from scripts, SameSite=Lax, unless the options say otherwise.
    *
    * @param value any text; it is percent-encoded
-   * @throws {TypeError} when the name, path or domain cannot stand in a cookie
+   * @throws {TypeError} when the name, path or domain cannot stand in a cookie, or an option is unknown
    */
   cookie(name: string, value: string, options?: CookieOptions): this {
     return this.header('Set-Cookie', toSetCookie(name, value, options))

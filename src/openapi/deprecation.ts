@@ -15,9 +15,7 @@ export interface Deprecated {
 export function deprecationFault(value: unknown): string | undefined {
   if (typeof value === 'boolean') return undefined
   if (typeof value !== 'object' || value === null) return 'is neither true nor { since, until }'
-  const { since, until, ...more } = value as Record<string, unknown>
-  const [unknown] = Object.keys(more)
-  if (unknown !== undefined) return `has an unknown name "${unknown}"`
+  const { since, until } = value as Record<string, unknown>
   if (since === undefined && until === undefined) return 'names neither since nor until'
   for (const [name, moment] of Object.entries({ since, until })) {
     if (moment !== undefined && toTime(moment) === undefined) return `has no date as ${name}`

@@ -11,7 +11,7 @@ import {
   type DocOptions,
   type DocResponse,
 } from './doc.js'
-import { deprecationFault } from './deprecation.js'
+import { deprecationFault, type Deprecated } from './deprecation.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { toPlainJson } from './plain-json.js'
 
@@ -59,6 +59,8 @@ const responseNames: Readonly<Record<keyof DocResponse, true>> = {
   headers: true,
 }
 
+const momentNames: Readonly<Record<keyof Deprecated, true>> = { since: true, until: true }
+
 const headerNames: Readonly<Record<keyof DocHeader, true>> = {
   description: true,
   required: true,
@@ -82,6 +84,9 @@ function judge(where: string, options: DocOptions, problems: Problem[]): void {
   }
   const fault = options.deprecated === undefined ? undefined : deprecationFault(options.deprecated)
   if (fault !== undefined) report(where, `deprecated ${fault}.`, problems)
+  if (isRecord(options.deprecated)) {
+    refuseUnknownNames(`${where}, deprecated`, options.deprecated, momentNames, problems)
+  }
   for (const name of ['example', 'exampleResponse'] as const) {
     judgeSample(where, name, options[name], problems)
   }

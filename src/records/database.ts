@@ -2,6 +2,7 @@
 import type { OpenTransaction } from '../core/open-transaction.js'
 import type { Isolation } from '../engines/contract/begin-options.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import { LentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import { TableSizes } from './budget/table-sizes.js'
@@ -37,6 +38,8 @@ import {
   type TransactionOptions,
 } from './statements/transactions.js'
 import { refuseUnavailable, toUnavailable } from './statements/write-faults.js'
+
+const changeOptions: ReadonlySet<string> = new Set(['everywhere'])
 
 /**
  * Opens a database outside an application; inside, ask for `Database` in a constructor.
@@ -240,6 +243,7 @@ export class Database implements Source {
     options: { everywhere: true },
   ): Promise<() => void>
   onChange(listener: (change: never) => void, options?: { everywhere: true }): unknown {
+    refuseUnknownOptions('onChange', options, changeOptions)
     if (options?.everywhere !== true)
       return this.feed.onChange(listener as (change: Change) => void)
     const all = listener as (change: Change | LostChanges) => void

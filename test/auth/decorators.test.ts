@@ -119,7 +119,7 @@ describe('accessNotes', () => {
     { says: [{ roles: [] }], message: 'needs a list with at least one role' },
     { says: [{ roles: 'admin' }], message: 'needs a list with at least one role' },
     { says: [{}], message: 'needs a list with at least one role' },
-    { says: [{ role: ['admin'] }], message: 'has no option "role". Did you mean "roles"?' },
+    { says: [{ role: ['admin'] }], message: 'unknown option "role". Did you mean "roles"?' },
     { says: [{ roles: ['admin'], all: 'yes' }], message: '"all" must be true or false' },
     { says: [guard, guard], message: 'takes roles as non-empty text' },
   ])('reports @Secured with $says', ({ says, message }) => {

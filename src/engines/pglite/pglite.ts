@@ -6,6 +6,7 @@
 import type { BeginOptions } from '../contract/begin-options.js'
 import { installCommand } from '../../core/install-command.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
+import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import type { Catalogue } from '../contract/catalogue.js'
 import { Turn } from '../turn.js'
 import {
@@ -31,11 +32,15 @@ export interface PgliteOptions {
   readonly busyTimeout?: number
 }
 
+const optionNames: ReadonlySet<string> = new Set<keyof PgliteOptions>(['folder', 'busyTimeout'])
+
 /**
  * PostgreSQL in this process, by the package `@electric-sql/pglite`: `connect({ engine: pglite() })`,
  * `bootstrap(AppModule, { database: pglite() })`.
  */
-export function pglite({ folder, busyTimeout = 5000 }: PgliteOptions = {}): EngineSource {
+export function pglite(options: PgliteOptions = {}): EngineSource {
+  refuseUnknownOptions('pglite', options, optionNames)
+  const { folder, busyTimeout = 5000 } = options
   return {
     open: async () => {
       const { PGlite } = await loadDriver()

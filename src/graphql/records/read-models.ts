@@ -2,6 +2,7 @@
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { ShapeField } from '../../fields/shape.js'
+import { refuseUnknownNames } from '../../errors/unknown-names.js'
 import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { idsName } from '../../records/model/english.js'
 import { isOrdered } from '../../sql/operators.js'
@@ -15,7 +16,8 @@ import type { FieldForm } from '../../engines/contract/json-sql.js'
 import type { EnumModel, FieldModel, MethodModel } from './model.js'
 import type { RecordModel, RelationModel } from './model.js'
 import { isGraphqlName, queryNames, toCamelCase } from './names.js'
-import { readResolveNotes } from './resolve-note.js'
+import { argumentNames } from '../declarations.js'
+import { readResolveNotes, type ResolveNote } from './resolve-note.js'
 
 export interface Models {
   readonly records: readonly RecordModel[]
@@ -141,6 +143,7 @@ class ModelReader {
       const where = `${type.name}.${member}`
       const name = toCamelCase(member)
       this.#checkName(name, where)
+      this.#checkOptions(where, note)
       for (const need of note.options.needs ?? []) {
         if (byProperty.has(need)) continue
         this.#problems.push({
@@ -151,6 +154,14 @@ class ModelReader {
       }
       return { name, member, note, access: memberAccess(type, member) }
     })
+  }
+
+  #checkOptions(where: string, { options }: ResolveNote): void {
+    const names = { needs: true, args: true, description: true } as const
+    refuseUnknownNames(`@Resolve of ${where}`, options, names, this.#problems)
+    for (const [name, declared] of Object.entries(options.args ?? {}))
+      if (typeof declared === 'object')
+        refuseUnknownNames(`@Resolve of ${where}, ${name}`, declared, argumentNames, this.#problems)
   }
 
   #checkName(name: string, where: string): void {

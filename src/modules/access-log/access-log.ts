@@ -7,6 +7,7 @@ import {
   ApplicationState,
   createModule,
   requestValue,
+  unknownOptions,
   type HttpRequest,
   type Problem,
   type RequestEvent,
@@ -97,17 +98,21 @@ function describe(
 const optionNames: readonly string[] = ['sample', 'headers', 'query', 'redact']
 
 function findProblems(options: AccessLogOptions): Problem[] {
-  return Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
+  const unknown = unknownOptions(options, optionNames, 'accessLog')
+  const { redact } = options as { redact?: unknown }
+  if (typeof redact === 'object' && !Array.isArray(redact))
+    unknown.push(...unknownOptions(redact, ['headers', 'query'], 'accessLog redact'))
+  const invalid = Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
     const remedy = remedyFor(name, value)
     if (remedy === undefined) return []
     const message = `accessLog: ${name} is ${JSON.stringify(value)}.`
     return [{ code: 'INVALID_OPTION', message, remedy }]
   })
+  return [...unknown, ...invalid]
 }
 
 function remedyFor(name: string, value: unknown): string | undefined {
-  if (!optionNames.includes(name)) return `Options: ${optionNames.join(', ')}.`
-  if (value === undefined) return undefined
+  if (value === undefined || !optionNames.includes(name)) return undefined
   switch (name) {
     case 'sample':
       return typeof value === 'number' && value >= 0 && value <= 1
@@ -125,9 +130,8 @@ function remedyFor(name: string, value: unknown): string | undefined {
 function isRedact(value: unknown): boolean {
   if (isNames(value)) return true
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  return Object.entries(value).every(
-    ([name, names]) => ['headers', 'query'].includes(name) && isNames(names),
-  )
+  const { headers = [], query = [] } = value as { headers?: unknown; query?: unknown }
+  return isNames(headers) && isNames(query)
 }
 
 function isNames(value: unknown): boolean {

@@ -1,6 +1,7 @@
 /** The rule of `@CacheFor`: how long an answer is kept, and which callers share it. */
 import {
   readSeconds,
+  unknownOptions,
   type CallerReads,
   type DecoratorProblem,
   type HttpRequest,
@@ -24,11 +25,8 @@ const withoutQuery: ReadonlySet<string> = new Set(['user', 'session', 'cookies',
 
 /** The faults to report at the start. */
 export function findFaults(time: unknown, rule: unknown, route: RouteInfo): DecoratorProblem[] {
-  const { by = ['query'], ...unknown } = (rule ?? {}) as { by?: unknown }
-  const faults: DecoratorProblem[] = Object.keys(unknown).map((name) => ({
-    message: `unknown option "${name}"`,
-    remedy: "The only option is by: ['query', 'user'].",
-  }))
+  const { by = ['query'] } = (rule ?? {}) as { by?: unknown }
+  const faults: DecoratorProblem[] = unknownOptions(rule, ['by'])
   if (readSeconds(time) === undefined) {
     faults.push({ message: `its time is ${JSON.stringify(time)}`, remedy: "Write '60s' or '5m'." })
   }

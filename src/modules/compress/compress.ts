@@ -5,6 +5,7 @@
 import { pipeline, Readable } from 'node:stream'
 import {
   createModule,
+  unknownOptions,
   type Answer,
   type HttpRequest,
   type Interceptor,
@@ -125,11 +126,8 @@ function toReadable(body: unknown): Readable | undefined {
 }
 
 function findProblems(options: CompressOptions) {
-  const { min, encodings: named, personal, ...unknown } = options as Record<string, unknown>
-  const faults: [string, string][] = Object.keys(unknown).map((name) => [
-    `unknown option "${name}"`,
-    'The options are min, encodings and personal.',
-  ])
+  const { min, encodings: named, personal } = options as Record<string, unknown>
+  const faults: [string, string][] = []
   if (min !== undefined && !(Number.isSafeInteger(min) && (min as number) >= 0))
     faults.push(['min is not a number of bytes', 'Give whole bytes, such as 1024.'])
   const isList =
@@ -138,9 +136,11 @@ function findProblems(options: CompressOptions) {
     faults.push(['encodings contains an unknown one', "Choose from 'br', 'zstd' and 'gzip'."])
   if (personal !== undefined && typeof personal !== 'boolean')
     faults.push(['personal is not a boolean', 'Write true or false.'])
-  return faults.map(([message, remedy]) => ({
+  const unknown = unknownOptions(options, ['min', 'encodings', 'personal'], 'compress')
+  const invalid = faults.map(([message, remedy]) => ({
     code: 'INVALID_OPTION',
     message: `compress: ${message}.`,
     remedy,
   }))
+  return [...unknown, ...invalid]
 }

@@ -10,6 +10,7 @@ import {
   Get,
   NoAuth,
   reply,
+  unknownOptions,
   type Problem,
   type Reply,
 } from '../../index.js'
@@ -108,14 +109,15 @@ function givenOf(options: HealthOptions): HealthOptions {
 
 /** Faults of the options. */
 function findProblems(options: HealthOptions): Problem[] {
-  return Object.entries(givenOf(options)).flatMap(([name, value]: [string, unknown]) => {
+  const invalid = Object.entries(givenOf(options)).flatMap(([name, value]: [string, unknown]) => {
     const fits =
       name === 'path'
         ? typeof value === 'string'
-        : name in defaults && typeof value === 'number' && value >= 0 && value < 2 ** 31
+        : !(name in defaults) || (typeof value === 'number' && value >= 0 && value < 2 ** 31)
     if (fits) return []
     const remedy = 'path is a text; timeout, eventLoopDelay and leaving are milliseconds.'
     const message = `health: ${name} is ${JSON.stringify(value)}.`
     return [{ code: 'INVALID_OPTION', message, remedy }]
   })
+  return [...invalid, ...unknownOptions(options, Object.keys(defaults), 'health')]
 }

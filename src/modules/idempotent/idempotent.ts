@@ -10,6 +10,7 @@ import {
   reply,
   readSeconds,
   requestValue,
+  unknownOptions,
   type Answer,
   type HttpRequest,
   type Interceptor,
@@ -207,17 +208,10 @@ function inFlight(): HttpError {
 }
 
 function findProblems(options: IdempotentOptions, life: number | undefined) {
-  const code = 'INVALID_OPTION'
-  const problems = Object.keys(options)
-    .filter((name) => name !== 'keep')
-    .map((name) => ({
-      code,
-      message: `idempotent: unknown option "${name}".`,
-      remedy: 'The only option is keep.',
-    }))
+  const problems = unknownOptions(options, ['keep'], 'idempotent')
   if (life === undefined) {
     problems.push({
-      code,
+      code: 'INVALID_OPTION',
       message: `idempotent: keep is ${JSON.stringify(options.keep)}.`,
       remedy: "Give seconds, or a time such as '24h'.",
     })

@@ -10,6 +10,7 @@ import {
   NoAuth,
   reply,
   Secured,
+  unknownOptions,
   type AnyDecorator,
   type Problem,
   type Reply,
@@ -60,7 +61,8 @@ function gate(secured: MetricsOptions['secured']): AnyDecorator {
 
 /** Faults of the options. */
 function findProblems(options: MetricsOptions): Problem[] {
-  return Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
+  const { path, secured } = options as Readonly<Record<string, unknown>>
+  const invalid = Object.entries({ path, secured }).flatMap(([name, value]) => {
     if (value === undefined) return []
     const isText = typeof value === 'string' && value !== ''
     const isRoles = Array.isArray(value) && value.length > 0
@@ -71,4 +73,5 @@ function findProblems(options: MetricsOptions): Problem[] {
     const message = `metrics: ${name} is ${JSON.stringify(value)}.`
     return [{ code: 'INVALID_OPTION', message, remedy }]
   })
+  return [...invalid, ...unknownOptions(options, ['path', 'secured'], 'metrics')]
 }

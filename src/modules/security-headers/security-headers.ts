@@ -4,6 +4,7 @@
  */
 import {
   createModule,
+  unknownOptions,
   type Answer,
   type HttpRequest,
   type Interceptor,
@@ -77,13 +78,10 @@ function setMissing({ headers }: Answer, name: string, value: string): void {
 const sendable = /^[\t\x20-\x7e]+$/
 
 function findProblems(options: SecurityHeadersOptions) {
-  const { csp, hsts, frame, referrer, ...unknown } = options as Record<string, unknown>
+  const { csp, hsts, frame, referrer } = options as Record<string, unknown>
   const isText = (value: unknown): boolean => typeof value === 'string' && sendable.test(value)
   const isOff = (value: unknown): boolean => value === undefined || value === false
-  const faults: [string, string][] = Object.keys(unknown).map((name) => [
-    `unknown option "${name}"`,
-    'The options are csp, hsts, frame and referrer.',
-  ])
+  const faults: [string, string][] = []
   if (!isOff(csp) && !isText(csp)) faults.push(['csp is not a policy', 'Give its text, or false.'])
   if (!isOff(referrer) && !isText(referrer))
     faults.push(['referrer is not a policy', "Give 'no-referrer', or false."])
@@ -91,9 +89,11 @@ function findProblems(options: SecurityHeadersOptions) {
     faults.push(['hsts is not a number of seconds', 'Give whole seconds, or false.'])
   if (!isOff(frame) && frame !== 'DENY' && frame !== 'SAMEORIGIN')
     faults.push(['frame is invalid', "Write 'DENY', 'SAMEORIGIN' or false."])
-  return faults.map(([message, remedy]) => ({
+  const unknown = unknownOptions(options, ['csp', 'hsts', 'frame', 'referrer'], 'securityHeaders')
+  const invalid = faults.map(([message, remedy]) => ({
     code: 'INVALID_OPTION',
     message: `securityHeaders: ${message}.`,
     remedy,
   }))
+  return [...unknown, ...invalid]
 }

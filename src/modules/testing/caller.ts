@@ -1,5 +1,10 @@
 /** Somebody who asks a tested application: with a token, with the static key, or with nothing. Keeps cookies. */
-import type { Application, InjectRequest, InjectResponse } from '../../index.js'
+import {
+  unknownOptions,
+  type Application,
+  type InjectRequest,
+  type InjectResponse,
+} from '../../index.js'
 import { CookieJar } from './cookie-jar.js'
 import { readEvents, type TestEvent } from './read-events.js'
 
@@ -201,11 +206,8 @@ export class TestCaller {
 }
 
 function refuseUnknown(options: object): void {
-  const odd = Object.keys(options).find((name) => !(name in callNames))
-  if (odd === undefined) return
-  throw new TypeError(
-    `A request has no option "${odd}". Options: ${Object.keys(callNames).join(', ')}; the body stands before them.`,
-  )
+  for (const { message, remedy } of unknownOptions(options, Object.keys(callNames), 'A request'))
+    throw new TypeError(`${message} ${remedy} The body stands before them.`)
 }
 
 function withQuery(path: string, query: CallOptions['query'] = {}): string {

@@ -8,6 +8,7 @@ import {
   bootstrap,
   Clock,
   inMemory,
+  unknownOptions,
   type Application,
   type BootstrapOptions,
   type Claims,
@@ -168,9 +169,10 @@ export class TestApplication {
    *
    * @throws {Error} for a database that `testApplication` was given, unless `emptyTables` says so
    */
-  async reset({ emptyTables = false, ...unknown }: ResetOptions = {}): Promise<void> {
-    for (const name of Object.keys(unknown))
-      throw new TypeError(`reset has no option "${name}". Its option is emptyTables.`)
+  async reset(options: ResetOptions = {}): Promise<void> {
+    for (const { message, remedy } of unknownOptions(options, ['emptyTables'], 'reset'))
+      throw new TypeError(`${message} ${remedy}`)
+    const { emptyTables = false } = options
     if (!this.#parts.isOwnDatabase && !emptyTables) {
       throw new Error(
         'reset would empty the tables of the database that testApplication was given. ' +

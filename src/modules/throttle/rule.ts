@@ -1,5 +1,10 @@
 /** What a limit says, read from how it is written: `100/m` by address. */
-import type { ApplicationState, HttpRequest, RequestAuth } from '../../index.js'
+import {
+  unknownOptions,
+  type ApplicationState,
+  type HttpRequest,
+  type RequestAuth,
+} from '../../index.js'
 
 /**
  * Which requests share a count: those of an address, of a user, or with the same key. Requests with the key `undefined`
@@ -44,8 +49,8 @@ export function readLimit(text: unknown): Limit | undefined {
   return { most: Number(most), window: seconds * 1000, label, policy }
 }
 
-/** The faults of a limit and its options. */
-export function findFaults(limit: unknown, rule: unknown): Fault[] {
+/** @param more the names of options besides those of the rule */
+export function findFaults(limit: unknown, rule: unknown, more: readonly string[] = []): Fault[] {
   const faults: Fault[] = []
   if (readLimit(limit) === undefined) {
     faults.push({
@@ -57,7 +62,7 @@ export function findFaults(limit: unknown, rule: unknown): Fault[] {
     faults.push({ message: 'its options are not an object', remedy: "Write { by: 'user' }." })
     return faults
   }
-  const { by, store, ...unknown } = rule as Record<string, unknown>
+  const { by, store } = rule as Record<string, unknown>
   if (![undefined, 'ip', 'user'].includes(by as never) && typeof by !== 'function') {
     faults.push({
       message: `by is ${JSON.stringify(by)}`,
@@ -70,10 +75,7 @@ export function findFaults(limit: unknown, rule: unknown): Fault[] {
       remedy: "Write 'memory' or 'database'.",
     })
   }
-  for (const name of Object.keys(unknown)) {
-    faults.push({ message: `unknown option "${name}"`, remedy: 'The options are by and store.' })
-  }
-  return faults
+  return [...faults, ...unknownOptions(rule, [...more, 'by', 'store'])]
 }
 
 /** The key of the count; undefined is not counted. */

@@ -44,7 +44,7 @@ export interface ThrottleOptions extends ThrottleRule {
  * also sets where `@Throttle` counts.
  */
 export const throttle = createModule(function throttle({ limit, ...rule }: ThrottleOptions) {
-  const faults = findFaults(limit, rule)
+  const faults = findFaults(limit, rule, ['limit'])
   const { by = 'ip', store = 'memory' } = rule
   const read = readLimit(limit)
   const name = `application ${limit} ${typeof by === 'string' ? by : 'key'}`

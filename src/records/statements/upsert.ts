@@ -38,8 +38,8 @@ export async function upsert<T extends object>(
   source: Source,
   on: (source: Source) => UpsertWays<T>,
 ): Promise<T> {
-  const column = readBy(table, options, false)
   refuseUnknownOptions('upsert', options, optionNames)
+  const column = readBy(table, options, false)
   const where = { [column.property]: await storedForm(table, source, column, values) }
   const together = await upsertTogether(table, source, column, values)
   if (together !== undefined) return together as T

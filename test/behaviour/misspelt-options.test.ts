@@ -1,0 +1,404 @@
+/**
+ * "Every object of options of every decorator and function of the face refuses unknown keys at the start or at the call,
+ * with did-you-mean." One table lists every export, with a way to hand it options; each of them is sent every name that
+ * it says it knows, misspelt. The browser's client is left to TypeScript.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import * as face from '../../src/index.js'
+import * as accessLogModule from '../../src/modules/access-log/access-log.js'
+import * as cacheModule from '../../src/modules/cache/cache.js'
+import * as compressModule from '../../src/modules/compress/compress.js'
+import * as healthModule from '../../src/modules/health/health.js'
+import * as idempotentModule from '../../src/modules/idempotent/idempotent.js'
+import * as metricsModule from '../../src/modules/metrics/metrics.js'
+import * as securityHeadersModule from '../../src/modules/security-headers/security-headers.js'
+import * as testingModule from '../../src/modules/testing/testing.js'
+import * as throttleModule from '../../src/modules/throttle/throttle.js'
+import * as tracingModule from '../../src/modules/tracing/tracing.js'
+
+const {
+  Auth,
+  BelongsTo,
+  Controller,
+  Database,
+  Delete,
+  Doc,
+  Field,
+  Get,
+  GraphQL,
+  HasMany,
+  HttpError,
+  ManyToMany,
+  Module,
+  Patch,
+  Post,
+  Put,
+  Record,
+  Resolve,
+  Secured,
+  Use,
+  bootstrap,
+  connect,
+  createDecorator,
+  createModule,
+  events,
+  file,
+  pglite,
+  reply,
+} = face
+
+/** Options with names that are known to nobody, in any place that takes options. */
+type Odd = never
+/** Hands the options to what is named; it throws, or what it returns rejects. */
+type Send = (odd: Odd) => unknown
+
+@Record()
+class Shelf {
+  @Field('id') id!: number
+  @Field('string', { unique: true, default: '' }) name!: string
+}
+
+const quiet = { listen: false, logger: false } as const
+
+function moduleOf(options: face.ModuleOptions): new () => object {
+  class Odd {}
+  Module(options)(Odd)
+  return Odd
+}
+
+/** Starts an application with a module of these options. */
+function start(options: face.ModuleOptions, given: face.BootstrapOptions = {}): Promise<unknown> {
+  return bootstrap(moduleOf(options), { ...quiet, database: 'sqlite::memory:', ...given })
+}
+
+/** Starts an application with one method of a controller, decorated so. */
+function startRoute(...decorators: face.AnyDecorator[]): Promise<unknown> {
+  class Odd {
+    read(): object {
+      return {}
+    }
+  }
+  for (const decorate of decorators.reverse())
+    decorate(Odd.prototype, 'read', { value: Odd.prototype.read.bind(null) })
+  Controller('/odd')(Odd)
+  return start({ controllers: [Odd] })
+}
+
+/** Starts an application with a record that has one more property, decorated so. */
+function startRecord(decorator: face.AnyDecorator, options: face.RecordOptions = {}) {
+  class Odd {}
+  Field('id')(Odd.prototype, 'id')
+  decorator(Odd.prototype, 'other')
+  Record(options)(Odd)
+  return start({ records: [Odd, Shelf] })
+}
+
+function startResolve(options: face.ResolveOptions): Promise<unknown> {
+  class Odd {
+    more(): number {
+      return 1
+    }
+  }
+  Field('id')(Odd.prototype, 'id')
+  Resolve('Int', options)(Odd.prototype, 'more', { value: resolve })
+  Record()(Odd)
+  return start({ records: [Odd] })
+}
+
+function startSchema(declare: (graphql: face.GraphQL) => unknown): Promise<unknown> {
+  const graphql = new GraphQL()
+  graphql.schema.addQuery('a', { type: 'Int', resolve: () => 1 })
+  declare(graphql.registerRoute('/odd'))
+  return start({ graphql: [graphql] })
+}
+
+const resolve = (): number => 1
+const one = { type: 'Int' } as const
+
+/** What has to be there, and the odd names. */
+function from(needed: object, odd: Odd): never {
+  return { ...needed, ...(odd as object) } as never
+}
+
+let testApp: testingModule.TestApplication
+const shelves = () => testApp.records(Shelf)
+const auth = () => testApp.get(Auth)
+const database = () => testApp.get(Database)
+
+/** Places that take options, by export; `''` is the export itself. */
+type Places<Exports> = Readonly<globalThis.Record<keyof Exports, Taking>>
+
+type Taking = readonly (readonly [place: string, send: Send])[]
+
+/** Where options are taken, by the export that leads there; a list without entries takes none. */
+const index: Places<typeof face> = {
+  AfterCommit: [],
+  AfterDelete: [],
+  ApplicationState: [],
+  Auth: [
+    ['getToken', (odd) => auth().getToken({ sub: 'a' }, odd)],
+    ['verify', (odd) => auth().verify('x', odd)],
+  ],
+  BeforeDelete: [],
+  BeforeWrite: [],
+  BelongsTo: [['', (odd) => startRecord(BelongsTo(() => Shelf, odd))]],
+  Clock: [],
+  Config: [],
+  Controller: [
+    [
+      '',
+      (odd) => {
+        class Odd {}
+        Controller('/odd', odd)(Odd)
+        return start({ controllers: [Odd] })
+      },
+    ],
+  ],
+  Database: [
+    ['transaction', (odd) => database().transaction(() => Promise.resolve(), odd)],
+    ['onChange', (odd) => database().onChange(() => undefined, odd)],
+    ['find', (odd) => shelves().find(1, odd)],
+    ['list', (odd) => shelves().list(odd)],
+    ['count', (odd) => shelves().count({}, odd)],
+    ['aggregate', (odd) => shelves().aggregate(odd)],
+    ['update', (odd) => shelves().update(1, { name: 'a' }, odd)],
+    ['delete', (odd) => shelves().delete(1, odd)],
+    ['upsert', (odd) => shelves().upsert({ name: 'a' }, odd)],
+    ['insertMany', (odd) => shelves().insertMany([], odd)],
+  ],
+  DeclarationError: [],
+  Delete: [['', (odd) => startRoute(Delete('/', odd))]],
+  Doc: [
+    ['', (odd) => startRoute(Get('/'), Doc(odd))],
+    ['deprecated', (odd) => startRoute(Get('/'), Doc({ deprecated: odd }))],
+    ['responses', (odd) => startRoute(Get('/'), Doc({ responses: { 409: odd } }))],
+    ['headers', (odd) => startRoute(Get('/'), Doc({ headers: { 'X-Odd': odd } }))],
+  ],
+  Field: [['', (odd) => startRecord(Field('string', odd))]],
+  Get: [['', (odd) => startRoute(Get('/', odd))]],
+  GraphQL: [
+    ['', (odd) => start({ graphql: [new GraphQL(odd).registerRoute('/odd')] })],
+    ['limits', (odd) => start({ graphql: [new GraphQL({ limits: odd }).registerRoute('/odd')] })],
+    ['registerRoute', (odd) => startSchema((graphql) => graphql.registerRoute('/more', odd))],
+    ['addType', (odd) => startSchema(({ schema }) => schema.addType('T', { a: from(one, odd) }))],
+    ['addInput', (odd) => startSchema(({ schema }) => schema.addInput('T', { a: from(one, odd) }))],
+    ['addQuery', (odd) => startSchema(({ schema }) => schema.addQuery('b', from(one, odd)))],
+    ['addMutation', (odd) => startSchema(({ schema }) => schema.addMutation('b', from(one, odd)))],
+    [
+      'addSubscription',
+      (odd) => startSchema(({ schema }) => schema.addSubscription('b', from(one, odd))),
+    ],
+    ['addField', (odd) => startSchema(({ schema }) => schema.addField('T', 'b', from(one, odd)))],
+    [
+      'args',
+      (odd) =>
+        startSchema(({ schema }) =>
+          schema.addQuery('b', { ...one, resolve, args: { a: from(one, odd) } }),
+        ),
+    ],
+  ],
+  HasMany: [['', (odd) => startRecord(HasMany(() => Shelf, odd))]],
+  HttpError: [['', (odd) => new HttpError(400, 'no', odd)]],
+  Injectable: [],
+  ManyToMany: [['', (odd) => startRecord(ManyToMany(() => Shelf, odd))]],
+  Module: [
+    ['', (odd) => start(odd)],
+    ['providers use', (odd) => start({ providers: [from({ provide: 'a', use: 1 }, odd)] })],
+    ['providers make', (odd) => start({ providers: [from({ provide: 'a', make: resolve }, odd)] })],
+  ],
+  NoAuth: [],
+  Page: [],
+  Patch: [['', (odd) => startRoute(Patch('/', odd))]],
+  Post: [['', (odd) => startRoute(Post('/', odd))]],
+  Put: [['', (odd) => startRoute(Put('/', odd))]],
+  Record: [
+    ['', (odd) => startRecord(Field('string'), odd)],
+    [
+      'indexes',
+      (odd) => startRecord(Field('string'), { indexes: [from({ fields: ['id'] }, odd)] }),
+    ],
+  ],
+  Resolve: [
+    ['', (odd) => startResolve(odd)],
+    ['args', (odd) => startResolve({ args: { a: from(one, odd) } })],
+  ],
+  Secured: [['', (odd) => startRoute(Get('/'), Secured(from({ roles: ['a'] }, odd)))]],
+  Use: [],
+  addLogFields: [],
+  askedOperation: [],
+  bootstrap: [
+    ['', (odd) => start({}, odd)],
+    ['auth', (odd) => start({}, { auth: odd })],
+    ['auth.keys', (odd) => start({}, { auth: { keys: odd } })],
+    ['cors', (odd) => start({}, { cors: odd })],
+    ['docs', (odd) => start({}, { docs: odd })],
+    ['graphql', (odd) => start({}, { graphql: odd })],
+    ['sessions', (odd) => start({}, { sessions: odd })],
+    ['limits', (odd) => start({}, { limits: odd })],
+    ['times', (odd) => start({}, { times: odd })],
+    ['versions', (odd) => start({}, { versions: odd })],
+    ['inject', (odd) => testApp.app.inject(from({ url: '/' }, odd))],
+  ],
+  connect: [
+    ['', (odd) => connect(odd)],
+    ['with an address', (odd) => connect('sqlite::memory:', odd)],
+  ],
+  createDecorator: [['', (odd) => startRoute(Get('/'), createDecorator('Odd', () => odd)())]],
+  createModule: [['', (odd) => start({ imports: [createModule(() => odd)()] })]],
+  currentRequest: [],
+  entityTag: [],
+  events: [['', (odd) => events([from({ data: 1 }, odd)]).body.reader.next()]],
+  file: [['', (odd) => file('a', from({ root: '.' }, odd))]],
+  fromGlobalId: [],
+  hashPassword: [],
+  html: [],
+  inMemory: [],
+  isKnownTag: [],
+  omit: [],
+  partial: [],
+  pglite: [['', (odd) => pglite(odd)]],
+  pick: [],
+  readSeconds: [],
+  redirect: [],
+  reply: [['cookie', (odd) => reply().cookie('a', 'b', odd)]],
+  requestValue: [],
+  skip: [],
+  toGlobalId: [],
+  unknownOptions: [],
+  verifyPassword: [],
+  watchCaller: [],
+}
+
+const accessLog: Places<typeof accessLogModule> = {
+  accessLog: [
+    ['', (odd) => start({ imports: [accessLogModule.accessLog(odd)] })],
+    ['redact', (odd) => start({ imports: [accessLogModule.accessLog({ redact: odd })] })],
+  ],
+}
+const cache: Places<typeof cacheModule> = {
+  CacheFor: [['', (odd) => startRoute(Get('/'), cacheModule.CacheFor('1s', odd))]],
+  ETag: [],
+}
+const compress: Places<typeof compressModule> = {
+  compress: [['', (odd) => start({ imports: [compressModule.compress(odd)] })]],
+}
+const health: Places<typeof healthModule> = {
+  health: [['', (odd) => start({ imports: [healthModule.health(odd)] })]],
+}
+const idempotent: Places<typeof idempotentModule> = {
+  idempotent: [['', (odd) => start({ imports: [idempotentModule.idempotent(odd)] })]],
+}
+const metrics: Places<typeof metricsModule> = {
+  metrics: [['', (odd) => start({ imports: [metricsModule.metrics(odd)] })]],
+}
+const securityHeaders: Places<typeof securityHeadersModule> = {
+  securityHeaders: [
+    ['', (odd) => start({ imports: [securityHeadersModule.securityHeaders(odd)] })],
+  ],
+}
+const testing: Places<typeof testingModule> = {
+  TestApplication: [
+    ['as', (odd) => testApp.as({ sub: 'a' }, odd).get('/')],
+    ['reset', (odd) => testApp.reset(odd)],
+  ],
+  TestCaller: [
+    ['get', (odd) => testApp.anonymous.get('/', odd)],
+    ['head', (odd) => testApp.anonymous.head('/', odd)],
+    ['post', (odd) => testApp.anonymous.post('/', {}, odd)],
+    ['put', (odd) => testApp.anonymous.put('/', {}, odd)],
+    ['patch', (odd) => testApp.anonymous.patch('/', {}, odd)],
+    ['delete', (odd) => testApp.anonymous.delete('/', {}, odd)],
+    ['graphql', (odd) => testApp.anonymous.graphql('{ a }', {}, odd)],
+    ['events', (odd) => testApp.anonymous.events('/', odd).next()],
+    ['subscribe', (odd) => testApp.anonymous.subscribe('{ a }', {}, odd).next()],
+  ],
+  TestClock: [],
+  testApplication: [['', (odd) => testingModule.testApplication(moduleOf({}), odd)]],
+}
+const throttle: Places<typeof throttleModule> = {
+  Throttle: [['', (odd) => startRoute(Get('/'), throttleModule.Throttle('5/m', odd))]],
+  throttle: [
+    ['', (odd) => start({ imports: [throttleModule.throttle(from({ limit: '5/m' }, odd))] })],
+  ],
+}
+const tracing: Places<typeof tracingModule> = {
+  tracing: [['', (odd) => start({ imports: [Reflect.apply(tracingModule.tracing, null, [odd])] })]],
+}
+
+const all: readonly (readonly [string, object, Readonly<globalThis.Record<string, Taking>>])[] = [
+  ['filigree', face, index],
+  ['filigree/access-log', accessLogModule, accessLog],
+  ['filigree/cache', cacheModule, cache],
+  ['filigree/compress', compressModule, compress],
+  ['filigree/health', healthModule, health],
+  ['filigree/idempotent', idempotentModule, idempotent],
+  ['filigree/metrics', metricsModule, metrics],
+  ['filigree/security-headers', securityHeadersModule, securityHeaders],
+  ['filigree/testing', testingModule, testing],
+  ['filigree/throttle', throttleModule, throttle],
+  ['filigree/tracing', tracingModule, tracing],
+]
+
+const cases = all.flatMap(([entry, , places]) =>
+  Object.entries(places).flatMap(([name, sends]) =>
+    sends.map(([place, send]): [string, Send] => [`${entry} ${name} ${place}`.trim(), send]),
+  ),
+)
+
+describe('misspelt options', () => {
+  beforeAll(async () => {
+    testApp = await testingModule.testApplication(moduleOf({ records: [Shelf] }))
+  })
+
+  afterAll(() => testApp.close())
+
+  it.each(all)('%s has no export that is not in the table', (_entry, exports, places) => {
+    expect(Object.keys(places).sort()).toEqual(Object.keys(exports).sort())
+  })
+
+  it.each(cases)('of %s are refused, each with its right name', async (_place, send) => {
+    const refusal = await messageOf(send, ['zzzzzzzz'])
+    expect(refusal).toContain('"zzzzzzzz"')
+    const [, list = ''] = /(?:Options|Rules): ([^.]*)\./.exec(refusal) ?? []
+    const known = list.split(', ').filter((name) => name !== '')
+    if (known.length === 0) expect(refusal).toContain('It has none.')
+    for (const misspell of misspellings) {
+      const odd = known.map(misspell)
+      const told = await messageOf(send, odd)
+      // A call stops at the first of them, a start reports all.
+      const isCall = !told.startsWith('Filigree cannot start')
+      for (const [number, name] of known.entries()) {
+        const said = isCall ? await messageOf(send, [odd[number] ?? '']) : told
+        expect(said).toContain(`"${odd[number]}"`)
+        expect(said).toContain(`Did you mean "${name}"?`)
+      }
+    }
+  })
+
+  it('are not the only thing that would be silent: @Use of nothing and without a call are refused', () => {
+    expect(() => Use()).toThrow('@Use() names no interceptor.')
+    expect(() => {
+      class Bare {
+        @(Use as unknown as MethodDecorator) @Get('/') read(): void {}
+      }
+      return Bare
+    }).toThrow('@Use has no call')
+  })
+})
+
+/** Two letters swapped, one too many. */
+const misspellings: readonly ((name: string) => string)[] = [
+  (name) => (name[0] === name[1] ? `${name}e` : `${name[1]}${name[0]}${name.slice(2)}`),
+  (name) => `${name}x`,
+]
+
+/** What it is refused with. */
+async function messageOf(send: Send, names: readonly string[]): Promise<string> {
+  try {
+    const done: unknown = await send(Object.fromEntries(names.map((name) => [name, 1])) as Odd)
+    if (done instanceof Object && 'close' in done) await (done as face.Application).close()
+  } catch (error) {
+    if (error instanceof Error) return error.message
+  }
+  return 'It was taken.'
+}
