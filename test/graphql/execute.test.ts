@@ -253,7 +253,7 @@ describe('errors', () => {
     const failure = new Error('password is 123')
     const { errors } = await failing(failure, { maskErrors: true, log })
     expect(errors?.[0]?.message).toBe('Internal server error')
-    expect(logged).toEqual([{ err: failure }])
+    expect(logged).toEqual([{ err: failure, path: 'fails', fields: 1 }])
   })
 
   it.each([

@@ -5,6 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { file } from '../../src/http/file-reply.js'
 import { answerBy, answerTo, corsOf, corsPairs, type Asked } from './answering-server.js'
 
+/** The line that says why. */
+const refused = { level: 'debug', message: 'request refused' }
+
 const digits = '0123456789'
 let folder: string
 let root: string
@@ -156,7 +159,7 @@ describe('what file does not give', () => {
     ['a name that is too long', 'x'.repeat(5000)],
   ])('is 404 for %s', async (_what, path) => {
     const answer = await get(path)
-    expect(answer).toMatchObject({ status: 404, text: '{"error":"Not found"}', log: [] })
+    expect(answer).toMatchObject({ status: 404, text: '{"error":"Not found"}', log: [refused] })
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
     expect(answer.headers['cache-control']).toBeUndefined()
     expect(corsOf(answer)).toEqual(corsPairs)

@@ -3,6 +3,9 @@ import { HttpError } from '../../src/errors/http-error.js'
 import { html, redirect, reply } from '../../src/http/reply.js'
 import { answerTo, corsOf, corsPairs } from './answering-server.js'
 
+/** The line that says why. */
+const refused = { level: 'debug', message: 'request refused' }
+
 const json = 'application/json; charset=utf-8'
 const text = 'text/plain; charset=utf-8'
 const masked = '{"error":"Internal server error"}'
@@ -128,7 +131,7 @@ describe('send', () => {
 
   it('answers an HttpError that was returned like one that was thrown', async () => {
     const answer = await answerTo(new HttpError(404, 'No such item'))
-    expect(answer).toMatchObject({ status: 404, text: '{"error":"No such item"}', log: [] })
+    expect(answer).toMatchObject({ status: 404, text: '{"error":"No such item"}', log: [refused] })
   })
 })
 

@@ -8,6 +8,9 @@ import { HttpError } from '../../src/errors/http-error.js'
 import { reply } from '../../src/http/reply.js'
 import { answerBy, answerTo, plainRule, startAnswering } from './answering-server.js'
 
+/** The line that says why. */
+const refused = { level: 'debug', message: 'request refused' }
+
 async function* chunks(...items: unknown[]): AsyncGenerator {
   for (const item of items) yield item
 }
@@ -117,7 +120,11 @@ describe('a stream that fails', () => {
 
   it('may throw an HttpError before its first byte', async () => {
     const answer = await answerTo(failingAfter(0, new HttpError(404, 'No such report')))
-    expect(answer).toMatchObject({ status: 404, text: '{"error":"No such report"}', log: [] })
+    expect(answer).toMatchObject({
+      status: 404,
+      text: '{"error":"No such report"}',
+      log: [refused],
+    })
   })
 
   it.each([
