@@ -16,7 +16,7 @@ export const readAnswer = async (response: Response): Promise<Answer> => {
     ? response.text()
     : response.blob())
   // Of text only the empty one is false.
-  if (!((data as Blob).size ?? data)) data = null
+  if (!((data as { size?: number }).size ?? data)) data = null
   try {
     if (isJson) data = JSON.parse(data as string)
   } catch {

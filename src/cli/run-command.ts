@@ -1,6 +1,6 @@
 /** Finds the requested command, runs it, and turns errors into a message and an exit code. */
 import { readFile } from 'node:fs/promises'
-import { DeclarationError } from '../errors/declaration-error.js'
+import { DeclarationError, isDebugged } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Command } from './command.js'
 import { doctorCommand } from './doctor-command.js'
@@ -77,10 +77,21 @@ async function readVersion(): Promise<string> {
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** Faults of the application are reports for its developer; other errors are shown with their stack. */
+/** Faults of the application are reports for its developer; other errors are shown with where they lie in it. */
 function describeFailure(name: string, error: unknown): string {
   if (error instanceof DeclarationError)
     return error.message.replace(/^Filigree cannot start:/, `filigree ${name}:`)
   if (!(error instanceof Error)) return `filigree ${name}: ${String(error)}`
-  return `filigree ${name}: ${error.stack ?? error.message}`
+  const { message, stack = message } = error
+  return `filigree ${name}: ${isDebugged() ? stack : withoutOthers(stack)}`
+}
+
+/** A stack without the places in Node and in installed packages, this one among them. */
+function withoutOthers(stack: string): string {
+  const isOthers = (line: string): boolean =>
+    /^\s+at .*(?:node:|[\\/]node_modules[\\/])|^\s+at (?:async )?\S+ \(<anonymous>\)$/.test(line)
+  return stack
+    .split('\n')
+    .filter((line) => !isOthers(line))
+    .join('\n')
 }

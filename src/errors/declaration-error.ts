@@ -31,7 +31,31 @@ export class DeclarationError extends Error {
     this.name = 'DeclarationError'
     // Node prints the enumerable properties of an error nobody catches: the report would be there twice.
     Object.defineProperty(this, 'problems', { value: problems, enumerable: false })
+    if (options?.isCall !== true && !isDebugged()) reportAlone(this)
   }
+}
+
+/** Whether reports are shown with their stack: `DEBUG` names filigree. */
+export function isDebugged(): boolean {
+  return (process.env.DEBUG ?? '').split(/[\s,]+/).includes('filigree')
+}
+
+/** The report names what is wrong in the application's words; a stack would only lead into the framework. */
+function reportAlone(error: DeclarationError): void {
+  error.stack = `${error.name}: ${error.message}`
+  if (watches) return
+  watches = true
+  process.on('uncaughtExceptionMonitor', endWithReport)
+}
+
+let watches = false
+
+/** Node would show the line of its own source that found the error. An application that listens for errors goes first. */
+function endWithReport(error: unknown): void {
+  if (!(error instanceof DeclarationError) || process.listenerCount('uncaughtException') > 0) return
+  if (error.stack !== `${error.name}: ${error.message}`) return
+  process.stderr.write(`${error.message}\n`)
+  process.exit(1)
 }
 
 /** A record that several parts of the application read is found faulty by each of them. */
