@@ -118,18 +118,35 @@ interface Found {
   readonly message: string
 }
 
-/** The message about a hidden value does not contain it. */
 function toProblem({ name, byName }: Shape, path: string, { code, message }: Found): Problem {
   const [property = ''] = path.split('.', 1)
   const variable = variableOf(property)
-  const isHidden = byName.get(property)?.hidden === true
+  const field = byName.get(property)
   const said = message.startsWith(`${path} `) ? message.slice(path.length + 1) : message
-  const fault = code === 'required' ? 'is not set' : isHidden ? 'is wrong' : said
+  const isShown = field?.hidden !== true || isWithoutValue(field, path, code)
+  const fault = code === 'required' ? 'is not set' : isShown ? said : `breaks its rule ${code}`
   return {
     code: 'INVALID_ENVIRONMENT',
     message: `${variable} ${fault.replace(/\.$/, '')}, for ${name}.${property}.`,
     remedy: code === 'required' ? `Set ${variable}.` : `Correct ${variable}.`,
   }
+}
+
+/** Rules of `@Field` whose messages say what is declared, and nothing of the value or of those that are allowed. */
+const withoutValue: ReadonlySet<string> = new Set([
+  'type',
+  'min',
+  'max',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'format',
+])
+
+/** Messages of class-validator's rules, and those about what is within a value, may contain it. */
+function isWithoutValue({ constraints }: ShapeField, path: string, code: string): boolean {
+  if (path.includes('.') || constraints.some(({ name }) => name === code)) return false
+  return withoutValue.has(code)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { MinLength } from 'class-validator'
 import { bootstrap, Config, Controller, DeclarationError, Field, Get, Module } from 'filigree'
 import type { Application } from 'filigree'
 import { describeApplication } from '../../src/bootstrap/plan-application.js'
@@ -69,9 +70,34 @@ describe('@Config', () => {
     const report = await faultsOf({ MAIL_PORT: 'many', PORT: 'none', MAIL_PASSWORD: 'short' })
     expect(report).toContain('MAIL_HOST is not set, for MailConfig.mailHost.')
     expect(report).toContain('MAIL_PORT must be an integer, for MailConfig.mailPort.')
-    expect(report).toContain('MAIL_PASSWORD is wrong')
+    expect(report).toContain('MAIL_PASSWORD must have at least 8 characters')
     expect(report).toContain('PORT: "none" is not a port.')
     expect(report).not.toContain('short')
+  })
+
+  it('says which rule a secret breaks, and nothing of the secret', async () => {
+    @Config
+    class Secrets {
+      @Field('integer', { hidden: true }) pin!: number
+      @Field('string', { hidden: true, oneOf: ['mild', 'bold'] }) taste!: string
+      @Field('string', { hidden: true })
+      @MinLength(8, { message: 'what a short word is $value' })
+      word!: string
+      @Field('integer', { hidden: true, list: true }) codes!: number[]
+    }
+    @Module({ providers: [Secrets] })
+    class AppModule {}
+    const variables = { PIN: 'sesame', TASTE: 'sesame', WORD: 'sesame', CODES: '1,sesame' }
+    const started = bootstrap(AppModule, { listen: false, logger: false, env: variables })
+    const { message } = await started.then(
+      () => new Error('started'),
+      (error: unknown) => error as Error,
+    )
+    expect(message).toContain('PIN must be an integer, for Secrets.pin.')
+    expect(message).toContain('TASTE breaks its rule oneOf, for Secrets.taste.')
+    expect(message).toContain('WORD breaks its rule minLength, for Secrets.word.')
+    expect(message).toContain('CODES breaks its rule type, for Secrets.codes.')
+    expect(message).not.toMatch(/sesame|mild/)
   })
 
   it('shows a secret nowhere', async () => {
