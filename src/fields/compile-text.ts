@@ -111,9 +111,7 @@ function readRepeated(field: ShapeField, raw: unknown[], one: Reader): unknown {
 
 function itemReaderOf(field: ShapeField): Reader {
   const { fromText, noun } = field.entry
-  // Nothing is known of the kind: the text is the value.
-  const open = field.declared === undefined && field.kind === 'json' && field.nested === undefined
-  if (open && !field.constraints.some(({ name }) => isObjectRule(name))) return (raw) => raw
+  if (isOpen(field)) return (raw) => raw
   const unreadable = new Unreadable(
     `must be ${field.nested === undefined ? noun : 'an object, written as JSON'}`,
   )
@@ -124,6 +122,12 @@ function itemReaderOf(field: ShapeField): Reader {
     if (value === undefined) return unreadable
     return asDate ? new Date(raw) : value
   }
+}
+
+/** Nothing is known of the kind: the text is the value. */
+export function isOpen({ declared, kind, nested, constraints }: ShapeField): boolean {
+  if (declared !== undefined || kind !== 'json' || nested !== undefined) return false
+  return !constraints.some(({ name }) => isObjectRule(name))
 }
 
 function isObjectRule(name: string): boolean {

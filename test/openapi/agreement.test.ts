@@ -419,6 +419,39 @@ describe('the document and the server', () => {
     expect(faults).toEqual([])
   })
 
+  it('agree about every rule of a query and a form, and the document is never narrower', async () => {
+    await using app = await start()
+    const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false })
+    addFormats(ajv)
+    ajv.addSchema(app.openapi, 'document')
+    const sent = interesting.filter((value) => typeof value === 'string')
+    const faults: string[] = []
+    for (const [index, one] of samples.entries()) {
+      const route = `#/paths/~1${index}`
+      const [parameter] = app.openapi.paths?.[`/${index}`]?.get?.parameters ?? []
+      const media = parameter !== undefined && 'content' in parameter
+      const validate = ajv.compile({
+        $ref: `document${route}/get/parameters/0/${media ? 'content/application~1json/schema' : 'schema'}`,
+      })
+      const form = ajv.compile({
+        $ref: `document${route}/post/requestBody/content/application~1x-www-form-urlencoded/schema`,
+      })
+      for (const text of sent) {
+        const number = /^-?(?:\d+|\d*\.\d+)$/.test(text) ? [Number(text), [Number(text)]] : []
+        const texts = [...meanings(text, one), ...number]
+        const meant = media ? jsonOf(text) : texts
+        const asked = await app.inject({ url: `/${index}?${new URLSearchParams({ value: text })}` })
+        if (asked.status === 200 && !meant.some((value) => validate(value)))
+          faults.push(`${one.name} is narrower in a query: ${JSON.stringify(text)}`)
+        const posted = await app.inject({ method: 'POST', url: `/${index}`, form: { value: text } })
+        const said = [...texts, ...jsonOf(text)]
+        if (posted.status === 200 && !said.some((value) => form({ value })))
+          faults.push(`${one.name} is narrower in a form: ${JSON.stringify(text)}`)
+      }
+    }
+    expect(faults).toEqual([])
+  })
+
   it('agree about keys that no field has, refused or dropped', async () => {
     class Named {
       @Field('string') name!: string
@@ -464,15 +497,18 @@ function isSendable(text: string): boolean {
   return !/[\p{Surrogate}\0]/u.test(text)
 }
 
+/** What a text of JSON says. */
+function jsonOf(text: string): unknown[] {
+  try {
+    return [JSON.parse(text)]
+  } catch {
+    return []
+  }
+}
+
 /** What a text may say in the place of a value: itself, a number or a boolean, or a list of one of these; JSON for JSON. */
 function meanings(text: string, { name }: Sample): unknown[] {
-  if (name === 'nullable json') {
-    try {
-      return [JSON.parse(text)]
-    } catch {
-      return []
-    }
-  }
+  if (name === 'nullable json') return jsonOf(text)
   const number = /^-?\d+$/.test(text) ? [Number(text)] : []
   const boolean = /^(?:true|false)$/.test(text) ? [text === 'true'] : []
   return [text, ...number, ...boolean].flatMap((one) => [one, [one]])
