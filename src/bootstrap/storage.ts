@@ -6,6 +6,8 @@ import { createMemoryStore } from '../sessions/memory-store.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Revocations } from '../auth/revocations.js'
 import { LentLog, type Log } from '../core/log.js'
+import { DeclarationError } from '../errors/declaration-error.js'
+import { unknownOptions } from '../errors/unknown-names.js'
 import type { Class } from '../metadata/note.js'
 import { createDatabase, Database } from '../records/database.js'
 import type { DatabaseOptions } from '../records/database-options.js'
@@ -34,13 +36,20 @@ export type DatabaseChoice =
 /** A database that is not open yet. */
 export type ClosedChoice = Exclude<DatabaseChoice, DatabaseFace>
 
-/** The options for opening a database. */
+/**
+ * The options for opening a database.
+ *
+ * @throws {DeclarationError} something beside the engine, which nobody would read
+ */
 export function toDatabaseOptions(
   choice: ClosedChoice | undefined,
 ): Pick<DatabaseOptions, 'url' | 'engine'> {
   if (choice === undefined) return {}
   if (typeof choice === 'string') return { url: choice }
-  return { engine: 'engine' in choice ? choice.engine : choice }
+  if (!('engine' in choice)) return { engine: choice }
+  const problems = unknownOptions(choice, ['engine'], 'bootstrap database')
+  if (problems.length > 0) throw new DeclarationError(problems)
+  return { engine: choice.engine }
 }
 
 export interface StorageOptions {

@@ -118,12 +118,16 @@ function readServers(servers: unknown, problems: Problem[]): ServerObject[] {
   else {
     for (const server of servers as unknown[]) {
       if (isServerUrl(server)) read.push({ url: server })
-      else if (isServer(server)) read.push({ ...server })
-      else refuse(server)
+      else if (isServer(server)) {
+        refuseUnknownNames('bootstrap docs servers', server, serverNames, problems)
+        read.push({ ...server })
+      } else refuse(server)
     }
   }
   return read.length === 0 ? [{ url: '/' }] : read
 }
+
+const serverNames = { url: true, description: true } as const
 
 function isServer(value: unknown): value is ServerObject {
   return typeof value === 'object' && value !== null && 'url' in value && isServerUrl(value.url)

@@ -232,6 +232,8 @@ const index: Places<typeof face> = {
     ['auth.keys', (odd) => start({}, { auth: { keys: odd } })],
     ['cors', (odd) => start({}, { cors: odd })],
     ['docs', (odd) => start({}, { docs: odd })],
+    ['docs.servers', (odd) => start({}, { docs: { servers: [from({ url: '/' }, odd)] } })],
+    ['database', (odd) => start({}, { database: from({ engine: pglite() }, odd) })],
     ['graphql', (odd) => start({}, { graphql: odd })],
     ['sessions', (odd) => start({}, { sessions: odd })],
     ['limits', (odd) => start({}, { limits: odd })],
@@ -313,7 +315,16 @@ const testing: Places<typeof testingModule> = {
     ['subscribe', (odd) => testApp.anonymous.subscribe('{ a }', {}, odd).next()],
   ],
   TestClock: [],
-  testApplication: [['', (odd) => testingModule.testApplication(moduleOf({}), odd)]],
+  testApplication: [
+    ['', (odd) => testingModule.testApplication(moduleOf({}), odd)],
+    [
+      'override',
+      (odd) => {
+        const override = [from({ provide: 'a', use: 1 }, odd)]
+        return testingModule.testApplication(moduleOf({}), { override })
+      },
+    ],
+  ],
 }
 const throttle: Places<typeof throttleModule> = {
   Throttle: [['', (odd) => startRoute(Get('/'), throttleModule.Throttle('5/m', odd))]],

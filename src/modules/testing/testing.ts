@@ -95,7 +95,15 @@ export async function testApplication(
 }
 
 function toOverride(given: TestOverride): Override {
-  return 'provide' in given ? [given.provide, given.use] : given
+  if (!('provide' in given)) return given
+  refuseOdd(given, ['provide', 'use'], 'testApplication override')
+  return [given.provide, given.use]
+}
+
+/** @throws {TypeError} an unknown option */
+function refuseOdd(given: object, known: readonly string[], where: string): void {
+  for (const { message, remedy } of unknownOptions(given, known, where))
+    throw new TypeError(`${message} ${remedy}`)
 }
 
 interface TestParts {
@@ -170,8 +178,7 @@ export class TestApplication {
    * @throws {Error} for a database that `testApplication` was given, unless `emptyTables` says so
    */
   async reset(options: ResetOptions = {}): Promise<void> {
-    for (const { message, remedy } of unknownOptions(options, ['emptyTables'], 'reset'))
-      throw new TypeError(`${message} ${remedy}`)
+    refuseOdd(options, ['emptyTables'], 'reset')
     const { emptyTables = false } = options
     if (!this.#parts.isOwnDatabase && !emptyTables) {
       throw new Error(
