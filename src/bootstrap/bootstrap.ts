@@ -73,12 +73,13 @@ export async function bootstrap(
 
 function storageOptions(
   { environment, needsDatabase, routes, settings, clock }: ApplicationPlan,
-  { database, sessions }: BootstrapOptions,
+  { database, sessions, searchLimit }: BootstrapOptions,
 ): Omit<Parameters<typeof openStorage>[0], 'records' | 'log'> {
   const longest = routes.map(({ route }) => route.options.timeout ?? 0)
   return {
     // A database statement is useless once its handler's time is over.
     statementTimeout: Math.max(settings.times.handler, ...longest),
+    searchLimit,
     database: database ?? environment.databaseUrl,
     direct: environment.databaseDirectUrl,
     replicas: environment.databaseReplicas,

@@ -8,6 +8,8 @@ import { findCorsProblems, type CorsOptions } from '../http/cors.js'
 import { defaultLimits, multipartAround, readSize, type Limits } from '../http/limits.js'
 import { silentLog, type Log } from '../core/log.js'
 import { defaultTimes, type Times } from '../http/server.js'
+import { Database } from '../records/database.js'
+import { checkSearchLimit } from '../records/database-options.js'
 import type { DatabaseChoice } from './storage.js'
 import { resolveDocsOptions, type DocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import type { SessionStore } from '../sessions/session-store.js'
@@ -55,6 +57,11 @@ export interface BootstrapOptions {
    * otherwise, if there are records or a provider needs a database, a file in `./data`.
    */
   database?: DatabaseChoice
+  /**
+   * How many matches a client's search ranks at most, of records without a `searchLimit` of their own. Default 10,000.
+   * An open database has its own: give it to `connect`.
+   */
+  searchLimit?: number
   /** Sizes, in bytes or as `'10mb'`, and counts. Defaults: see `Limits` and `Bounds`. */
   limits?: Partial<Record<keyof Limits, number | string> & Record<keyof Bounds, number>>
   /** Time limits in milliseconds. Defaults: see `Times`. */
@@ -132,6 +139,7 @@ const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   override: true,
   port: true,
   requestContext: true,
+  searchLimit: true,
   sessions: true,
   static: true,
   times: true,
@@ -155,6 +163,7 @@ export function resolveOptions(
   checkHost(options.host, problems)
   checkProxies(options.trustProxy, problems)
   checkLogger(options.logger, problems)
+  checkSearches(options, problems)
   checkUnknownKeys('bootstrap', options.unknownKeys, problems)
   return Object.freeze({
     listen: options.listen ?? true,
@@ -220,6 +229,14 @@ function checkProxies(given: unknown, problems: Problem[]): void {
 function checkHost(host: unknown, problems: Problem[]): void {
   if (host === undefined || typeof host === 'string') return
   problems.push(invalid('host', host, "Give a name or an address, such as '127.0.0.1'."))
+}
+
+function checkSearches({ database, searchLimit }: BootstrapOptions, problems: Problem[]): void {
+  checkSearchLimit('bootstrap', searchLimit, problems)
+  if (searchLimit === undefined || !(database instanceof Database)) return
+  const message = 'bootstrap: searchLimit is given beside a database that is open already.'
+  const remedy = 'Give it where the database is opened: connect(url, { searchLimit }).'
+  problems.push({ code: 'INVALID_OPTION', message, remedy })
 }
 
 function checkLogger(logger: unknown, problems: Problem[]): void {

@@ -66,6 +66,8 @@ export interface StorageOptions {
   readonly production: boolean
   /** The application's own session store. */
   readonly sessions: SessionStore | undefined
+  /** How many matches a client's search ranks, of records that do not say it. */
+  readonly searchLimit: number | undefined
   /** Milliseconds after which the server cancels a statement. */
   readonly statementTimeout: number
   /** Milliseconds since 1970. */
@@ -98,6 +100,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         records,
         log,
         statementTimeout,
+        searchLimit: options.searchLimit,
         ...toDatabaseOptions(given as ClosedChoice),
       })
     : given

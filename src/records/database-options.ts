@@ -30,6 +30,10 @@ export interface DatabaseOptions {
   records?: readonly Class[]
   /** Receives lost connections and schema changes. Default: the log of an application that is given the database. */
   log?: Log
+  /**
+   * How many matches a client's search ranks at most, of records without a `searchLimit` of their own. Default 10,000.
+   */
+  searchLimit?: number | undefined
   /** The clock for timestamps, in milliseconds since 1970. Default the system's clock. */
   now?: () => number
   /**
@@ -46,6 +50,7 @@ const optionNames: Readonly<Record<keyof DatabaseOptions, true>> = {
   replicas: true,
   replicaLag: true,
   records: true,
+  searchLimit: true,
   log: true,
   now: true,
   statementTimeout: true,
@@ -54,12 +59,23 @@ const optionNames: Readonly<Record<keyof DatabaseOptions, true>> = {
 /** @param problems gets unknown options, and an engine that cannot be opened */
 export function checkDatabaseOptions(options: DatabaseOptions, problems: Problem[]): void {
   refuseUnknownNames('connect', options, optionNames, problems)
+  checkSearchLimit('connect', options.searchLimit, problems)
   const engine: unknown = options.engine
   if (engine === undefined || isEngineSource(engine)) return
   problems.push({
     code: 'INVALID_OPTION',
     message: 'connect: engine has no method open.',
     remedy: 'Give an object with a method open, or an address: connect(url).',
+  })
+}
+
+/** @param where whose option it is */
+export function checkSearchLimit(where: string, given: unknown, problems: Problem[]): void {
+  if (given === undefined || (Number.isSafeInteger(given) && Number(given) > 0)) return
+  problems.push({
+    code: 'INVALID_OPTION',
+    message: `${where}: searchLimit is ${JSON.stringify(given)}.`,
+    remedy: 'Give a positive integer: the most matches that a search ranks.',
   })
 }
 
@@ -74,4 +90,5 @@ export interface DatabaseParts {
   readonly kysely: QueryBuilder
   readonly log: Log
   readonly now: () => number
+  readonly searchLimit?: number | undefined
 }

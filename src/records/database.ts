@@ -21,6 +21,7 @@ import {
   type DatabaseOptions,
   type DatabaseParts,
 } from './database-options.js'
+import { defaultSearchLimit } from './filters/search.js'
 import { emptyTables } from './empty-tables.js'
 import { ensureTable } from './own-tables.js'
 import { Repository } from './repository.js'
@@ -58,7 +59,7 @@ export function connect(
 /** @throws {DeclarationError} as `connect` does */
 export async function createDatabase(options: DatabaseOptions = {}): Promise<Database> {
   const { url = defaultUrl, direct, records = [], log = new LentLog(), now = Date.now } = options
-  const { statementTimeout, replicas, replicaLag } = options
+  const { statementTimeout, replicas, replicaLag, searchLimit } = options
   const problems: Problem[] = []
   checkDatabaseOptions(options, problems)
   const tables = readTables(records, problems)
@@ -71,7 +72,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
     runner: () => home.database.runner(),
     begin: (isolation) => home.database.begin(isolation),
   })
-  const database = new Database({ engine, kysely, log, now })
+  const database = new Database({ engine, kysely, log, now, searchLimit })
   home.database = database
   engine.belongsTo(database)
   for (const table of tables) database.tables.add(table)
@@ -99,13 +100,14 @@ export class Database implements Source {
   #closing: Promise<void> | undefined
 
   /** Use `connect`, or ask for a `Database` in a constructor. */
-  constructor({ engine, kysely, log, now }: DatabaseParts) {
+  constructor({ engine, kysely, log, now, searchLimit = defaultSearchLimit }: DatabaseParts) {
     this.log = log
     const home = {
       records: (type: Class, source: Source) => new Repository(this.table(type), source),
     }
-    this.context = createContext({ engine, kysely, now, tables: this.tables, home })
-    this.sizes = new TableSizes(engine, this.tables)
+    const { tables } = this
+    this.context = createContext({ engine, kysely, now, tables, searchLimit, home })
+    this.sizes = new TableSizes({ engine, tables, searchLimit })
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
     this.#transactions = new Transactions(this.context, this.feed, log)
     this.line = new Line(engine, this.#transactions)

@@ -5,8 +5,8 @@ import { connect } from '../../src/records/database.js'
 import {
   costOf,
   ownNaming,
+  type CostBasis,
   type Question,
-  type RowsOf,
 } from '../../src/records/budget/query-cost.js'
 import { readTable } from '../../src/records/model/read-table.js'
 import type { Table } from '../../src/records/model/table.js'
@@ -23,9 +23,9 @@ describe('the cost of a question', () => {
     products = readTable(Product, []) as Table
     categories = readTable(Category, []) as Table
   })
-  const million: RowsOf = () => 1_000_000
+  const million: CostBasis['rowsOf'] = () => 1_000_000
   const points = (question: Question, table = products, rows = million): number =>
-    costOf(ownNaming(table), question, rows).points
+    costOf(ownNaming(table), question, { rowsOf: rows, searchLimit: 10_000 }).points
 
   it('is nothing for what an index answers', () => {
     expect(points({})).toBe(0)

@@ -12,7 +12,7 @@ import {
   Record,
   type Rel,
 } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
+import { connect, Database } from '../../src/records/database.js'
 import { startBothEngines } from './both-engines.js'
 
 @Record()
@@ -118,4 +118,70 @@ describe.each(engines)('A search on %s', (_name, open) => {
     expect([refused.status, refused.code]).toStrictEqual([400, 'TOO_COSTLY'])
     expect((await get('/shops/2?with=texts')).status).toBe(200)
   })
+})
+
+@Record({ search: ['text'] })
+class Memo {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+@Controller('/memos', { crud: Memo })
+@NoAuth
+class Memos {}
+@Module({ controllers: [Memos, Texts, Shops], records: [Memo, Shop, Text] })
+class MemoApp {}
+
+/** What a page that ends behind the 20th and one that ends behind the 50th match are answered, by both doors. */
+async function pagesOf(app: Awaited<ReturnType<typeof bootstrap>>, name: string) {
+  const page = async (offset: number) => {
+    const rest = await app.inject({ url: `/${name}?search=lamp&limit=5&offset=${offset}` })
+    const query = `{ ${name}(where: { search: "lamp" }, limit: 5, offset: ${offset}) { id } }`
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ query })
+    const asked = await app.inject({ method: 'POST', url: '/graphql', headers, body })
+    return [rest.status, asked.body.includes('TOO_COSTLY')]
+  }
+  return [await page(5), await page(18), await page(48)]
+}
+const [found, refused] = [
+  [200, false],
+  [400, true],
+]
+
+describe.each(engines)('searchLimit of an application on %s', (_name, open) => {
+  const options = { port: 0, logger: false, graphql: true } as const
+  const memos = Array.from({ length: 60 }, () => ({ text: 'a lamp' }))
+  const texts = memos.map(({ text }) => ({ title: text, note: text, shopId: 1 }))
+
+  it('holds for records that do not say their own', async () => {
+    const app = await bootstrap(MemoApp, { ...options, database: await open(), searchLimit: 20 })
+    const database = app.get(Database)
+    await database.records(Memo).insertMany(memos)
+    await database.records(Shop).create({ name: 'a' })
+    await database.records(Text).insertMany(texts)
+    expect(await pagesOf(app, 'memos')).toStrictEqual([found, refused, refused])
+    expect(await pagesOf(app, 'texts')).toStrictEqual([found, found, refused])
+    await app.close()
+  })
+
+  it('is that of connect where the database is open already', async () => {
+    const database = await connect(await open(), { records: [Memo, Shop, Text], searchLimit: 20 })
+    const app = await bootstrap(MemoApp, { ...options, database })
+    await database.records(Memo).insertMany(memos)
+    expect(await pagesOf(app, 'memos')).toStrictEqual([found, refused, refused])
+    await app.close()
+    await expect(bootstrap(MemoApp, { ...options, database, searchLimit: 30 })).rejects.toThrow(
+      'bootstrap: searchLimit is given beside a database that is open already.',
+    )
+    await database.close()
+  })
+})
+
+it.each([0, -1, 1.5, '50', null])('refuses searchLimit: %j', async (given) => {
+  const searchLimit = given as number
+  const message = `searchLimit is ${JSON.stringify(given)}.`
+  const database = 'sqlite::memory:'
+  const options = { listen: false, logger: false, database, searchLimit } as const
+  await expect(bootstrap(MemoApp, options)).rejects.toThrow(`bootstrap: ${message}`)
+  await expect(connect(database, { searchLimit })).rejects.toThrow(`connect: ${message}`)
 })

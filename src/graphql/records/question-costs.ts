@@ -3,9 +3,11 @@ import type { GraphQLField } from 'graphql'
 import {
   costBehind,
   costOf,
+  type CostBasis,
   type Naming,
   type QuestionCost,
 } from '../../records/budget/query-cost.js'
+import { defaultSearchLimit } from '../../records/filters/search.js'
 import type { TableSizes } from '../../records/budget/table-sizes.js'
 import type { Arguments } from '../declarations.js'
 import type { FieldCosts } from '../field-costs.js'
@@ -44,20 +46,22 @@ export function createFieldCosts(services: RecordServices): FieldCosts {
     },
     costOf: (field, args) => {
       const known = sizes()
-      return costOfField(field, args, { namingOf, rowsOf: (name) => known?.rowsOf(name) ?? 0 })
+      return costOfField(field, args, { namingOf, basis: known ?? unknown })
     },
   }
 }
 
+const unknown: CostBasis = { rowsOf: () => 0, searchLimit: defaultSearchLimit }
+
 interface Knowledge {
   readonly namingOf: (model: RecordModel) => Naming
-  readonly rowsOf: (table: string) => number
+  readonly basis: CostBasis
 }
 
 function costOfField(
   field: GraphQLField<unknown, unknown>,
   args: Arguments,
-  { namingOf, rowsOf }: Knowledge,
+  { namingOf, basis }: Knowledge,
 ): QuestionCost | undefined {
   const generated = generatedOf(field)
   const { where, orderBy, offset, distinct } = args
@@ -68,19 +72,19 @@ function costOfField(
   switch (generated?.kind) {
     case 'list':
     case 'page':
-      return costOf(namingOf(generated.model), { aggregates, ...args }, rowsOf)
+      return costOf(namingOf(generated.model), { aggregates, ...args }, basis)
     case 'count':
-      return costOf(namingOf(generated.model), { where: args.where, counts: true }, rowsOf)
+      return costOf(namingOf(generated.model), { where: args.where, counts: true }, basis)
     case 'aggregate':
-      return costOf(namingOf(generated.model), { where, aggregates: true }, rowsOf)
+      return costOf(namingOf(generated.model), { where, aggregates: true }, basis)
     case 'part':
       // With a filter the page itself has counted the rows that are looked at.
       return generated.part === 'totalCount'
-        ? costOf(namingOf(generated.model), { counts: true }, rowsOf)
+        ? costOf(namingOf(generated.model), { counts: true }, basis)
         : undefined
     case 'relation': {
       const { relation, target, isList } = generated.relation
-      return isList && !isPlain ? costBehind(relation, namingOf(target), args, rowsOf) : undefined
+      return isList && !isPlain ? costBehind(relation, namingOf(target), args, basis) : undefined
     }
     default:
       return undefined

@@ -96,7 +96,8 @@ export class QuestionReader {
     const terms = isGiven ? this.orderTerms(model, orderBy) : undefined
     const asked = readOrder(model.table, terms, true)
     this.#view.order(model.table, asked)
-    const order = rankedOrder(asked, condition, terms !== undefined, searchLimitOf(model.table))
+    const ranked = searchLimitOf(model.table, this.#settings.database.context)
+    const order = rankedOrder(asked, condition, terms !== undefined, ranked)
     this.key += `o${order.key};`
     return order
   }

@@ -29,7 +29,7 @@ export function checkCost(
   const { where, orderBy } = question
   const isPlain = Object.keys(where).length === 0 && orderBy.length === 0
   if (!isPlain || question.shape !== undefined || question.aggregates === true) sizes.refresh()
-  const { points } = costOf(ownNaming(table), question, (name) => sizes.rowsOf(name))
+  const { points } = costOf(ownNaming(table), question, sizes)
   const relations = question.shape?.relations
   const rows = relations === undefined ? 0 : rowsBehind(relations, question.limit, sizes)
   if (points + question.limit + rows > most) throw tooCostly(most)

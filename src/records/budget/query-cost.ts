@@ -69,13 +69,18 @@ export interface QuestionCost {
   readonly isOpen: boolean
 }
 
-/** The number of rows of a table, by its name. */
-export type RowsOf = (table: string) => number
+/** What costs are estimated by. */
+export interface CostBasis {
+  /** The number of rows of a table, by its name. */
+  rowsOf(table: string): number
+  /** How many matches a search ranks, of records that do not say it. */
+  readonly searchLimit: number
+}
 
 /** The cost of a list or a count, without the rows that it returns. */
-export function costOf(naming: Naming, question: Question, rowsOf: RowsOf): QuestionCost {
-  const rows = rowsOf(naming.table.name)
-  return new CostReader(rowsOf).read(naming, question, rows)
+export function costOf(naming: Naming, question: Question, basis: CostBasis): QuestionCost {
+  const rows = basis.rowsOf(naming.table.name)
+  return new CostReader(basis).read(naming, question, rows)
 }
 
 /** The same for the rows behind a relation, for one row on this side. */
@@ -83,11 +88,11 @@ export function costBehind(
   relation: Relation,
   naming: Naming,
   question: Question,
-  rowsOf: RowsOf,
+  basis: CostBasis,
 ): QuestionCost {
-  const parents = Math.max(1, rowsOf(relation.table.name))
-  const pairs = rowsOf(relation.join?.name ?? relation.target.name)
-  return new CostReader(rowsOf).read(naming, question, pairs / parents)
+  const parents = Math.max(1, basis.rowsOf(relation.table.name))
+  const pairs = basis.rowsOf(relation.join?.name ?? relation.target.name)
+  return new CostReader(basis).read(naming, question, pairs / parents)
 }
 
 /** What a filter does to a table's rows. */
@@ -104,10 +109,10 @@ class CostReader {
   #isOpen = false
   /** Matches of a search are read in the order of their ranks. */
   #isRanked = false
-  readonly #rowsOf: RowsOf
+  readonly #basis: CostBasis
 
-  constructor(rowsOf: RowsOf) {
-    this.#rowsOf = rowsOf
+  constructor(basis: CostBasis) {
+    this.#basis = basis
   }
 
   read(naming: Naming, question: Question, rows: number): QuestionCost {
@@ -167,7 +172,7 @@ class CostReader {
   #search(table: Table, value: unknown, rows: number): Work {
     const words = typeof value === 'string' ? value.split(/\s+/).length : 1
     const once = weights.pattern + words * weights.wildcard
-    const found = this.#isRanked ? Math.min(rows, searchLimitOf(table)) : rows
+    const found = this.#isRanked ? Math.min(rows, searchLimitOf(table, this.#basis)) : rows
     return { rows: found, each: weights.like, once }
   }
 
@@ -177,7 +182,7 @@ class CostReader {
     value: unknown,
     rows: number,
   ): Work {
-    const behind = this.#rowsOf(relation.join?.name ?? relation.target.name)
+    const behind = this.#basis.rowsOf(relation.join?.name ?? relation.target.name)
     const inner = this.#filter(naming, value, behind)
     const once = weights.relation + inner.once + inner.rows * (weights.row + inner.each)
     return { rows, each: weights.compared, once }

@@ -10,20 +10,29 @@ import type { Table } from '../model/table.js'
 /** How many milliseconds the sizes may be used before they are refreshed. */
 const goodFor = 30_000
 
+interface Basis {
+  readonly engine: Engine
+  readonly tables: ReadonlySet<Table>
+  readonly searchLimit: number
+}
+
 export class TableSizes {
   /**
    * Changes when a table has become much larger or smaller: costs that were estimated by the old sizes must be computed
    * again.
    */
   version = 0
+  /** How many matches a client's search ranks, of records that do not say it. */
+  readonly searchLimit: number
   readonly #engine: Engine
   readonly #tables: ReadonlySet<Table>
   #rows: ReadonlyMap<string, number> = new Map()
   #readAt = -Infinity
 
-  constructor(engine: Engine, tables: ReadonlySet<Table>) {
+  constructor({ engine, tables, searchLimit }: Basis) {
     this.#engine = engine
     this.#tables = tables
+    this.searchLimit = searchLimit
   }
 
   /** The number of rows of a table, by its name in the database. */

@@ -22,6 +22,8 @@ import type { Table } from '../model/table.js'
 /** The reader's context for the tables of relations. */
 export interface FilterContext {
   readonly dialect: Dialect
+  /** How many matches a client's search ranks, of records that do not say it. */
+  readonly searchLimit: number
   codecOf(table: Table): TableCodec
 }
 

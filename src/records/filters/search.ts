@@ -49,11 +49,15 @@ export function rankedOrder(
   return { terms: order.terms, key, rank, ranked }
 }
 
-/** The most matches that a client's search ranks. */
-const mostRanked = 10_000
+/** The most matches that a client's search ranks, where neither the record nor the database says a number. */
+export const defaultSearchLimit = 10_000
 
-export function searchLimitOf({ options }: Table): number {
-  return options.searchLimit ?? mostRanked
+/** @param searchLimit of the database, for records without one of their own */
+export function searchLimitOf(
+  { options }: Table,
+  { searchLimit }: { readonly searchLimit: number },
+): number {
+  return options.searchLimit ?? searchLimit
 }
 
 /** @throws {HttpError} 400 `TOO_COSTLY` for a page that ends behind the matches that are ranked */

@@ -53,7 +53,7 @@ export interface RecordOptions<T = unknown> {
   search?: readonly (keyof T & string extends never ? string : keyof T & string)[]
   /**
    * How many matches a client's search ranks at most. A page behind them is 400 `TOO_COSTLY`; counts, and lists with an
-   * order of their own, see all matches. Default 10,000.
+   * order of their own, see all matches. Default that of `bootstrap` or `connect`, else 10,000.
    */
   searchLimit?: number
   /**

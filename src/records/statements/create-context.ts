@@ -11,8 +11,12 @@ export function createContext({
   kysely,
   now,
   tables,
+  searchLimit,
   home,
-}: Pick<RecordsContext, 'engine' | 'kysely' | 'now' | 'tables' | 'home'>): RecordsContext {
+}: Pick<
+  RecordsContext,
+  'engine' | 'kysely' | 'now' | 'tables' | 'searchLimit' | 'home'
+>): RecordsContext {
   const { dialect } = engine
   const codecs = new WeakMap<Table, TableCodec>()
   const plans = new WeakMap<Table, TablePlans>()
@@ -27,6 +31,7 @@ export function createContext({
     kysely,
     tables,
     dialect,
+    searchLimit,
     codecOf,
     plansOf: (table: Table) => remember(plans, table, () => new TablePlans(table, dialect)),
     checksOf: (table: Table) => remember(checks, table, () => compileWriteChecks(table)),

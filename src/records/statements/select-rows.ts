@@ -62,7 +62,7 @@ export function selectOrdered<T extends object>(
     shown,
     orderBy !== undefined,
     // A program's own searches see all.
-    view === undefined || distinct !== undefined ? undefined : searchLimitOf(table),
+    view === undefined || distinct !== undefined ? undefined : searchLimitOf(table, context),
   )
   const isPlace = (order.rank ?? distinct) !== undefined && after !== undefined
   const behind =
