@@ -19,7 +19,7 @@ import { didYouMean } from '../errors/did-you-mean.js'
 import { whoseFault } from '../errors/program-faults.js'
 import type { Class } from '../metadata/note.js'
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from './declarations.js'
-import type { GeneratedPart } from './generated-part.js'
+import { isGenerated, type GeneratedPart } from './generated-part.js'
 import type { FieldCosts } from './field-costs.js'
 import {
   describeInput,
@@ -29,7 +29,6 @@ import {
   rootDescriptions,
 } from './describe.js'
 import { graphqlLibrary, type Library } from './library.js'
-import { generatedOf } from './records/model.js'
 import type { Planner } from './planner-contract.js'
 import { unusedTypes } from './unused-types.js'
 import { readTypeNotation, toGraphqlType } from './type-notation.js'
@@ -218,7 +217,7 @@ class SchemaBuilder {
     for (const [name, declared] of fields) {
       const field = typeof declared === 'string' ? { type: declared } : declared
       const where = `${owner}.${name}`
-      const isOwn = owner === 'Mutation' && generatedOf(field) === undefined
+      const isOwn = owner === 'Mutation' && !isGenerated(field)
       configs[name] = this.#toField(where, isOwn ? blaming(where, field) : field)
     }
     return configs

@@ -1,16 +1,20 @@
 /** A value that GraphQL's `Int` cannot hold: the client is told so, the log what to do. */
 import type { Log } from '../core/log.js'
-import type { FieldModel } from './records/model.js'
+
+/** A field of a record, as messages name it: `Product.price`. */
+interface NamedField {
+  readonly where: string
+}
 
 /** The fields that the log has named. */
-const told = new WeakSet<FieldModel>()
+const told = new WeakSet<NamedField>()
 
 export class IntOverflow extends Error {
-  readonly #field: FieldModel
+  readonly #field: NamedField
   readonly #value: string
 
   /** @param about what the client is told besides */
-  constructor(field: FieldModel, value: unknown, about: string) {
+  constructor(field: NamedField, value: unknown, about: string) {
     const text = JSON.stringify(value)
     super(`Int cannot represent non 32-bit signed integer value: ${text}${about}`)
     this.#field = field
