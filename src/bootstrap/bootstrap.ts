@@ -164,7 +164,7 @@ function createAuth(
 }
 
 function createContext(
-  { authOptions, log, settings, clock }: ApplicationPlan,
+  { authOptions, log, settings, clock, environment }: ApplicationPlan,
   { database, sessions: store }: Storage,
   auth: Auth,
   options: BootstrapOptions,
@@ -183,6 +183,7 @@ function createContext(
     }),
     times: settings.times,
     database,
+    promises: environment.production ? undefined : { log, follows: environment.development },
   }
 }
 

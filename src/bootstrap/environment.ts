@@ -11,6 +11,8 @@ export interface Environment {
   readonly host: string | undefined
   /** True if `NODE_ENV` is `production`. */
   readonly production: boolean
+  /** True if `NODE_ENV` is `development`; it may also be neither. */
+  readonly development: boolean
   /** `DATABASE_URL`, if set. */
   readonly databaseUrl: string | undefined
   /** `DATABASE_DIRECT_URL`, if set: the database's address without the pooler. */
@@ -34,6 +36,7 @@ export function readEnvironment(
     port: readPort(variables.PORT, problems),
     host: blankToUndefined(variables.HOST),
     production: variables.NODE_ENV === 'production',
+    development: variables.NODE_ENV === 'development',
     databaseUrl: blankToUndefined(variables.DATABASE_URL),
     databaseDirectUrl: blankToUndefined(variables.DATABASE_DIRECT_URL),
     databaseReplicas: blankToUndefined(variables.DATABASE_REPLICAS),

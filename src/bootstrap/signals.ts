@@ -1,5 +1,6 @@
 /** Closes all open applications when the process is asked to end, or after an uncaught error. */
 import type { Log } from '../core/log.js'
+import { routeOfPromise } from '../serving/forgotten-awaits.js'
 
 const signals = ['SIGTERM', 'SIGINT'] as const
 const open = new Set<Closable>()
@@ -50,11 +51,13 @@ function closeOnSignal(signal: NodeJS.Signals): void {
 function closeOnFailure(error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void {
   if (process.listenerCount('uncaughtException') > 1) return
   const options = [...open].map((application) => optionsOf.get(application))
+  const route = routeOfPromise()
+  const where = route === undefined ? '' : ` in ${route}`
   const message =
     origin === 'unhandledRejection'
-      ? 'a promise rejection was not handled; the process ends'
-      : 'an error was not caught; the process ends'
-  options[0]?.log.error({ err: error, origin }, message)
+      ? `a promise rejection was not handled${where}; the process ends`
+      : `an error was not caught${where}; the process ends`
+  options[0]?.log.error({ err: error, origin, route }, message)
   if (failed) return
   failed = true
   closing = true

@@ -17,6 +17,7 @@ import type { ClientReading } from '../engines/contract/client-reading.js'
 import type { Route } from '../routing/route.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
 import type { PlannedRoute } from './planned-route.js'
+import { watchPromises, type PromiseWatch } from './forgotten-awaits.js'
 import { aroundHandler, noStands, type Stands } from './interceptors.js'
 import { compileInvoker, type Invoker, type InvokeWith } from './invoker.js'
 import { toWalk, type Line, type ServedRoute, type Step } from './served-route.js'
@@ -29,6 +30,8 @@ export interface ServeContext {
   readonly times: Times
   /** For routes that run in a transaction. */
   readonly database: Database | undefined
+  /** Where promises that handlers forgot are named; undefined in production. */
+  readonly promises: PromiseWatch | undefined
 }
 
 /**
@@ -50,7 +53,10 @@ export function serveRoute(
   const hasSession = usesSession(plan, wanted)
   const hasBody = route.method !== 'GET' && (wantsBody(wanted) || checks.body !== undefined)
   const inside = (invoke: InvokeWith): InvokeWith => inTransaction(invoke, route, context)
-  const invoke = compileInvoker({ route, controller, own: ownArguments, inside })
+  const compiled = compileInvoker({ route, controller, own: ownArguments, inside })
+  const where = `${route.method} ${route.pattern.text} (${route.name})`
+  const invoke =
+    context.promises === undefined ? compiled : watchPromises(compiled, where, context.promises)
   return Object.freeze({
     pathNames: route.pattern.names,
     info: plan.info,

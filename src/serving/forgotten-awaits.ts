@@ -1,0 +1,85 @@
+/**
+ * Names the route of promises that a handler forgot, in development: one in its answer, which JSON makes `{}`, and one
+ * that nobody waits for and that fails.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { after, isThenable } from '../core/later.js'
+import type { Log } from '../core/log.js'
+import { Reply } from '../http/reply.js'
+import type { Invoker } from './invoker.js'
+
+const running = new AsyncLocalStorage<string>()
+
+/** The route whose handler began what runs now; `undefined` where that is not followed, and outside of handlers. */
+export function routeOfPromise(): string | undefined {
+  return running.getStore()
+}
+
+export interface PromiseWatch {
+  readonly log: Log
+  /** Follows handlers through promises, which costs a part of the throughput. */
+  readonly follows: boolean
+}
+
+/** @param name the route's, for the log */
+export function watchPromises(invoke: Invoker, name: string, watch: PromiseWatch): Invoker {
+  const { log, follows } = watch
+  const run: Invoker = follows ? (request) => running.run(name, invoke, request) : invoke
+  let left = mostAnswers
+  return (request) => {
+    if (left === 0) return run(request)
+    return after(run(request), (result) => {
+      if (left === 0) return result
+      left--
+      const path = findPromise(result)
+      if (path === undefined) return result
+      left = 0
+      log.warn(
+        { code: 'FORGOTTEN_AWAIT', route: name, path },
+        `${name} answers a promise at ${path}, which is sent as {}: await it first.`,
+      )
+      return result
+    })
+  }
+}
+
+/** Answers of a route that are looked at: who forgot an await finds it in the first ones, and the rest cost nothing. */
+const mostAnswers = 100
+
+/** Where the first promise of an answer is, e.g. `items.0.owner`. */
+function findPromise(result: unknown): string | undefined {
+  const body: unknown = result instanceof Reply ? result.body : result
+  const waiting: Place[] = [{ value: body, path: '' }]
+  // What is added meanwhile is looked at too.
+  for (const { value, path } of waiting) {
+    if (waiting.length > mostValues) return undefined
+    if (!isData(value)) continue
+    for (const [key, member] of Object.entries(value)) {
+      const place = path === '' ? key : `${path}.${key}`
+      if (isThenable(member)) return place
+      if (typeof member === 'object' && member !== null)
+        waiting.push({ value: member, path: place })
+    }
+  }
+  return undefined
+}
+
+interface Place {
+  readonly value: unknown
+  readonly path: string
+}
+
+/** Objects and lists looked at in one answer, circles among them. */
+const mostValues = 1_000
+
+/** True for what JSON writes by its members; not for bytes, streams and what says its JSON itself. */
+function isData(value: unknown): value is object {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !ArrayBuffer.isView(value) &&
+    !(Symbol.asyncIterator in value) &&
+    !('toJSON' in value) &&
+    !('pipe' in value)
+  )
+}

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from '@jest/globals'
+import { bootstrap, Controller, Get, Module, NoAuth, reply } from '../../src/index.js'
+import { silentLog } from '../../src/core/log.js'
+
+async function warningsOf(value: () => unknown, variables: Record<string, string> = {}) {
+  @Controller
+  class AnswerController {
+    @Get('/answer')
+    @NoAuth
+    answer() {
+      return value()
+    }
+  }
+  @Module({ controllers: [AnswerController] })
+  class AnswerModule {}
+
+  const warnings: object[] = []
+  const logger = { ...silentLog, warn: (details: object) => void warnings.push(details) }
+  const app = await bootstrap(AnswerModule, {
+    listen: false,
+    logger,
+    env: variables,
+    auth: { keys: false },
+  })
+  for (let times = 0; times < 2; times++) {
+    expect((await app.inject({ url: '/answer' })).status).toBe(200)
+  }
+  await app.close()
+  return warnings
+}
+
+describe('a promise that a handler forgot', () => {
+  const later = Promise.resolve(1)
+  const circle: Record<string, unknown> = { toJSON: () => 1 }
+  circle.circle = circle
+
+  it.each([
+    ['in an object', () => ({ owner: later }), 'owner'],
+    [
+      'in a list of an async handler',
+      async () => [{ a: 1 }, { owner: { name: later } }],
+      '1.owner.name',
+    ],
+    ['in a reply', () => reply({ owner: later }), 'owner'],
+  ])('is named once with the route: %s', async (_where, value, path) => {
+    const route = 'GET /answer (AnswerController.answer)'
+    expect(await warningsOf(value)).toEqual([{ code: 'FORGOTTEN_AWAIT', route, path }])
+  })
+
+  it.each([
+    ['text', () => 'text'],
+    ['bytes', () => Buffer.alloc(10_000)],
+    ['many rows', () => Array.from({ length: 5_000 }, () => ({ a: {} }))],
+    ['a circle', () => circle],
+  ])('is not found in %s', async (_what, value) => {
+    expect(await warningsOf(value)).toEqual([])
+  })
+
+  it('is not looked for in production', async () => {
+    const warnings = await warningsOf(() => ({ owner: later }), { NODE_ENV: 'production' })
+    expect(warnings).not.toContainEqual(expect.objectContaining({ code: 'FORGOTTEN_AWAIT' }))
+  })
+
+  it('is named with the route where it fails and nobody waits', async () => {
+    const fixture = fileURLToPath(new URL('./fixtures/failing.ts', import.meta.url))
+    const env = { ...process.env, NODE_ENV: 'development', TSX_TSCONFIG_PATH: 'test/tsconfig.json' }
+    const child = spawn(process.execPath, ['--import', 'tsx', fixture], { env })
+    let output = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+    const ended = once(child, 'exit')
+    while (!/^http.*$/m.test(output)) await once(child.stdout, 'data')
+    await fetch(`${/^http.*$/m.exec(output)?.[0]}/reject-later`)
+    expect(await ended).toEqual([1, null])
+    expect(output).toContain(
+      'a promise rejection was not handled in GET /reject-later (FailingController.rejectLater)',
+    )
+  })
+})
