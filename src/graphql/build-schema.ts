@@ -266,7 +266,7 @@ class SchemaBuilder {
   }
 
   #toInput(where: string, text: string): GraphQLInputType {
-    const type = this.#toType(where, text)
+    const type = this.#toType(where, text, 'addInput')
     if (type === undefined || this.#library.isInputType(type)) {
       return type ?? this.#library.GraphQLString
     }
@@ -276,13 +276,17 @@ class SchemaBuilder {
   }
 
   /** A faulty notation was reported where it was declared; only an unknown name is news here. */
-  #toType(where: string, text: string): GraphQLType | undefined {
+  #toType(
+    where: string,
+    text: string,
+    adds: 'addType' | 'addInput' = 'addType',
+  ): GraphQLType | undefined {
     const type = toGraphqlType(text, (name) => this.#named.get(name))
     const name = type === undefined ? readTypeNotation(text)?.name : undefined
     if (name !== undefined) {
       const hint = didYouMean(name, this.#named.keys())
       const remedy =
-        `${hint} Declare it with schema.addType; of a record, schema.fromOrm(${name}).`.trim()
+        `${hint} Declare it with schema.${adds}, or with schema.addEnum where it is one of some values; the types of a record come by schema.fromOrm.`.trim()
       this.#report('UNKNOWN_TYPE', `GraphQL ${where}: unknown type "${name}".`, remedy)
     }
     return type

@@ -74,7 +74,22 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
       'SCHEMA_DIFFERS Database: Table owner is missing.',
       'SCHEMA_DIFFERS Database: thing.price is missing (Thing.price).',
     ])
+    expect(error.problems[1]?.remedy).toMatch(/^Give the field a default or make it optional/)
     expect(await database.differences()).toHaveLength(2)
+  })
+
+  it.each([
+    ['has a default', { default: 1 }],
+    ['is optional', { optional: true }],
+  ])('asks for no default where the new field %s', async (_what, rules) => {
+    await filled()
+    const database = await open(thing({ ...named, price: ['numeric', rules] }))
+    const error = await failure(database.verify())
+    expect(error.problems.map(({ remedy }) => remedy)).toEqual([
+      expect.stringMatching(/^Write a migration/),
+    ])
+    await database.sync()
+    await database.verify()
   })
 
   it('adds columns and indexes, filling rows that are there', async () => {
