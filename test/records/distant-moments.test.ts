@@ -1,0 +1,178 @@
+/** Moments of the years 0001 to 9999 through every way out, whatever zone the sessions of PostgreSQL have. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  type Application,
+  BelongsTo,
+  bootstrap,
+  Controller,
+  Database,
+  Field,
+  HasMany,
+  Module,
+  NoAuth,
+  Record,
+  type Rel,
+  type Repository,
+} from 'filigree'
+import { Client, startPostgres } from './postgres-server.js'
+
+@Record()
+@NoAuth
+class Era {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @HasMany(() => Sight) sights?: Rel<Sight[]>
+}
+
+@Record()
+@NoAuth
+class Sight {
+  @Field('id') id!: number
+  @Field('datetime') at!: string
+  @Field('datetime', { unique: true }) once!: string
+  @Field('datetime', { default: '0001-01-01T03:04:05.006Z' }) preset?: string
+  @BelongsTo(() => Era) era?: Rel<Era>
+  @Field('integer') eraId!: number
+}
+
+@Controller('/sights', { crud: Sight })
+@NoAuth
+class Sights {}
+@Controller('/eras', { crud: Era })
+@NoAuth
+class Eras {}
+@Module({ controllers: [Sights, Eras], records: [Sight, Era] })
+class Observatory {}
+
+const first = Date.parse('0001-01-01T00:00:00.000Z')
+const last = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** The same at every run. */
+function someMoments(count: number): string[] {
+  let state = 11
+  const random = (): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+  const ends = [first, first + 1, first + 3_600_000, last, last - 1, last - 3_600_000]
+  const old = Array.from({ length: count }, () => first + Math.floor(random() * 60e12))
+  const any = Array.from({ length: count }, () => first + Math.floor(random() * (last - first)))
+  return [...new Set([...ends, ...old, ...any])].map((time) => new Date(time).toISOString())
+}
+
+const moments = someMoments(60)
+const sorted = moments.toSorted()
+
+const server = await startPostgres()
+afterAll(() => server.close())
+
+/** A database whose sessions have a zone. */
+async function inZone(zone: string): Promise<string> {
+  const url = await server.createDatabase()
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(`alter database ${new URL(url).pathname.slice(1)} set timezone = '${zone}'`)
+  await client.end()
+  return url
+}
+
+const zones = [
+  'UTC',
+  'Asia/Kabul',
+  'America/St_Johns',
+  'Europe/Amsterdam',
+  'Africa/Monrovia',
+  'Asia/Manila',
+  'Pacific/Kiritimati',
+  'Etc/GMT+12',
+]
+const grounds: [string, () => Promise<string>][] = [
+  ['SQLite', () => Promise.resolve('sqlite::memory:')],
+  ...zones.map((zone): [string, () => Promise<string>] => [zone, () => inZone(zone)]),
+]
+
+describe.each(grounds)('moments of all years on %s', (_name, open) => {
+  let app: Application
+  let database: Database
+  let sights: Repository<Sight>
+  beforeAll(async () => {
+    app = await bootstrap(Observatory, { listen: false, logger: false, database: await open() })
+    database = app.get(Database)
+    sights = database.records(Sight)
+    await database.records(Era).create({ name: 'all' })
+    const rows = moments.map((at) => ({ at, once: at, eraId: 1 }))
+    for (const row of rows.slice(0, 10)) expect(await sights.create(row)).toMatchObject(row)
+    await sights.insertMany(rows.slice(10))
+  })
+  afterAll(() => app.close())
+
+  const ask = async (query: string): Promise<unknown> => {
+    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+    const { data, errors } = answer.json() as { data: unknown; errors?: object[] }
+    expect(errors).toBeUndefined()
+    return data
+  }
+
+  it('come back as they were stored', async () => {
+    const rows = await sights.list({ orderBy: { at: 'asc' }, limit: 200 })
+    expect(rows.map(({ at }) => at)).toEqual(sorted)
+    expect(rows.map(({ once }) => once)).toEqual(sorted)
+    expect(new Set(rows.map(({ preset }) => preset))).toEqual(new Set(['0001-01-01T03:04:05.006Z']))
+    const [era] = await database.records(Era).list({ with: ['sights'] })
+    expect(era?.sights?.map(({ at }) => at).toSorted()).toEqual(sorted)
+    for (const at of moments.slice(0, 20)) {
+      expect(await sights.list({ where: { at } })).toMatchObject([{ at }])
+      expect(await sights.list({ where: { at: { in: [at] } } })).toMatchObject([{ at }])
+    }
+  })
+
+  it('are ends and groups of aggregates, and places of pages', async () => {
+    const ends = await sights.aggregate({ min: ['at'], max: ['at'] })
+    expect(ends).toEqual([{ minAt: sorted[0], maxAt: sorted.at(-1) }])
+    const groups = await sights.aggregate({ groupBy: ['at'], count: true, limit: 200 })
+    expect((groups as unknown as Sight[]).map(({ at }) => at).toSorted()).toEqual(sorted)
+    const found: string[] = []
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const page: Sight[] = await sights.list({
+        orderBy: { at: 'asc' },
+        limit: 9,
+        ...(after !== '' && { after }),
+      })
+      found.push(...page.map(({ at }) => at))
+      const last = page.at(-1)
+      after = last && sights.cursorOf(last, { at: 'asc' })
+    }
+    expect(found).toEqual(sorted)
+  })
+
+  it('are the same by crud and GraphQL', async () => {
+    const listed = await app.inject({ url: '/sights?limit=200&orderBy=at' })
+    expect((listed.json() as Sight[]).map(({ at }) => at)).toEqual(sorted)
+    const embedded = await app.inject({ url: '/eras/1?with=sights' })
+    const related = (embedded.json() as Era).sights ?? []
+    expect(related.map(({ at }) => at).toSorted()).toEqual(sorted)
+    const all = 'limit: 200, orderBy: { at: asc }'
+    const data = await ask(`{ sights(${all}) { at } eras { sights(${all}) { at once } }
+      sightsAggregate { min { at } max { at } } }`)
+    expect(data).toEqual({
+      sights: sorted.map((at) => ({ at })),
+      eras: [{ sights: sorted.map((at) => ({ at, once: at })) }],
+      sightsAggregate: [{ min: { at: sorted[0] }, max: { at: sorted.at(-1) } }],
+    })
+  })
+
+  it('are grouped by their year, at the ends too', async () => {
+    const years = await sights.aggregate({ groupBy: [{ field: 'at', by: 'year' }], count: true })
+    const expected = [...new Set(sorted.map((at) => `${at.slice(0, 4)}-01-01`))]
+    expect((years as unknown as Sight[]).map(({ at }) => at)).toEqual(expected)
+  })
+
+  it('are written again', async () => {
+    const [once = '', other = ''] = sorted
+    expect(await sights.updateWhere({ once }, { at: other })).toBe(1)
+    expect(await sights.list({ where: { once } })).toMatchObject([{ at: other }])
+    const row = { at: once, once, eraId: 1 }
+    expect(await sights.upsert(row, { by: 'once' })).toMatchObject(row)
+    expect(await database.differences()).toEqual([])
+  })
+})
