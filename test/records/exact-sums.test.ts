@@ -1,7 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { build } from 'esbuild'
 import type { Application } from '../../src/bootstrap/application.js'
 import { bootstrap } from '../../src/bootstrap/bootstrap.js'
 import { Module } from '../../src/bootstrap/module.js'
@@ -12,8 +15,7 @@ import { Record } from '../../src/records/model/record.js'
 import type { Generated } from '../../src/records/model/written-types.js'
 import { Controller } from '../../src/routing/controller.js'
 import { openSqlite } from '../../src/engines/sqlite/sqlite.js'
-import { toMean, toSum } from '../../src/engines/sqlite/totals.js'
-import { showDecimal, toSortable } from '../../src/engines/sqlite/decimals.js'
+import { decimals, sqlFunctions } from '../../src/engines/sqlite/functions.js'
 import { startBothEngines } from './both-engines.js'
 import { findDrivers } from './sqlite-drivers.js'
 import { ownQuestion } from '../../src/engines/contract/statement.js'
@@ -185,19 +187,54 @@ describe.each(await findDrivers())('long reads by threads with %s', (driver) => 
         with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
         insert into item select i, '2 ' || (i * 7919 - 60000000), i || ' -5 ' || i, '3 ' || i || ' 7' from n;
         insert into item values (20001, '0 -7', '-1 999999999', '7 -1 999999999')`)
-      const kept = `4 ${toSortable('-12345678901234567890123', 30)}`
+      const kept = `4 ${decimals.toSortable('-12345678901234567890123', 30)}`
       await engine.script(`insert into item values (20002, '${kept}', null, null)`)
       const reads = engine.clientReads?.({ onFinished: () => undefined })
       const long = ownQuestion(
-        `select a, filigree_decimal(a), b, filigree_sum(b), c, filigree_mean(c) from item order by b`,
+        `select filigree_decimal(a), filigree_sum(b), filigree_mean(c), filigree_fold(a || 'Ä'), filigree_base64(c),
+          filigree_double(id / 3e0), filigree_units('30 4 ' || id / 3e0) from item order by b`,
       )
-      const rows = (await reads?.rows(long, [])) ?? []
+      const reading = reads?.rows(long, [])
+      expect(reading).toBeInstanceOf(Promise)
+      const rows = (await reading) ?? []
       expect(rows).toHaveLength(20002)
-      for (const [a, decimal, b, sum, c, mean] of rows)
-        expect([decimal, sum, mean]).toEqual([showDecimal(a), toSum(b), toMean(c)])
+      expect(rows).toStrictEqual(await engine.rows(long, []))
     } finally {
       await engine.close()
       await rm(folder, { recursive: true })
     }
   })
 })
+
+it.each([
+  { minify: true, keepNames: true },
+  { minify: true, keepNames: false },
+  { minify: false, keepNames: true },
+])('threads get the functions of a program bundled with %j', async (options) => {
+  const entry = fileURLToPath(new URL('../../src/engines/sqlite/functions.ts', import.meta.url))
+  const made = await build({
+    ...{ entryPoints: [entry], bundle: true, write: false, format: 'cjs', target: 'node20' },
+    ...options,
+  })
+  const bundle = { exports: {} as { functionsProgram: string } }
+  runInNewContext(made.outputFiles[0]?.text ?? '', { module: bundle, Buffer })
+  const functions = runInNewContext(bundle.exports.functionsProgram, { Buffer }) as {
+    [name: string]: (value: unknown) => unknown
+  }
+  expect(Object.keys(functions)).toStrictEqual(Object.keys(sqlFunctions))
+  for (const value of ['2 1250 -7', '1 -5 999999999', 'Ä 1', 1.5, -Infinity, null]) {
+    const ways = [functions, sqlFunctions as typeof functions].map((all) =>
+      Object.values(all).map((run) => attempt(() => run(value))),
+    )
+    expect(ways[0]).toStrictEqual(ways[1])
+  }
+})
+
+/** What it returns, or the message of what it throws. */
+function attempt(run: () => unknown): unknown {
+  try {
+    return run()
+  } catch (error) {
+    return (error as Error).message
+  }
+}

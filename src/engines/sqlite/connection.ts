@@ -2,12 +2,9 @@
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { EngineFault, type QueryResult, type Row, type Statement } from '../contract/engine.js'
 import { ownQuestion, changes } from '../contract/statement.js'
-import { keepDecimal, showDecimal } from './decimals.js'
-import { foldText, toBase64 } from './dialect.js'
-import { toDouble } from './doubles.js'
 import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
 import { toSqliteFault } from './faults.js'
-import { toMean, toSum } from './totals.js'
+import { sqlFunctions } from './functions.js'
 
 export interface SqliteOptions {
   /** A path, or `:memory:` for a database that is lost when the process ends. */
@@ -40,13 +37,7 @@ export class Connection {
       database.exec('pragma foreign_keys = ON')
       // Makes LIKE case-sensitive, as in PostgreSQL, and lets it use an index.
       database.exec('pragma case_sensitive_like = ON')
-      database.define('filigree_fold', foldText)
-      database.define('filigree_base64', toBase64)
-      database.define('filigree_double', toDouble)
-      database.define('filigree_decimal', showDecimal)
-      database.define('filigree_units', keepDecimal)
-      database.define('filigree_sum', toSum)
-      database.define('filigree_mean', toMean)
+      for (const [name, run] of Object.entries(sqlFunctions)) database.define(name, run)
       // The first read shows whether the file is a database.
       database.prepare('select count(*) from sqlite_schema', false).get([])
       database.exec(`pragma busy_timeout = ${Math.min(shortWait, busyTimeout)}`)

@@ -9,7 +9,7 @@
  * ```
  */
 import type { Digits } from '../../fields/kinds/kind.js'
-import { toDecimal } from '../../fields/kinds/decimal.js'
+import { decimals } from './functions.js'
 
 /** So many digits fit into a 64-bit integer. */
 const integerDigits = 18
@@ -50,30 +50,6 @@ function unitOf(type: string): Digits | undefined {
   return digits === undefined ? undefined : { precision: Number(digits), scale: Number(places) }
 }
 
-/** The function `filigree_units`, of precision, scale and a number: `12 2 9.5` is kept as `950`. */
-export function keepDecimal(value: unknown): unknown {
-  if (typeof value !== 'string') return null
-  const [digits = '', places = '', number = ''] = value.split(' ')
-  const precision = Number(digits)
-  const units = toUnits(number, Number(places))
-  if (units === undefined || units.replace('-', '').length > precision) {
-    throw new RangeError(
-      `${number} is no number of at most ${digits} digits, ${places} behind the point`,
-    )
-  }
-  return precision <= integerDigits ? units : toSortable(units, precision)
-}
-
-/** Half a unit is rounded away from nought. */
-function toUnits(number: string, scale: number): string | undefined {
-  const plain = /e/i.test(number) ? Number(number).toFixed(Math.min(scale + 1, 100)) : number
-  const [, sign, whole = '', fraction = ''] = /^(-?)(?=\.?\d)(\d*)\.?(\d*)$/.exec(plain) ?? []
-  if (sign === undefined) return undefined
-  const more = Number(fraction[scale] ?? 0) >= 5 ? 1n : 0n
-  const units = BigInt(`${whole}${fraction.slice(0, scale).padEnd(scale, '0')}` || '0') + more
-  return units === 0n ? '0' : `${sign}${units}`
-}
-
 /** Whether the units are more than an integer holds. */
 export function isKeptAsText({ precision }: Digits): boolean {
   return precision > integerDigits
@@ -89,39 +65,5 @@ export function decimalEncoder({ precision }: Digits): (value: unknown) => unkno
   const unitsOf = (value: unknown): string => (value as string).replace('.', '')
   if (precision <= numberDigits) return (value) => Number(unitsOf(value)) + 0
   if (precision <= integerDigits) return (value) => BigInt(unitsOf(value))
-  return (value) => toSortable(unitsOf(value), precision)
-}
-
-/** The SQL function `filigree_decimal`: its argument is the scale and the stored value; `2 1250` is `12.50`. */
-export function showDecimal(value: unknown): unknown {
-  if (typeof value !== 'string') return null
-  const [scale = '', kept = ''] = value.split(' ')
-  return toDecimalText(kept, Number(scale))
-}
-
-/** @returns a stored value as a decimal with its full scale */
-export function toDecimalText(kept: unknown, places: number): string {
-  const text = String(kept)
-  // Integers of 64 bits have at most 20 characters; longer texts are the sortable form.
-  const units = text.length > 20 ? fromSortable(text) : text
-  if (places === 0) return toDecimal(units, 0)
-  const sign = units.startsWith('-') ? '-' : ''
-  const digits = units.slice(sign.length).padStart(places + 1, '0')
-  return toDecimal(`${sign}${digits.slice(0, -places)}.${digits.slice(-places)}`, places)
-}
-
-/** The text has at least 21 characters: at least 20 digits and one character for the sign. */
-export function toSortable(units: string, precision: number): string {
-  const width = Math.max(precision, 20)
-  if (!units.startsWith('-')) return `1${units.padStart(width, '0')}`
-  return `0${complement(units.slice(1).padStart(width, '0'))}`
-}
-
-function fromSortable(text: string): string {
-  const digits = text.slice(1)
-  return text.startsWith('1') ? digits : `-${complement(digits)}`
-}
-
-function complement(digits: string): string {
-  return digits.replace(/\d/g, (digit) => String(9 - Number(digit)))
+  return (value) => decimals.toSortable(unitsOf(value), precision)
 }

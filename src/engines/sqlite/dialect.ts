@@ -3,7 +3,8 @@ import { sqliteScans } from './scans.js'
 import type { Dialect, Runner } from '../contract/engine.js'
 import { ownQuestion } from '../contract/statement.js'
 import type { Column } from '../contract/table.js'
-import { decimalEncoder, decimalType, isBeyondNumbers, toDecimalText } from './decimals.js'
+import { decimalEncoder, decimalType, isBeyondNumbers } from './decimals.js'
+import { decimals } from './functions.js'
 import { wholeDouble } from './doubles.js'
 import { SqliteJson } from './json.js'
 import { quote } from '../contract/ddl.js'
@@ -55,7 +56,7 @@ export const sqliteDialect: Dialect = {
   decoder: ({ isBoolean, storage, field: { entry } }) => {
     if (isBoolean) return 'v === 1'
     const scale = entry.digits?.scale ?? 0
-    if (storage === 'decimal') return (value) => toDecimalText(value, scale)
+    if (storage === 'decimal') return (value) => decimals.toText(value, scale)
     // Some drivers return Uint8Arrays.
     return storage === 'bytes' ? 'Buffer.isBuffer(v) ? v : Buffer.from(v)' : undefined
   },
@@ -172,15 +173,4 @@ const columnTypes: Readonly<Record<Column['storage'], string>> = {
   time: 'text',
   bytes: 'blob',
   json: 'text',
-}
-
-/** The SQL function `filigree_fold`: SQLite's own `lower` only knows ASCII letters. */
-export function foldText(text: unknown): unknown {
-  return typeof text === 'string' ? text.toLowerCase() : text
-}
-
-/** The SQL function `filigree_base64`: SQLite has no function for base64. */
-export function toBase64(value: unknown): unknown {
-  if (typeof value === 'string') return Buffer.from(value).toString('base64')
-  return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : null
 }

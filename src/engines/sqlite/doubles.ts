@@ -8,12 +8,6 @@ import { ownQuestion } from '../contract/statement.js'
 
 export const wholeDouble: Around = ['json(filigree_double(', '))']
 
-/** The JSON text of a double, null for null. Of what JSON cannot write the text that SQLite has for it. */
-export function toDouble(value: unknown): string | null {
-  if (typeof value !== 'number') return null
-  return Number.isFinite(value) ? String(value) : `${value > 0 ? '' : '-'}9.0e+999`
-}
-
 /** Whether this SQLite writes doubles with all their digits. */
 export function writesDoubles(connection: Connection): boolean {
   const sql = 'select json_array(0.1e0 + 0.2e0)'

@@ -5,7 +5,8 @@
  */
 import type { Dialect } from '../contract/engine.js'
 import { toWhole, type Total } from '../contract/total.js'
-import { isKeptAsText, toDecimalText, toSortable } from './decimals.js'
+import { isKeptAsText } from './decimals.js'
+import { decimals } from './functions.js'
 
 /** With so many digits, nine million of the largest decimals fit into an integer. */
 const plainDigits = 12
@@ -49,7 +50,7 @@ function integerSum(isLarge: boolean): Total {
     return { sql: 'sum({c})', isText: true, isExact: false, decode: toWhole, encode }
   }
   const { sql, isText } = exactTotal('sum', { scale: 0, chunks: integerChunks })
-  const decode = (value: unknown): unknown => toWhole(toDecimalText(value, 0))
+  const decode = (value: unknown): unknown => toWhole(decimals.toText(value, 0))
   return { sql, isText, isExact: false, decode, encode: (operand) => toPlace(operand as number) }
 }
 
@@ -57,7 +58,7 @@ function integerSum(isLarge: boolean): Total {
 function toPlace(operand: number): string {
   const whole = BigInt(Math.floor(Math.max(-1e59, Math.min(1e59, operand))))
   const isBetween = Number.isFinite(operand) && !Number.isInteger(operand)
-  return `${toSortable(whole.toString(), widest)}${isBetween ? '+' : ''}`
+  return `${decimals.toSortable(whole.toString(), widest)}${isBetween ? '+' : ''}`
 }
 
 interface Exact {
@@ -73,7 +74,7 @@ function exactTotal(called: 'sum' | 'avg', { scale, chunks }: Exact): Total {
       sql: first,
       isText: true,
       isExact: true,
-      decode: (value) => toDecimalText(value, scale),
+      decode: (value) => decimals.toText(value, scale),
       encode: (operand) => {
         const units = BigInt(toUnits(operand))
         return Number.isSafeInteger(Number(units)) ? Number(units) : clamped(units)
@@ -88,8 +89,8 @@ function exactTotal(called: 'sum' | 'avg', { scale, chunks }: Exact): Total {
         : `filigree_mean(count({c}) || ' ' || ${joined})`,
     isText: false,
     isExact: true,
-    decode: (value) => toDecimalText(value, scale),
-    encode: (operand) => toSortable(toUnits(operand), widest),
+    decode: (value) => decimals.toText(value, scale),
+    encode: (operand) => decimals.toSortable(toUnits(operand), widest),
   }
 }
 
@@ -116,26 +117,4 @@ function clamped(units: bigint): bigint {
   const largest = 2n ** 63n - 1n
   if (units > largest) return largest
   return units < -largest ? -largest : units
-}
-
-/** The SQL function `filigree_sum`: its argument is the sums of digit groups, the highest first. */
-export function toSum(value: unknown): unknown {
-  if (typeof value !== 'string') return null
-  return toSortable(joinChunks(value.split(' ')).toString(), widest)
-}
-
-/** The SQL function `filigree_mean`: its argument is a count and such sums; halves are rounded away from zero. */
-export function toMean(value: unknown): unknown {
-  if (typeof value !== 'string') return null
-  const [count = '1', ...chunks] = value.split(' ')
-  const sum = joinChunks(chunks)
-  const rows = BigInt(count)
-  const isNegative = sum < 0n
-  const size = isNegative ? -sum : sum
-  const mean = (size * 2n + rows) / (rows * 2n)
-  return toSortable((isNegative ? -mean : mean).toString(), widest)
-}
-
-function joinChunks(chunks: readonly string[]): bigint {
-  return chunks.reduce((sum, one) => sum * chunk + BigInt(one), 0n)
 }
