@@ -2,14 +2,8 @@
  * The media types of a route's bodies: the document lists them, and the server refuses all others.
  * Source: decisions, "Third storey: nothing silent", Media.
  */
-import {
-  anyMedia,
-  formMedia,
-  jsonMedia,
-  otherMedia,
-  textMedia,
-  uploadMedia,
-} from '../http/bodies/body-plan.js'
+import { jsonMedia, otherMedia, textMedia, uploadMedia } from '../http/bodies/body-plan.js'
+import { anyMedia, bodyTypes } from '../http/bodies/body-types.js'
 import type { DocNote } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
 
@@ -24,8 +18,13 @@ export function bodyMedia(
   // The exact bytes of a form with files are not kept.
   const keepsBytes = names.includes('rawBody')
   if (classes.body !== undefined) {
-    if (classes.body.list) return [jsonMedia]
-    return keepsBytes ? [jsonMedia, formMedia] : [jsonMedia, formMedia, uploadMedia]
+    const { list } = classes.body
+    const fitting = bodyTypes.filter(
+      ({ takes, read }) =>
+        (list ? takes === 'fields and lists' : takes !== undefined) &&
+        !(keepsBytes && read === undefined),
+    )
+    return fitting.map(({ media }) => media)
   }
   if (keepsBytes) return [otherMedia]
   if (example !== undefined) return [typeof example === 'string' ? textMedia : jsonMedia]

@@ -1,12 +1,7 @@
 /** The request body of a route: from its class, otherwise from its sample, and the files it accepts. */
 import type { MediaTypeObject, RequestBodyObject, SchemaObject } from 'openapi3-ts/oas31'
-import {
-  formMedia,
-  jsonMedia,
-  otherMedia,
-  textMedia,
-  uploadMedia,
-} from '../http/bodies/body-plan.js'
+import { jsonMedia, otherMedia } from '../http/bodies/body-plan.js'
+import { bodyTypeOf } from '../http/bodies/body-types.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/note.js'
 import { bodyMedia, takesUploads } from './body-media.js'
@@ -54,14 +49,8 @@ function mediaObject(
   if (example !== undefined && media !== otherMedia) {
     return { schema: inferSchema(example), ...sample }
   }
-  return { schema: anySchemas[media] ?? {} }
-}
-
-/** Nothing is declared and nothing refused: the handler gets the body as parsed. */
-const anySchemas: Readonly<Record<string, SchemaObject>> = {
-  [formMedia]: { type: 'object' },
-  [uploadMedia]: { type: 'object' },
-  [textMedia]: { type: 'string' },
+  // Nothing is declared and nothing refused: the handler gets the body as parsed.
+  return { schema: { ...bodyTypeOf.get(media)?.schema } }
 }
 
 /** The body as a form, where that is written in another way than JSON. */

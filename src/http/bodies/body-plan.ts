@@ -8,9 +8,6 @@ export const uploadMedia = 'multipart/form-data'
 /** Any type that is not named beside it. */
 export const otherMedia = '*/*'
 
-/** For routes that say nothing about their bodies. */
-export const anyMedia = [jsonMedia, formMedia, textMedia, uploadMedia, otherMedia] as const
-
 export interface BodyPlan {
   readonly limits: Limits
   /** There must be a body: an empty one is 400. */

@@ -1,35 +1,16 @@
 /** Reads a request's body by its media type. Source: decisions on Requests; specification, Request body parsing. */
 import { HttpError } from '../../errors/http-error.js'
 import type { ServerRequest } from '../server-request.js'
-import {
-  anyMedia,
-  formMedia,
-  jsonMedia,
-  otherMedia,
-  textMedia,
-  uploadMedia,
-  type BodyPlan,
-} from './body-plan.js'
+import { formMedia, jsonMedia, otherMedia, uploadMedia, type BodyPlan } from './body-plan.js'
+import { anyMedia, bodyTypeOf, bodyTypes, type BodyReader } from './body-types.js'
 import { announcedLength, collect } from './collect.js'
 import { takeFormToken } from './form-token.js'
 import { readJson } from './json.js'
 import { readMediaType, type MediaType } from './media-type.js'
 import { noBoundary, readBoundary, readMultipart } from './multipart.js'
 import { readRaw } from './raw.js'
-import { readText } from './text.js'
-import { readUrlencoded } from './urlencoded.js'
 
 export type { BodyPlan } from './body-plan.js'
-
-/** Makes a value of a whole body; throws an `HttpError` of status 400 for a malformed one. */
-type BodyReader = (bytes: Buffer) => unknown
-
-const readers: ReadonlyMap<string, BodyReader> = new Map<string, BodyReader>([
-  [jsonMedia, readJson],
-  [formMedia, readUrlencoded],
-  [textMedia, readText],
-  [otherMedia, readRaw],
-])
 
 const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
@@ -80,14 +61,14 @@ async function readByType(request: ServerRequest, plan: BodyPlan): Promise<void>
     return
   }
   if (media === formMedia) request.bodyForm = 'form'
-  await readWhole(request, plan, readers.get(media) ?? readRaw)
+  await readWhole(request, plan, bodyTypeOf.get(media)?.read ?? readRaw)
 }
 
 function mediaOf(type: MediaType | undefined): string {
   if (type === undefined) return otherMedia
   const { essence } = type
-  if (essence.startsWith('application/') && essence.endsWith('+json')) return jsonMedia
-  return essence === uploadMedia || readers.has(essence) ? essence : otherMedia
+  if (bodyTypeOf.has(essence)) return essence
+  return bodyTypes.find(({ covers }) => covers?.(essence) === true)?.media ?? otherMedia
 }
 
 const declaredMedia = anyMedia.filter((one) => one !== otherMedia)

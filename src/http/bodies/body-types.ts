@@ -1,0 +1,45 @@
+/**
+ * The types of bodies: how each is recognised and read, which routes take it, and what the document shows of it. A new one
+ * is an entry here. Source: specification, Request body parsing.
+ */
+import { formMedia, jsonMedia, otherMedia, textMedia, uploadMedia } from './body-plan.js'
+import { readJson } from './json.js'
+import { readRaw } from './raw.js'
+import { readText } from './text.js'
+import { readUrlencoded } from './urlencoded.js'
+
+/** Makes a value of a whole body; throws an `HttpError` of status 400 for a malformed one. */
+export type BodyReader = (bytes: Buffer) => unknown
+
+interface BodyType {
+  readonly media: string
+  /** Whether another media type, in lower case, is read as this one. */
+  readonly covers?: (essence: string) => boolean
+  /** None for multipart, which is read in parts and never kept as bytes. */
+  readonly read?: BodyReader
+  /** The bodies of a declared class that may come so. Default none. */
+  readonly takes?: 'fields' | 'fields and lists'
+  /** The schema of any such body, for the document. Default: anything. */
+  readonly schema?: { readonly type: 'object' | 'string' | 'array' }
+}
+
+export const bodyTypes: readonly BodyType[] = [
+  {
+    media: jsonMedia,
+    covers: (essence) => essence.startsWith('application/') && essence.endsWith('+json'),
+    read: readJson,
+    takes: 'fields and lists',
+  },
+  { media: formMedia, read: readUrlencoded, takes: 'fields', schema: { type: 'object' } },
+  { media: textMedia, read: readText, schema: { type: 'string' } },
+  { media: uploadMedia, takes: 'fields', schema: { type: 'object' } },
+  { media: otherMedia, read: readRaw },
+]
+
+/** By media type. */
+export const bodyTypeOf: ReadonlyMap<string, BodyType> = new Map(
+  bodyTypes.map((one) => [one.media, one]),
+)
+
+/** For routes that say nothing about their bodies. */
+export const anyMedia: readonly string[] = bodyTypes.map(({ media }) => media)
