@@ -220,7 +220,7 @@ describe('Auth.verify', () => {
     const keys = createKeys({ origin: { from: 'none' }, log })
     const broken = { ...keys, checking: () => Promise.reject(new Error('disk is gone')) }
     expect(await make({ keys: broken, log }).verify(await make().getToken({}))).toBeNull()
-    expect(log.lines).toEqual(['error a token cannot be checked'])
+    expect(log.lines).toEqual(['error a token cannot be checked', 'debug a token was refused'])
   })
 })
 
