@@ -92,7 +92,6 @@ describe.each(await startBothEngines())('%s: rows behind rows', (_name, open) =>
   it.each([
     ['/books/1', 'tags', tied],
     ['/books/1', 'tags.books', tied ** 2],
-    ['/books/1', 'tags.books.tags', tied ** 3],
     ['/notes/1', 'book.tags.books', tied ** 2],
     ['/books/2000', 'tags.books.tags.books', 0],
   ])('brings all %s has by %s', async (url, path, rows) => {
@@ -102,6 +101,7 @@ describe.each(await startBothEngines())('%s: rows behind rows', (_name, open) =>
   })
 
   it.each([
+    ['/books/1', 'tags.books.tags'],
     ['/books/1', 'tags.books.tags.books'],
     ['/books', 'tags.books.tags'],
     ['/notes', 'book.tags.books.tags'],
