@@ -91,7 +91,12 @@ export type { EngineSource } from './engines/contract/engine.js'
 export type { Repository } from './records/repository.js'
 export type { Asked, AskedOptions, Where } from './records/model/filter-types.js'
 export { skip, type Skip } from './records/model/skip.js'
-export type { ListOptions } from './records/filters/list-options.js'
+export type {
+  CountOptions,
+  FindOneOptions,
+  FindOptions,
+  ListOptions,
+} from './records/filters/list-options.js'
 export type {
   AggregateOptions,
   AggregateRow,
