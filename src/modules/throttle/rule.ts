@@ -1,5 +1,6 @@
 /** What a limit says, read from how it is written: `100/m` by address. */
 import {
+  readSeconds,
   unknownOptions,
   type ApplicationState,
   type HttpRequest,
@@ -36,14 +37,12 @@ export interface Fault {
   readonly remedy: string
 }
 
-const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
-
 /** @returns `undefined` if it is not a limit */
 export function readLimit(text: unknown): Limit | undefined {
   if (typeof text !== 'string') return undefined
   const [, most, count, unit] = /^(\d{1,9})\/(\d{0,6})([smhd])$/.exec(text) ?? []
-  const seconds = Number(count === '' ? 1 : count) * (units[unit ?? ''] ?? 0)
-  if (!(Number(most) > 0 && seconds > 0)) return undefined
+  const seconds = readSeconds(`${count === '' ? '1' : count}${unit}`)
+  if (!(Number(most) > 0) || seconds === undefined) return undefined
   const label = `"${text}"`
   const policy = `${label};q=${Number(most)};w=${seconds}`
   return { most: Number(most), window: seconds * 1000, label, policy }
