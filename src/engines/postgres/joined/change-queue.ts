@@ -7,24 +7,14 @@ import { isThenable, type Later } from '../../../core/later.js'
 import type { Engine, Row, Statement } from '../../contract/engine.js'
 import { isOfAll } from '../faults.js'
 import { askJoined, writeJoinedChange, type JoinedStatement } from './joined-statement.js'
-
-/** Rows in one statement. */
-const mostRows = 64
-/** Groups that failed where each of their calls did not. */
-const mostFailures = 3
-
-interface WaitingChange {
-  readonly values: readonly unknown[]
-  readonly resolve: (rows: readonly Row[]) => void
-  readonly reject: (error: unknown) => void
-}
+import { mostFailures, mostRows, writeAlone, type QueuedWrite } from './queued-write.js'
 
 export class ChangeQueue {
   readonly #statement: Statement
   readonly #engine: Engine
   readonly #keyPlace: number
   readonly #most: number
-  #waiting: WaitingChange[] = []
+  #waiting: QueuedWrite[] = []
   #underWay = 0
   /** What is on its way from an earlier one is not waited for any more. */
   #turn = 0
@@ -112,10 +102,10 @@ export class ChangeQueue {
   }
 
   /** Calls for different rows, as many as go into one statement; what else is for one of them comes behind it. */
-  #take(): WaitingChange[] {
+  #take(): QueuedWrite[] {
     const keys = new Set<unknown>()
-    const calls: WaitingChange[] = []
-    const left: WaitingChange[] = []
+    const calls: QueuedWrite[] = []
+    const left: QueuedWrite[] = []
     for (const call of this.#waiting) {
       const key = String(call.values[this.#keyPlace])
       const goes = calls.length < mostRows && !keys.has(key)
@@ -127,7 +117,7 @@ export class ChangeQueue {
   }
 
   /** @returns whether each was answered */
-  async #runTogether(calls: readonly WaitingChange[], joined: JoinedStatement): Promise<boolean> {
+  async #runTogether(calls: readonly QueuedWrite[], joined: JoinedStatement): Promise<boolean> {
     const onAnswer = this.#begin()
     let rows: readonly Row[]
     try {
@@ -140,7 +130,7 @@ export class ChangeQueue {
       return this.#fail(calls, error, joined)
     }
     onAnswer()
-    const isChanged = new Set<WaitingChange>()
+    const isChanged = new Set<QueuedWrite>()
     for (const row of rows as unknown[][]) {
       const call = calls[Number(row.pop()) - 1]
       if (call === undefined) continue
@@ -152,24 +142,18 @@ export class ChangeQueue {
   }
 
   /** In a turn of the loop of its own: calls of one turn may wait for each other. */
-  #runApart(call: WaitingChange): void {
+  #runApart(call: QueuedWrite): void {
     setImmediate(() => void this.#runAlone(call))
   }
 
   /** @returns whether it was answered */
-  async #runAlone({ values, resolve, reject }: WaitingChange): Promise<boolean> {
-    try {
-      resolve(await this.#engine.rows(this.#statement, values))
-      return true
-    } catch (error) {
-      reject(error)
-      return false
-    }
+  #runAlone(call: QueuedWrite): Promise<boolean> {
+    return writeAlone(call, this.#statement, this.#engine)
   }
 
   /** Of what failed nothing was kept, unless the server was lost: then nobody knows. What took its time is not tried again. */
   async #fail(
-    calls: readonly WaitingChange[],
+    calls: readonly QueuedWrite[],
     error: unknown,
     joined: JoinedStatement,
   ): Promise<boolean> {

@@ -8,22 +8,12 @@ import { isThenable, type Later } from '../../../core/later.js'
 import type { Engine, Row, Statement } from '../../contract/engine.js'
 import { isLockTimeout, isOfAll } from '../faults.js'
 import { askJoined, writeJoinedCreate, type JoinedStatement } from './joined-statement.js'
-
-/** Rows in one statement. */
-const mostRows = 64
-/** Groups that failed where each of their calls did not. */
-const mostFailures = 3
-
-interface WaitingRow {
-  readonly values: readonly unknown[]
-  readonly resolve: (rows: readonly Row[]) => void
-  readonly reject: (error: unknown) => void
-}
+import { mostFailures, mostRows, writeAlone, type QueuedWrite } from './queued-write.js'
 
 export class CreateQueue {
   readonly #statement: Statement
   readonly #engine: Engine
-  #waiting: WaitingRow[] = []
+  #waiting: QueuedWrite[] = []
   #underWay = 0
   /** What is on its way from an earlier one is not waited for any more. */
   #turn = 0
@@ -93,7 +83,7 @@ export class CreateQueue {
     else void this.#runTogether(calls, joined)
   }
 
-  async #runTogether(calls: readonly WaitingRow[], joined: JoinedStatement): Promise<void> {
+  async #runTogether(calls: readonly QueuedWrite[], joined: JoinedStatement): Promise<void> {
     const onAnswer = this.#begin()
     let rows: readonly Row[]
     try {
@@ -112,18 +102,12 @@ export class CreateQueue {
   }
 
   /** @returns whether it was answered */
-  async #runAlone({ values, resolve, reject }: WaitingRow): Promise<boolean> {
-    try {
-      resolve(await this.#engine.rows(this.#statement, values))
-      return true
-    } catch (error) {
-      reject(error)
-      return false
-    }
+  #runAlone(call: QueuedWrite): Promise<boolean> {
+    return writeAlone(call, this.#statement, this.#engine)
   }
 
   /** Where the server was lost or took its time, each call is told so: nobody knows, or it would take as long again. */
-  async #fail(calls: readonly WaitingRow[], error: unknown): Promise<void> {
+  async #fail(calls: readonly QueuedWrite[], error: unknown): Promise<void> {
     const isWait = isLockTimeout(error)
     if (!isWait && isOfAll(error)) {
       for (const { reject } of calls) reject(error)
