@@ -3,7 +3,7 @@ import { defineConfig } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 
 export default defineConfig(
-  { ignores: ['dist/', 'bench/', '**/*.js', '**/*.mjs', '**/*.cjs'] },
+  { ignores: ['dist/', 'bench/', 'templates/', '**/*.js', '**/*.mjs', '**/*.cjs'] },
   tseslint.configs.strictTypeChecked,
   {
     languageOptions: {

@@ -24,7 +24,7 @@ export interface LoadedApplication {
  */
 export async function loadApplication(
   path: string | undefined,
-  { cwd }: Pick<Terminal, 'cwd'>,
+  { cwd, loadSources }: Pick<Terminal, 'cwd' | 'loadSources'>,
 ): Promise<LoadedApplication> {
   const named = path ?? (await pathInPackage(cwd))
   if (named === undefined) {
@@ -33,6 +33,9 @@ export async function loadApplication(
     )
   }
   const file = resolve(cwd, named)
+  if (!existsSync(file))
+    throw new UsageError(`the file ${named} does not exist. Build the application first.`)
+  if (isSource.test(file)) await loadSources?.(file)
   const found = await captureBootstrap(() => importFile(file, named))
   if ('call' in found) return { ...found.call, path: file }
   const exported = found.loaded
@@ -51,9 +54,9 @@ function onlyModule(exported: Record<string, unknown>): unknown {
   return modules.length === 1 ? modules[0] : undefined
 }
 
+const isSource = /\.[cm]?tsx?$/
+
 async function importFile(path: string, named: string): Promise<Record<string, unknown>> {
-  if (!existsSync(path))
-    throw new UsageError(`the file ${named} does not exist. Build the application first.`)
   try {
     return (await import(pathToFileURL(path).href)) as Record<string, unknown>
   } catch (error) {
@@ -67,5 +70,5 @@ async function importFile(path: string, named: string): Promise<Record<string, u
 function isUnloadableSource(named: string, error: Error): boolean {
   const isUnknown = 'code' in error && error.code === 'ERR_UNKNOWN_FILE_EXTENSION'
   const isAtSign = error.name === 'SyntaxError' && error.message === 'Invalid or unexpected token'
-  return /\.[cm]?tsx?$/.test(named) && (isUnknown || isAtSign)
+  return isSource.test(named) && (isUnknown || isAtSign)
 }

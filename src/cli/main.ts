@@ -1,11 +1,15 @@
 #!/usr/bin/env node
 /** The `filigree` command. */
+import { createInterface } from 'node:readline/promises'
+import { loadSources } from './load-sources.js'
 import { runCommand } from './run-command.js'
 
 const code = await runCommand(process.argv.slice(2), {
   out: (text) => write(process.stdout, text),
   err: (text) => write(process.stderr, text),
   cwd: process.cwd(),
+  loadSources,
+  ask: process.stdin.isTTY && process.stdout.isTTY ? ask : undefined,
 })
 // Modules of the application may have opened handles that would keep the process alive.
 process.exit(code)
@@ -16,4 +20,15 @@ function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
       resolve()
     })
   })
+}
+
+/** Ctrl+C, or the end of the input, ends the command. */
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stdout })
+  lines.on('SIGINT', () => process.exit(130))
+  try {
+    return await lines.question(question)
+  } finally {
+    lines.close()
+  }
 }

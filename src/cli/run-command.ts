@@ -1,5 +1,4 @@
 /** Finds the requested command, runs it, and turns errors into a message and an exit code. */
-import { readFile } from 'node:fs/promises'
 import { DeclarationError, isDebugged } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Command } from './command.js'
@@ -7,7 +6,9 @@ import { doctorCommand } from './doctor-command.js'
 import { explainCommand } from './explain-command.js'
 import { keysCommand } from './keys-command.js'
 import { migrateCommand } from './migrate-command.js'
+import { newCommand } from './new-command.js'
 import { openapiCommand } from './openapi-command.js'
+import { readOwnPackage } from './own-package.js'
 import { routesCommand } from './routes-command.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 import { toTable } from './table-text.js'
@@ -15,6 +16,7 @@ import { tokenCommand } from './token-command.js'
 import { typesCommand } from './types-command.js'
 
 const commands: ReadonlyMap<string, Command> = new Map([
+  ['new', newCommand],
   ['routes', routesCommand],
   ['explain', explainCommand],
   ['token', tokenCommand],
@@ -29,7 +31,8 @@ const commands: ReadonlyMap<string, Command> = new Map([
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = args
   if (name === undefined) {
-    await terminal.err(`filigree: say what to do.\n\n${listCommands()}`)
+    const names = [...commands.keys()].join(', ')
+    await terminal.err(`filigree: say what to do: ${names}.\n  filigree --help lists them.\n`)
     return exitCodes.usage
   }
   if (name === '--help' || name === '-h') {
@@ -37,7 +40,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
     return exitCodes.done
   }
   if (name === '--version' || name === '-v') {
-    await terminal.out(`${await readVersion()}\n`)
+    await terminal.out(`${(await readOwnPackage()).version}\n`)
     return exitCodes.done
   }
   const command = commands.get(name)
@@ -69,12 +72,6 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 function listCommands(): string {
   const rows = [...commands].map(([name, { summary }]) => [`  filigree ${name}`, summary])
   return `${toTable(rows)}\nfiligree <command> --help says more of each. filigree --version\n`
-}
-
-/** The package's folder is found from the bundle's place in it. */
-async function readVersion(): Promise<string> {
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }
 
 /** Faults of the application are reports for its developer; other errors are shown with where they lie in it. */

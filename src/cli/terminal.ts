@@ -7,6 +7,10 @@ export interface Terminal {
   readonly err: (text: string) => Promise<void>
   /** The folder that paths are relative to, and in which `package.json` is read. */
   readonly cwd: string
+  /** Lets the process import a source; undefined where it can already. */
+  readonly loadSources?: ((file: string) => Promise<void>) | undefined
+  /** Asks a question and reads a line; undefined where nobody is there to answer. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined
 }
 
 /** The command was called wrongly: the message and the command's help are shown, and the exit code is 2. */

@@ -42,7 +42,7 @@ describe('PGlite', () => {
 
   it('keeps a database in a folder', async () => {
     const parent = await mkdtemp(join(tmpdir(), 'filigree-pglite-'))
-    const folder = join(parent, 'app')
+    const folder = join(parent, 'data', 'app')
     try {
       const first = await connect({ engine: pglite({ folder }), records: [Lamp] })
       await first.sync()

@@ -3,6 +3,8 @@
  * makes all other statements wait in line. SQL, JSON, catalogue and faults are PostgreSQL's.
  * Source: PGlite, API.
  */
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { BeginOptions } from '../contract/begin-options.js'
 import { installCommand } from '../../core/install-command.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
@@ -26,7 +28,7 @@ import { readPostgresSizes } from '../postgres/table-sizes.js'
 import { beginStatement } from '../postgres/transaction.js'
 
 export interface PgliteOptions {
-  /** The folder of the database. Default: in memory, lost when the process ends. */
+  /** The folder of the database, made with those above it. Default: in memory, lost when the process ends. */
   readonly folder?: string
   /** Milliseconds to wait for another transaction. Default 5,000. */
   readonly busyTimeout?: number
@@ -44,6 +46,9 @@ export function pglite(options: PgliteOptions = {}): EngineSource {
   return {
     open: async () => {
       const { PGlite } = await loadDriver()
+      // PGlite makes the folder itself, but not those above it. An address such as `memory://` is no folder.
+      if (folder !== undefined && !folder.includes('://'))
+        mkdirSync(dirname(folder), { recursive: true })
       const database = new PGlite(folder)
       try {
         await database.waitReady

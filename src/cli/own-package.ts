@@ -1,0 +1,54 @@
+/** Where the running package came from, so that a project installs the very same. */
+import { existsSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The folder of the package: the bundle and the sources lie two folders below it. */
+export const packageFolder = fileURLToPath(new URL('../../', import.meta.url)).replace(/[\\/]$/, '')
+
+export interface PackageFile {
+  readonly name: string
+  readonly version: string
+  readonly devDependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+}
+
+export async function readOwnPackage(): Promise<PackageFile> {
+  return JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as PackageFile
+}
+
+/** What the package was installed from. */
+export type PackageOrigin =
+  | { readonly from: 'tarball' | 'folder'; readonly path: string }
+  | { readonly from: 'registry'; readonly version: string }
+
+/** @param folder of the package */
+export async function findOrigin(
+  { name, version }: PackageFile,
+  folder = packageFolder,
+): Promise<PackageOrigin> {
+  const modules = dirname(folder)
+  // A checkout, or a folder that was linked.
+  if (basename(modules) !== 'node_modules') return { from: 'folder', path: folder }
+  const resolved = await readResolved(modules, name)
+  if (resolved?.startsWith('file:') === true) {
+    const path = resolve(dirname(modules), resolved.slice('file:'.length))
+    if (existsSync(path)) return { from: statSync(path).isFile() ? 'tarball' : 'folder', path }
+  }
+  return { from: 'registry', version }
+}
+
+/** npm writes beside the packages what it has installed them from. */
+async function readResolved(modules: string, name: string): Promise<string | undefined> {
+  try {
+    const text = await readFile(join(modules, '.package-lock.json'), 'utf8')
+    const { packages } = JSON.parse(text) as {
+      packages?: Record<string, { resolved?: string } | undefined>
+    }
+    return packages?.[`node_modules/${name}`]?.resolved
+  } catch {
+    // Another program has installed it.
+    return undefined
+  }
+}

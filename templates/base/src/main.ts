@@ -1,0 +1,6 @@
+/** Starts the application. */
+import { bootstrap } from 'filigree'
+import { AppModule } from './app-module.js'
+import { database } from './database.js'
+
+await bootstrap(AppModule, { database })

@@ -1,0 +1,4 @@
+/** The database of the tests: in memory. */
+import { inMemory } from 'filigree'
+
+export const database = inMemory

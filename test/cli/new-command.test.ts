@@ -1,0 +1,168 @@
+/** `filigree new`: what it writes, asks and refuses. That projects run is in `new-project.slow.ts`. */
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { findOrigin, readOwnPackage } from '../../src/cli/own-package.js'
+import { runCommand } from '../../src/cli/run-command.js'
+import { readChoices } from '../../src/cli/write-project.js'
+import { root } from '../openapi/command.js'
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-new-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+async function run(args: readonly string[], answers?: string[]) {
+  const asked: string[] = []
+  let out = ''
+  let err = ''
+  const code = await runCommand(['new', ...args, '--no-install'], {
+    out: (text) => Promise.resolve(void (out += text)),
+    err: (text) => Promise.resolve(void (err += text)),
+    cwd: folder,
+    ask: answers && ((question) => Promise.resolve((asked.push(question), answers.shift() ?? ''))),
+  })
+  return { code, out, err, asked }
+}
+
+const read = (...path: string[]): string => readFileSync(join(folder, ...path), 'utf8')
+
+describe('filigree new', () => {
+  it.each([
+    ['sqlite', 'node', false],
+    ['postgres', 'vitest', true],
+    ['sqlite', 'jest', true],
+  ])('writes a project: records in %s, tests by %s, page %s', async (records, tests, page) => {
+    const options = ['--records', records, '--tests', tests, ...(page ? ['--page'] : [])]
+    const { code, out, err } = await run(['My Desk', ...options])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toContain('npm install\n')
+    const names = await readdir(join(folder, 'My Desk'))
+    expect(names).toEqual(
+      expect.arrayContaining(
+        ['.dockerignore', '.github', '.gitignore', 'AGENTS.md', 'Dockerfile', 'README.md'].concat(
+          ...['migrations', 'package.json', 'src', 'test', 'tsconfig.json'],
+          page ? ['public'] : [],
+        ),
+      ),
+    )
+    expect(names.includes('public')).toBe(page)
+    expect(names).not.toContain('choice.json')
+    const file = JSON.parse(read('My Desk', 'package.json'))
+    expect(file).toMatchObject({
+      name: 'my-desk',
+      type: 'module',
+      scripts: { dev: 'filigree dev', test: expect.anything(), types: 'tsc' },
+      filigree: { module: 'src/main.ts', engines: [records] },
+      devDependencies: { typescript: expect.stringMatching(/^6\.\d+\.\d+$/) },
+    })
+    expect(
+      Object.values(file.dependencies).concat(Object.values(file.devDependencies)),
+    ).not.toContain('*')
+    for (const entry of await readdir(join(folder, 'My Desk'), { recursive: true })) {
+      if (/\.(?:ts|md|json|html|yml)$|Dockerfile$/.test(entry))
+        expect(read('My Desk', entry)).not.toContain('{{')
+    }
+  })
+
+  it('asks at most four questions in a terminal, and takes the first choice of each', async () => {
+    const { code, asked } = await run([], ['desk', '', '', ''])
+    expect({ code, asked: asked.length }).toEqual({ code: 0, asked: 4 })
+    expect(read('desk/src/database.ts')).toContain('sqlite:')
+    expect(read('desk/test/tickets.test.ts')).toContain('node:test')
+    expect(existsSync(join(folder, 'desk/public'))).toBe(false)
+  })
+
+  it('does as it is answered', async () => {
+    const { code, asked } = await run(['desk', '--tests', 'jest'], ['post', 'yes'])
+    expect({ code, asked: asked.length }).toEqual({ code: 0, asked: 2 })
+    expect(read('desk/package.json')).toContain('@electric-sql/pglite')
+    expect(existsSync(join(folder, 'desk/public/index.html'))).toBe(true)
+  })
+
+  it('asks nothing with --yes, nor without a terminal', async () => {
+    expect((await run(['a', '--yes'], [])).asked).toEqual([])
+    expect(await run(['b'])).toMatchObject({ code: 0, err: '' })
+    expect(await run([])).toMatchObject({ code: 2, out: '' })
+  })
+
+  it('says in JSON what it has made', async () => {
+    const { out } = await run(['desk', '--yes', '--json'])
+    expect(JSON.parse(out)).toEqual({
+      folder: join(folder, 'desk'),
+      ...{ records: 'sqlite', tests: 'node', page: false, installed: false },
+      next: ['npm install', 'npm run dev', 'npm run test'],
+    })
+  })
+
+  it('leaves what is there as it is', async () => {
+    await mkdir(join(folder, 'full'))
+    await writeFile(join(folder, 'full/note.txt'), 'mine')
+    const { code, out, err } = await run(['full', '--yes'])
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain('full is not empty')
+    expect(await readdir(join(folder, 'full'))).toEqual(['note.txt'])
+    expect((await run(['full/note.txt', '--yes'])).err).toContain('is a file')
+    await mkdir(join(folder, 'empty'))
+    expect((await run(['empty', '--yes'])).code).toBe(0)
+  })
+
+  it('names a choice that is near', async () => {
+    const { code, err } = await run(['desk', '--records', 'postgrse'])
+    expect({ code, isThere: existsSync(join(folder, 'desk')) }).toEqual({ code: 2, isThere: false })
+    expect(err).toContain('Did you mean "postgres"?')
+  })
+})
+
+describe('the package that a project installs', () => {
+  const installed = async (resolved: string | undefined) => {
+    const own = await readOwnPackage()
+    const place = join(folder, 'node_modules', own.name)
+    await mkdir(place, { recursive: true })
+    const lock = { packages: { [`node_modules/${own.name}`]: { version: own.version, resolved } } }
+    await writeFile(join(folder, 'node_modules/.package-lock.json'), JSON.stringify(lock))
+    return await findOrigin(own, place)
+  }
+
+  it('is the tarball that the command was run from', async () => {
+    const path = join(folder, 'filigree.tgz')
+    await writeFile(path, '')
+    expect(await installed('file:filigree.tgz')).toEqual({ from: 'tarball', path })
+  })
+
+  it('is else the version that was run', async () => {
+    const { version } = await readOwnPackage()
+    const registry = { from: 'registry', version }
+    expect(await installed('https://registry.example/filigree.tgz')).toEqual(registry)
+    expect(await installed('file:gone.tgz')).toEqual(registry)
+    expect(await installed(undefined)).toEqual(registry)
+  })
+
+  it('is the checkout where it is no installed package', async () => {
+    expect(await findOrigin(await readOwnPackage(), root)).toEqual({ from: 'folder', path: root })
+  })
+})
+
+describe('the templates', () => {
+  it('name packages that this package is tested with', async () => {
+    const { devDependencies } = await readOwnPackage()
+    for (const { dependencies, devDependencies: more } of [
+      ...(await readChoices('records')),
+      ...(await readChoices('tests')),
+    ]) {
+      for (const name of [...dependencies, ...more]) expect(devDependencies).toHaveProperty([name])
+    }
+  })
+
+  it('are in the package, and so is what `npm create` runs', async () => {
+    const own = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    const create = JSON.parse(await readFile(join(root, 'create/package.json'), 'utf8'))
+    expect(own.files).toContain('templates')
+    expect(create.version).toBe(own.version)
+    expect(create.dependencies.filigree).toBe(own.version)
+  })
+})
