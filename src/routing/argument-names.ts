@@ -45,7 +45,10 @@ export function readArgumentNames(method: unknown): ArgumentNames {
   const names: string[] = []
   for (const [index, parameter] of parameters.entries()) {
     const name = nameOf(parameter)
-    if (name === undefined) return { unreadable: `has no name for its argument ${index + 1}` }
+    if (name === undefined) {
+      const apart = parameter.type === 'RestElement' ? '' : ', since it is taken apart'
+      return { unreadable: `has no name for its argument ${index + 1}${apart}` }
+    }
     names.push(name)
   }
   return { names }

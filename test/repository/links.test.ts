@@ -49,12 +49,12 @@ describe('the documentation', () => {
     expect(broken).toEqual([])
   })
 
-  it('links to every one of its pages from the README, or from the pages for maintainers', () => {
-    const maintainers = join('docs', 'maintainers', 'README.md')
-    const reached = ['README.md', 'CONTRIBUTING.md', maintainers].flatMap((page) =>
-      links(page).map((to) => resolveLink(page, to).target),
-    )
-    const others = pages.filter((page) => page.startsWith('docs') && !reached.includes(page))
+  it('leads to every one of its pages from the README, or from the pages for maintainers', () => {
+    const reached = new Set(['README.md', 'CONTRIBUTING.md', 'docs/maintainers/README.md'])
+    for (const page of reached)
+      if (pages.includes(page))
+        for (const to of links(page)) reached.add(resolveLink(page, to).target)
+    const others = pages.filter((page) => page.startsWith('docs') && !reached.has(page))
     expect(others).toEqual([])
   })
 })

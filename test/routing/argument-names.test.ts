@@ -64,7 +64,7 @@ describe('readArgumentNames', () => {
   })
 
   it.each([
-    ['destructured', 'has no name for its argument 1'],
+    ['destructured', 'has no name for its argument 1, since it is taken apart'],
     ['later', 'has no name for its argument 2'],
   ])('says why %s cannot be read', (member, unreadable) => {
     expect(readArgumentNames(methods[member])).toEqual({ unreadable })

@@ -1,0 +1,6 @@
+import { describe } from '@jest/globals'
+import { followTutorial } from './follow.js'
+
+describe('the tutorial on SQLite', () => {
+  followTutorial('sqlite')
+})

@@ -1,0 +1,94 @@
+/**
+ * What a page of the tutorial asks its reader to do, in order.
+ *
+ * A block of code that begins with `// src/app.ts` (`# …` and `-- …` in other languages) is that file as a whole; with
+ * `// in src/app.ts` it holds whole declarations, which take the place of those of the same name or come behind them. Of a
+ * `console` block each line behind `$ ` is a command, and the lines below it are what it prints. All other blocks are read only.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import ts from 'typescript'
+
+export type Step =
+  | {
+      readonly kind: 'file'
+      readonly file: string
+      readonly text: string
+      readonly isWhole: boolean
+    }
+  | { readonly kind: 'command'; readonly command: string; readonly answer: string }
+
+export interface Page {
+  readonly name: string
+  readonly steps: readonly Step[]
+}
+
+/** @param folder holds `01-….md`, `02-….md` … */
+export function readPages(folder: string): Page[] {
+  return readdirSync(folder)
+    .filter((name) => /^\d\d-.+\.md$/.test(name))
+    .sort()
+    .map((name) => ({ name, steps: readSteps(readFileSync(join(folder, name), 'utf8')) }))
+}
+
+export function readSteps(markdown: string): Step[] {
+  const blocks = markdown.matchAll(/^```(\w+)\n([^]*?)^```$/gm)
+  return [...blocks].flatMap(([, language = '', text = '']) =>
+    language === 'console' ? readCommands(text) : readFile(text),
+  )
+}
+
+function readFile(text: string): Step[] {
+  const [, inside, file] = /^(?:\/\/|#|--) (in )?([\w./-]+\.\w+|\.\w+)\n/.exec(text) ?? []
+  return file === undefined ? [] : [{ kind: 'file', file, text, isWhole: inside === undefined }]
+}
+
+/** A command goes on in the next line behind a backslash, or while a quote is open. */
+function readCommands(text: string): Step[] {
+  const steps: { kind: 'command'; command: string; answer: string }[] = []
+  let isOpen = false
+  for (const line of text.trimEnd().split('\n')) {
+    const last = steps.at(-1)
+    if (last !== undefined && isOpen) last.command += `\n${line}`
+    else if (line.startsWith('$ '))
+      steps.push({ kind: 'command', command: line.slice(2), answer: '' })
+    else if (last !== undefined) last.answer += `${line}\n`
+    const { command } = steps.at(-1) ?? { command: '' }
+    isOpen = command.endsWith('\\') || (command.match(/'/g) ?? []).length % 2 === 1
+    if (!isOpen && line.endsWith("'") && last?.answer !== '') isOpen = false
+  }
+  return steps
+}
+
+/** Declarations of a block put into a file: those of the same name are replaced, others and imports are added. */
+export function mergeDeclarations(file: string, block: string): string {
+  const merged = splitStatements(file)
+  for (const part of splitStatements(block)) {
+    const at = merged.findIndex(({ name }) => name === part.name)
+    if (at >= 0) merged[at] = part
+    else if (part.isImport) merged.unshift(part)
+    else merged.push(part)
+  }
+  return merged.map(({ text }) => text).join('')
+}
+
+interface Part {
+  readonly name: string
+  readonly text: string
+  readonly isImport: boolean
+}
+
+/** Top-level statements with the comments before them. */
+function splitStatements(text: string): Part[] {
+  const file = ts.createSourceFile('block.ts', text, ts.ScriptTarget.Latest, true)
+  return file.statements.map((statement) => {
+    const text = `${statement.getFullText()}\n`
+    if (ts.isImportDeclaration(statement))
+      return { name: `import ${statement.moduleSpecifier.getText()}`, text, isImport: true }
+    const named = ts.isVariableStatement(statement)
+      ? statement.declarationList.declarations[0]
+      : statement
+    const name = named !== undefined && 'name' in named ? (named.name as ts.Node).getText() : text
+    return { name, text, isImport: false }
+  })
+}

@@ -1,0 +1,155 @@
+/**
+ * Somebody who follows the tutorial: a folder, a shell, and a server that is started again after each change. `npm`, `npx`
+ * and `curl` are the real ones, but packages are those of the repository, and the port is a free one.
+ */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { mergeDeclarations, type Step } from './pages.js'
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
+
+/** Commands that go on until they are ended. */
+const serverCommand = /^npm run dev$/
+
+export class Reader {
+  readonly folder = mkdtempSync(join(tmpdir(), 'filigree-tutorial-'))
+  readonly #env: NodeJS.ProcessEnv
+  readonly #shell: ChildProcess
+  #server: ChildProcess | undefined
+  #serverLog = ''
+  #isStale = false
+  #ended = 0
+  #printed = ''
+
+  constructor(
+    readonly port: number,
+    env: Readonly<Record<string, string>>,
+  ) {
+    if (!existsSync(join(root, 'dist/server/cli.js')))
+      throw new Error('The tutorial uses the package as it is built: npm run build.')
+    const bin = `${this.folder}-bin`
+    mkdirSync(bin)
+    for (const [name, text] of Object.entries(shims))
+      writeFileSync(join(bin, name), `#!/bin/sh\n${text}`, { mode: 0o755 })
+    const { PATH = '', HOME = '' } = process.env
+    this.#env = {
+      ...{ PATH: `${bin}${delimiter}${PATH}`, HOME, PORT: String(port), LOG_LEVEL: 'warn' },
+      npm_config_loglevel: 'silent',
+      ...env,
+    }
+    installPackages(this.folder)
+    this.#shell = spawn('bash', ['--noprofile', '--norc'], {
+      ...{ cwd: this.folder, env: this.#env, stdio: ['pipe', 'pipe', 'pipe'] },
+    })
+    this.#shell.stdin?.write('exec 2>&1\n')
+    this.#shell.stdout?.on('data', (chunk) => {
+      this.#printed += String(chunk)
+    })
+  }
+
+  /** @returns what a command printed; empty for a file */
+  async follow(step: Step): Promise<string> {
+    if (step.kind === 'file') return this.#write(step)
+    if (serverCommand.test(step.command)) return this.#start()
+    if (this.#isStale) await this.#start()
+    return this.#run(step.command.replaceAll('localhost:3000', `localhost:${this.port}`))
+  }
+
+  /** @returns what the compiler says of the project; empty if nothing */
+  checkTypes(): string {
+    const compiler = join(root, 'node_modules/typescript7/bin/tsc')
+    const args = [compiler, '-p', this.folder, '--noEmit', '--pretty', 'false']
+    return spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stop()
+    this.#shell.kill('SIGKILL')
+    rmSync(this.folder, { recursive: true, force: true })
+    rmSync(`${this.folder}-bin`, { recursive: true, force: true })
+  }
+
+  #write({ file, text, isWhole }: Step & { kind: 'file' }): string {
+    const path = join(this.folder, file)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, isWhole ? text : mergeDeclarations(readFileSync(path, 'utf8'), text))
+    this.#isStale = this.#server !== undefined
+    return ''
+  }
+
+  async #run(command: string): Promise<string> {
+    const mark = `ended-${++this.#ended}`
+    const end = `\n${mark}\n`
+    this.#printed = ''
+    this.#shell.stdin?.write(`${command}\nprintf '\\n%s\\n' '${mark}'\n`)
+    while (!this.#printed.endsWith(end)) await once(this.#shell.stdout ?? this.#shell, 'data')
+    return this.#printed.slice(0, -end.length)
+  }
+
+  async #start(): Promise<string> {
+    await this.#stop()
+    this.#isStale = false
+    this.#serverLog = ''
+    const flags = existsSync(join(this.folder, '.env')) ? ['--env-file=.env'] : []
+    const args = ['--import', 'tsx', ...flags, 'src/main.ts']
+    const server = spawn(process.execPath, args, { cwd: this.folder, env: this.#env })
+    this.#server = server
+    for (const stream of [server.stdout, server.stderr])
+      stream.on('data', (chunk) => {
+        this.#serverLog += String(chunk)
+      })
+    while (!(await answers(this.port)))
+      if (server.exitCode !== null) throw new Error(`The server ended:\n${this.#serverLog}`)
+    return ''
+  }
+
+  async #stop(): Promise<void> {
+    if (this.#server === undefined || this.#server.exitCode !== null) return
+    this.#server.kill('SIGTERM')
+    await once(this.#server, 'exit')
+  }
+}
+
+/** First in the PATH of the shell. */
+const shims = {
+  // A terminal shows no progress of a transfer.
+  curl: 'PATH=${PATH#*:}\nexec curl -sS "$@"\n',
+  // What would be installed is there.
+  npm: 'case "$1" in install) exit 0;; esac\nPATH=${PATH#*:}\nexec npm "$@"\n',
+}
+
+/** The repository's packages, and among them its own as it was built. */
+function installPackages(folder: string): void {
+  const [from, to] = [join(root, 'node_modules'), join(folder, 'node_modules')]
+  mkdirSync(join(to, '.bin'), { recursive: true })
+  for (const name of readdirSync(from))
+    if (!name.startsWith('.')) symlinkSync(join(from, name), join(to, name))
+  for (const name of ['tsc', 'tsx']) symlinkSync(join(from, '.bin', name), join(to, '.bin', name))
+  symlinkSync(root, join(to, 'filigree'))
+  const command = `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/server/cli.js')}' "$@"\n`
+  writeFileSync(join(to, '.bin/filigree'), command, { mode: 0o755 })
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy()
+      done(true)
+    })
+    socket.on('error', () => setTimeout(done, 50, false))
+  })
+}
