@@ -51,6 +51,7 @@ export {
   type DecoratorSpecification,
   type OwnDecorator,
 } from './seam/own-decorator.js'
+export { Operational } from './seam/operational.js'
 export type {
   Enter,
   EntryInterceptor,
@@ -84,6 +85,7 @@ export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relati
 export type { Filled, Generated } from './records/model/written-types.js'
 export { connect, Database } from './records/database-face.js'
 export type { Transaction } from './records/database.js'
+export type { Patience } from './records/patience.js'
 export type { OpenTransaction } from './core/open-transaction.js'
 export { pglite, type PgliteOptions } from './engines/pglite/pglite.js'
 export { inMemory } from './engines/engine-for-url.js'

@@ -97,7 +97,9 @@ export class Auth {
   async getToken(payload: Claims, options: TokenOptions = {}): Promise<string> {
     refuseUnknownOptions('Auth.getToken', options, tokenOptions)
     const now = Math.floor(this.#now() / 1000)
-    return this.#sign(toTokenClaims(payload, options, this.#settings, now))
+    return this.#sign(
+      toTokenClaims(payload, options, this.#settings, { now, signedIn: this.#sharedSecond() }),
+    )
   }
 
   /**
@@ -172,7 +174,7 @@ export class Auth {
     if (typeof subject !== 'string' || subject === '')
       throw new TypeError("Auth.revokeAll: sub is no text. Give the token's claim of that name.")
     const name = toStoredName(subject)
-    const second = Math.floor(this.#now() / 1000)
+    const second = this.#sharedSecond()
     await this.#ask(() => this.#revocations.addSubject(name, second))
     this.#ended((trace) => trace.subject === name && trace.signedIn <= second)
   }
@@ -205,6 +207,11 @@ export class Auth {
    */
   isRevoked(claims: Claims): Later<boolean> {
     return this.#ask(() => this.#revocations.has(toTrace(claims), this.#now()))
+  }
+
+  /** Seconds since 1970 by the clock of all processes, where there is one: for what one of them has to know of another's. */
+  #sharedSecond(): number {
+    return Math.floor((this.#revocations.now?.() ?? this.#now()) / 1000)
   }
 
   /** Milliseconds since 1970 behind which nothing is alive that rotation has made until now. */

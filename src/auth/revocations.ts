@@ -32,6 +32,8 @@ export interface Revocations {
   among(traces: readonly TokenTrace[], now: number): Later<ReadonlySet<TokenTrace>>
   /** The transaction that what is asked now is part of; absent where there are none. */
   openTransaction?(): OpenTransaction | undefined
+  /** Milliseconds since 1970 by the clock that all share who revoke here; absent where that is the application's. */
+  now?(): number
   /** Milliseconds that a `false` of `has` may be believed: others may revoke meanwhile. Default for ever. */
   readonly trustFor?: number
 }

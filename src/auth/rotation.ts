@@ -41,7 +41,10 @@ export function endOfRotation(claims: Claims): number {
   return Math.max(claims.exp ?? 0, firstSignIn(claims) + longestRotation)
 }
 
+/** Seconds by which the clock of the process that made a token may be behind the one that all processes share. */
+const mostBehind = 24 * 3600
+
 /** Tokens made here carry it as `auth_time`; those made elsewhere count from their `iat`. In seconds since 1970. */
 export function firstSignIn({ auth_time: signedIn, iat = 0 }: Claims): number {
-  return typeof signedIn === 'number' && signedIn <= iat ? signedIn : iat
+  return typeof signedIn === 'number' && signedIn <= iat + mostBehind ? signedIn : iat
 }

@@ -31,14 +31,14 @@ export interface TokenDefaults {
 }
 
 /**
- * @param now seconds since 1970
+ * @param times seconds since 1970: of this process, and of all that share revocations
  * @throws {TypeError} when the payload or an option is none
  */
 export function toTokenClaims(
   payload: Claims,
   options: TokenOptions,
   defaults: TokenDefaults,
-  now: number,
+  { now, signedIn }: { readonly now: number; readonly signedIn: number },
 ): Claims {
   if (typeof payload !== 'object' || (payload as unknown) === null || Array.isArray(payload)) {
     throw new TypeError(
@@ -62,7 +62,7 @@ export function toTokenClaims(
     iat: now,
     exp: options.expiresIn === undefined ? exp : now + toSeconds('expiresIn', options.expiresIn),
     jti,
-    auth_time: payload.auth_time ?? now,
+    auth_time: payload.auth_time ?? signedIn,
   }
 }
 

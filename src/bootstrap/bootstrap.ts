@@ -86,7 +86,7 @@ function storageOptions(
     needed: needsDatabase,
     production: environment.production,
     sessions: sessions?.store,
-    now: () => clock.now(),
+    clock,
   }
 }
 
@@ -179,7 +179,11 @@ function createContext(
       ...(idle === undefined ? {} : { idle }),
       log,
       mostByAddress: settings.bounds.sessionsByAddress,
-      now: () => clock.now(),
+      // Those of the database belong to all its processes; a store of the application's own has this one's time.
+      now:
+        database === undefined || options.sessions?.store !== undefined
+          ? () => clock.now()
+          : () => database.now(clock),
     }),
     times: settings.times,
     database,

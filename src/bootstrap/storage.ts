@@ -5,6 +5,7 @@
 import { createMemoryStore } from '../sessions/memory-store.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Revocations } from '../auth/revocations.js'
+import type { Clock } from '../core/clock.js'
 import { LentLog, type Log } from '../core/log.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { unknownOptions } from '../errors/unknown-names.js'
@@ -70,8 +71,7 @@ export interface StorageOptions {
   readonly searchLimit: number | undefined
   /** Milliseconds after which the server cancels a statement. */
   readonly statementTimeout: number
-  /** Milliseconds since 1970. */
-  readonly now: () => number
+  readonly clock: Clock
   readonly log: Log
 }
 
@@ -124,7 +124,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     return {
       database,
       sessions: options.sessions ?? (await createDatabaseSessionStore(database)),
-      revocations: await createDatabaseRevocations(database, { now: options.now }),
+      revocations: await createDatabaseRevocations(database, { clock: options.clock }),
       close,
     }
   } catch (error) {

@@ -9,6 +9,14 @@ export class Clock {
   }
 
   /**
+   * Milliseconds that a test has moved it on. What several processes share goes by the database's clock and by this:
+   * `database.now(clock)`.
+   */
+  moved(): number {
+    return 0
+  }
+
+  /**
    * Calls what waits for a moment when the time is moved, so that it looks again. The system's time is never moved.
    *
    * @param _watcher may return a promise

@@ -11,7 +11,7 @@ import type {
 import { noAuthAccess, waysIn } from '../auth/access.js'
 import { docNote, type DocNote } from './doc.js'
 import { placeRoutes } from './document-paths.js'
-import { asksWho, type DocumentedRoute } from './documented-route.js'
+import { asksWho, isOperational, type DocumentedRoute } from './documented-route.js'
 import {
   bearerAuth,
   cookieAuth,
@@ -52,17 +52,25 @@ export interface DocumentOptions {
 }
 
 /**
- * All routes, documented or not, in order. Called when the document is first requested; `findDocProblems` has checked
+ * All routes, documented or not, in order; probes and metrics last, behind GraphQL. Called when the document is first requested; `findDocProblems` has checked
  * the routes before.
  */
 export function createDocument(
-  routes: readonly DocumentedRoute[],
+  declared: readonly DocumentedRoute[],
   options: DocumentOptions,
 ): OpenApiDocument {
+  const operational = declared.filter(isOperational)
+  const routes = [...declared.filter((route) => !operational.includes(route)), ...operational]
   const { servers, basePath = '', cookie = false } = options
   const schemas = createSchemas()
   const ids = operationIds(routes)
   const paths: Record<string, PathItemObject> = {}
+  const { title, version, description, openapi = '3.1', endpoints = [] } = options
+  const addEndpoints = (): void => {
+    for (const [index, endpoint] of endpoints.entries()) {
+      paths[endpoint.path] ??= graphqlPath(endpoint, index + 1, openapi)
+    }
+  }
   const notes = new Map(
     routes.map((documented) => [
       documented,
@@ -70,15 +78,13 @@ export function createDocument(
     ]),
   )
   for (const { documented, path, names } of placeRoutes(routes, basePath)) {
+    if (documented === operational[0]) addEndpoints()
     const { method } = documented.route
     const described = toOperation(documented, { notes, ids, names, schemas, cookie })
     const operation = (documented.documents ?? []).reduce((made, change) => change(made), described)
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
   }
-  const { title, version, description, openapi = '3.1', endpoints = [] } = options
-  for (const [index, endpoint] of endpoints.entries()) {
-    paths[endpoint.path] ??= graphqlPath(endpoint, index + 1, openapi)
-  }
+  addEndpoints()
   return {
     openapi: openapi === '3.2' ? '3.2.0' : '3.1.1',
     info: { title, version, ...(description === undefined ? {} : { description }) },

@@ -3,10 +3,17 @@ import type { OperationObject } from 'openapi3-ts/oas31'
 import type { AccessRule } from '../auth/access.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Route } from '../routing/route.js'
+import type { RouteInfo } from '../routing/route-info.js'
+import { Operational } from '../seam/operational.js'
 
 /** True if the answer depends on the caller: a token is read, although none is required. */
 export function asksWho({ access, route, isPersonal }: DocumentedRoute): boolean {
   return access.open && (isPersonal ?? route.argumentNames.includes('user'))
+}
+
+/** True for routes that machines beside the users ask, such as probes: documents list them last. */
+export function isOperational({ info }: DocumentedRoute): boolean {
+  return info?.notes.get(Operational) !== undefined
 }
 
 /** Stands for every status from 200 to 299 in maps by status. */
@@ -18,6 +25,8 @@ export type DocumentOperation = (operation: OperationObject) => OperationObject
 export interface DocumentedRoute {
   readonly route: Route
   readonly access: AccessRule
+  /** What interceptors see of it. */
+  readonly info?: RouteInfo
   /** The answer depends on the caller. */
   readonly isPersonal?: boolean
   /** What happens to keys of the body without a field. */

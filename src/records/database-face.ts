@@ -24,6 +24,8 @@ type Shown =
   | 'onChange'
   | 'changes'
   | 'check'
+  | 'now'
+  | 'patience'
   | 'pool'
   | 'engineName'
   | 'driverName'

@@ -4,6 +4,7 @@ import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import type { Engine, EngineSource } from '../engines/contract/engine.js'
+import type { DatabaseClock } from './database-clock.js'
 import type { QueryBuilder } from './statements/builder.js'
 
 export interface DatabaseOptions {
@@ -90,5 +91,6 @@ export interface DatabaseParts {
   readonly kysely: QueryBuilder
   readonly log: Log
   readonly now: () => number
+  readonly clock: DatabaseClock
   readonly searchLimit?: number | undefined
 }

@@ -7,6 +7,10 @@ import { LentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/note.js'
 import { TableSizes } from './budget/table-sizes.js'
 import { createBuilder, type QueryBuilder } from './statements/builder.js'
+import { DatabaseClock } from './database-clock.js'
+import { Patience } from './patience.js'
+import type { Clock } from '../core/clock.js'
+import { ownQuestion } from '../engines/contract/statement.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
 import { readChanges, type ChangesOptions } from './changes/read-changes.js'
@@ -26,7 +30,7 @@ import { emptyTables } from './empty-tables.js'
 import { ensureTable } from './own-tables.js'
 import { Repository } from './repository.js'
 import type { RecordsContext, Source } from './statements/source.js'
-import { isThere, ToldEngine } from './statement-events.js'
+import { isSomewhere, isThere, ToldEngine } from './statement-events.js'
 import type { Difference } from './schema/difference-kinds.js'
 import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
 import { Line } from './statements/series.js'
@@ -67,15 +71,18 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const opening = { log, direct, replicas, replicaLag, statementTimeout }
   const opened = await (options.engine?.open(opening) ?? openEngine(url, opening))
   const engine = new ToldEngine(opened)
+  const readClock = ownQuestion(`select ${opened.dialect.clock}`, { isFresh: true })
+  const clock = new DatabaseClock(() => opened.first(readClock, []))
   const home = {} as { database: Database }
   const kysely = await createBuilder(engine, {
     runner: () => home.database.runner(),
     begin: (isolation) => home.database.begin(isolation),
   })
-  const database = new Database({ engine, kysely, log, now, searchLimit })
+  const database = new Database({ engine, kysely, log, now, searchLimit, clock })
   home.database = database
   engine.belongsTo(database)
   for (const table of tables) database.tables.add(table)
+  await clock.read()
   return database
 }
 
@@ -95,12 +102,16 @@ export class Database implements Source {
   readonly #repositories = new WeakMap<Class, Repository>()
   readonly #byType = new WeakMap<Class, Table>()
   readonly #transactions: Transactions
+  readonly #clock: DatabaseClock
+  readonly #patience = new Map<number, Patience>()
   /** Ends each of `changes`. */
   readonly #readers = new Set<() => void>()
   #closing: Promise<void> | undefined
 
   /** Use `connect`, or ask for a `Database` in a constructor. */
-  constructor({ engine, kysely, log, now, searchLimit = defaultSearchLimit }: DatabaseParts) {
+  constructor({ searchLimit = defaultSearchLimit, clock, ...parts }: DatabaseParts) {
+    const { engine, kysely, log, now } = parts
+    this.#clock = clock
     this.log = log
     const home = {
       records: (type: Class, source: Source) => new Repository(this.table(type), source),
@@ -133,9 +144,41 @@ export class Database implements Source {
     return this.context.engine.pool?.()
   }
 
-  /** Checks that the database answers. @throws {HttpError} 503 if it does not */
-  check(): Promise<unknown> {
-    return promise(() => this.context.engine.first(isThere, [])).catch(refuseUnavailable)
+  /**
+   * Checks that the database answers.
+   *
+   * @param what with `'reads'` it is enough that a replica does
+   * @throws {HttpError} 503 if it does not
+   */
+  check(what: 'writes' | 'reads' = 'writes'): Promise<unknown> {
+    const question = what === 'reads' ? isSomewhere : isThere
+    return promise(() => this.context.engine.first(question, [])).catch(refuseUnavailable)
+  }
+
+  /**
+   * Milliseconds since 1970 by the clock of the database's machine, for what several processes share: their own clocks
+   * may differ. It is known, so asking for it costs no statement.
+   *
+   * @param clock what a test has moved the application's clock on is added
+   */
+  now(clock?: Clock): number {
+    return this.#clock.now(clock)
+  }
+
+  /**
+   * For work that cannot wait for a database that does not answer: `database.patience(200).ask(() => …)` is 503 after
+   * 200 ms, and at once from then on, until the database has answered a question in the background.
+   *
+   * @param within milliseconds; who gives the same number shares what is known
+   */
+  patience(within: number): Patience {
+    let known = this.#patience.get(within)
+    if (known === undefined) {
+      const isClosed = (): boolean => this.#closing !== undefined
+      known = new Patience(within, () => this.check(), isClosed)
+      this.#patience.set(within, known)
+    }
+    return known
   }
 
   /**

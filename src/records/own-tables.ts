@@ -19,6 +19,16 @@ export async function ensureTable(database: Database, name: string, sql: string)
   return true
 }
 
+/** Milliseconds that a request waits for what is known of its caller; then it is 503. */
+const patience = 2000
+
+/** What asks a table of the framework's own for a request. A database within the process is not waited for. */
+export function askWithin(database: Database): <T>(work: () => Later<T>) => Later<T> {
+  if (database.context.dialect.isLocal) return (work) => work()
+  const store = database.patience(patience)
+  return (work) => (database.openTransaction() === undefined ? store.ask(work) : work())
+}
+
 /** Milliseconds between two checks for missing tables. */
 const pause = 1000
 

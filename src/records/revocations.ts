@@ -2,22 +2,26 @@
  * Revoked tokens in the database, shared by all processes that use it. Source: decisions, Authentication, "Revocation".
  */
 import type { Revocations, TokenTrace } from '../auth/revocations.js'
+import type { Clock } from '../core/clock.js'
 import type { Database } from './database.js'
 import type { Dialect, Row, Statement } from '../engines/contract/engine.js'
 import { ownQuestion, ownChange } from '../engines/contract/statement.js'
 import { after, type Later } from '../core/later.js'
 import type { OpenTransaction } from '../core/open-transaction.js'
-import { ensureTable, onceThere, refuseWrite } from './own-tables.js'
+import { askWithin, ensureTable, onceThere, refuseWrite } from './own-tables.js'
 
 export interface DatabaseRevocationsOptions {
   /** Milliseconds until a token that another process has revoked is refused here. Default 5,000. */
   readonly trustFor?: number
-  /** Milliseconds since 1970. Default the system's clock. */
-  readonly now?: () => number
+  /** What tests have moved the time on is added to the database's. */
+  readonly clock?: Clock
 }
 
 /** The latest moment that JavaScript's dates can hold; stands for "for ever". */
 const never = 8.64e15
+
+/** Milliseconds for which a token that is over is kept in mind: by the clock of another process it may not be. */
+const sweptAfter = 24 * 3_600_000
 
 /** The most tokens that one statement asks about. */
 const mostAtOnce = 1000
@@ -25,7 +29,7 @@ const mostAtOnce = 1000
 /** @returns the store, once its tables exist */
 export async function createDatabaseRevocations(
   database: Database,
-  { trustFor = 5000, now = Date.now }: DatabaseRevocationsOptions = {},
+  { trustFor = 5000, clock }: DatabaseRevocationsOptions = {},
 ): Promise<Revocations> {
   const ensure = async (): Promise<boolean> =>
     (await ensureTable(database, 'filigree_revocation', createTokens)) &&
@@ -50,11 +54,13 @@ export async function createDatabaseRevocations(
       if (names.has(trace.name) || isEnded) found.add(trace)
     }
   }
+  const ask = askWithin(database)
+  const now = (): number => database.now(clock)
   const openTransaction = (): OpenTransaction | undefined => database.openTransaction()
   // Not in a transaction: two that drop the same rows are in each other's way.
   const sweep = (): Later<unknown> =>
     openTransaction() === undefined
-      ? database.context.engine.change(statements.sweep, [now()])
+      ? ask(() => database.context.engine.change(statements.sweep, [now() - sweptAfter]))
       : undefined
   const revocations: Revocations = {
     trustFor,
@@ -63,20 +69,25 @@ export async function createDatabaseRevocations(
       after(sweep(), () => {
         const end = Math.min(Math.ceil(until), never)
         return after(
-          database.runner().change(statements.add, [name, end]),
+          ask(() => database.runner().change(statements.add, [name, end])),
           (added): Later<boolean> => {
             if (added > 0) return true
-            return after(database.runner().change(statements.extend, [end, name, end]), () => false)
+            const extend = () => database.runner().change(statements.extend, [end, name, end])
+            return after(ask(extend), () => false)
           },
         )
       }),
     addSubject: (subject, second) =>
-      after(database.runner().change(statements.addSubject, [subject, second]), () => undefined),
+      after(
+        ask(() => database.runner().change(statements.addSubject, [subject, second])),
+        () => undefined,
+      ),
     has: ({ name, subject, signedIn }, at) =>
       after(
-        database.runner().first(statements.has, [name, at, subject ?? '', signedIn]),
+        ask(() => database.runner().first(statements.has, [name, at, subject ?? '', signedIn])),
         (row) => row !== undefined,
       ),
+    now,
     among: async (traces, at) => {
       const found = new Set<TokenTrace>()
       for (let index = 0; index < traces.length; index += mostAtOnce) {
@@ -87,7 +98,7 @@ export async function createDatabaseRevocations(
   }
   return areThere
     ? revocations
-    : { ...late(onceThere(ensure, revocations, noneRevoked), trustFor), openTransaction }
+    : { ...late(onceThere(ensure, revocations, noneRevoked), trustFor), openTransaction, now }
 }
 
 function late(current: () => Later<Revocations>, trustFor: number): Revocations {

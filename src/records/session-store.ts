@@ -4,7 +4,7 @@ import type { Database } from './database.js'
 import type { Dialect, Statement } from '../engines/contract/engine.js'
 import { ownQuestion, ownChange } from '../engines/contract/statement.js'
 import { after, attempt, type Later } from '../core/later.js'
-import { ensureTable, onceThere, refuseWrite } from './own-tables.js'
+import { askWithin, ensureTable, onceThere, refuseWrite } from './own-tables.js'
 import { refuseUnavailable } from './statements/write-faults.js'
 
 /** @returns the store, once its table exists */
@@ -13,15 +13,19 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
   const isThere = await ensure()
   // A request's session is stored after its handler, and so after a transaction of the handler.
   const statements = writeStatements(database.context.dialect)
+  const ask = askWithin(database)
   const change = (statement: Statement, values: readonly unknown[]): Later<void> =>
     after(
-      attempt(() => database.runner().change(statement, values), refuseUnavailable),
+      attempt(() => ask(() => database.runner().change(statement, values)), refuseUnavailable),
       () => undefined,
     )
   const store: SessionStore = {
     read: (hash, now) =>
       after(
-        attempt(() => database.runner().first(statements.read, [hash, now]), refuseUnavailable),
+        attempt(
+          () => ask(() => database.runner().first(statements.read, [hash, now])),
+          refuseUnavailable,
+        ),
         (row) => (row === undefined ? undefined : String(row[0])),
       ),
     write: (hash, data, expiresAt, known) => {

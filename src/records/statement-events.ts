@@ -191,6 +191,9 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
 /** The statement that tests whether a database answers. */
 export const isThere: Statement = ownQuestion('select 1', { isFresh: true })
 
+/** The same, of the database or of one of its copies. */
+export const isSomewhere: Statement = ownQuestion('select 1')
+
 /** Of a script. */
 const tables: readonly string[] = [anyTable]
 

@@ -207,6 +207,7 @@ const index: Places<typeof face> = {
     ['providers make', (odd) => start({ providers: [from({ provide: 'a', make: resolve }, odd)] })],
   ],
   NoAuth: [],
+  Operational: [],
   Page: [],
   Patch: [['', (odd) => startRoute(Patch('/', odd))]],
   Post: [['', (odd) => startRoute(Post('/', odd))]],

@@ -87,6 +87,17 @@ describe('health', () => {
     expect(mailer.asked).toBe(1)
   })
 
+  it('asks a check that never ends again, after ten times its time', async () => {
+    const mailer = await start({ timeout: 20 })
+    mailer.answer = () => new Promise(() => undefined)
+    expect((await ask('ready')).status).toBe(503)
+    mailer.answer = () => true
+    while ((await ask('ready')).status !== 200) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    expect(mailer.asked).toBe(2)
+  })
+
   it('is not ready while the application closes, on new connections too', async () => {
     await start()
     expect((await ask('ready')).status).toBe(200)

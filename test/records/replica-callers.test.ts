@@ -7,7 +7,13 @@ import { Module } from '../../src/bootstrap/module.js'
 import type { BootstrapOptions } from '../../src/bootstrap/options.js'
 import { metrics } from '../../src/modules/metrics/metrics.js'
 import { connect } from '../../src/records/database-face.js'
-import { NoteModule, replicaGround, until, writeElsewhere } from './replica-ground.js'
+import {
+  NoteModule,
+  replicaGround,
+  until,
+  writeElsewhere,
+  NoteController,
+} from './replica-ground.js'
 
 const ground = replicaGround()
 
@@ -169,6 +175,10 @@ describe('In an application', () => {
       const headers = { authorization: `Bearer ${token}` }
       expect((await app.inject({ url: '/notes/secret', headers })).json()).toBe(2)
       expect((await app.inject({ url: '/notes/seen', headers: { cookie } })).json()).toBe(true)
+      // Who wants readers to be sent here meanwhile says so.
+      const database = app.get(NoteController).database
+      await expect(database.check()).rejects.toMatchObject({ status: 503 })
+      await database.check('reads')
     } finally {
       await ground.primary.start()
     }

@@ -35,7 +35,7 @@ export class Note {
 @NoAuth
 export class NoteController {
   static readonly inject = [Database]
-  constructor(private readonly database: Database) {}
+  constructor(readonly database: Database) {}
 
   @Get('/')
   async texts(): Promise<string[]> {

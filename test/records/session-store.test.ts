@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createMemoryRevocations } from '../../src/auth/revocations.js'
+import { Clock } from '../../src/core/clock.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { createDatabaseRevocations } from '../../src/records/revocations.js'
 import { createDatabaseSessionStore } from '../../src/records/session-store.js'
@@ -40,8 +41,11 @@ describe.each(['SQLite', 'PostgreSQL'])('in %s', (engine) => {
     const database = await (engine === 'SQLite'
       ? connect('sqlite::memory:')
       : connect(await server.createDatabase()))
-    const here = await createDatabaseRevocations(database, { now })
-    const there = await createDatabaseRevocations(database, { now })
+    class MovedClock extends Clock {
+      override moved = () => now() - Date.now()
+    }
+    const here = await createDatabaseRevocations(database, { clock: new MovedClock() })
+    const there = await createDatabaseRevocations(database, { clock: new MovedClock() })
     return { here, there, close: () => database.close() }
   })
 })

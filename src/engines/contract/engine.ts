@@ -193,6 +193,8 @@ export interface Dialect {
   readonly changes: TableChanges
   /** SQL of this moment as a column's default, by storage class. */
   readonly now: Readonly<Partial<Record<Column['storage'], string>>>
+  /** SQL of the milliseconds since 1970 by the clock of its machine, at this very moment. */
+  readonly clock: string
   /** SQL over the column `{c}` that counts its characters (code points), or its bytes. */
   lengthOf(column: Pick<Column, 'storage'>): string
   /** Where its migrations lead is found out by running them; `undefined`: it is kept in a file beside them. */

@@ -54,6 +54,7 @@ export function createPostgresDialect(
       date: "((now() at time zone 'UTC')::date)",
       time: "((now() at time zone 'UTC')::time(0))",
     },
+    clock: '(extract(epoch from clock_timestamp()) * 1000)::float8',
     lengthOf: ({ storage }) => (storage === 'bytes' ? 'octet_length({c})' : 'char_length({c})'),
     replay: undefined,
     columnType,

@@ -41,6 +41,7 @@ export const sqliteDialect: Dialect = {
     date: "(strftime('%Y-%m-%d', 'now'))",
     time: "(strftime('%H:%M:%S', 'now'))",
   },
+  clock: "(julianday('now') - 2440587.5) * 86400000",
   // `length` counts the characters of text and the bytes of a blob.
   lengthOf: () => 'length({c})',
   replay: { url: 'sqlite::memory:', dump: dumpTables },

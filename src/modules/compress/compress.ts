@@ -5,11 +5,13 @@
 import { pipeline, Readable } from 'node:stream'
 import {
   createModule,
+  Operational,
   unknownOptions,
   type Answer,
   type HttpRequest,
   type Interceptor,
   type Next,
+  type RouteInfo,
 } from '../../index.js'
 import { chooseEncoding, encoderOf, encodings, type Encoding } from './encodings.js'
 import { mayPack, namesIn } from './packable.js'
@@ -36,6 +38,10 @@ export const compress = createModule(function compress(options: CompressOptions 
   class Compressor implements Interceptor {
     static readonly before = 'gate'
     static readonly everywhere = true
+
+    applies({ notes }: RouteInfo): boolean {
+      return notes.get(Operational) === undefined
+    }
 
     async intercept(request: HttpRequest, next: Next): Promise<Answer> {
       const had = readPackedTags(request)

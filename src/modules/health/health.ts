@@ -9,6 +9,7 @@ import {
   Doc,
   Get,
   NoAuth,
+  Operational,
   reply,
   unknownOptions,
   type Problem,
@@ -29,13 +30,24 @@ export interface HealthOptions {
    * at once.
    */
   leaving?: number
+  /**
+   * `'writes'`: the process is ready while the database takes writes. `'reads'`: also while its primary is gone and a replica
+   * answers reads. Default `'writes'`.
+   */
+  ready?: 'writes' | 'reads'
 }
 
-const defaults = { path: '/health', timeout: 800, eventLoopDelay: 1000, leaving: 1000 }
+const defaults = {
+  path: '/health',
+  timeout: 800,
+  eventLoopDelay: 1000,
+  leaving: 1000,
+  ready: 'writes' as const,
+}
 
 /** Serves `/health/live` and `/health/ready`. */
 export const health = createModule(function health(options: HealthOptions = {}) {
-  const { path, timeout, eventLoopDelay, leaving } = { ...defaults, ...givenOf(options) }
+  const { path, timeout, eventLoopDelay, leaving, ready } = { ...defaults, ...givenOf(options) }
 
   /** The state that both probes share, and the delay at the end of the application. */
   class HealthProbe {
@@ -44,7 +56,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
     readonly #readiness: Readiness
 
     constructor(private readonly state: ApplicationState) {
-      this.#readiness = new Readiness({ state, delay: this.#delay, timeout })
+      this.#readiness = new Readiness({ state, delay: this.#delay, timeout, ready })
     }
 
     onStart(): void {
@@ -68,6 +80,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
 
   @Controller(path)
   @NoAuth
+  @Operational
   @Doc({ tags: ['health'] })
   class HealthController {
     static inject = [HealthProbe]
@@ -113,9 +126,12 @@ function findProblems(options: HealthOptions): Problem[] {
     const fits =
       name === 'path'
         ? typeof value === 'string'
-        : !(name in defaults) || (typeof value === 'number' && value >= 0 && value < 2 ** 31)
+        : name === 'ready'
+          ? value === 'writes' || value === 'reads'
+          : !(name in defaults) || (typeof value === 'number' && value >= 0 && value < 2 ** 31)
     if (fits) return []
-    const remedy = 'path is a text; timeout, eventLoopDelay and leaving are milliseconds.'
+    const remedy =
+      "path is a text, ready is 'writes' or 'reads'; timeout, eventLoopDelay and leaving are milliseconds."
     const message = `health: ${name} is ${JSON.stringify(value)}.`
     return [{ code: 'INVALID_OPTION', message, remedy }]
   })

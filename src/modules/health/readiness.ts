@@ -1,6 +1,6 @@
 /**
- * Tells whether the process can serve requests. Checks run at most once a second, however often it is asked, and a
- * hanging check does not run again before it has ended.
+ * Tells whether the process can serve requests. Checks run at most once a second, however often it is asked. A hanging
+ * check runs again once it has ended, or after ten times its time.
  */
 import type { ApplicationState } from '../../index.js'
 import type { LoopDelay } from './loop-delay.js'
@@ -16,14 +16,24 @@ export interface ReadinessOptions {
   readonly delay: LoopDelay
   /** Milliseconds that a check may take. */
   readonly timeout: number
+  /** What the database has to do. */
+  readonly ready: 'writes' | 'reads'
 }
 
 /** Milliseconds for which a report is used again. */
 const kept = 1000
 
+/** A check that has not ended after so many times its time never will. */
+const mostTimes = 10
+
+interface Running {
+  readonly result: Promise<boolean>
+  readonly since: number
+}
+
 export class Readiness {
   readonly #options: ReadinessOptions
-  readonly #running = new Map<() => unknown, Promise<boolean>>()
+  readonly #running = new Map<() => unknown, Running>()
   #report: Promise<Report> | undefined
   #until = 0
   #checks: readonly NamedCheck[] | undefined
@@ -59,23 +69,30 @@ export class Readiness {
   }
 
   #collect(): readonly NamedCheck[] {
-    const { database, checks } = this.#options.state
-    const own = database === undefined ? [] : [{ name: 'database', check: () => database.check() }]
-    return [...own, ...checks]
+    const { state, ready } = this.#options
+    const { database, checks } = state
+    const check = (): unknown => (ready === 'reads' ? database?.check('reads') : database?.check())
+    return database === undefined ? checks : [{ name: 'database', check }, ...checks]
   }
 
   /** False if the check throws, returns false, or takes too long. */
   async #run(check: () => unknown): Promise<boolean> {
+    const { timeout } = this.#options
+    const now = performance.now()
     let running = this.#running.get(check)
-    if (running === undefined) {
-      running = isFine(check).finally(() => this.#running.delete(check))
-      this.#running.set(check, running)
+    if (running === undefined || now - running.since > mostTimes * timeout) {
+      const begun = { since: now, result: isFine(check) }
+      running = begun
+      this.#running.set(check, begun)
+      void begun.result.finally(() => {
+        if (this.#running.get(check) === begun) this.#running.delete(check)
+      })
     }
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(resolve, this.#options.timeout, false)
+      timer = setTimeout(resolve, timeout, false)
     })
-    const fine = await Promise.race([running, late])
+    const fine = await Promise.race([running.result, late])
     clearTimeout(timer)
     return fine
   }

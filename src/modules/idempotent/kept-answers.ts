@@ -38,24 +38,50 @@ const lease = 120_000
 /** Milliseconds between two removals of old rows. */
 const sweepEvery = 60_000
 
+/** Milliseconds that a request waits for the database: a write with a key is refused rather than done without it. */
+const patience = 2_000
+
+/** Milliseconds between two attempts to keep an answer. */
+const insistEvery = 500
+
 export class KeptAnswers {
   static readonly inject = [Database, Clock]
   readonly #database: Database
   readonly #clock: Clock
+  readonly #store: ReturnType<Database['patience']>
   #nextSweep = 0
 
   constructor(database: Database, clock: Clock) {
     this.#database = database
     this.#clock = clock
+    this.#store = database.patience(patience)
   }
 
   onStart(): Promise<void> {
     return this.#database.ensureTable(table, createTable)
   }
 
-  /** Takes the key for a request, or returns its state. */
+  /**
+   * Takes the key for a request, or returns its state.
+   *
+   * @throws {HttpError} 503 if the database does not answer: then the key is free again
+   */
   async claim(id: string, hash: string): Promise<Claim> {
-    const now = this.#clock.now()
+    let claiming: Promise<Claim> | undefined
+    try {
+      return await this.#store.ask(() => (claiming = this.#claim(id, hash)))
+    } catch (error) {
+      // It may still be taken, once the database goes on.
+      void claiming?.then(
+        ({ state }) => (state === 'claimed' ? this.release(id) : undefined),
+        () => undefined,
+      )
+      throw error
+    }
+  }
+
+  async #claim(id: string, hash: string): Promise<Claim> {
+    const now = this.#now()
     await this.#sweep(now)
     const claimed = await this.#tables
       .insertInto(table)
@@ -80,23 +106,53 @@ export class KeptAnswers {
     return { state: 'answered', hash: row.hash, answer: fromText(row.answer) }
   }
 
-  /** @param life milliseconds */
-  async keep(id: string, answer: KeptAnswer, life: number): Promise<void> {
-    await this.#tables
-      .updateTable(table)
-      .set({ answer: toText(answer), expires_at: this.#clock.now() + life })
-      .where('id', '=', id)
-      .execute()
+  /**
+   * Never fails: what was written is answered, and its answer kept once the database goes on.
+   *
+   * @param life milliseconds
+   */
+  keep(id: string, answer: KeptAnswer, life: number): Promise<void> {
+    const text = toText(answer)
+    return this.#insist(() =>
+      this.#tables
+        .updateTable(table)
+        .set({ answer: text, expires_at: this.#now() + life })
+        .where('id', '=', id)
+        .execute(),
+    )
   }
 
-  async release(id: string): Promise<void> {
-    await this.#tables.deleteFrom(table).where('id', '=', id).where('answer', 'is', null).execute()
+  /** Never fails, as `keep`. */
+  release(id: string): Promise<void> {
+    return this.#insist(() =>
+      this.#tables.deleteFrom(table).where('id', '=', id).where('answer', 'is', null).execute(),
+    )
+  }
+
+  /** Done now, or in the background for as long as the key is held. */
+  async #insist(work: () => Promise<unknown>, until = performance.now() + lease): Promise<void> {
+    try {
+      await this.#store.ask(work)
+    } catch (error) {
+      if (performance.now() >= until) {
+        this.#database.log.error(
+          { err: error },
+          'an answer could not be kept for its Idempotency-Key',
+        )
+        return
+      }
+      setTimeout(() => void this.#insist(work, until), insistEvery).unref()
+    }
   }
 
   async #sweep(now: number): Promise<void> {
     if (now < this.#nextSweep) return
     this.#nextSweep = now + sweepEvery
     await this.#tables.deleteFrom(table).where('expires_at', '<=', now).execute()
+  }
+
+  #now(): number {
+    return this.#database.now(this.#clock)
   }
 
   get #tables() {

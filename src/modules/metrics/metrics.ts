@@ -8,6 +8,7 @@ import {
   Doc,
   Get,
   NoAuth,
+  Operational,
   reply,
   Secured,
   unknownOptions,
@@ -33,6 +34,7 @@ export const metrics = createModule(function metrics(options: MetricsOptions = {
 
   @Controller(path)
   @gate(secured)
+  @Operational
   @Doc({ tags: ['metrics'] })
   class MetricsController {
     static inject = [Meter]

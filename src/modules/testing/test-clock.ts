@@ -9,6 +9,10 @@ export class TestClock extends Clock {
     return super.now() + this.#ahead
   }
 
+  override moved(): number {
+    return this.#ahead
+  }
+
   /**
    * Moves the time on: tokens, sessions, limits and kept answers see it at once. The system's time and timers stay as
    * they are.

@@ -23,9 +23,14 @@ export abstract class Counters {
     this.clock = clock
   }
 
+  /** Milliseconds since 1970 by the clock that windows go by. */
+  now(): number {
+    return this.clock.now()
+  }
+
   /** Whole seconds until a window ends, at least one. */
   secondsUntil(ends: number): number {
-    return Math.max(1, Math.ceil((ends - this.clock.now()) / 1000))
+    return Math.max(1, Math.ceil((ends - this.now()) / 1000))
   }
 
   /** Counts a request unless the limit is reached. @param name the limit's name, the same in all processes */
@@ -46,9 +51,20 @@ const mostKeys = 100_000
 export class MemoryCounters extends Counters {
   static readonly inject = [Clock]
   readonly #limits = new Map<string, Map<string, Window>>()
+  readonly #now: (() => number) | undefined
+
+  /** @param now the clock of the counters that it stands in for */
+  constructor(clock: Clock, now?: () => number) {
+    super(clock)
+    this.#now = now
+  }
+
+  override now(): number {
+    return this.#now?.() ?? super.now()
+  }
 
   take(name: string, key: string, { most, window: length }: Limit): Count {
-    const now = this.clock.now()
+    const now = this.now()
     let windows = this.#limits.get(name)
     if (windows === undefined) this.#limits.set(name, (windows = new Map<string, Window>()))
     let window = windows.get(key)
@@ -95,25 +111,30 @@ create index if not exists ${table}_ends_at on ${table} (ends_at)`
 /** Milliseconds between two removals of ended windows. */
 const sweepEvery = 60_000
 
-/** Milliseconds for which an unreachable database is not asked again. */
-const outage = 1000
+/** Milliseconds that a request waits for the database; then memory counts. */
+const patience = 200
 
 /**
- * For all processes of the database: a single statement counts, so that two requests cannot both take the last place.
- * While the database cannot be reached, each process counts alone, so that requests which need no database, such as
- * probes, are not refused.
+ * For all processes of the database, by the database's clock: a single statement counts, so that two requests cannot both
+ * take the last place. While the database does not answer, each process counts alone, so that requests which need no
+ * database go on.
  */
 export class DatabaseCounters extends Counters {
   static readonly inject = [Database, Clock]
   readonly #database: Database
+  readonly #shared: ReturnType<Database['patience']>
   readonly #meanwhile: MemoryCounters
   #nextSweep = 0
-  #askAgain = 0
 
   constructor(database: Database, clock: Clock) {
     super(clock)
     this.#database = database
-    this.#meanwhile = new MemoryCounters(clock)
+    this.#shared = database.patience(patience)
+    this.#meanwhile = new MemoryCounters(clock, () => this.now())
+  }
+
+  override now(): number {
+    return this.#database.now(this.clock)
   }
 
   onStart(): Promise<void> {
@@ -122,17 +143,14 @@ export class DatabaseCounters extends Counters {
 
   onReset(): void {
     this.#meanwhile.onReset()
-    this.#askAgain = 0
   }
 
   async take(name: string, key: string, limit: Limit): Promise<Count> {
-    const now = this.clock.now()
-    if (now < this.#askAgain) return this.#meanwhile.take(name, key, limit)
+    if (this.#shared.isOut) return this.#meanwhile.take(name, key, limit)
     try {
-      return await this.#takeShared(name, key, limit, now)
+      return await this.#shared.ask(() => this.#takeShared(name, key, limit, this.now()))
     } catch (error) {
-      if (!(error instanceof HttpError) || error.status !== 503) throw error
-      this.#askAgain = now + outage
+      if (!isUnavailable(error)) throw error
       return this.#meanwhile.take(name, key, limit)
     }
   }
@@ -159,7 +177,16 @@ export class DatabaseCounters extends Counters {
 
   async giveBack(name: string, key: string, ends: number): Promise<void> {
     this.#meanwhile.giveBack(name, key, ends)
-    if (this.clock.now() < this.#askAgain) return
+    if (this.#shared.isOut) return
+    try {
+      await this.#shared.ask(() => this.#giveBackShared(name, key, ends))
+    } catch (error) {
+      // A request that the database counted before it stopped answering stays counted.
+      if (!isUnavailable(error)) throw error
+    }
+  }
+
+  async #giveBackShared(name: string, key: string, ends: number): Promise<void> {
     await this.#tables
       .updateTable(table)
       .set((row) => ({ count: row('count', '-', 1) }))
@@ -217,6 +244,10 @@ export class DatabaseCounters extends Counters {
   get #tables() {
     return this.#database.kysely.withTables<Tables>()
   }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof HttpError && error.status === 503
 }
 
 /** The counters that `throttle({ store })` selects, else memory. */

@@ -9,10 +9,12 @@ import {
   createDecorator,
   createModule,
   HttpError,
+  Operational,
   requestValue,
   type Enter,
   type EntryInterceptor,
   type HttpRequest,
+  type InterceptorClass,
   type Place,
   type RouteInfo,
 } from '../../index.js'
@@ -52,11 +54,16 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
     static readonly inject = [ApplicationCounters, ApplicationState]
     static readonly before = placeOf(by)
     static readonly everywhere = true
-    static readonly document = documentRefusal
+    static readonly document = (operation: OpenApiOperation, route: RouteInfo): OpenApiOperation =>
+      isCounted(route) ? documentRefusal(operation) : operation
     readonly enter: Enter
 
     constructor(counters: Counters, state: ApplicationState) {
       this.enter = limiter({ name, limit: read ?? never, by, counters }, state)
+    }
+
+    applies(route: RouteInfo): boolean {
+      return isCounted(route)
     }
   }
   return {
@@ -99,6 +106,11 @@ export const Throttle = createDecorator('Throttle', (limit: string, rule: Thrott
   }
 })
 
+/** A prober that is refused restarts a process that works. */
+function isCounted({ notes }: RouteInfo): boolean {
+  return notes.get(Operational) === undefined
+}
+
 /** Replaces an invalid limit, which stops the start anyway. */
 const never: Limit = { most: 1, window: 1, label: '', policy: '' }
 
@@ -111,6 +123,8 @@ function countersOf(store: ThrottleRule['store']) {
 function placeOf(by: ThrottleBy): Place {
   return by === 'ip' ? 'gate' : 'body'
 }
+
+type OpenApiOperation = Parameters<NonNullable<InterceptorClass['document']>>[0]
 
 const limitsOf = new WeakMap<RouteInfo, number>()
 

@@ -1,0 +1,203 @@
+/** What waits for a database that does not answer, and for how long. Source: docs/production.md, When the database does not answer. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Database,
+  Get,
+  HttpError,
+  Module,
+  NoAuth,
+  Post,
+  Secured,
+  type Application,
+  type Session,
+} from 'filigree'
+import { health } from 'filigree/health'
+import { idempotent } from 'filigree/idempotent'
+import { metrics } from 'filigree/metrics'
+import { throttle } from 'filigree/throttle'
+import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
+import { startStallingProxy, type StallingProxy } from '../records/stalling-proxy.js'
+
+let done = 0
+
+@Controller('/')
+class DeskController {
+  static inject = [Database]
+  constructor(readonly database: Database) {}
+
+  @Get('/plain') plain() {
+    return { plain: true }
+  }
+
+  @Get('/own') @Secured own() {
+    return { own: true }
+  }
+
+  @Post('/orders') @NoAuth order() {
+    return { number: ++done }
+  }
+
+  @Post('/visits') @NoAuth visit(session: Session) {
+    const visits = Number(session['visits'] ?? 0) + 1
+    session['visits'] = visits
+    return { visits }
+  }
+}
+
+@Module({
+  controllers: [DeskController],
+  imports: [
+    health(),
+    metrics(),
+    throttle({ limit: '5/m', store: 'database' }),
+    idempotent({ keep: '1h' }),
+  ],
+})
+class DeskModule {}
+
+@Module({ controllers: [DeskController], imports: [idempotent({ keep: '1h' })] })
+class UnlimitedModule {}
+
+let server: PostgresServer
+let proxy: StallingProxy
+let url: string
+const open: Application[] = []
+
+beforeAll(async () => {
+  server = await startPostgres()
+  proxy = await startStallingProxy(server.url)
+  url = await server.createDatabase()
+})
+afterEach(async () => {
+  proxy.resume()
+  await Promise.all(open.splice(0).map((app) => app.close()))
+})
+afterAll(async () => {
+  await proxy.close()
+  await server.close()
+})
+
+async function start(module: new () => object): Promise<Application> {
+  const app = await bootstrap(module, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    database: proxy.through(url),
+    env: { APP_API_KEY: 'operator' },
+  })
+  open.push(app)
+  return app
+}
+
+/** Milliseconds that are enough for what must not wait, on a machine under load. */
+const soon = 4000
+
+function within<T>(answer: Promise<T>): Promise<T> {
+  const late = new Promise<never>((_, reject) => {
+    setTimeout(reject, soon, new Error(`nothing came within ${soon} ms`)).unref()
+  })
+  return Promise.race([answer, late])
+}
+
+describe('while the database does not answer', () => {
+  it('limits count in memory, and probes and metrics are not counted at all', async () => {
+    const app = await start(DeskModule)
+    const ask = (path: string) => within(fetch(app.url + path))
+    expect((await ask('/plain')).headers.get('ratelimit')).toMatch(/r=4/)
+    proxy.stall()
+    for (let time = 0; time < 10; time++) {
+      const live = await ask('/health/live')
+      expect([live.status, live.headers.get('ratelimit')]).toEqual([200, null])
+      expect((await ask('/metrics')).status).toBe(200)
+    }
+    expect((await ask('/health/ready')).status).toBe(503)
+    const plain = await Promise.all(Array.from({ length: 6 }, () => ask('/plain')))
+    expect(plain.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429])
+  })
+
+  it('a write with a key is 503 and not done, and the key is free afterwards', async () => {
+    const app = await start(UnlimitedModule)
+    const order = () =>
+      within(
+        fetch(`${app.url}/orders`, { method: 'POST', headers: { 'idempotency-key': 'stalled' } }),
+      )
+    const before = done
+    proxy.stall()
+    for (let time = 0; time < 2; time++) {
+      const refused = await order()
+      expect(refused.status).toBe(503)
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+    expect(done).toBe(before)
+    proxy.resume()
+    await untilAnswered(order)
+    expect(done).toBe(before + 1)
+    expect((await order()).headers.get('idempotent-replayed')).toBe('true')
+    expect(done).toBe(before + 1)
+  })
+
+  it('sessions and tokens are 503, and as before afterwards', async () => {
+    const app = await start(UnlimitedModule)
+    const first = await fetch(`${app.url}/visits`, { method: 'POST' })
+    const [cookie = ''] = (first.headers.get('set-cookie') ?? '').split(';')
+    const token = await app.get(Auth).getToken({ sub: 'ada' })
+    const visit = () => within(fetch(`${app.url}/visits`, { method: 'POST', headers: { cookie } }))
+    const own = () =>
+      within(fetch(`${app.url}/own`, { headers: { authorization: `Bearer ${token}` } }))
+    proxy.stall()
+    for (const ask of [visit, own, visit, own]) {
+      const refused = await ask()
+      expect([refused.status, refused.headers.get('set-cookie')]).toEqual([503, null])
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+    proxy.resume()
+    const again = await untilAnswered(visit)
+    // What was refused was not counted, or was stored once its answer was late.
+    expect(((await again.json()) as { visits: number }).visits).toBeGreaterThanOrEqual(2)
+    expect((await untilAnswered(own)).status).toBe(200)
+  })
+
+  it('a process that needs it at once says so when it starts', async () => {
+    proxy.stall()
+    const failure = await bootstrap(DeskModule, {
+      listen: false,
+      logger: false,
+      database: `${proxy.through(url)}?connectTimeout=500`,
+    }).catch((error: unknown) => error)
+    expect(String(failure)).toContain('cannot be reached')
+  })
+})
+
+describe('patience', () => {
+  it('refuses at once what comes after a silence, until the database has answered again', async () => {
+    const app = await start(UnlimitedModule)
+    const database = app.get(DeskController).database
+    const store = database.patience(50)
+    let asked = 0
+    const never = () => {
+      asked++
+      return new Promise(() => undefined)
+    }
+    proxy.stall()
+    for (let time = 0; time < 3; time++) {
+      const error = await store.ask(never).catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(HttpError)
+      expect((error as HttpError).status).toBe(503)
+    }
+    expect([asked, store.isOut]).toEqual([1, true])
+    proxy.resume()
+    while (store.isOut) await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(await store.ask(() => 7)).toBe(7)
+  })
+})
+
+async function untilAnswered(ask: () => Promise<Response>): Promise<Response> {
+  for (;;) {
+    const answer = await ask()
+    if (![503, 409].includes(answer.status)) return answer
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
