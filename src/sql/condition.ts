@@ -29,6 +29,8 @@ export type Condition<R extends Tie = Tie> =
       readonly slot: number
       /** The place within the column's JSON. */
       readonly at?: JsonPlace | undefined
+      /** The text of a UUID is compared: with a pattern, or with what is none. */
+      readonly isText?: boolean
     }
   | {
       readonly kind: 'list'

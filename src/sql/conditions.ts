@@ -1,11 +1,10 @@
 /** Writes conditions on the rows of an alias. */
 import type { RankedRows, Ranking, SearchParts } from '../engines/contract/search-sql.js'
 import { filled, join, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
-import type { Condition, JsonPlace, SearchCondition } from './condition.js'
+import type { Condition, SearchCondition } from './condition.js'
 import { operatorOf } from './operators.js'
-import type { Column } from '../engines/contract/table.js'
 import type { Tie } from './table.js'
-import { isTied, living, ref, type Writing } from './writing.js'
+import { living, ref, type Writing } from './writing.js'
 
 type Compared = Extract<Condition, { kind: 'compare' }>
 
@@ -92,13 +91,13 @@ export class ConditionWriter {
     return sql`(${this.write(part, alias, isBelow)}) is not true`
   }
 
-  #writeCompare({ column, operator, slot: place, at }: Compared, alias: string): Sql {
+  #writeCompare({ column, operator, slot: place, at, isText }: Compared, alias: string): Sql {
     const write = operatorOf(operator).sql
     if (write === undefined)
       throw new TypeError(`${operator} does not compare with a single value.`)
     return write({
       dialect: this.#writing.dialect,
-      column: this.#place({ column, at }, alias),
+      column: this.#place({ column, at, isText }, alias),
       isNullable: column.nullable || at !== undefined,
       value: slot(place),
     })
@@ -106,10 +105,12 @@ export class ConditionWriter {
 
   /** A column, or the value at a place within it; null if that is missing or of another type. */
   #place(
-    { column, at }: { readonly column: Column; readonly at?: JsonPlace | undefined },
+    { column, at, isText = false }: Pick<Compared, 'column' | 'at' | 'isText'>,
     alias: string,
   ): Sql {
-    const c = ref(alias, column)
+    const c = isText
+      ? within(this.#writing.dialect.uuidText, ref(alias, column))
+      : ref(alias, column)
     if (at === undefined) return c
     const words = this.#writing.dialect.jsonAt[at.type]
     const places = join(at.slots.map((place) => filled(words, { c, p: slot(place) })))
@@ -130,9 +131,9 @@ export class ConditionWriter {
     const { from, led } = this.#writing.reach(tie, other)
     const tests = join([inner, ...present(living(tie.target, other))], ' and ')
     if (!isList)
-      return sql`exists (select 1 from ${from} where ${isTied(tie, led, other, alias)} and ${tests})`
-    const { local, shards } = tie
-    const own = ref(alias, local)
+      return sql`exists (select 1 from ${from} where ${this.#writing.isTied(tie, led, other, alias)} and ${tests})`
+    const { shards } = tie
+    const own = this.#writing.local(tie, alias)
     const [mine, found] =
       shards === undefined
         ? [own, led]

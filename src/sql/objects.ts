@@ -8,7 +8,7 @@ import type { Column } from '../engines/contract/table.js'
 import { columnsOf, type RowsWriter } from './rows.js'
 import type { SqlTable } from './table.js'
 import type { ObjectEntry, ObjectForm, ObjectsQuestion } from './tree.js'
-import { isTied, ref } from './writing.js'
+import { ref } from './writing.js'
 
 export class ObjectWriter {
   readonly json: JsonSql
@@ -67,7 +67,7 @@ export class ObjectWriter {
     const key = ref(alias, foreign)
     if (owners.join === 'left' && joins.length < owners.most) {
       const isMine = this.#writer.tests({ table: target, where }, alias, {
-        isTest: isTied(tie, key, alias, outer),
+        isTest: writing.isTied(tie, key, alias, outer),
       })
       joins.push(sql` left join ${writing.table(target.name, alias)} on ${isMine}`)
       return sql`case when ${key} is not null then ${this.object(form, alias, joins)} end`
@@ -76,7 +76,7 @@ export class ObjectWriter {
     const written = this.object(form, alias, inner)
     const isLast = joins.length >= owners.most
     const value = isLast ? written : sql`${written} as filigree_owner`
-    const isTest = isTied(tie, key, alias, outer)
+    const isTest = writing.isTied(tie, key, alias, outer)
     const found = sql`select ${value} from ${writing.table(target.name, alias)}${join(inner, '')}${this.#writer.where({ table: target, where }, alias, { isTest })}`
     if (isLast) return this.json.optional(this.json.nested(found))
     // The limit keeps it a row by row matter: another kind of join might lose the order of the rows.

@@ -4,7 +4,7 @@ import { byKey } from './order.js'
 import { answeredOf, columnsOf, type RowsWriter } from './rows.js'
 import type { SqlTable } from './table.js'
 import type { Related, RowsQuestion } from './tree.js'
-import { isTied, ref } from './writing.js'
+import { ref } from './writing.js'
 
 /** On some engines functions accept at most a hundred arguments. */
 const mostArguments = 45
@@ -99,7 +99,7 @@ function countOf(
       const next = path[index + 1]?.tie.local
       const wanted = next === undefined ? sql`1 as n` : ref(alias, next)
       const { from, led } = writing.reach(tie, alias)
-      const isTest = isTied(tie, led, alias, outer)
+      const isTest = writing.isTied(tie, led, alias, outer)
       const tests = writer.where({ table: tie.target, where }, alias, { isTest })
       outer = `${alias}p`
       // The limit of each keeps engines from beginning at the other end.

@@ -8,7 +8,7 @@ import { toNullPieces, writePieces } from './null-pieces.js'
 import { byKey, writeOrder } from './order.js'
 import type { SqlTable, Tie } from './table.js'
 import type { BehindQuestion, CountQuestion, Rows } from './tree.js'
-import { isTied, living, ref, type Writing } from './writing.js'
+import { living, ref, type Writing } from './writing.js'
 
 /** Rows that belong to the row of another alias. */
 export interface Tied {
@@ -175,7 +175,7 @@ export class RowsWriter {
       return sql`${ranking?.from}${from}${this.where(rows, alias)}`
     }
     const { from, led } = this.writing.reach(tied.tie, alias)
-    const isTest = isTied(tied.tie, led, alias, tied.outer)
+    const isTest = this.writing.isTied(tied.tie, led, alias, tied.outer)
     return sql`${ranking?.from}${from}${this.where(rows, alias, { isTest })}`
   }
 

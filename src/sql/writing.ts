@@ -56,16 +56,23 @@ export class Writing {
       led: name(pair, join.from),
     }
   }
+
+  /** The rows that a tie leads to from a row of another alias: by key, and within one shard. */
+  isTied(tie: Tie, led: Sql, alias: string, outer: string): Sql {
+    const { shards } = tie
+    const same = shards && sql` and ${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
+    return sql`${led} = ${this.local(tie, outer)}${same}`
+  }
+
+  /** A UUID key is compared as text with a field that nothing ties to it but a list of records: it may hold any text. */
+  local({ local, foreign, join }: Tie, alias: string): Sql {
+    const isMixed = join === undefined && local.isUuid && !foreign.isUuid
+    return within(isMixed ? this.dialect.uuidText : undefined, ref(alias, local))
+  }
 }
 
 export function ref(alias: string, column: Column): Sql {
   return name(alias, column.name)
-}
-
-/** The rows that a tie leads to from a row of another alias: by key, and within one shard. */
-export function isTied({ local, shards }: Tie, led: Sql, alias: string, outer: string): Sql {
-  const same = shards && sql` and ${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
-  return sql`${led} = ${ref(outer, local)}${same}`
 }
 
 /** Rows that were deleted softly are left out here alone. `undefined` where all rows live. */

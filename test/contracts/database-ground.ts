@@ -5,6 +5,7 @@ import type { ListOptions } from '../../src/records/filters/list-options.js'
 import type { Repository } from '../../src/records/repository.js'
 import type { EngineSource } from '../../src/engines/contract/engine.js'
 import { Category, Product, shop } from '../records/shop.js'
+import { uuidRecords } from './database-uuids.contract.js'
 
 /** Has its properties once it is open; `light` is the one row of the tables when a test begins. */
 export class Ground {
@@ -18,7 +19,7 @@ export class Ground {
   async open(where: string | EngineSource): Promise<void> {
     this.isSingle = typeof where !== 'string' || where.startsWith('sqlite::memory:')
     const chosen = typeof where === 'string' ? { url: where } : { engine: where }
-    this.database = await connect({ ...chosen, records: shop })
+    this.database = await connect({ ...chosen, records: [...shop, ...uuidRecords] })
     await this.database.sync()
     this.categories = this.database.records(Category)
     this.products = this.database.records(Product)

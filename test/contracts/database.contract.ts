@@ -6,6 +6,7 @@ import { describeRules } from './database-rules.contract.js'
 import { describeLists } from './database-lists.contract.js'
 import { describeRelations } from './database-relations.contract.js'
 import { describeTransactions } from './database-transactions.contract.js'
+import { describeUuids } from './database-uuids.contract.js'
 import { Ground } from './database-ground.js'
 
 export interface DatabaseUnderTest {
@@ -34,5 +35,6 @@ export function describeDatabase(name: string, open: () => Promise<DatabaseUnder
     describeLists(ground)
     describeRelations(ground)
     describeTransactions(ground)
+    describeUuids(ground)
   })
 }

@@ -196,11 +196,11 @@ export interface Dialect {
   /** SQL of the milliseconds since 1970 by the clock of its machine, at this very moment. */
   readonly clock: string
   /** SQL over the column `{c}` that counts its characters (code points), or its bytes. */
-  lengthOf(column: Pick<Column, 'storage'>): string
+  lengthOf(column: Pick<Column, 'storage' | 'isUuid'>): string
   /** Where its migrations lead is found out by running them; `undefined`: it is kept in a file beside them. */
   readonly replay: Replay | undefined
   /** The column's type in `CREATE TABLE`, collation included. */
-  columnType(column: Pick<Column, 'storage' | 'isBoolean' | 'field'>): string
+  columnType(column: Pick<Column, 'storage' | 'isBoolean' | 'isUuid' | 'field'>): string
   /** The type of a key that the database counts up. */
   readonly incrementType: string
   /** From a checked property value (never null) to what the driver takes; absent where they are the same. */
@@ -209,6 +209,8 @@ export interface Dialect {
   decoder(column: Column): Code<unknown> | undefined
   /** SQL around a column that a statement answers; absent where the driver hands its values on as they are. */
   answered(column: Column): Around | undefined
+  /** SQL around a column of UUIDs that makes them text, which sorts as they do; absent where they are kept as text. */
+  readonly uuidText?: Around
   /** SQL around a column that makes the text of its values; absent where they are such text. */
   textOf(column: Column): Around | undefined
   /** The sum or mean of a column of numbers, exact where they are; `isLarge` once a sum failed as an `overflow`. */

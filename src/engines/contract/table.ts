@@ -24,7 +24,7 @@ export interface Column {
   readonly isKey: boolean
   /** For keys: the database generates `increment`, the repository `uuid`. */
   readonly generated: 'increment' | 'uuid' | undefined
-  /** Its values are UUIDs, stored in lower case: a UUID key, and fields that hold one. */
+  /** Its values are UUIDs, stored in lower case: a UUID key, fields that hold one, and those of kind `uuid`. */
   readonly isUuid: boolean
 }
 

@@ -25,6 +25,11 @@ export class PlaceholderTypes {
     this.#told.delete(sql)
   }
 
+  /** @returns false where nothing was known */
+  forget(sql: string): boolean {
+    return this.#numbers.delete(sql)
+  }
+
   /** As soon as the statement is prepared, whoever runs it. */
   async of(sql: string, ask: Ask): Promise<readonly string[]> {
     let numbers = this.#numbers.get(sql)

@@ -6,15 +6,21 @@
  */
 import { quote } from '../contract/ddl.js'
 import type { SearchParts, SearchSql } from '../contract/search-sql.js'
+import type { Column } from '../contract/table.js'
 import { raw, sql, within, type Sql } from '../contract/sql-text.js'
 
 const mostCharacters = 200_000
 const weights = ['A', 'B', 'C', 'D'] as const
 
-/** @param fold makes lower case @param hasIcu whether the server knows the letters of all languages */
+/**
+ * @param fold makes lower case
+ * @param hasIcu whether the server knows the letters of all languages
+ * @param uuidText makes text of UUIDs
+ */
 export function createPostgresSearch(
   fold: readonly [before: string, after: string],
   hasIcu: boolean,
+  uuidText: readonly [before: string, after: string],
 ): SearchSql {
   // Otherwise every character outside ASCII counts as a letter.
   const noLetters = hasIcu
@@ -29,8 +35,10 @@ export function createPostgresSearch(
     })
     return `(${parts.join(' || ')})`
   }
+  const textOf = ({ name, isUuid }: Column, of = ''): string =>
+    isUuid ? uuidText.join(of + quote(name)) : of + quote(name)
   const vectorOf = ({ search, alias }: SearchParts): Sql =>
-    raw(vector(search.columns.map(({ name }) => `${quote(alias)}.${quote(name)}`)))
+    raw(vector(search.columns.map((column) => textOf(column, `${quote(alias)}.`))))
   const queryOf = ({ value }: SearchParts): Sql =>
     sql`plainto_tsquery('pg_catalog.simple', ${within(words, sql`cast(${value} as text)`)})`
   const test = (parts: SearchParts): Sql => sql`${vectorOf(parts)} @@ ${queryOf(parts)}`
@@ -42,7 +50,7 @@ export function createPostgresSearch(
       unique: false,
       whereNull: undefined,
       using: 'gin',
-      parts: [vector(columns.map((column) => quote(column.name)))],
+      parts: [vector(columns.map((column) => textOf(column)))],
     }),
     drop: (name) => [`drop index if exists ${quote(name)}`],
     operand: (list) => list.join(' '),

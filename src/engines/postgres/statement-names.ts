@@ -52,11 +52,17 @@ export class StatementNames {
 
   /** Whether the statement was refused because of its preparation, before it ran. Remembers the reason. */
   heed(sql: string, error: unknown): boolean {
-    const staleness = stalenessOf(error)
+    const staleness = this.#isRetyped(sql, error) ? 'outdated' : stalenessOf(error)
     if (staleness === undefined) return false
     if (staleness === 'outdated') this.#renew(sql)
     else this.isPooled = true
     return true
+  }
+
+  /** A column has another type now than when the server gave the placeholders theirs. */
+  #isRetyped(sql: string, error: unknown): boolean {
+    const { code } = (error ?? {}) as { readonly code?: unknown }
+    return typeof code === 'string' && misfits.has(code) && this.types.forget(sql)
   }
 
   #remember(sql: string, name: string): string {
@@ -64,6 +70,9 @@ export class StatementNames {
     return name
   }
 }
+
+/** `undefined_function`, which operators are too, and `datatype_mismatch`. */
+const misfits: ReadonlySet<string> = new Set(['42883', '42804'])
 
 /** The reason if the statement was refused before it ran, so that it may run again. */
 export function stalenessOf(error: unknown): Staleness | undefined {

@@ -99,7 +99,9 @@ function fieldMeasure(
     name: called === '' ? column.property : nameOf(called, column),
     column,
     key: `${called}${index}`,
-    ...(called !== '' && { words: `${called}({c})` }),
+    ...(called !== '' && {
+      words: `${called}(${column.isUuid ? (dialect.uuidText?.join('{c}') ?? '{c}') : '{c}'})`,
+    }),
     decode: (value) => (decode === undefined ? read(value) : decode(read(value))),
     encode: (operand, path) => {
       const codec = context.codecOf(table).columns[index]

@@ -94,8 +94,17 @@ function toStep(
       : { bound: same, same, behind: undefined, isNull: true }
   }
   if (!codec.accepts(value)) return undefined
-  const slot = slots.values.push(codec.encode(value)) - 1
-  const compare = (operator: Operator): Condition => ({ kind: 'compare', column, operator, slot })
+  const encoded = codec.encode(value)
+  const slot = slots.values.push(encoded) - 1
+  const isText = !codec.holds(encoded)
+  if (isText) slots.key += `t${codec.index};`
+  const compare = (operator: Operator): Condition => ({
+    kind: 'compare',
+    column,
+    operator,
+    slot,
+    ...(isText && { isText }),
+  })
   const beyond = compare(term.descending ? 'lt' : 'gt')
   const nullsBehind = column.nullable && !term.nullsFirst
   const orNull = (condition: Condition): Condition =>

@@ -355,13 +355,16 @@ export class FilterReader {
   }
 
   #compare(codec: ColumnCodec, operator: Operator, value: unknown, at?: JsonPlace): Condition {
-    this.key += `${codec.index}${operator}${placeKey(at)};`
+    const { isUuid } = codec.column
+    const isText = isUuid && (operatorOf(operator).operand !== 'value' || !codec.holds(value))
+    this.key += `${codec.index}${operator}${isText ? 't' : ''}${placeKey(at)};`
     return {
       kind: 'compare',
       column: codec.column,
       operator,
       slot: this.values.push(value) - 1,
       at,
+      ...(isText && { isText }),
     }
   }
 

@@ -1,5 +1,6 @@
 /** Converts property values to what a driver takes and back, compiled once for each table and engine. */
 import { makerOf } from '../../fields/instance.js'
+import { isUuid } from '../../fields/kinds/id.js'
 import type { Kind } from '../../fields/kinds/kind.js'
 import { isOfKind, toFunction, toProperty } from '../../fields/kinds/table.js'
 import type { Dialect, Row } from '../../engines/contract/engine.js'
@@ -16,6 +17,8 @@ export interface ColumnCodec {
   readonly accepts: (value: unknown) => boolean
   /** Converts a value of the kind, never null. */
   readonly encode: (value: unknown) => unknown
+  /** Whether the column can hold a value that `encode` made: a field for a UUID key may be of a kind that takes any text. */
+  readonly holds: (encoded: unknown) => boolean
 }
 
 export interface TableCodec<T extends object = object> {
@@ -23,6 +26,8 @@ export interface TableCodec<T extends object = object> {
   readonly columns: readonly ColumnCodec[]
   readonly byProperty: ReadonlyMap<string, ColumnCodec>
   readonly key: ColumnCodec
+  /** Columns that hold less than their kind takes. */
+  readonly narrow: readonly ColumnCodec[]
   /** Makes an instance from a row that contains all columns in order. A null that was never set leaves no property. */
   readonly readRow: (row: Row) => T
   /** Every column's value of an instance, in order; null if there is none. */
@@ -39,6 +44,7 @@ export function createTableCodec<T extends object>(
     columns,
     byProperty,
     key: columns[table.columns.indexOf(table.key)] as ColumnCodec,
+    narrow: columns.filter(({ holds }) => holds !== holdsAll),
     readRow: compileReader(table, dialect) as (row: Row) => T,
     writeRow: compileWriter(columns),
   })
@@ -46,11 +52,13 @@ export function createTableCodec<T extends object>(
 
 function createCodec(column: Column, index: number, dialect: Dialect): ColumnCodec {
   const encodeValue = dialect.encoder(column)
-  const accepts = testOf(column.field.entry)
+  const { entry } = column.field
+  const accepts = testOf(entry)
   const encode = chooseEncoder(column)
   return Object.freeze({
     column,
     index,
+    holds: dialect.uuidText && column.isUuid && entry.test !== isUuid ? isUuid : holdsAll,
     accepts: column.storage === 'json' ? () => true : accepts,
     encode:
       encodeValue === undefined
@@ -69,6 +77,8 @@ function chooseEncoder({ storage, field, isUuid }: Column): (value: unknown) => 
   // If the forms cannot be told apart, they are the same or `encode` accepts both.
   return entry.holds === undefined ? encode : (value) => encode(toProperty(value, entry))
 }
+
+const holdsAll = (): boolean => true
 
 function toLowerCase(value: unknown): unknown {
   return (value as string).toLowerCase()

@@ -1,5 +1,6 @@
 /** Makes columns from a record's fields, and reports faults. */
 import type { Problem } from '../../errors/declaration-error.js'
+import { isUuid as isUuidText } from '../../fields/kinds/id.js'
 import { readShape, type Shape, type ShapeField } from '../../fields/shape.js'
 import { resolveClass } from '../../metadata/class-reference.js'
 import type { Class } from '../../metadata/note.js'
@@ -68,7 +69,7 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
 function createColumn(field: ShapeField, name: string, holdsUuidKey: boolean): Column {
   const isKey = field.kind === 'id'
   const isJson = field.list || field.nested !== undefined
-  const isUuid = holdsUuidKey || (isKey && field.rules.key === 'uuid')
+  const isUuid = !isJson && (holdsUuidKey || field.entry.test === isUuidText)
   return Object.freeze({
     property: field.name,
     name,

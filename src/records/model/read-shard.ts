@@ -70,6 +70,13 @@ export function checkShards(relation: Relation, problems: Problem[]): void {
     if (problem !== undefined) problems.push(fault(`${where}: ${problem.message}`, problem.remedy))
     return
   }
+  const mixed = [shards.local, shards.foreign].filter(({ isUuid }) => !isUuid)
+  if (mixed.length === 1) {
+    const holder = mixed[0] === shards.local ? table : target
+    const message = `${where}: ${shards.local.property} holds UUIDs in one record and texts in ${holder.type.name}.`
+    const remedy = `Declare ${holder.type.name}.${shards.local.property} @Field('uuid').`
+    problems.push(fault(message, remedy))
+  }
   if (onDelete === 'setNull') {
     const message = `${where}: onDelete 'setNull' would empty ${shards.local.property} too.`
     problems.push(fault(message, "Write onDelete: 'cascade', or leave it out."))

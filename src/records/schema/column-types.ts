@@ -43,6 +43,13 @@ export function wasMoment(column: ColumnSchema, known: ActualColumn): boolean {
   return toBareType(column) === longNames.timestamptz && known.type === 'text'
 }
 
+/** UUIDs were text before they were UUIDs to the database. */
+export function wasUuid(column: ColumnSchema, known: ActualColumn | undefined): boolean {
+  return toBareType(column) === 'uuid' && known !== undefined && texts.has(known.type)
+}
+
+const texts: ReadonlySet<string> = new Set(['text', 'character varying', 'character'])
+
 /** @returns where a decimal of the field finds no room: behind the point, where the database would round it, or before */
 export function lacksDigits(
   { type }: ColumnSchema,

@@ -19,6 +19,7 @@ import type {
   TableSchema,
 } from '../../engines/contract/table-schema.js'
 import { compareType } from './type-differences.js'
+import { findUuidUpgrades } from './uuid-upgrades.js'
 
 export function findDifferences(
   wanted: readonly TableSchema[],
@@ -30,6 +31,7 @@ export function findDifferences(
   const present = wanted.filter(({ name }) => actual.has(name))
   return [
     ...renames,
+    ...findUuidUpgrades(present, actual, dialect),
     ...missing.flatMap((schema) => missingTable(schema, dialect)),
     ...missing.flatMap((schema) => missingKeys(schema, dialect)),
     ...present.flatMap((schema) =>

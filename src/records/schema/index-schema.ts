@@ -25,11 +25,12 @@ export function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect)
   if (!dialect.indexes.trigrams) return []
   // One index for `like`, one for case-insensitive comparisons.
   const [before, after] = dialect.fold
-  const parts = columns.flatMap((column) =>
-    [quote(column.name), `${before}${quote(column.name)}${after}`].map(
-      (text) => `${text} gin_trgm_ops`,
-    ),
-  )
+  const parts = columns.flatMap(({ name: column, isUuid }) => {
+    const text = isUuid ? (dialect.uuidText ?? []).join(quote(column)) : quote(column)
+    return [isUuid ? `(${text})` : text, `${before}${text}${after}`].map(
+      (part) => `${part} gin_trgm_ops`,
+    )
+  })
   return [{ ...schema, where, parts, using: 'gin', extension: 'pg_trgm' }]
 }
 

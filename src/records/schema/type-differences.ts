@@ -1,7 +1,14 @@
 /** Where a column is of another type than its field wants, and the SQL that changes it. */
 import type { Dialect } from '../../engines/contract/engine.js'
 import type { ActualColumn, ActualTable } from '../../engines/contract/catalogue.js'
-import { lacksDigits, sameType, toBareType, toKnownType, wasMoment } from './column-types.js'
+import {
+  lacksDigits,
+  sameType,
+  toBareType,
+  toKnownType,
+  wasMoment,
+  wasUuid,
+} from './column-types.js'
 import { quote } from '../../engines/contract/ddl.js'
 import type { Difference } from './difference-kinds.js'
 import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
@@ -13,7 +20,8 @@ export function compareType(
   dialect: Dialect,
 ): Difference[] {
   const known = actual.columns.get(column.name)
-  if (known === undefined || column.increment) return []
+  // `findUuidUpgrades` finds these.
+  if (known === undefined || column.increment || wasUuid(column, known)) return []
   const lacks = lacksDigits(column, known)
   if (lacks === 'digits') return [moreDigits(schema.name, column, known)]
   if (sameType(column, known)) return []

@@ -13,6 +13,7 @@ import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import { createHooked } from './run-hooks.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './write-faults.js'
+import { refuseNoKeys } from './write-values.js'
 
 export interface InsertManyOptions {
   /** Called after every 1,000 rows, and at the end. */
@@ -227,7 +228,7 @@ async function checkPiece(
   before: number,
 ): Promise<unknown[][]> {
   const { create } = context.checksOf(table)
-  const { writeRow } = context.codecOf(table)
+  const codec = context.codecOf(table)
   const { property, generated } = table.key
   const checked: unknown[][] = []
   for (const [index, row] of rows.entries()) {
@@ -236,7 +237,8 @@ async function checkPiece(
       const record = answer instanceof Promise ? await answer : answer
       if (table.version !== undefined) record[table.version.property] = 1
       if (generated === 'uuid') record[property] ??= randomUUID()
-      checked.push(writeRow(record))
+      refuseNoKeys(table, codec, record)
+      checked.push(codec.writeRow(record))
     } catch (error) {
       throw atRow(error, before + index)
     }

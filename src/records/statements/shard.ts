@@ -54,7 +54,9 @@ function shardOf(table: Table, context: Codecs, shard: Column): unknown {
   const codec = context.codecOf(table).byProperty.get(shard.property)
   if (codec?.accepts(value) !== true)
     throw invalid(shard.property, 'type', `must be of kind ${shard.field.kind}`)
-  return codec.encode(value)
+  const encoded = codec.encode(value)
+  // No row is in a shard that there cannot be.
+  return codec.holds(encoded) ? encoded : null
 }
 
 /** Nothing is looked for on every machine that is on one of them. */

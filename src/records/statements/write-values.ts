@@ -4,6 +4,7 @@ import type { TableCodec } from '../model/codec.js'
 import type { RecordsContext } from './source.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
+import { noSuchKey } from './write-faults.js'
 
 /** Values in the order of the columns. */
 export interface WriteValues {
@@ -13,11 +14,13 @@ export interface WriteValues {
 
 /** All columns; without the key if the database makes it. A UUID key is set on the record here. */
 export function valuesToInsert(
-  { key, columns }: Table,
+  table: Table,
   codec: TableCodec,
   record: Record<string, unknown>,
 ): WriteValues {
+  const { key, columns } = table
   if (key.generated === 'uuid') record[key.property] ??= randomUUID()
+  refuseNoKeys(table, codec, record)
   const values = codec.writeRow(record)
   if (record[key.property] !== undefined) return { columns, values }
   values.splice(codec.key.index, 1)
@@ -26,11 +29,13 @@ export function valuesToInsert(
 
 /** The given values, with the time of the change. Empty if no values are given. */
 export function valuesToUpdate(
-  { updatedAt }: Table,
+  table: Table,
   codec: TableCodec,
   record: Readonly<Record<string, unknown>>,
   clock: Pick<RecordsContext, 'now'>,
 ): WriteValues {
+  const { updatedAt } = table
+  refuseNoKeys(table, codec, record)
   const columns: Column[] = []
   const values: unknown[] = []
   for (const { column, encode } of codec.columns) {
@@ -44,4 +49,22 @@ export function valuesToUpdate(
     values.push(new Date(clock.now()).toISOString())
   }
   return { columns, values }
+}
+
+/**
+ * What a column of keys cannot hold is no row's key.
+ *
+ * @throws {HttpError} 409, as the database would answer
+ */
+export function refuseNoKeys(
+  { relations }: Table,
+  { narrow }: TableCodec,
+  record: Readonly<Record<string, unknown>>,
+): void {
+  for (const { column, holds, encode } of narrow) {
+    const value = record[column.property]
+    if (value === undefined || value === null || holds(encode(value))) continue
+    for (const relation of relations.values())
+      if (relation.kind === 'belongsTo' && relation.local === column) throw noSuchKey(relation)
+  }
 }
