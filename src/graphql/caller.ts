@@ -2,7 +2,9 @@
  * Who runs an operation, read from the context that it was given. Source: decisions, Small print: GraphQL, the gate and
  * `rows` look at `context.user` when a context with `user` or `request` is given, else the caller is trusted.
  */
+import type { ClientWriting } from '../engines/contract/client-writing.js'
 import type { Claims, HttpRequest } from '../http/request.js'
+import { ServerRequest } from '../http/server-request.js'
 import type { Caller } from '../records/rights/caller.js'
 
 /** The context of operations that come through the endpoint. */
@@ -27,4 +29,9 @@ export function callerOf(context: unknown): Caller {
   const claims = user ?? request?.user ?? null
   const auth = request?.auth ?? (claims === null ? undefined : { by: 'token', claims })
   return { trusted: false, auth, user: claims, request }
+}
+
+/** The request whose time ends what its caller writes; undefined for the program, and for requests that others made. */
+export function writingOf({ request }: Caller): ClientWriting | undefined {
+  return request instanceof ServerRequest ? request : undefined
 }

@@ -7,7 +7,8 @@ import { bothOf, openAccess, tokenAccess, type AccessRule } from '../auth/access
 import { isThenable, type Later, after } from '../core/later.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
 import { admission, type Admission } from '../records/rights/caller.js'
-import { callerOf } from './caller.js'
+import { callerOf, writingOf } from './caller.js'
+import type { Database } from '../records/database.js'
 import { graphqlCodes } from './error-codes.js'
 import { clipMessage, faultsToTell } from './faulty-variables.js'
 import { isGenerated } from './generated-part.js'
@@ -46,6 +47,8 @@ export interface ExecutorOptions {
   readonly owner?: object
   /** Told of each operation before it runs; absent where nobody has to know. */
   readonly onRun?: ((type: OperationType, context: unknown) => void) | undefined
+  /** Runs a request's work so that its changes end with the request's time; absent without a database. */
+  readonly within?: Database['within'] | undefined
 }
 
 type OperationType = Operation['node']['operation']
@@ -62,6 +65,7 @@ export class Executor {
   readonly #streams: OpenStreams
   readonly #owner: object | undefined
   readonly #onRun: ExecutorOptions['onRun']
+  readonly #within: ExecutorOptions['within']
   /** The root fields of an operation that not everybody may run; one list for each pair of default rules. */
   readonly #guarded = new WeakMap<DefaultAccess, WeakMap<Operation, readonly GuardedRoot[]>>()
 
@@ -69,6 +73,7 @@ export class Executor {
     const { built, limits, keep, streams = new OpenStreams() } = options
     this.#owner = options.owner
     this.#onRun = options.onRun
+    this.#within = options.within
     this.built = built
     this.#streams = streams
     this.#limits = limits
@@ -194,23 +199,39 @@ export class Executor {
 
   #runAdmitted(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
     if (!operation.mayPlan && !operation.costVaries && !operation.hasVariables) {
-      return this.#runWhole(operation, variables, context)
+      return this.#runResolvers(operation, variables, context)
     }
     const coerced = this.#coerce(operation, variables)
     if (!isVariables(coerced)) return coerced
-    if (!operation.mayPlan) return this.#runWhole(operation, variables, context)
+    if (!operation.mayPlan) return this.#runResolvers(operation, variables, context)
     const roots = operation.roots(coerced.variables)
     if (roots.every(({ plan }) => plan === undefined)) {
-      return this.#runWhole(operation, variables, context)
+      return this.#runResolvers(operation, variables, context)
     }
     const { schema } = this.built
     const input = { schema, operation, given: variables, variables: coerced.variables, context }
-    return runRoots(roots, input)
+    const run = (): Later<Outcome> => runRoots(roots, input)
+    return roots.some(({ plan }) => plan === undefined)
+      ? this.#endingInTime(operation, context, run)
+      : run()
+  }
+
+  #runResolvers(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
+    return this.#endingInTime(operation, context, () =>
+      this.#runWhole(operation, variables, context),
+    )
+  }
+
+  /** What resolvers of mutations write is not done any more once the request's time is over, whichever repository they use. */
+  #endingInTime<T>({ node }: Operation, context: unknown, run: () => T): T {
+    const isWrite = node.operation === graphqlLibrary().OperationTypeNode.MUTATION
+    const writing = isWrite ? writingOf(callerOf(context)) : undefined
+    return writing === undefined || this.#within === undefined ? run() : this.#within(writing, run)
   }
 
   /** Variables as their types make them, their cost within the limit. */
   #coerce(operation: Operation, given: Variables): { readonly variables: Variables } | Outcome {
-    if (!operation.hasVariables) return this.#within(operation, noVariables)
+    if (!operation.hasVariables) return this.#affordable(operation, noVariables)
     let variables = operation.readVariables(given)
     if (variables === undefined) {
       const definitions = operation.node.variableDefinitions ?? []
@@ -224,10 +245,10 @@ export class Executor {
       if (read.errors !== undefined) return notRun(withVariableCode(read.errors))
       variables = read.coerced
     }
-    return this.#within(operation, { variables })
+    return this.#affordable(operation, { variables })
   }
 
-  #within(
+  #affordable(
     operation: Operation,
     coerced: { readonly variables: Variables },
   ): { readonly variables: Variables } | Outcome {

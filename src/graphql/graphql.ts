@@ -250,8 +250,10 @@ export class GraphQL {
     if (this.#executor?.built !== built) {
       const { keep = 33_554_432 } = this.#options
       const { limits, streams } = this
-      const onRun = operationReads(this.#knownDatabase)
-      this.#executor = new Executor({ built, limits, keep, streams, owner: this, onRun })
+      const database = this.#knownDatabase
+      const onRun = operationReads(database)
+      const within = database?.within.bind(database)
+      this.#executor = new Executor({ built, limits, keep, streams, owner: this, onRun, within })
     }
     return this.#executor
   }

@@ -43,6 +43,11 @@ const noBytes = Buffer.alloc(0)
 const noSession =
   'request.session is not open on this route. Name `session` or `request` among the arguments of the handler.'
 
+/** A change that has begun, or waits; its end is told to `ended`. */
+export interface UnderWay {
+  stop(): void
+}
+
 /** A form brings texts, which are converted; an upload is a form with files, and has its own time. */
 export type BodyForm = 'whole' | 'form' | 'upload'
 
@@ -90,7 +95,7 @@ export class ServerRequest implements HttpRequest {
   answered = false
   /** True once its answer is a stream, which may go on reading for it. */
   streams = false
-  /** True once the request exceeded its route's time: later results must be undone. */
+  /** True once the request exceeded its route's time: nothing is written for it any more. */
   late = false
   /** What the answer's 5xx is for; undefined where there is none. */
   failure: unknown = undefined
@@ -123,6 +128,10 @@ export class ServerRequest implements HttpRequest {
   #isKnownVisitor = false
   #hasLooked = false
   #abort: AbortController | undefined
+  /** Changes that have begun, or wait. */
+  #writes: Set<UnderWay> | undefined
+  #onWritten: ((isDone: boolean) => void) | undefined
+  #isWritten = false
 
   constructor(incoming: Incoming, outgoing: Outgoing, settings: RequestSettings) {
     this.incoming = incoming
@@ -303,6 +312,30 @@ export class ServerRequest implements HttpRequest {
       })
     }
     this.cleanups.push(cleanup)
+  }
+
+  begun(write: UnderWay): void {
+    this.#writes ??= new Set()
+    this.#writes.add(write)
+  }
+
+  ended(write: UnderWay, isDone: boolean): void {
+    if (this.#writes?.delete(write) !== true || this.#onWritten === undefined) return
+    this.#isWritten ||= isDone
+    if (this.#writes.size === 0) this.#onWritten(this.#isWritten)
+  }
+
+  /**
+   * Its time is over: ends what it writes.
+   *
+   * @param onWritten called once it is known what became of what was under way, and whether something of it was done;
+   * perhaps at once
+   */
+  stop(onWritten: (isDone: boolean) => void): void {
+    this.late = true
+    for (const write of this.#writes ?? []) write.stop()
+    if (this.#writes === undefined || this.#writes.size === 0) onWritten(false)
+    else this.#onWritten = onWritten
   }
 
   #forwarded(header: 'x-forwarded-for' | 'x-forwarded-proto'): string | undefined {

@@ -16,9 +16,9 @@ import type { Change, RowChanges } from './changes/changes.js'
 import { readChanges, type ChangesOptions } from './changes/read-changes.js'
 import { followAll, type LostChanges } from './changes/follow-all.js'
 import { type Later, attempt, promise } from '../core/later.js'
-import type { ClientReading, PoolState, Runner } from '../engines/contract/engine.js'
+import type { ClientReading, ClientWriting, PoolState, Runner } from '../engines/contract/engine.js'
 import { defaultUrl, openEngine } from '../engines/engine-for-url.js'
-import { sourceOf } from './statements/client-source.js'
+import { sourceOf, WritingSource } from './statements/client-source.js'
 import { createContext } from './statements/create-context.js'
 import {
   checkDatabaseOptions,
@@ -104,6 +104,8 @@ export class Database implements Source {
   readonly #transactions: Transactions
   readonly #clock: DatabaseClock
   readonly #patience = new Map<number, Patience>()
+  /** The request whose work begins in this turn. */
+  served: ClientWriting | undefined = undefined
   /** Ends each of `changes`. */
   readonly #readers = new Set<() => void>()
   #closing: Promise<void> | undefined
@@ -224,13 +226,13 @@ export class Database implements Source {
    * is rolled back and runs again, so that no change is lost: let it have no effects outside the database.
    *
    * @param work everything it does with this database belongs to the transaction, whether it uses `tx` or not
-   * @param request of a client: when it is over, so is the transaction, if the engine can end it
+   * @param request of a client: nothing is kept once its time is over
    * @throws {HttpError} 409 `CONFLICT_RETRY` if other transactions were in its way for too long
    */
   transaction<R>(
     work: (tx: Transaction) => Promise<R>,
     options?: TransactionOptions,
-    request?: ClientReading,
+    request?: ClientWriting,
   ): Promise<R> {
     const run = (scope: Scope): Promise<R> => work(new Transaction(this, scope))
     return this.#transactions.run(run, options, request).catch(refuseUnavailable)
@@ -339,7 +341,33 @@ export class Database implements Source {
   }
 
   runner(): Runner {
-    return this.#transactions.current()?.runner() ?? this.line.runner ?? this.context.engine
+    return this.ownRunner() ?? this.#transactions.requestRunner() ?? this.context.engine
+  }
+
+  /** Of the open transaction, or of the line of statements that are sent at this moment. */
+  ownRunner(): Runner | undefined {
+    return this.#transactions.current()?.runner() ?? this.line.runner
+  }
+
+  /** Runs a client's work: none of its changes is done once the request's time is over, whichever repository it uses. */
+  within<R>(request: ClientWriting, work: () => R): R {
+    return this.#transactions.within(request, work)
+  }
+
+  /** The same for work that asks for its source in the turn in which it begins, which costs nothing. */
+  serve<R>(request: ClientWriting, work: () => R): R {
+    const outer = this.served
+    this.served = request
+    try {
+      return work()
+    } finally {
+      this.served = outer
+    }
+  }
+
+  /** The source for the changes of a client's request: none is done once its time is over. */
+  writesFor(request: ClientWriting | undefined): Source {
+    return request === undefined ? this : new WritingSource(this, request)
   }
 
   /** The source for repositories of a client's request: reads end with it. The same for every call with this request. */
@@ -367,8 +395,9 @@ export class Database implements Source {
     return attempt(() => this.feed.announces(table, engine), refuseUnavailable)
   }
 
-  atomically<R>(work: (source: Source) => Promise<R>): Promise<R> {
-    return this.#transactions.together(work).catch(refuseUnavailable)
+  /** @param request of a client: nothing is kept once its time is over */
+  atomically<R>(work: (source: Source) => Promise<R>, request?: ClientWriting): Promise<R> {
+    return this.#transactions.together(work, request).catch(refuseUnavailable)
   }
 }
 

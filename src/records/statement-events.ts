@@ -9,6 +9,7 @@ import type { OrderedRunner } from '../engines/contract/ordered-runner.js'
 import type { Catalogue } from '../engines/contract/catalogue.js'
 import type {
   ClientReading,
+  ClientWriting,
   Dialect,
   Engine,
   EngineChannel,
@@ -21,6 +22,7 @@ import type {
   Statement,
   TransactionRunner,
 } from '../engines/contract/engine.js'
+import { writesOn } from '../engines/client-writes.js'
 import { anyTable, ownQuestion } from '../engines/contract/statement.js'
 
 /** A statement of the database. */
@@ -166,8 +168,12 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
     return new ToldTransaction(begun, this.teller)
   }
 
-  async inOrder(): Promise<OrderedRunner | undefined> {
-    const line = await this.inner.inOrder?.()
+  clientWrites(writing: ClientWriting): Runner {
+    return new ToldRunner(writesOn(this.inner, writing), this.teller)
+  }
+
+  async inOrder(writing?: ClientWriting): Promise<OrderedRunner | undefined> {
+    const line = await this.inner.inOrder?.(writing)
     return line && new ToldLine(line, this.teller)
   }
 

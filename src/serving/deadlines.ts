@@ -16,12 +16,47 @@ export interface Waiting {
   readonly expire: (() => void) | undefined
 }
 
+/**
+ * The time of a request is over: what it writes ends with it. If something of that was done before it could be stopped, the
+ * handler has a moment more for its answer, since 503 means that nothing was done.
+ *
+ * @param fail answers the time-out
+ */
+export function stopInTime(
+  { request, route }: Pick<Waiting, 'request' | 'route'>,
+  deadlines: Deadlines,
+  fail: (error: HttpError) => void,
+): void {
+  const error = tooLate(request)
+  let isKnown = false
+  const waiting = deadlines.wait(request, route, grace, () => {
+    if (request.answered) return
+    if (!isKnown) request.log.warn({}, inDoubt)
+    fail(error)
+  })
+  request.stop((isDone) => {
+    isKnown = true
+    if (isDone) return
+    deadlines.done(waiting)
+    fail(error)
+  })
+}
+
+const inDoubt =
+  'a request was answered 503 for its time while a write was under way: whether it was done is not known'
+
 /** A body that does not arrive is the client's fault; everything else that takes too long is the server's. */
 export function tooLate({ bodyTime }: ServerRequest): HttpError {
   return bodyTime === undefined
     ? new HttpError(503, 'The request took too long.')
     : new HttpError(408, 'The body did not arrive in time.')
 }
+
+/**
+ * Milliseconds that interceptors have for a time-out inside them; and handlers whose change was done when their time was
+ * over, or of whose change it is not yet known.
+ */
+export const grace = 1000
 
 const shortestTick = 5
 const longestTick = 1000

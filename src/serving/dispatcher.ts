@@ -18,7 +18,7 @@ import { isThenable } from '../core/later.js'
 import { methods, pathFault } from '../routing/route-table.js'
 import type { RouteLookup } from '../routing/versioned-table.js'
 import { runInRequest } from './current-request.js'
-import { Deadlines, tooLate, type Waiting } from './deadlines.js'
+import { Deadlines, stopInTime, tooLate, type Waiting } from './deadlines.js'
 import { letGo } from './replaced-streams.js'
 import type { ServedRoute } from './served-route.js'
 import type { Invoker } from './invoker.js'
@@ -181,10 +181,11 @@ export class Dispatcher {
     )
   }
 
-  #expire({ request, route }: Waiting): void {
-    const error = tooLate(request)
-    request.late = true
-    this.#failRoute(request, route, error)
+  #expire(waiting: Waiting): void {
+    const { request, route } = waiting
+    stopInTime(waiting, this.#deadlines, (error) => {
+      this.#failRoute(request, route, error)
+    })
   }
 
   #finish(request: ServerRequest, route: ServedRoute, result: unknown): void {
@@ -204,8 +205,9 @@ export class Dispatcher {
     }
   }
 
-  #failRoute(request: ServerRequest, route: ServedRoute, error: unknown): void {
+  #failRoute(request: ServerRequest, route: ServedRoute, cause: unknown): void {
     if (request.answered) return
+    const error = request.late ? tooLate(request) : cause
     if (route.after.length === 0 || request.finishing) {
       this.#fail(request, error)
       return

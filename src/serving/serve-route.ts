@@ -10,10 +10,8 @@ import { blamesClients } from '../errors/program-faults.js'
 import { HttpError } from '../errors/http-error.js'
 import { formMedia, uploadMedia } from '../http/bodies/body-plan.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
-import type { ServerRequest } from '../http/server-request.js'
 import type { Times } from '../http/server.js'
 import type { Database } from '../records/database.js'
-import type { ClientReading } from '../engines/contract/client-reading.js'
 import type { Route } from '../routing/route.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
 import type { PlannedRoute } from './planned-route.js'
@@ -47,12 +45,13 @@ export function serveRoute(
 ): ServedRoute {
   const { route, access, checks, ownArguments } = plan
   const secured = !access.open
-  if (isShown((controller as Readonly<Record<string, unknown>>)[route.member]))
-    blamesClients(plan.info)
   const wanted = new Set(route.argumentNames)
   const hasSession = usesSession(plan, wanted)
   const hasBody = route.method !== 'GET' && (wantsBody(wanted) || checks.body !== undefined)
-  const inside = (invoke: InvokeWith): InvokeWith => inTransaction(invoke, route, context)
+  const isGenerated = isShown((controller as Readonly<Record<string, unknown>>)[route.member])
+  if (isGenerated) blamesClients(plan.info)
+  const inside = (invoke: InvokeWith): InvokeWith =>
+    endingInTime(inTransaction(invoke, route, context), { route, isGenerated }, context)
   const compiled = compileInvoker({ route, controller, own: ownArguments, inside })
   const where = `${route.method} ${route.pattern.text} (${route.name})`
   const invoke =
@@ -123,22 +122,28 @@ function inTransaction(
       if (request.answered || request.late) throw new HttpError(503)
       return result
     }
-    return database.transaction(work, within, untilLate(request))
+    return database.transaction(work, within, request)
   }
 }
 
-/** A client that leaves has still asked for the change; what is too late was answered with 503, and nobody needs it. */
-function untilLate(request: ServerRequest): ClientReading {
-  return {
-    get isOver() {
-      return request.late
-    },
-    onFinished: (end) => {
-      request.onFinished(() => {
-        if (request.late) end()
-      })
-    },
-  }
+interface Ending {
+  readonly route: Route
+  /** By the framework: it asks for its repositories at once. */
+  readonly isGenerated: boolean
+}
+
+/**
+ * What a handler writes is not done any more once its time is over and it was answered 503, whichever repository it uses. A
+ * GET promises to change nothing, and following its promises would cost a tenth of a small route.
+ */
+function endingInTime(
+  invoke: InvokeWith,
+  { route, isGenerated }: Ending,
+  { database }: ServeContext,
+): InvokeWith {
+  if (database === undefined || route.method === 'GET') return invoke
+  const within = isGenerated ? 'serve' : 'within'
+  return (request, own) => database[within](request, () => invoke(request, own))
 }
 
 /** The share of the handler's time for attempts, so that a failure can still be answered in time. */

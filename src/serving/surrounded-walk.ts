@@ -13,15 +13,13 @@ import type { Answer } from '../http/answer.js'
 import { isAnswer, PreparedAnswer } from '../http/answer.js'
 import { discard } from '../http/discard.js'
 import type { Responder } from '../http/responder.js'
+import type { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Intercept, Next } from '../seam/interceptor.js'
 import { callInRequest } from './current-request.js'
-import { tooLate, type Deadlines, type Waiting } from './deadlines.js'
+import { grace, stopInTime, tooLate, type Deadlines, type Waiting } from './deadlines.js'
 import { keepFlow } from './replaced-streams.js'
 import type { Line, ServedRoute } from './served-route.js'
-
-/** Milliseconds that interceptors have to handle a time-out inside them. */
-const grace = 1000
 
 export interface WalkSurroundings {
   readonly responder: Responder
@@ -104,7 +102,7 @@ class SurroundedWalk {
       const answer = this.#prepare(shaped)
       return isThenable(answer) ? await answer : answer
     } catch (error) {
-      return isOver() ? nobodys : await this.#answerFailure(error)
+      return isOver() ? nobodys : await this.#answerFailure(request.late ? tooLate(request) : error)
     }
   }
 
@@ -180,15 +178,22 @@ class SurroundedWalk {
 
   #watch(milliseconds: number): Waiting {
     return this.#house.deadlines.wait(this.#request, this.#route, milliseconds, () => {
-      this.#expire()
+      this.#stop()
     })
   }
 
-  /** The innermost waiting interceptor gets the time-out error; the outer ones get a moment to pass it on. */
-  #expire(): void {
+  #stop(): void {
     const request = this.#request
-    const error = tooLate(request)
-    request.late = true
+    if (request.late) this.#expire(tooLate(request))
+    else
+      stopInTime({ request, route: this.#route }, this.#house.deadlines, (error) => {
+        this.#expire(error)
+      })
+  }
+
+  /** The innermost waiting interceptor gets the time-out error; the outer ones get a moment to pass it on. */
+  #expire(error: HttpError): void {
+    const request = this.#request
     request.bodyTime = undefined
     const inside = this.#insides.pop()
     if (inside === undefined) {

@@ -1,5 +1,11 @@
 /** Sees what an engine is asked, and holds its statements back until the test lets them go. */
-import type { ClientReading, Engine, Runner, Statement } from '../../src/engines/contract/engine.js'
+import type {
+  ClientReading,
+  ClientWriting,
+  Engine,
+  Runner,
+  Statement,
+} from '../../src/engines/contract/engine.js'
 import { changes } from '../../src/engines/contract/statement.js'
 import { JoinedEngine } from '../../src/engines/postgres/joined/joined-engine.js'
 
@@ -24,6 +30,10 @@ export class StatementWatch {
         ...(engine.clientReads !== undefined && {
           clientReads: (reading: ClientReading) =>
             this.#watched(engine.clientReads?.(reading) ?? engine, {}),
+        }),
+        ...(engine.clientWrites !== undefined && {
+          clientWrites: (writing: ClientWriting) =>
+            this.#watched(engine.clientWrites?.(writing) ?? engine, {}),
         }),
       }),
     )

@@ -1,5 +1,5 @@
 /** The options of a transaction. */
-import type { ClientReading } from './client-reading.js'
+import type { ClientWriting } from './client-writing.js'
 
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
 
@@ -8,6 +8,6 @@ export interface BeginOptions {
   isolation?: Isolation | undefined
   /** Milliseconds to wait for other transactions, if the engine allows one writer at a time. Default the engine's. */
   patience?: number | undefined
-  /** When it is over, the running statement is cancelled and everything is rolled back, if the engine can do that. */
-  reading?: ClientReading | undefined
+  /** Once its time is over, the running statement is cancelled, if the engine can do that, and all is rolled back. */
+  writing?: ClientWriting | undefined
 }

@@ -11,6 +11,7 @@
  */
 import type { BeginOptions } from './begin-options.js'
 import type { ClientReading } from './client-reading.js'
+import type { ClientWriting } from './client-writing.js'
 import type { CurrentCaller, OtherProcesses } from './engine-caller.js'
 import type { ChannelHandlers, ChannelListener } from './channel-listener.js'
 import type { Later } from '../../core/later.js'
@@ -30,6 +31,7 @@ import type { Replay, TableChanges } from './table-changes.js'
 import type { Around, InsertCopy, InsertLists } from './insert-sql.js'
 
 export type { ClientReading } from './client-reading.js'
+export type { ClientWriting } from './client-writing.js'
 export type { Statement } from './statement.js'
 export type { Around, InsertCopy, InsertLists } from './insert-sql.js'
 
@@ -81,7 +83,9 @@ export interface Engine extends Runner {
   /** Reads go to copies that may be behind: it asks who calls, who must see what it has written. Absent: all are one. */
   followCallers?(current: CurrentCaller, others?: OtherProcesses): void
   begin(options?: BeginOptions): Promise<TransactionRunner>
-  /** Absent where a statement costs no journey. */ inOrder?(): Later<OrderedRunner | undefined>
+  /** Absent where a statement costs no journey. */ inOrder?(
+    writing?: ClientWriting,
+  ): Later<OrderedRunner | undefined>
   /**
    * Runs work that changes the schema: nobody else changes it meanwhile, references are checked at the end, and work that
    * had to wait for a table too long runs again from its beginning.
@@ -96,6 +100,11 @@ export interface Engine extends Runner {
    * and no longer than somebody waits for the answer. Absent: they run as all others do.
    */
   clientReads?(reading: ClientReading): Runner
+  /**
+   * Runs the changes of one client's request outside transactions: none is done any more once its time is over, as
+   * client-writing.ts says. What it reads runs as all else does. Absent: what was begun is done.
+   */
+  clientWrites?(writing: ClientWriting): Runner
   /** What tables there are. */
   catalogue(runner: Runner): Promise<Catalogue>
   /** Roughly how many rows these tables have, by name; without looking at the rows. */

@@ -10,6 +10,8 @@ import { installCommand } from '../../core/install-command.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import type { Catalogue } from '../contract/catalogue.js'
+import { ClientWrites, lateFault } from '../client-writes.js'
+import type { ClientWriting } from '../contract/client-writing.js'
 import { Turn } from '../turn.js'
 import {
   EngineFault,
@@ -219,10 +221,20 @@ class PgliteEngine implements Engine {
     return this.#alone(() => this.#runner.script(sql))
   }
 
-  async begin({ isolation, patience }: BeginOptions = {}): Promise<TransactionRunner> {
+  clientWrites(writing: ClientWriting): Runner {
+    return new ClientWrites(writing, this.#runner, (work, _writes, isOver) =>
+      this.#alone(async () => {
+        if (isOver?.() === true) throw lateFault()
+        return work()
+      }),
+    )
+  }
+
+  async begin({ isolation, patience, writing }: BeginOptions = {}): Promise<TransactionRunner> {
     const begin = beginStatement(isolation)
     await this.#turn.take(patience)
     try {
+      if (writing?.late === true) throw lateFault()
       await this.#runner.script(begin)
       return new PgliteTransaction(this.#database, this.#turn)
     } catch (error) {

@@ -5,6 +5,8 @@
 import type { Row, Statement } from '../contract/engine.js'
 import { sendRows } from './copy.js'
 import { noColumns, type Columns } from './columns.js'
+import { changes } from '../contract/statement.js'
+import { endsConnection } from './faults.js'
 import type { Driver, Field, ParameterDescription, Submittable, Wire } from './driver.js'
 import { writeStatement } from './messages.js'
 import type { Preparation, PooledConnection } from './pooled-connection.js'
@@ -92,6 +94,11 @@ export class Call implements Submittable {
     this.attempts++
     this.isSent = false
     this.#owner.failed(this, error)
+  }
+
+  /** The connection broke while a change was under way: nobody knows whether it was done. */
+  isInDoubt(error: unknown): boolean {
+    return this.isSent && changes(this.statement) && endsConnection(error)
   }
 
   refuse(error: unknown): void {

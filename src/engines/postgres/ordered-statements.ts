@@ -2,7 +2,9 @@
  * Runs statements in order on a connection of their own, sent without waiting. Source: PostgreSQL, Extended Query,
  * Pipelining.
  */
+import { lateFault } from '../client-writes.js'
 import { EngineFault, type Statement } from '../contract/engine.js'
+import type { ClientWriting, UnderWay } from '../contract/client-writing.js'
 import { ownChange } from '../contract/statement.js'
 import type { OrderedRunner } from '../contract/ordered-runner.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
@@ -11,23 +13,35 @@ import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 import { PostgresRunner } from './runner.js'
 
-export class OrderedStatements extends PostgresRunner implements OrderedRunner, CallOwner {
+export class OrderedStatements
+  extends PostgresRunner
+  implements OrderedRunner, CallOwner, UnderWay
+{
   readonly #pool: ConnectionPool
   readonly #connection: PooledConnection
+  readonly #writing: ClientWriting | undefined
+  #isDone = false
 
-  /** @param connection borrowed from the pool, and returned at the end */
-  constructor(pool: ConnectionPool, connection: PooledConnection) {
+  /**
+   * @param connection borrowed from the pool, and returned at the end
+   * @param writing the client's request, for which nothing more is done once its time is over
+   */
+  constructor(pool: ConnectionPool, connection: PooledConnection, writing?: ClientWriting) {
     super()
     this.#pool = pool
     this.#connection = connection
+    this.#writing = writing
+    writing?.begun(this)
   }
 
   run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
     const connection = this.#connection
+    if (this.#writing?.late === true) return Promise.reject(lateFault())
     const isKept = wanted !== 'all' && !connection.names.isPooled
     const call = new Call(statement, values, wanted, this, isKept)
     const answer = call.answer<T>()
     connection.sendLater(call)
+    if (this.#writing !== undefined) answer.then(this.#onDone, this.#onFailed)
     return answer
   }
 
@@ -37,13 +51,25 @@ export class OrderedStatements extends PostgresRunner implements OrderedRunner, 
 
   end(): void {
     const connection = this.#connection
-    if (connection.calls.size === 0) {
-      this.#pool.release(connection)
-      return
-    }
-    connection.onIdle = (free) => {
-      this.#pool.release(free)
-    }
+    if (connection.calls.size === 0) this.#letGo(connection)
+    else connection.onIdle = this.#letGo
+  }
+
+  /** Those behind the one that runs are cancelled in turn; of what was done before that reached it, all is told. */
+  stop(): void {
+    this.#connection.cancel()
+  }
+
+  readonly #onDone = (): void => {
+    if (this.#writing?.late === true) this.#isDone = true
+  }
+
+  readonly #onFailed = (): void => undefined
+
+  readonly #letGo = (connection: PooledConnection): void => {
+    this.#pool.release(connection)
+    // What was done last is known in this turn of the loop.
+    setImmediate(() => this.#writing?.ended(this, this.#isDone))
   }
 
   /** A failed statement is not run again, because it would then come after later ones. */

@@ -97,6 +97,11 @@ export class ConnectionPool implements CallOwner {
     this.#openMore()
   }
 
+  /** Waits no longer. */
+  leave(waiter: Waiter): void {
+    this.#waiting.delete(waiter)
+  }
+
   /**
    * As `wait`, but before all others: for brief reads of all requests, which wait for a statement in progress at most. A
    * single connection is used in turns.

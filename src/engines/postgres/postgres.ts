@@ -4,10 +4,12 @@
  * lost, its running statements fail; others are opened when needed.
  * Sources: node-postgres, Client; PostgreSQL, Extended Query.
  */
+import { lateFault } from '../client-writes.js'
 import type { BeginOptions } from '../contract/begin-options.js'
 import type { Catalogue } from '../contract/catalogue.js'
 import type {
   ClientReading,
+  ClientWriting,
   Dialect,
   Engine,
   EngineChannel,
@@ -17,21 +19,23 @@ import type {
   SchemaChangeOptions,
   TransactionRunner,
 } from '../contract/engine.js'
-import { changes, ownQuestion, isBrief, ownChange } from '../contract/statement.js'
+import { ownQuestion, isBrief, ownChange } from '../contract/statement.js'
 import type { OrderedRunner } from '../contract/ordered-runner.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
 import { readPostgresCatalogue } from './catalogue.js'
 import { createPostgresChannel } from './channel.js'
 import { ClientReads, type ReadParts } from './client-reads.js'
+import { ClientWrites, type WriteParts } from './client-writes.js'
 import { postgresCopy } from './copy.js'
 import { createPostgresDialect } from './dialect.js'
 import { Deadline } from './deadline.js'
 import { loadDriver, type Driver } from './driver.js'
-import { endsConnection, overFault, toPostgresFault } from './faults.js'
+import { toPostgresFault } from './faults.js'
 import { JoinedEngine } from './joined/joined-engine.js'
 import { toBootFault, type PostgresOptions } from './options.js'
 import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
+import type { PooledConnection } from './pooled-connection.js'
 import { OrderedStatements } from './ordered-statements.js'
 import { limitedWithin, refusesLimits } from './pooled-limits.js'
 import { ReadTurns } from './read-turns.js'
@@ -138,6 +142,7 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   /** Reads of few rows; slow ones move to a connection of their own. */
   readonly #brief: SharedReads
   readonly #readParts: ReadParts
+  readonly #writeParts: WriteParts
 
   constructor(parts: EngineParts) {
     super()
@@ -149,10 +154,15 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
     this.#brief = new SharedReads(pool)
     const turns = new ReadTurns(Math.floor(pool.most / 2), Math.floor(pool.most / 3))
     this.#readParts = { engine: this, pool, names, turns, brief: this.#brief }
+    this.#writeParts = { engine: this, pool, fail: this.#fail }
   }
 
   clientReads(reading: ClientReading): Runner {
     return new ClientReads(reading, this.#readParts)
+  }
+
+  clientWrites(writing: ClientWriting): Runner {
+    return new ClientWrites(writing, this.#writeParts)
   }
 
   run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
@@ -165,10 +175,14 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
 
   /** Reads run once more if the connection was dead; all statements if the prepared one is outdated. */
   failed(call: Call, error: unknown): void {
+    this.#fail(call, error, this.#again)
+  }
+
+  readonly #fail = (call: Call, error: unknown, again: (call: Call) => void): void => {
     const fault = toPostgresFault(error)
-    if (mayRunAgain(call, fault, this.#parts.names)) this.#parts.pool.run(call)
-    else if (!runsAfterConflict(call, fault, this.#again)) {
-      if (call.isSent && changes(call.statement) && endsConnection(error))
+    if (mayRunAgain(call, fault, this.#parts.names)) again(call)
+    else if (!runsAfterConflict(call, fault, again)) {
+      if (call.isInDoubt(error))
         this.#parts.options.log.warn({ err: fault, tables: call.statement.tables }, inDoubt)
       call.refuse(fault)
     }
@@ -186,22 +200,21 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
     return this.run(ownChange('script', sql), [], 'script')
   }
 
-  async begin({ isolation, patience, reading }: BeginOptions = {}): Promise<TransactionRunner> {
-    if (reading?.isOver === true) throw overFault()
+  async begin({ isolation, patience, writing }: BeginOptions = {}): Promise<TransactionRunner> {
     // Replicas do not accept `serializable`, and reads alone conflict with nobody.
     const begin = beginStatement(this.isReadOnly && isolation ? 'repeatable read' : isolation)
     const { pool, options } = this.#parts
     const connection = await pool.acquire(patience).catch(refuse)
-    const transaction = new PostgresTransaction(pool, connection)
-    reading?.onFinished(() => {
-      transaction.cancel()
-    })
+    refuseLate(pool, connection, writing)
+    const transaction = new PostgresTransaction(pool, connection, writing)
     return transaction.begin(begin + (options.limitsWithin ?? ''))
   }
 
-  async inOrder(): Promise<OrderedRunner> {
+  async inOrder(writing?: ClientWriting): Promise<OrderedRunner> {
     const { pool } = this.#parts
-    return new OrderedStatements(pool, pool.take() ?? (await pool.acquire().catch(refuse)))
+    const connection = pool.take() ?? (await pool.acquire().catch(refuse))
+    refuseLate(pool, connection, writing)
+    return new OrderedStatements(pool, connection, writing)
   }
 
   changeSchema<T>(
@@ -233,6 +246,17 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   close(): Promise<void> {
     return this.#parts.pool.end()
   }
+}
+
+/** Gives a connection back that came too late. */
+function refuseLate(
+  pool: ConnectionPool,
+  connection: PooledConnection,
+  writing: ClientWriting | undefined,
+): void {
+  if (writing?.late !== true) return
+  pool.release(connection)
+  throw lateFault()
 }
 
 function refuse(error: unknown): never {

@@ -1,9 +1,11 @@
 /** A transaction on a connection of its own. */
+import { lateFault } from '../client-writes.js'
 import type { BeginOptions } from '../contract/begin-options.js'
+import type { ClientWriting, UnderWay } from '../contract/client-writing.js'
 import { EngineFault, type Statement, type TransactionRunner } from '../contract/engine.js'
 import { ownChange } from '../contract/statement.js'
 import { Call, type CallOwner, type Wanted } from './call.js'
-import { overFault, toPostgresFault } from './faults.js'
+import { toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 import { PostgresRunner } from './runner.js'
@@ -19,17 +21,26 @@ export function beginStatement(isolation: BeginOptions['isolation']): string {
   )
 }
 
-export class PostgresTransaction extends PostgresRunner implements TransactionRunner, CallOwner {
+export class PostgresTransaction
+  extends PostgresRunner
+  implements TransactionRunner, CallOwner, UnderWay
+{
   readonly #pool: ConnectionPool
   readonly #connection: PooledConnection
+  readonly #writing: ClientWriting | undefined
   #isOver = false
   #isCancelled = false
 
-  /** @param connection borrowed from the pool, and returned at the end */
-  constructor(pool: ConnectionPool, connection: PooledConnection) {
+  /**
+   * @param connection borrowed from the pool, and returned at the end
+   * @param writing the client's request, for which nothing is committed once its time is over
+   */
+  constructor(pool: ConnectionPool, connection: PooledConnection, writing?: ClientWriting) {
     super()
     this.#pool = pool
     this.#connection = connection
+    this.#writing = writing
+    writing?.begun(this)
   }
 
   /** @param begin the SQL of `beginStatement` */
@@ -45,7 +56,7 @@ export class PostgresTransaction extends PostgresRunner implements TransactionRu
 
   run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
     if (this.#isOver) return Promise.reject(new EngineFault('other', 'The transaction is over.'))
-    if (this.#isCancelled && statement.sql !== 'rollback') return Promise.reject(overFault())
+    if (this.#isCancelled && statement.sql !== 'rollback') return Promise.reject(lateFault())
     const isKept = wanted !== 'all' && !this.#connection.names.isPooled
     const call = new Call(statement, values, wanted, this, isKept)
     const answer = call.answer<T>()
@@ -66,11 +77,15 @@ export class PostgresTransaction extends PostgresRunner implements TransactionRu
     await this.#end('rollback').catch(() => undefined)
   }
 
-  /** Cancels the running statement on the server, and accepts no other: everything is rolled back. */
-  cancel(): void {
+  /**
+   * Cancels the running statement on the server, and accepts no other: everything is rolled back. Of a commit that was sent
+   * the answer is waited for.
+   */
+  stop(): void {
     if (this.#isOver || this.#isCancelled) return
     this.#isCancelled = true
     this.#connection.cancel()
+    this.#writing?.ended(this, false)
   }
 
   /**
@@ -88,15 +103,16 @@ export class PostgresTransaction extends PostgresRunner implements TransactionRu
     this.#isOver = true
     try {
       await ending
-      this.#letGo(false)
+      this.#letGo(false, sql === 'commit')
     } catch (error) {
       this.#letGo(true)
       throw error
     }
   }
 
-  #letGo(isBroken: boolean): void {
+  #letGo(isBroken: boolean, isDone = false): void {
     this.#isOver = true
+    this.#writing?.ended(this, isDone)
     if (isBroken) this.#connection.isBroken = true
     this.#pool.release(this.#connection)
   }

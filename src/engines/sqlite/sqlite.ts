@@ -17,7 +17,14 @@ import {
 } from '../contract/engine.js'
 import { ownQuestion, changes } from '../contract/statement.js'
 import type { Later } from '../../core/later.js'
-import type { ClientReading, QueryResult, Runner, TransactionRunner } from '../contract/engine.js'
+import type {
+  ClientReading,
+  ClientWriting,
+  QueryResult,
+  Runner,
+  TransactionRunner,
+} from '../contract/engine.js'
+import { ClientWrites, lateFault } from '../client-writes.js'
 import { Turn } from '../turn.js'
 import { readSqliteCatalogue } from './catalogue.js'
 import { chooseDriver } from './choose-driver.js'
@@ -115,8 +122,18 @@ class SqliteEngine implements Engine {
    * There is one writer at a time: nobody else writes before it ends, so every isolation level is as good as the
    * highest.
    */
-  begin({ patience }: BeginOptions = {}): Promise<TransactionRunner> {
-    return this.#begin(false, this.#waits ?? patience)
+  async begin({ patience, writing }: BeginOptions = {}): Promise<TransactionRunner> {
+    const transaction = await this.#begin(false, this.#waits ?? patience)
+    if (writing?.late !== true) return transaction
+    await transaction.rollback()
+    throw lateFault()
+  }
+
+  clientWrites(writing: ClientWriting): Runner {
+    const main = this.#main
+    return new ClientWrites(writing, main, (work, writes, isOver) =>
+      this.#run(writes, work, isOver),
+    )
   }
 
   async changeSchema<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
@@ -153,16 +170,20 @@ class SqliteEngine implements Engine {
     this.#main.close()
   }
 
-  /** Runs at once if nothing is in the way. */
-  #run<T>(writes: boolean, work: () => T): Later<T> {
+  /** Runs at once if nothing is in the way. @param isOver asked before each further attempt */
+  #run<T>(writes: boolean, work: () => Later<T>, isOver?: () => boolean): Later<T> {
+    const attempt = (): Later<T> => {
+      if (isOver?.() === true) throw lateFault()
+      return work()
+    }
     if (this.#turn.taken && (writes || this.#shared)) {
-      return this.#turn.run(() => untilFree(this.#patience, work))
+      return this.#turn.run(() => untilFree(this.#patience, attempt))
     }
     try {
       return work()
     } catch (error) {
       if (!isBusy(error)) throw error
-      return this.#turn.run(() => untilFree(this.#patience, work))
+      return this.#turn.run(() => untilFree(this.#patience, attempt))
     }
   }
 }
@@ -174,11 +195,11 @@ function leavesJson(connection: Connection): boolean {
 }
 
 /** Tries again while another process has the lock; other work can run meanwhile. */
-async function untilFree<T>(patience: number, work: () => T): Promise<T> {
+async function untilFree<T>(patience: number, work: () => Later<T>): Promise<T> {
   const end = performance.now() + patience
   for (;;) {
     try {
-      return work()
+      return await work()
     } catch (error) {
       if (!isBusy(error) || performance.now() >= end) throw error
       await setTimeout(10)

@@ -4,7 +4,7 @@ import { equals } from '../../sql/condition.js'
 import { type Later, after, attempt } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import { toUnavailable } from '../../records/statements/write-faults.js'
-import { callerOf } from '../caller.js'
+import { callerOf, writingOf } from '../caller.js'
 import type { LinedPlan, MutationLine } from '../planner-contract.js'
 import { outputOf } from '../records/output.js'
 import type { RecordServices } from '../records/resolve-records.js'
@@ -59,7 +59,7 @@ export class PlannedMutation implements LinedPlan {
     const { kind, preparation, services } = this.#parts
     if (kind === 'delete' || this.#fromRecord === undefined) return undefined
     if (!preparation.admits(callerOf(context))) return undefined
-    return services.database().line.open()
+    return services.database().line.open(writingOf(callerOf(context)))
   }
 
   prepare(context: unknown, variables: Variables): (() => Later<string | undefined>) | undefined {

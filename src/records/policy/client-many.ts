@@ -27,12 +27,12 @@ export class ClientManyWriter {
     const made = await this.#together(trees, (table) =>
       createTogether(
         table,
-        this.#database,
+        this.#writer.source,
         trees.map(({ values }) => values),
       ),
     )
     if (made !== undefined) return made
-    return this.#database.transaction(async () => {
+    return this.#writer.transaction(async () => {
       const created: Instance[] = []
       for (const tree of trees) created.push(await this.#writer.create(tree))
       return created
@@ -47,10 +47,10 @@ export class ClientManyWriter {
       const changes = trees.map(({ id, tree: { values } }) =>
         Object.assign({}, values, { [property]: id }),
       )
-      return changeTogether(table, this.#database, changes)
+      return changeTogether(table, this.#writer.source, changes)
     })
     if (changed !== undefined) return changed
-    return this.#database.transaction(async () => {
+    return this.#writer.transaction(async () => {
       const changed: Instance[] = []
       for (const { id, tree } of trees) {
         const record = await this.#writer.update(id, tree)
@@ -64,10 +64,10 @@ export class ClientManyWriter {
   /** @returns how many of them the caller could see */
   async delete(table: Table, ids: readonly Id[]): Promise<number> {
     if (!this.#writer.view.isBound(table)) {
-      const gone = await deleteTogether(table, this.#database, ids)
+      const gone = await deleteTogether(table, this.#writer.source, ids)
       if (gone !== undefined) return gone
     }
-    return this.#database.transaction(async () => {
+    return this.#writer.transaction(async () => {
       let count = 0
       for (const id of ids) if (await this.#writer.delete(table, id)) count++
       return count
@@ -77,7 +77,7 @@ export class ClientManyWriter {
   /** If the caller cannot see the existing row, the row is not changed, and its value counts as taken. */
   async upsert(tree: WriteTree, column: Column): Promise<Instance> {
     const row = await this.#together([tree], (table) =>
-      upsertTogether(table, this.#database, column, tree.values),
+      upsertTogether(table, this.#writer.source, column, tree.values),
     )
     if (row !== undefined) return row
     for (let attempt = 1; ; attempt++) {
@@ -127,6 +127,6 @@ export class ClientManyWriter {
       const changed = await this.#writer.update(id, tree)
       if (changed !== null) return changed
     }
-    return this.#database.transaction(async () => this.#writer.create(tree))
+    return this.#writer.transaction(async () => this.#writer.create(tree))
   }
 }

@@ -9,7 +9,10 @@ import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
-import type { Repository } from '../repository.js'
+import type { ClientWriting } from '../../engines/contract/client-writing.js'
+import { ServerRequest } from '../../http/server-request.js'
+import { Repository } from '../repository.js'
+import type { Source } from '../statements/source.js'
 import { hasAddition } from '../statements/additions.js'
 import { inShard, inShardOf } from '../statements/shard.js'
 import type { Caller } from '../rights/caller.js'
@@ -26,16 +29,22 @@ import type { WriterHome } from './writer-home.js'
 /** The writes of one request. */
 export class ClientWriter {
   readonly view: ClientView
+  readonly source: Source
   readonly #database: Database
   readonly #caller: Caller
+  /** Nothing is done for it any more once its time is over. */
+  readonly #request: ClientWriting | undefined
   readonly #home: WriterHome
   readonly #keys: JudgedKeys
 
   constructor(database: Database, caller: Caller) {
+    const { request } = caller
     this.#database = database
     this.#caller = caller
+    this.#request = request instanceof ServerRequest ? request : database.served
+    this.source = database.writesFor(this.#request)
     this.view = new ClientView({ context: database.context, caller, log: database.log })
-    this.#home = { source: database, records: (table) => this.#repository(table) }
+    this.#home = { source: this.source, records: (table) => this.#repository(table) }
     this.#keys = new JudgedKeys(this.#home, this.view)
   }
 
@@ -124,9 +133,7 @@ export class ClientWriter {
     const deleteNow = (): Later<boolean> =>
       repository.deleteNow(id, tell, expected, writerFor(this.#caller))
     if (!this.view.isBound(table)) return deleteNow()
-    return this.#database.transaction(
-      async () => (await this.find(table, id)) !== null && deleteNow(),
-    )
+    return this.transaction(async () => (await this.find(table, id)) !== null && deleteNow())
   }
 
   /** The row, if the caller can see it. */
@@ -165,17 +172,22 @@ export class ClientWriter {
   ): Promise<T> {
     refuseMany(tree, this.#caller)
     await new TreeRights(this.#caller, isOpen(tree.table)).demand(tree, isNew)
-    return this.#database.transaction(() =>
-      write(new TreeWriter(this.#home, this.view, this.#keys)),
-    )
+    return this.transaction(() => write(new TreeWriter(this.#home, this.view, this.#keys)))
   }
 
   #change(id: Id, tree: WriteTree, conditions: RowConditions): Later<Instance | null> {
     return changeTree(this.#home, id, tree, this.#caller, conditions)
   }
 
+  /** Nothing of it is kept once the request's time is over. */
+  transaction<R>(work: () => Promise<R>): Promise<R> {
+    return this.#database.transaction(work, undefined, this.#request)
+  }
+
   #repository(table: Table): Repository<Instance> {
-    return this.#database.records(table.type) as unknown as Repository<Instance>
+    if (this.#request === undefined)
+      return this.#database.records(table.type) as unknown as Repository<Instance>
+    return new Repository(table, this.source) as unknown as Repository<Instance>
   }
 }
 

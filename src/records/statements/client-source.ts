@@ -1,30 +1,32 @@
-/** The source of repositories for one client's request: the database itself, but reads end with the request. */
+/** The sources of repositories for one client's request: the database itself, but its reads or its changes end with it. */
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Later } from '../../core/later.js'
-import type { ClientReading, Engine, Runner } from '../../engines/contract/engine.js'
+import { writesOn } from '../../engines/client-writes.js'
+import type { ClientReading, ClientWriting, Engine, Runner } from '../../engines/contract/engine.js'
 import type { RecordsContext, Source } from './source.js'
 import type { Table } from '../model/table.js'
 
-export class ClientSource implements Source {
-  readonly context: RecordsContext
-  readonly database: Source
-  readonly #reads: Runner
+/** The part of the database that is needed here. */
+interface OpenDatabase extends Source {
+  /** Of the open transaction, or of a line of statements. */
+  ownRunner(): Runner | undefined
+  atomically<T>(work: (source: Source) => Promise<T>, request?: ClientWriting): Promise<T>
+}
 
-  /** @param reads runs statements outside transactions */
-  constructor(database: Source, reads: Runner) {
+abstract class RequestSource implements Source {
+  readonly context: RecordsContext
+  readonly database: OpenDatabase
+
+  constructor(database: OpenDatabase) {
     this.context = database.context
     this.database = database
-    this.#reads = reads
   }
+
+  abstract runner(): Runner
 
   get feed(): ChangeFeed {
     return this.database.feed
-  }
-
-  runner(): Runner {
-    const runner = this.database.runner()
-    return runner === this.context.engine ? this.#reads : runner
   }
 
   changed(changes: RowChanges): void {
@@ -44,11 +46,50 @@ export class ClientSource implements Source {
   }
 }
 
+/** Its reads end with the request. */
+class ClientSource extends RequestSource {
+  readonly #reads: Runner
+
+  /** @param reads runs statements outside transactions */
+  constructor(database: OpenDatabase, reads: Runner) {
+    super(database)
+    this.#reads = reads
+  }
+
+  runner(): Runner {
+    return this.database.ownRunner() ?? this.#reads
+  }
+}
+
+/** Its changes are not done any more once the request's time is over. */
+export class WritingSource extends RequestSource {
+  readonly #request: ClientWriting
+  #writes: Runner | undefined
+
+  constructor(database: OpenDatabase, request: ClientWriting) {
+    super(database)
+    this.#request = request
+  }
+
+  runner(): Runner {
+    const own = this.database.ownRunner()
+    return own ?? (this.#writes ??= writesOn(this.context.engine, this.#request))
+  }
+
+  override atomically<T>(work: (source: Source) => Promise<T>): Promise<T> {
+    return this.database.atomically(work, this.#request)
+  }
+}
+
 /** For requests that use more than one database. */
 const others = new WeakMap<Source, WeakMap<ClientReading, ClientSource>>()
 
 /** The same for every call with this request; the request has a place for the source of its first database. */
-export function sourceOf(database: Source, request: ClientReading, engine: Engine): ClientSource {
+export function sourceOf(
+  database: OpenDatabase,
+  request: ClientReading,
+  engine: Engine,
+): ClientSource {
   const { reads } = request
   if (reads instanceof ClientSource && reads.database === database) return reads
   const kept = others.get(database)?.get(request)

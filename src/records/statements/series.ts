@@ -2,7 +2,7 @@
  * Sends several writes in a row without waiting for each answer; the database runs them in this order. Only for work
  * whose single statement is sent at once.
  */
-import type { Engine, Runner } from '../../engines/contract/engine.js'
+import type { ClientWriting, Engine, Runner } from '../../engines/contract/engine.js'
 import type { OrderedRunner } from '../../engines/contract/ordered-runner.js'
 import type { Transactions } from './transactions.js'
 
@@ -18,12 +18,13 @@ export class Line {
   }
 
   /**
+   * @param request of a client: nothing more is done once its time is over
    * @returns `undefined` in a transaction, and for engines without such a line: their statements run at once, or they
    * cannot
    */
-  async open(): Promise<Series | undefined> {
+  async open(request?: ClientWriting): Promise<Series | undefined> {
     if (this.#transactions.current() !== undefined) return undefined
-    const runner = await this.#engine.inOrder?.()
+    const runner = await this.#engine.inOrder?.(request)
     return runner && new Series(this, runner)
   }
 }

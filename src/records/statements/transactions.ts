@@ -5,7 +5,10 @@
 import type { BeginOptions, Isolation } from '../../engines/contract/begin-options.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { OpenTransaction } from '../../core/open-transaction.js'
-import { EngineFault, type ClientReading, type Runner } from '../../engines/contract/engine.js'
+import { isThenable } from '../../core/later.js'
+import { writesOn, lateFault } from '../../engines/client-writes.js'
+import type { ClientWriting, UnderWay } from '../../engines/contract/client-writing.js'
+import { EngineFault, type Runner } from '../../engines/contract/engine.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Log } from '../../core/log.js'
@@ -151,10 +154,21 @@ async function settled(run: () => unknown): Promise<void> {
   await run()
 }
 
-/** Where code runs: in this transaction, once it has begun. */
+/** Where code runs: in this transaction, once it has begun, and for this request. */
 interface Place {
   scope: Scope | undefined
+  readonly request: RequestPlace | undefined
 }
+
+/** A request, as long as its changes end with it. */
+interface RequestPlace {
+  writing: ClientWriting | undefined
+  /** Runs its changes outside transactions. */
+  runner: Runner | undefined
+}
+
+/** Milliseconds in which what a handler has left running writes nothing after its request was answered for its time. */
+const leftOverTime = 60_000
 
 /** A transaction that calls begin and end. */
 export interface BegunTransaction {
@@ -184,17 +198,61 @@ export class Transactions {
     return scope === undefined || scope.isOver ? undefined : scope
   }
 
+  /** Runs the changes of the request that the running code belongs to; undefined where it belongs to none. */
+  requestRunner(): Runner | undefined {
+    const request = this.#request()
+    if (request?.writing === undefined) return undefined
+    return (request.runner ??= writesOn(this.#context.engine, request.writing))
+  }
+
+  #request(): RequestPlace | undefined {
+    return this.#open === 0 ? undefined : this.#ambient.getStore()?.request
+  }
+
+  /** Runs a request's work: none of its changes is done once the request's time is over, whichever repository it uses. */
+  within<T>(writing: ClientWriting, work: () => T): T {
+    const request: RequestPlace = { writing, runner: undefined }
+    this.#open++
+    let isOpen = true
+    const leave = (): void => {
+      if (!isOpen) return
+      isOpen = false
+      writing.ended(place, false)
+      this.#left()
+    }
+    const place: UnderWay = {
+      stop: () => {
+        writing.ended(place, false)
+        isOpen = false
+        setTimeout(() => {
+          request.writing = undefined
+          this.#left()
+        }, leftOverTime).unref()
+      },
+    }
+    writing.begun(place)
+    try {
+      const result = this.#ambient.run({ scope: undefined, request }, work)
+      if (isThenable(result)) result.then(leave, leave)
+      else leave()
+      return result
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
   /**
    * Runs work in a transaction that loses no changes, or as a part of the one that is open. After a conflict it runs
    * again.
    *
-   * @param reading the client's request: the transaction ends with it
+   * @param writing the client's request, if it is not that of the running code: nothing is kept once its time is over
    * @throws {TypeError} an unknown option, or one that the outer transaction does not meet
    */
   async run<T>(
     work: (scope: Scope) => Promise<T>,
     options: TransactionOptions = {},
-    reading?: ClientReading,
+    writing?: ClientWriting,
   ): Promise<T> {
     checkOptions(options)
     const outer = this.current()
@@ -203,24 +261,24 @@ export class Transactions {
       return outer.nested(work)
     }
     const { isolation = defaultIsolation, timeout } = options
-    return this.#runUntilDone(work, { isolation, reading }, timeout)
+    return this.#runUntilDone(work, { isolation, writing }, timeout)
   }
 
   /** The same for statements that belong together and read nothing before, or lock what they read. */
-  async together<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
+  async together<T>(work: (scope: Scope) => Promise<T>, writing?: ClientWriting): Promise<T> {
     const outer = this.current()
-    return outer === undefined ? this.#runUntilDone(work) : outer.nested(work)
+    return outer === undefined ? this.#runUntilDone(work, { writing }) : outer.nested(work)
   }
 
   async #runUntilDone<T>(
     work: (scope: Scope) => Promise<T>,
-    { isolation, reading }: Pick<BeginOptions, 'isolation' | 'reading'> = {},
+    { isolation, writing }: Pick<BeginOptions, 'isolation' | 'writing'> = {},
     timeout?: number,
   ): Promise<T> {
     const retries = new Retries(timeout)
     for (;;) {
       try {
-        return await this.#runOnce(work, { isolation, reading, patience: retries.left })
+        return await this.#runOnce(work, { isolation, writing, patience: retries.left })
       } catch (error) {
         if (!isConflict(error) || !(await retries.next())) throw error
       }
@@ -239,7 +297,7 @@ export class Transactions {
   }
 
   inside<T>(scope: Scope, work: () => Promise<T>): Promise<T> {
-    return this.#ambient.run({ scope }, work)
+    return this.#ambient.run({ scope, request: this.#request() }, work)
   }
 
   /**
@@ -250,7 +308,7 @@ export class Transactions {
    */
   begin(isolation: Isolation | undefined): Promise<BegunTransaction> {
     const outer = this.current()
-    const place: Place = { scope: undefined }
+    const place: Place = { scope: undefined, request: this.#request() }
     this.#open++
     // Now, in the caller's own turn, so that what it awaits keeps the place.
     this.#ambient.enterWith(place)
@@ -293,14 +351,15 @@ export class Transactions {
 
   async #runOnce<T>(work: (scope: Scope) => Promise<T>, options: BeginOptions): Promise<T> {
     const context = this.#context
-    const { isolation } = options
-    const runner = await context.engine.begin(options)
+    const { isolation, patience, writing = this.#request()?.writing } = options
+    const runner = await context.engine.begin({ isolation, patience, writing })
     const guarded = new GuardedRunner(runner)
     const scope = new Scope({ context, runner: guarded, transactions: this, isolation })
     this.#open++
     try {
       const result = await this.inside(scope, () => work(scope))
       guarded.assertWhole()
+      if (writing?.late === true) throw lateFault()
       await this.feed.send(scope.changes, runner)
       await runner.commit()
       scope.isOver = true

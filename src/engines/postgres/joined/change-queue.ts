@@ -7,7 +7,7 @@ import { isThenable, type Later } from '../../../core/later.js'
 import type { Engine, Row, Statement } from '../../contract/engine.js'
 import { isOfAll } from '../faults.js'
 import { askJoined, writeJoinedChange, type JoinedStatement } from './joined-statement.js'
-import { mostFailures, mostRows, writeAlone, type QueuedWrite } from './queued-write.js'
+import { mostFailures, mostRows, QueuedWrite, type WriteCaller } from './queued-write.js'
 
 export class ChangeQueue {
   readonly #statement: Statement
@@ -38,9 +38,9 @@ export class ChangeQueue {
   }
 
   /** A call that goes by itself. */
-  run(values: readonly unknown[]): Later<readonly Row[]> {
+  run(values: readonly unknown[], { runner }: WriteCaller): Later<readonly Row[]> {
     if (this.#underWay > 0 && this.#joined === 'unknown') this.#ask()
-    const answer = this.#engine.rows(this.#statement, values)
+    const answer = runner.rows(this.#statement, values)
     if (isThenable(answer)) {
       const onAnswer = this.#begin()
       answer.then(onAnswer, onAnswer)
@@ -48,10 +48,10 @@ export class ChangeQueue {
     return answer
   }
 
-  wait(values: readonly unknown[]): Promise<readonly Row[]> {
+  wait(values: readonly unknown[], caller: WriteCaller): Promise<readonly Row[]> {
     if (this.#underWay < this.#most) this.#gather()
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ values, resolve, reject })
+      this.#waiting.push(new QueuedWrite(values, caller, resolve, reject))
     })
   }
 
@@ -97,7 +97,8 @@ export class ChangeQueue {
     if (this.#waiting.length === 0 || typeof joined !== 'object') return
     const calls = this.#take()
     const [first] = calls
-    if (first !== undefined && calls.length === 1) void this.#runAlone(first).then(this.#begin())
+    if (first !== undefined && calls.length === 1)
+      void first.runAlone(this.#statement).then(this.#begin())
     else void this.#runTogether(calls, joined)
   }
 
@@ -107,6 +108,7 @@ export class ChangeQueue {
     const calls: QueuedWrite[] = []
     const left: QueuedWrite[] = []
     for (const call of this.#waiting) {
+      if (call.isOver) continue
       const key = String(call.values[this.#keyPlace])
       const goes = calls.length < mostRows && !keys.has(key)
       keys.add(key)
@@ -120,6 +122,7 @@ export class ChangeQueue {
   async #runTogether(calls: readonly QueuedWrite[], joined: JoinedStatement): Promise<boolean> {
     const onAnswer = this.#begin()
     let rows: readonly Row[]
+    for (const call of calls) call.hasGone = true
     try {
       rows = await this.#engine.rows(
         joined.statement,
@@ -143,12 +146,7 @@ export class ChangeQueue {
 
   /** In a turn of the loop of its own: calls of one turn may wait for each other. */
   #runApart(call: QueuedWrite): void {
-    setImmediate(() => void this.#runAlone(call))
-  }
-
-  /** @returns whether it was answered */
-  #runAlone(call: QueuedWrite): Promise<boolean> {
-    return writeAlone(call, this.#statement, this.#engine)
+    setImmediate(() => void call.runAlone(this.#statement))
   }
 
   /** Of what failed nothing was kept, unless the server was lost: then nobody knows. What took its time is not tried again. */
@@ -158,13 +156,13 @@ export class ChangeQueue {
     joined: JoinedStatement,
   ): Promise<boolean> {
     if (isOfAll(error)) {
-      for (const { reject } of calls) reject(error)
+      for (const call of calls) call.reject(error)
       return false
     }
     const half = calls.length >> 1
     const tried = [calls.slice(0, half), calls.slice(half)].map((part) => {
       const [first] = part
-      if (first !== undefined && part.length === 1) return this.#runAlone(first)
+      if (first !== undefined && part.length === 1) return first.runAlone(this.#statement)
       return this.#runTogether(part, joined)
     })
     const isAnswered = (await Promise.all(tried)).every(Boolean)

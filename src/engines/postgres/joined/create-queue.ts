@@ -8,7 +8,7 @@ import { isThenable, type Later } from '../../../core/later.js'
 import type { Engine, Row, Statement } from '../../contract/engine.js'
 import { isLockTimeout, isOfAll } from '../faults.js'
 import { askJoined, writeJoinedCreate, type JoinedStatement } from './joined-statement.js'
-import { mostFailures, mostRows, writeAlone, type QueuedWrite } from './queued-write.js'
+import { mostFailures, mostRows, QueuedWrite, type WriteCaller } from './queued-write.js'
 
 export class CreateQueue {
   readonly #statement: Statement
@@ -32,13 +32,13 @@ export class CreateQueue {
   }
 
   /** @returns the stored row */
-  run(values: readonly unknown[]): Later<readonly Row[]> {
+  run(values: readonly unknown[], caller: WriteCaller): Later<readonly Row[]> {
     if (this.#underWay > 0 && typeof this.#joined === 'object')
       return new Promise((resolve, reject) => {
-        this.#waiting.push({ values, resolve, reject })
+        this.#waiting.push(new QueuedWrite(values, caller, resolve, reject))
       })
     if (this.#underWay > 0 && this.#joined === 'unknown') this.#ask()
-    const answer = this.#engine.rows(this.#statement, values)
+    const answer = caller.runner.rows(this.#statement, values)
     if (isThenable(answer)) {
       const onAnswer = this.#begin()
       answer.then(onAnswer, onAnswer)
@@ -75,17 +75,19 @@ export class CreateQueue {
 
   #send(): void {
     const joined = this.#joined
+    this.#waiting = this.#waiting.filter(({ isOver }) => !isOver)
     const calls = this.#waiting.splice(0, mostRows)
     const [first] = calls
     if (first === undefined) return
     if (calls.length === 1 || typeof joined !== 'object')
-      for (const call of calls) void this.#runAlone(call).then(this.#begin())
+      for (const call of calls) void call.runAlone(this.#statement).then(this.#begin())
     else void this.#runTogether(calls, joined)
   }
 
   async #runTogether(calls: readonly QueuedWrite[], joined: JoinedStatement): Promise<void> {
     const onAnswer = this.#begin()
     let rows: readonly Row[]
+    for (const call of calls) call.hasGone = true
     try {
       rows = await this.#engine.rows(
         joined.statement,
@@ -98,22 +100,17 @@ export class CreateQueue {
     }
     onAnswer()
     // The statement makes sure that there are as many, in the order of the calls.
-    for (const [index, { resolve }] of calls.entries()) resolve(rows.slice(index, index + 1))
-  }
-
-  /** @returns whether it was answered */
-  #runAlone(call: QueuedWrite): Promise<boolean> {
-    return writeAlone(call, this.#statement, this.#engine)
+    for (const [index, call] of calls.entries()) call.resolve(rows.slice(index, index + 1))
   }
 
   /** Where the server was lost or took its time, each call is told so: nobody knows, or it would take as long again. */
   async #fail(calls: readonly QueuedWrite[], error: unknown): Promise<void> {
     const isWait = isLockTimeout(error)
     if (!isWait && isOfAll(error)) {
-      for (const { reject } of calls) reject(error)
+      for (const call of calls) call.reject(error)
       return
     }
-    const answered = await Promise.all(calls.map((call) => this.#runAlone(call)))
+    const answered = await Promise.all(calls.map((call) => call.runAlone(this.#statement)))
     if (isWait || !answered.every(Boolean)) return
     this.#failures++
     if (this.#failures === mostFailures) this.#joined = 'never'

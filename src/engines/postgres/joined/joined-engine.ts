@@ -17,6 +17,7 @@ import type { BeginOptions } from '../../contract/begin-options.js'
 import type { Catalogue } from '../../contract/catalogue.js'
 import type {
   ClientReading,
+  ClientWriting,
   Dialect,
   Engine,
   EngineChannel,
@@ -29,13 +30,15 @@ import type {
   TransactionRunner,
 } from '../../contract/engine.js'
 import type { Later } from '../../../core/later.js'
-import { isBrief, mayShare } from '../../contract/statement.js'
+import { changes, isBrief, mayShare } from '../../contract/statement.js'
+import { writesOn, lateFault } from '../../client-writes.js'
 import type { OrderedRunner } from '../../contract/ordered-runner.js'
 import { CallQueue, isLarge } from './call-queue.js'
 import { ChangeQueue } from './change-queue.js'
 import { CreateQueue } from './create-queue.js'
 import { keyOfValues } from './shared-answer.js'
 import { WaitingCall, type Caller } from './waiting-call.js'
+import type { WriteCaller } from './queued-write.js'
 
 /** Milliseconds between two looks at the calls that wait. */
 const lookTime = 50
@@ -83,26 +86,34 @@ class Queues {
   }
 
   /** A new row. */
-  create(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
+  create(
+    statement: Statement,
+    values: readonly unknown[],
+    caller: WriteCaller,
+  ): Later<readonly Row[]> {
     let queue = this.#creates.get(statement)
     if (queue === undefined) {
       queue = new CreateQueue(statement, this.#engine)
       this.#creates.set(statement, queue)
     }
-    const answer = queue.run(values)
+    const answer = queue.run(values, caller)
     if (queue.isWaiting) this.#lookAt(queue)
     return answer
   }
 
   /** A change of one row by its key. */
-  change(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
+  change(
+    statement: Statement,
+    values: readonly unknown[],
+    caller: WriteCaller,
+  ): Later<readonly Row[]> {
     let queue = this.#changes.get(statement)
     if (queue === undefined) {
       queue = new ChangeQueue(statement, this.#engine, this.#most)
       this.#changes.set(statement, queue)
     }
-    if (queue.isFree) return queue.run(values)
-    const answer = queue.wait(values)
+    if (queue.isFree) return queue.run(values, caller)
+    const answer = queue.wait(values, caller)
     this.#lookAt(queue)
     return answer
   }
@@ -128,7 +139,8 @@ class Queues {
 }
 
 /** Runs what goes together in its queue, and all else as it stands. */
-abstract class JoiningRunner implements Runner, Caller {
+abstract class JoiningRunner implements Runner, Caller, WriteCaller {
+  readonly writing?: ClientWriting
   abstract readonly runner: Runner
   abstract readonly mayLeave: boolean
   abstract readonly isGone: boolean
@@ -140,9 +152,9 @@ abstract class JoiningRunner implements Runner, Caller {
 
   rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
     if (statement.oneRow !== undefined && !this.mayLeave)
-      return this.#queues.change(statement, values)
+      return this.#queues.change(statement, values, this)
     if (statement.newRow !== undefined && !this.mayLeave)
-      return this.#queues.create(statement, values)
+      return this.#queues.create(statement, values, this)
     const queue = this.#queues.of(statement, values)
     if (queue === undefined) return this.runner.rows(statement, values)
     if (queue.isFree) return queue.follow(this.runner.rows(statement, values))
@@ -200,6 +212,30 @@ class JoiningReads extends JoiningRunner {
   }
 }
 
+/** The changes of one request. */
+class JoiningWrites extends JoiningRunner {
+  readonly mayLeave = false
+  readonly isGone = false
+  override readonly writing: ClientWriting
+  readonly #engine: Engine
+  #runner: Runner | undefined
+
+  constructor(engine: Engine, queues: Queues, writing: ClientWriting) {
+    super(queues)
+    this.#engine = engine
+    this.writing = writing
+  }
+
+  override rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
+    if (this.writing.late && changes(statement)) throw lateFault()
+    return super.rows(statement, values)
+  }
+
+  get runner(): Runner {
+    return (this.#runner ??= writesOn(this.#engine, this.writing))
+  }
+}
+
 export class JoinedEngine extends JoiningRunner implements Engine {
   readonly mayLeave = false
   readonly isGone = false
@@ -211,13 +247,15 @@ export class JoinedEngine extends JoiningRunner implements Engine {
   readonly channel: EngineChannel | undefined
   readonly clientReads?: (reading: ClientReading) => Runner
   readonly pool?: () => PoolState
-  readonly inOrder?: () => Later<OrderedRunner | undefined>
+  readonly inOrder?: (writing?: ClientWriting) => Later<OrderedRunner | undefined>
   readonly parameterTypes?: (statement: Statement) => Promise<readonly string[]>
   readonly #engine: Engine
+  readonly #queues: Queues
 
   constructor(engine: Engine) {
     const queues = new Queues(engine)
     super(queues)
+    this.#queues = queues
     this.runner = engine
     this.#engine = engine
     this.dialect = engine.dialect
@@ -232,6 +270,10 @@ export class JoinedEngine extends JoiningRunner implements Engine {
     if (engine.parameterTypes !== undefined)
       this.parameterTypes = engine.parameterTypes.bind(engine)
     if (engine.inOrder !== undefined) this.inOrder = engine.inOrder.bind(engine)
+  }
+
+  clientWrites(writing: ClientWriting): Runner {
+    return new JoiningWrites(this.#engine, this.#queues, writing)
   }
 
   begin(options?: BeginOptions): Promise<TransactionRunner> {

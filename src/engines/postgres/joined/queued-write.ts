@@ -1,28 +1,72 @@
 /** A write that waits to go together with others of its statement, and how one goes by itself. */
-import type { Engine, Row, Statement } from '../../contract/engine.js'
+import { lateFault } from '../../client-writes.js'
+import type { ClientWriting, UnderWay } from '../../contract/client-writing.js'
+import type { Row, Runner, Statement } from '../../contract/engine.js'
 
 /** Rows in one statement. */
 export const mostRows = 64
 /** Groups that failed where each of their calls did not: then all go by themselves. */
 export const mostFailures = 3
 
-export interface QueuedWrite {
-  readonly values: readonly unknown[]
-  readonly resolve: (rows: readonly Row[]) => void
-  readonly reject: (error: unknown) => void
+/** Who writes: a request, or the program itself. */
+export interface WriteCaller {
+  /** Runs a statement for this caller alone. */
+  readonly runner: Runner
+  /** Absent for the program. */
+  readonly writing?: ClientWriting | undefined
 }
 
-/** @returns whether it was answered, and not refused */
-export async function writeAlone(
-  { values, resolve, reject }: QueuedWrite,
-  statement: Statement,
-  engine: Engine,
-): Promise<boolean> {
-  try {
-    resolve(await engine.rows(statement, values))
-    return true
-  } catch (error) {
-    reject(error)
-    return false
+export class QueuedWrite implements UnderWay {
+  readonly values: readonly unknown[]
+  /** It was answered, or its request's time was over before it went. */
+  isOver = false
+  /** It is on its way, with others or by itself: who stops it then waits for what becomes of it. */
+  hasGone = false
+  readonly #caller: WriteCaller
+  readonly #resolve: (rows: readonly Row[]) => void
+  readonly #reject: (error: unknown) => void
+
+  constructor(
+    values: readonly unknown[],
+    caller: WriteCaller,
+    resolve: (rows: readonly Row[]) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.values = values
+    this.#caller = caller
+    this.#resolve = resolve
+    this.#reject = reject
+    caller.writing?.begun(this)
+  }
+
+  resolve(rows: readonly Row[]): void {
+    this.#end(true)
+    this.#resolve(rows)
+  }
+
+  reject(error: unknown): void {
+    this.#end(false)
+    this.#reject(error)
+  }
+
+  stop(): void {
+    if (!this.hasGone) this.reject(lateFault())
+  }
+
+  /** @returns whether it was answered, and not refused */
+  async runAlone(statement: Statement): Promise<boolean> {
+    this.hasGone = true
+    try {
+      this.resolve(await this.#caller.runner.rows(statement, this.values))
+      return true
+    } catch (error) {
+      this.reject(error)
+      return false
+    }
+  }
+
+  #end(isDone: boolean): void {
+    this.isOver = true
+    this.#caller.writing?.ended(this, isDone)
   }
 }

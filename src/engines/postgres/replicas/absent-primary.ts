@@ -8,6 +8,7 @@ import type { ChannelHandlers, ChannelListener } from '../../contract/channel-li
 import {
   EngineFault,
   type ClientReading,
+  type ClientWriting,
   type Dialect,
   type Engine,
   type EngineChannel,
@@ -19,6 +20,7 @@ import {
   type Statement,
   type TransactionRunner,
 } from '../../contract/engine.js'
+import { writesOn } from '../../client-writes.js'
 
 /** Milliseconds between two attempts. */
 const pause = 1000
@@ -76,6 +78,10 @@ export class AbsentPrimary implements Engine {
 
   clientReads(reading: ClientReading): Runner {
     return this.#engine?.clientReads?.(reading) ?? this
+  }
+
+  clientWrites(writing: ClientWriting): Runner {
+    return this.#engine === undefined ? this : writesOn(this.#engine, writing)
   }
 
   async begin(options?: BeginOptions): Promise<TransactionRunner> {

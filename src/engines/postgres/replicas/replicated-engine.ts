@@ -8,6 +8,7 @@ import type { CurrentCaller, OtherProcesses } from '../../contract/engine-caller
 import {
   EngineFault,
   type ClientReading,
+  type ClientWriting,
   type Dialect,
   type Engine,
   type EngineChannel,
@@ -22,6 +23,7 @@ import {
 } from '../../contract/engine.js'
 import { changes, concernsOwnTable } from '../../contract/statement.js'
 import type { OrderedRunner } from '../../contract/ordered-runner.js'
+import { writesOn } from '../../client-writes.js'
 import { tookTooLong } from '../faults.js'
 import type { Replica } from './replica.js'
 import type { ReplicaSet } from './replica-set.js'
@@ -192,8 +194,12 @@ export class ReplicatedEngine extends RoutedRunner implements Engine {
     })
   }
 
-  async inOrder(): Promise<OrderedRunner | undefined> {
-    const line = await this.#engine.inOrder?.()
+  clientWrites(writing: ClientWriting): Runner {
+    return new RoutedRunner(writesOn(this.#engine, writing), this.#replicas, ({ engine }) => engine)
+  }
+
+  async inOrder(writing?: ClientWriting): Promise<OrderedRunner | undefined> {
+    const line = await this.#engine.inOrder?.(writing)
     return line && new RoutedLine(line, this.#replicas)
   }
 

@@ -1,0 +1,99 @@
+/**
+ * The changes of one client's request, on engines that cannot cancel a statement: what waits for its turn is not begun any
+ * more once the request's time is over; what has begun is waited for.
+ */
+import { isThenable, type Later } from '../core/later.js'
+import type { ClientWriting, UnderWay } from './contract/client-writing.js'
+import {
+  EngineFault,
+  type Engine,
+  type QueryResult,
+  type Row,
+  type Runner,
+  type Statement,
+} from './contract/engine.js'
+import { changes } from './contract/statement.js'
+
+/** Runs work in its turn. @param isOver asked before the work begins: then it throws `lateFault` instead */
+export type InTurn = <T>(work: () => Later<T>, writes: boolean, isOver?: () => boolean) => Later<T>
+
+export class ClientWrites implements Runner {
+  readonly #writing: ClientWriting
+  readonly #inner: Runner
+  readonly #inTurn: InTurn
+
+  /** @param inner runs statements at once, whoever has the turn */
+  constructor(writing: ClientWriting, inner: Runner, inTurn: InTurn) {
+    this.#writing = writing
+    this.#inner = inner
+    this.#inTurn = inTurn
+  }
+
+  rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
+    return this.#run(changes(statement), () => this.#inner.rows(statement, values))
+  }
+
+  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
+    return this.#run(changes(statement), () => this.#inner.first(statement, values))
+  }
+
+  change(statement: Statement, values: readonly unknown[]): Later<number> {
+    return this.#run(true, () => this.#inner.change(statement, values))
+  }
+
+  query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
+    return this.#run(changes(statement), () => this.#inner.query(statement, values))
+  }
+
+  script(sql: string): Later<void> {
+    return this.#run(true, () => this.#inner.script(sql))
+  }
+
+  #run<T>(writes: boolean, work: () => Later<T>): Later<T> {
+    const writing = this.#writing
+    if (!writes) return this.#inTurn(work, false)
+    if (writing.late) throw lateFault()
+    let hasBegun = false
+    const begin = (): Later<T> => {
+      hasBegun = true
+      return work()
+    }
+    const answer = this.#inTurn(begin, true, () => writing.late)
+    if (!isThenable(answer)) return answer
+    return new Promise<T>((resolve, reject) => {
+      const write: UnderWay = {
+        stop: () => {
+          if (hasBegun) return
+          writing.ended(write, false)
+          reject(lateFault())
+        },
+      }
+      writing.begun(write)
+      answer.then(
+        (result) => {
+          writing.ended(write, true)
+          resolve(result)
+        },
+        (error: unknown) => {
+          writing.ended(write, false)
+          reject(error instanceof Error ? error : new Error(String(error)))
+        },
+      )
+    })
+  }
+}
+
+/** The runner of a request's changes on an engine. */
+export function writesOn(engine: Engine, writing: ClientWriting): Runner {
+  return engine.clientWrites?.(writing) ?? new ClientWrites(writing, engine, atOnce)
+}
+
+const atOnce: InTurn = (work) => work()
+
+/** Of changes for a request whose time is over. */
+export function lateFault(): EngineFault {
+  return new EngineFault(
+    'other',
+    'The time of the request is over: nothing is written for it any more.',
+  )
+}
