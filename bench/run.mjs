@@ -129,7 +129,7 @@ async function main() {
       'autocannon may be slower than the server: the ratios of the fastest rows then shrink.',
     )
   }
-  await compileServers()
+  await compileServers(options.beside)
   const measured = {}
   for (const row of options.selected) {
     const result = await measureRow(row, options, machine)

@@ -1,7 +1,7 @@
 /** Compiles the contenders that are written with decorators, with the metadata that Nest needs. */
-import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import ts from 'typescript'
 
 const bench = fileURLToPath(new URL('..', import.meta.url))
@@ -13,26 +13,42 @@ const compilerOptions = {
   emitDecoratorMetadata: true,
 }
 
-/** Writes each `servers/<row>/<name>.ts` to `dist/<row>/<name>.mjs`, and what it imports beside it. */
-export async function compileServers() {
+/** What contenders import of Filigree. */
+const built = /(?:\.\.\/)+dist\/server\//g
+
+/**
+ * Writes each `servers/<row>/<name>.ts` to `dist/<row>/<name>.mjs`, and what it imports beside it.
+ *
+ * @param beside another checkout that is built: then the same once more in `dist/beside`, where it is imported
+ */
+export async function compileServers(beside) {
+  await compileInto('dist', (text) => text)
+  if (beside === undefined) return
+  const other = `${pathToFileURL(path.resolve(beside, 'dist/server'))}/`
+  await compileInto('dist/beside', (text) => text.replaceAll(built, other))
+}
+
+async function compileInto(folder, translate) {
   const files = await readdir(path.join(bench, 'servers'), { recursive: true })
-  for (const file of files.filter((name) => name.endsWith('.mjs'))) {
-    const target = path.join(bench, 'dist', file)
-    await mkdir(path.dirname(target), { recursive: true })
-    await copyFile(path.join(bench, 'servers', file), target)
-  }
-  for (const file of files.filter((name) => name.endsWith('.ts'))) {
+  for (const file of files.filter((name) => /\.m?[jt]s$/.test(name))) {
     const source = await readFile(path.join(bench, 'servers', file), 'utf8')
-    const { outputText } = ts.transpileModule(source, { compilerOptions, fileName: file })
-    const target = path.join(bench, 'dist', file.replace(/\.ts$/, '.mjs'))
+    const target = path.join(bench, folder, file.replace(/\.ts$/, '.mjs'))
     await mkdir(path.dirname(target), { recursive: true })
-    await writeFile(target, outputText)
+    await writeFile(target, translate(file.endsWith('.ts') ? transpile(source, file) : source))
   }
 }
 
-/** Where a contender's file is run from: `get/bare.mjs` as it stands, `get/filigree.ts` compiled. */
-export function runnableFile(file) {
-  return file.endsWith('.ts')
-    ? path.join(bench, 'dist', file.replace(/\.ts$/, '.mjs'))
-    : path.join(bench, 'servers', file)
+function transpile(source, fileName) {
+  return ts.transpileModule(source, { compilerOptions, fileName }).outputText
+}
+
+/**
+ * Where a contender's file is run from: `get/bare.mjs` as it stands, `get/filigree.ts` compiled.
+ *
+ * @param isBeside with the Filigree of the other checkout
+ */
+export function runnableFile(file, isBeside = false) {
+  const compiled = file.replace(/\.ts$/, '.mjs')
+  if (isBeside) return path.join(bench, 'dist/beside', compiled)
+  return path.join(bench, file.endsWith('.ts') ? 'dist' : 'servers', compiled)
 }

@@ -2,8 +2,16 @@
 import { assertSameAnswers } from './same-answer.mjs'
 import { startServer } from './servers.mjs'
 
-/** The row's contenders whose name begins as one of `beginnings`, whatever its case; all without any. */
-export function selectContenders(contenders, beginnings) {
+/** A contender that runs Filigree, and the same with the build of another checkout. */
+function withOther(contender) {
+  if (!/(^|\/)filigree[^/]*$/.test(contender.file ?? '')) return [contender]
+  const rest = contender.name.replace(/^Filigree/, '')
+  return [contender, { ...contender, name: `Filigree beside${rest}`, isBeside: true }]
+}
+
+/** The row's contenders whose name begins as one of those wanted, whatever its case; all without any. */
+export function selectContenders(all, { contenders: beginnings, beside }) {
+  const contenders = beside === undefined ? all : all.flatMap(withOther)
   if (!beginnings) return contenders
   const wanted = beginnings.map((beginning) => beginning.toLowerCase())
   return contenders.filter(({ name }) =>

@@ -20,7 +20,7 @@ async function loadOnce({ contender, server }, request, options) {
  */
 export async function measureLoad(row, options) {
   const failures = []
-  const contenders = selectContenders(row.contenders, options.contenders)
+  const contenders = selectContenders(row.contenders, options)
   const started = await startContenders(contenders, { ...row, failures })
   const byName = new Map(started.map((entry) => [entry.contender.name, entry]))
   const load = (name, seconds) => loadOnce(byName.get(name), row.request, { ...options, seconds })

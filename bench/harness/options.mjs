@@ -5,6 +5,7 @@ const usage = `npm run bench -- [options]
 
   --row NAMES        rows to run, by comma: get,post,… (default: all)
   --contender NAME   contenders whose name begins so; may be repeated (default: all of the row)
+  --beside FOLDER    another checkout that is built: its Filigree runs beside this one
   --rounds N         alternating rounds A B C A B C … (default 3)
   --seconds N        length of one round (default 4)
   --warmup N         seconds of load before the first round (default 2)
@@ -21,6 +22,7 @@ const usage = `npm run bench -- [options]
 const flags = {
   row: { type: 'string' },
   contender: { type: 'string', multiple: true },
+  beside: { type: 'string' },
   rounds: { type: 'string', default: '3' },
   seconds: { type: 'string', default: '4' },
   warmup: { type: 'string', default: '2' },
@@ -41,8 +43,9 @@ function readNumber(values, name, least) {
 }
 
 /** Whether a run is long and whole enough to stand in `results.json`. */
-const isFull = ({ contenders, rounds, seconds, warmup, starts, size, requests }) =>
+const isFull = ({ contenders, beside, rounds, seconds, warmup, starts, size, requests }) =>
   !contenders &&
+  !beside &&
   rounds >= 3 &&
   seconds >= 3 &&
   warmup >= 2 &&
@@ -59,6 +62,7 @@ export function readOptions(args) {
   const options = {
     rows: values.row?.split(',').map((name) => name.trim()),
     contenders: values.contender,
+    beside: values.beside,
     rounds: readNumber(values, 'rounds', 1),
     seconds: readNumber(values, 'seconds', 1),
     warmup: readNumber(values, 'warmup', 0),

@@ -47,7 +47,7 @@ function waitForReady(child) {
  * @throws {Error} with what it wrote to stderr when it does not come up
  */
 export async function startServer(contender, env = {}) {
-  const args = [...(contender.nodeArgs ?? []), runnableFile(contender.file)]
+  const args = [...(contender.nodeArgs ?? []), runnableFile(contender.file, contender.isBeside)]
   const [program, line] = onCore(contender.cores ?? serverCore, process.execPath, args)
   const spawnedAt = performance.now()
   const child = spawn(program, line, {

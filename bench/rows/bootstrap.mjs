@@ -17,7 +17,7 @@ export const row = {
   targets: [{ of: 'Filigree', over: 'Nest on Fastify', atMost: 0.5 }],
   async measure(options) {
     const failures = []
-    const contenders = selectContenders(all, options.contenders)
+    const contenders = selectContenders(all, options)
     const start = (name) =>
       timeFirstResponse(
         contenders.find((contender) => contender.name === name),

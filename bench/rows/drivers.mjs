@@ -43,7 +43,7 @@ export const row = {
   measure(options) {
     return withSqliteShop(async (url) => {
       const failures = []
-      const chosen = selectContenders(contendersOn(url), options.contenders)
+      const chosen = selectContenders(contendersOn(url), options)
       const started = await startContenders(chosen, { env: {}, failures })
       const byName = new Map(started.map(({ contender, server }) => [contender.name, server]))
       try {

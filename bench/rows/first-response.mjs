@@ -16,7 +16,7 @@ export const row = {
   targets: [{ of: 'Filigree', over: 'node:http', atMost: 2.5 }],
   async measure(options) {
     const failures = []
-    const contenders = selectContenders(all, options.contenders)
+    const contenders = selectContenders(all, options)
     const start = async (name) => {
       const contender = contenders.find((each) => each.name === name)
       return (await timeFirstResponse(contender, '/')).milliseconds

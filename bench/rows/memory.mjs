@@ -47,7 +47,7 @@ export const row = {
   ],
   async measure(options) {
     const failures = []
-    const chosen = selectContenders(contenders, options.contenders)
+    const chosen = selectContenders(contenders, options)
     const started = await startContenders(chosen, { failures })
     const held = {}
     const resident = {}

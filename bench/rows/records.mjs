@@ -23,7 +23,7 @@ const answers = [
 /** Starts those whose answers are right, hands them to `use` by name, and stops them. */
 async function withContenders(contenders, { options, url, database, failures }, use) {
   const missed = []
-  const chosen = selectContenders(contenders, options.contenders)
+  const chosen = selectContenders(contenders, options)
   const started = await startContenders(chosen, { env: { DATABASE_URL: url }, failures: missed })
   const byName = new Map()
   try {

@@ -22,7 +22,7 @@ export const row = {
   async measure(options) {
     const failures = []
     const folders = {}
-    for (const { name, writePage } of selectContenders(all, options.contenders)) {
+    for (const { name, writePage } of selectContenders(all, options)) {
       folders[name] = await writeFolder(writePage())
     }
     try {

@@ -51,7 +51,7 @@ export const row = {
   async measure(options) {
     const failures = []
     const folder = await mkdtemp(path.join(os.tmpdir(), 'filigree-bench-'))
-    const chosen = selectContenders(all, options.contenders)
+    const chosen = selectContenders(all, options)
     const started = await startContenders(chosen, { env: { TMPDIR: folder }, failures })
     const servers = new Map(started.map(({ contender, server }) => [contender.name, server]))
     try {

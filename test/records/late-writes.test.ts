@@ -61,8 +61,7 @@ const ways: Readonly<globalThis.Record<string, (database: Database) => unknown>>
   update: (database) => database.records(Desk).update(1, { name: 'late' }),
   updateMany: (database) => database.records(Desk).updateMany([{ id: 1, name: 'late' }]),
   updateWhere: (database) => database.records(Desk).updateWhere({ id: 1 }, { name: 'late' }),
-  upsert: (database) =>
-    database.records(Desk).upsert({ id: 1, name: 'late' }, { by: 'id' }),
+  upsert: (database) => database.records(Desk).upsert({ id: 1, name: 'late' }, { by: 'id' }),
   delete: (database) => database.records(Desk).delete(2),
   deleteWhere: (database) => database.records(Desk).deleteWhere({ id: 2 }),
   kysely: (database) =>
