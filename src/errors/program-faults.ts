@@ -22,6 +22,9 @@ interface WrittenFault extends FieldFault {
   readonly [written]?: Mark
 }
 
+/** `12.` of `12.price`. */
+const rowNumber = /^\d+\./
+
 /** Enumerable, so that a fault that is copied with another path keeps it; in no JSON. */
 const written = Symbol('written')
 
@@ -30,7 +33,7 @@ export function markWritten(error: unknown, record: Written): unknown {
   if (!(error instanceof HttpError) || error.status !== 400) return error
   const faults = error.errors ?? [{ path: '', code: 'type', message: error.message }]
   const errors = faults.map((fault: WrittenFault) => {
-    const isKnown = record.knows(fault.path.split('.', 1)[0] ?? '')
+    const isKnown = record.knows(fault.path.replace(rowNumber, '').split('.', 1)[0] ?? '')
     return { [written]: { record: record.record, isKnown }, ...fault }
   })
   const { status, message, code, headers, reason, cause } = error
@@ -47,7 +50,7 @@ export function markWritten(error: unknown, record: Written): unknown {
 export function unmarked(error: unknown, isMeant: (path: string) => boolean): unknown {
   if (!(error instanceof HttpError)) return error
   for (const fault of error.errors ?? [])
-    if (isMeant(fault.path)) Reflect.deleteProperty(fault, written)
+    if (isMeant(fault.path)) Reflect.set(fault, written, undefined)
   return error
 }
 
@@ -99,22 +102,24 @@ export function whoseFault(
 function isSent({ path, code, [written]: mark }: WrittenFault, sent: readonly unknown[]): boolean {
   if (mark?.isKnown === false) return false
   const steps = path.split('.')
-  if (sent.some((value) => holds(value, steps))) return true
   // The client may have sent the row as a part of its body: `create(body.ticket)`, `insertMany(body.rows)`.
-  return (
-    code !== 'required' && sent.some((value) => partsOf(value).some((part) => holds(part, steps)))
+  const found = sent.flatMap((value) =>
+    [value, ...partsOf(value)].map((one) => valueAt(one, steps)),
   )
+  // What is missing in the end is the client's only where it has sent null: any other value was forgotten on the way.
+  return found.some((value) => (code === 'required' ? value === null : value !== undefined))
 }
 
 function partsOf(value: unknown): readonly unknown[] {
   return typeof value === 'object' && value !== null ? Object.values(value) : []
 }
 
-function holds(value: unknown, steps: readonly string[]): boolean {
+/** @returns `undefined` where there is none */
+function valueAt(value: unknown, steps: readonly string[]): unknown {
   let found = value
   for (const step of steps) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return false
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined
     found = (found as Readonly<Record<string, unknown>>)[step]
   }
-  return found !== undefined
+  return found
 }

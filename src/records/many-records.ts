@@ -17,6 +17,7 @@ import type { Source } from './statements/source.js'
 import { changeEach, createEach, demandList, type ChangedRow } from './statements/write-each.js'
 import { changeTogether, createTogether, deleteTogether } from './statements/write-many.js'
 import { upsert, type UpsertOptions, type UpsertWays } from './statements/upsert.js'
+import { markingWrite } from './statements/write-check.js'
 
 export abstract class ManyRecords<T extends object> {
   readonly table: Table<T>
@@ -34,15 +35,21 @@ export abstract class ManyRecords<T extends object> {
   /** The same repository on another source. */
   protected abstract on(source: Source): ManyRecords<T>
 
+  #write<R>(work: () => Promise<R>): Promise<R> {
+    return promise(() => markingWrite(this.table, work))
+  }
+
   /**
    * Writes new rows as `create` does, all or none.
    *
    * @returns the records in the order of the rows
    */
-  async createMany(rows: readonly NewValues<T>[]): Promise<T[]> {
-    const made = await createTogether(this.table, this.source, rows)
-    if (made !== undefined) return made as T[]
-    return this.source.atomically((inner) => createEach(rows, this.on(inner)))
+  createMany(rows: readonly NewValues<T>[]): Promise<T[]> {
+    return this.#write(async () => {
+      const made = await createTogether(this.table, this.source, rows)
+      if (made !== undefined) return made as T[]
+      return this.source.atomically((inner) => createEach(rows, this.on(inner)))
+    })
   }
 
   /**
@@ -51,24 +58,28 @@ export abstract class ManyRecords<T extends object> {
    * @returns the records in the order of the changes
    * @throws {HttpError} 404 if one of the rows does not exist
    */
-  async updateMany(rows: readonly Partial<T>[]): Promise<T[]> {
-    // Instances of classes have no index signature, which is needed to look for the key.
-    const changes = rows as readonly ChangedRow[]
-    const changed = await changeTogether(this.table, this.source, changes)
-    if (changed !== undefined) return changed as T[]
-    return this.source.atomically((inner) => changeEach(this.table, changes, this.on(inner)))
+  updateMany(rows: readonly Partial<T>[]): Promise<T[]> {
+    return this.#write(async () => {
+      // Instances of classes have no index signature, which is needed to look for the key.
+      const changes = rows as readonly ChangedRow[]
+      const changed = await changeTogether(this.table, this.source, changes)
+      if (changed !== undefined) return changed as T[]
+      return this.source.atomically((inner) => changeEach(this.table, changes, this.on(inner)))
+    })
   }
 
   /** Deletes rows as `delete` does, all or none. @returns how many existed */
-  async deleteMany(ids: readonly Id[]): Promise<number> {
-    demandList('deleteMany', 'keys', ids)
-    const gone = await deleteTogether(this.table, this.source, ids)
-    if (gone !== undefined) return gone
-    return this.source.atomically(async (inner) => {
-      const records = this.on(inner)
-      let count = 0
-      for (const id of ids) if (await records.delete(id)) count++
-      return count
+  deleteMany(ids: readonly Id[]): Promise<number> {
+    return this.#write(async () => {
+      demandList('deleteMany', 'keys', ids)
+      const gone = await deleteTogether(this.table, this.source, ids)
+      if (gone !== undefined) return gone
+      return this.source.atomically(async (inner) => {
+        const records = this.on(inner)
+        let count = 0
+        for (const id of ids) if (await records.delete(id)) count++
+        return count
+      })
     })
   }
 
@@ -79,7 +90,7 @@ export abstract class ManyRecords<T extends object> {
    * @param options `{ by: 'sku' }`: the unique field, or the key, by which the row is found; the values must contain it
    */
   upsert(values: Partial<T>, options: UpsertOptions<T>): Promise<T> {
-    return promise(() =>
+    return this.#write(() =>
       upsert(
         this.table,
         values,
@@ -117,12 +128,12 @@ export abstract class ManyRecords<T extends object> {
    * @returns the number of new links
    */
   link(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
-    return link(this.table, this.source, { id, relation, ids, removes: false })
+    return this.#write(() => link(this.table, this.source, { id, relation, ids, removes: false }))
   }
 
   /** @returns the number of links that were removed */
   unlink(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
-    return link(this.table, this.source, { id, relation, ids, removes: true })
+    return this.#write(() => link(this.table, this.source, { id, relation, ids, removes: true }))
   }
 
   /**

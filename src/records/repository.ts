@@ -50,6 +50,7 @@ import { inShardOf, keyValues, withoutShard, withShard } from './statements/shar
 import type { Source } from './statements/source.js'
 import type { Table } from './model/table.js'
 import { hasWriteHooks } from './model/write-hooks.js'
+import { markingWrite } from './statements/write-check.js'
 import { toClientError, type Doing, type Referrer } from './statements/write-faults.js'
 
 /**
@@ -140,7 +141,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
         ? inShardOf(
             this.table,
             values,
-            () => this.#nested().create(readTree(this.table, values)) as Later<object> as Later<T>,
+            () =>
+              markingWrite(this.table, () =>
+                this.#nested().create(readTree(this.table, values)),
+              ) as Later<object> as Later<T>,
           )
         : this.createNow(values as Partial<T>),
     )
@@ -194,8 +198,11 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     conditions: ReturnType<typeof readUpdateOptions>,
   ): Later<T | null> {
     const { table } = this
-    if (!namesRelations(table, values)) return this.updateNow(id, values, conditions)
-    return this.#nested().update(id, readTree(table, values), conditions) as Promise<T | null>
+    return markingWrite<T | null>(table, () =>
+      namesRelations(table, values)
+        ? (this.#nested().update(id, readTree(table, values), conditions) as Promise<T | null>)
+        : this.updateNow(id, values, conditions),
+    )
   }
 
   /** As `update`, but without a promise if the database needs none. */

@@ -11,6 +11,7 @@ import {
   Field,
   GraphQL,
   HasMany,
+  ManyToMany,
   Module,
   NoAuth,
   Post,
@@ -30,6 +31,12 @@ class Ticket {
   @Field('integer', { min: 1, max: 3, default: 1 }) weight!: Generated<number>
   @Field('integer', { optional: true, nullable: true }) deskId?: number | null
   @BelongsTo(() => Desk) desk?: Rel<Desk>
+  @ManyToMany(() => Label) labels?: Rel<Label[]>
+}
+@Record
+@NoAuth
+class Label {
+  @Field('id', { key: 'uuid' }) id!: Generated<string>
 }
 @Record
 @NoAuth
@@ -124,8 +131,79 @@ class Doors {
   }
 }
 
+@Controller('/many')
+@NoAuth
+class Many {
+  static readonly inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  get #tickets() {
+    return this.database.records(Ticket)
+  }
+
+  @Post('/create') create(body: Values[]) {
+    return this.#tickets.createMany(body)
+  }
+  @Post('/create-part') createPart(body: { rows: Values[] }) {
+    return this.#tickets.createMany(body.rows)
+  }
+  @Post('/create-wrong') createWrong(body: Values[]) {
+    return this.#tickets.createMany(body.map(({ title }) => ({ title }) as never))
+  }
+  @Post('/create-one') createOne(body: Values) {
+    return this.#tickets.createMany([{ title: body.title, knd: body.kind } as never])
+  }
+  @Post('/create-none') createNone(body: Values) {
+    return this.#tickets.createMany(body as never)
+  }
+  @Post('/update') update(body: Partial<Values>[]) {
+    return this.#tickets.updateMany(body)
+  }
+  @Post('/update-part') updatePart(body: { rows: Partial<Values>[] }) {
+    return this.#tickets.updateMany(body.rows)
+  }
+  @Post('/update-wrong') updateWrong(body: { id: number; title: string }[]) {
+    return this.#tickets.updateMany(body.map((row) => ({ ...row, weight: 7 })))
+  }
+  @Post('/update-whom') updateWhom(body: Partial<Values>[]) {
+    return this.#tickets.updateMany(body.map(({ title }) => ({ title }) as never))
+  }
+  @Post('/update-names') updateNames(body: { id: number; title: string }[]) {
+    return this.#tickets.updateMany(body.map(({ id, title }) => ({ id, titel: title }) as never))
+  }
+  @Post('/update-key') updateKey(body: { title: string }) {
+    return this.#tickets.updateWhere({ title: body.title }, { id: 2 })
+  }
+  @Post('/link') link(body: { labels: string[] }) {
+    return this.#tickets.link(1, 'labels', body.labels)
+  }
+  @Post('/link-wrong') linkWrong(body: { label: string }) {
+    return this.#tickets.link(1, 'labels', [`label-${body.label}`])
+  }
+  @Post('/link-none') linkNone(body: { label: string }) {
+    return this.#tickets.link(1, 'labels', body.label as never)
+  }
+  @Post('/unlink-wrong') unlinkWrong(body: { label: string }) {
+    return this.#tickets.unlink(1, 'labels', [body.label])
+  }
+  @Post('/upsert-wrong') upsertWrong(body: { title: string }) {
+    return this.#tickets.upsert(
+      { kind: 'bug', weight: 1 + body.title.length },
+      {
+        by: 'title',
+      },
+    )
+  }
+  @Post('/nested') nested(body: { name: string; rows: object[] }) {
+    return this.database.records(Desk).create({ name: body.name, tickets: body.rows } as never)
+  }
+  @Post('/delete-wrong') deleteWrong(body: { id: number }) {
+    return this.#tickets.deleteMany(body.id as never)
+  }
+}
+
 const graphql = new GraphQL()
-graphql.schema.fromOrm(Ticket).fromOrm(Desk)
+graphql.schema.fromOrm(Ticket).fromOrm(Desk).fromOrm(Label)
 const held: { database: Database } = { database: undefined as never }
 for (const name of ['keeps', 'forgets'])
   graphql.schema.addMutation(name, {
@@ -140,7 +218,7 @@ for (const name of ['keeps', 'forgets'])
   })
 graphql.registerRoute('/graphql')
 
-@Module({ controllers: [Crud, Doors], records: [Ticket, Desk], graphql: [graphql] })
+@Module({ controllers: [Crud, Doors, Many], records: [Ticket, Desk, Label], graphql: [graphql] })
 class Office {}
 
 const long = 'too long for it'
@@ -209,6 +287,34 @@ describe.each(await startBothEngines())('%s: whose fault', (_name, open) => {
     ],
     ['a sum, which depends on the row', '/add/1', {}, 'weight must be'],
     ['crud', '/crud', { title: 'a' }, 'kind is required'],
+    ['createMany', '/many/create', [{ title: long, kind: 'bug' }], '0.title must have'],
+    [
+      'createMany of two',
+      '/many/create',
+      [
+        { title: 'a', kind: 'bug' },
+        { title: 'b', kind: 'x' },
+      ],
+      '1.kind must',
+    ],
+    [
+      'createMany of a part',
+      '/many/create-part',
+      { rows: [{ title: long, kind: 'bug' }] },
+      '0.title must',
+    ],
+    ['updateMany', '/many/update', [{ id: 1, title: long }], '0.title must have'],
+    [
+      'updateMany of two',
+      '/many/update',
+      [
+        { id: 1, kind: 'bug' },
+        { id: 2, kind: 'x' },
+      ],
+      '1.kind must',
+    ],
+    ['updateMany of a part', '/many/update-part', { rows: [{ id: 1, kind: 'x' }] }, '0.kind must'],
+    ['link', '/many/link', { labels: ['x'] }, 'labels.0 must be an id'],
   ])("is the client's where it sent the value: %s", async (_what, url, json, message) => {
     const { status, error } = await post(url, json)
     expect([status, error]).toEqual([400, expect.stringContaining(message)])
@@ -218,6 +324,7 @@ describe.each(await startBothEngines())('%s: whose fault', (_name, open) => {
   const sent = { title: 'a', kind: 'bug' }
   it.each<[string, string, unknown, string, string[]]>([
     ['create', '/forgets', { title: 'a' }, 'Doors.forgets', ['kind']],
+    ['a field that it dropped', '/forgets', sent, 'Doors.forgets', ['kind']],
     ['a transaction', '/transaction', { title: 'a' }, 'Doors.inTransaction', ['kind']],
     ['what the body did not have', '/create', { title: 'a' }, 'Doors.create', ['kind']],
     [
@@ -239,10 +346,56 @@ describe.each(await startBothEngines())('%s: whose fault', (_name, open) => {
       'Doors.nestedWrong',
       ['tickets.create.0.kind'],
     ],
+    ['createMany', '/many/create-wrong', [sent], 'Many.createWrong', ['0.kind']],
+    ['createMany of two', '/many/create-wrong', [sent, sent], 'Many.createWrong', ['0.kind']],
+    ['createMany of a name', '/many/create-one', sent, 'Many.createOne', ['0.kind', '0.knd']],
+    ['createMany of no list', '/many/create-none', sent, 'Many.createNone', ['']],
+    ['updateMany', '/many/update-wrong', [{ id: 1, title: 'a' }], 'Many.updateWrong', ['0.weight']],
+    [
+      'updateMany of two',
+      '/many/update-wrong',
+      [
+        { id: 1, title: 'a' },
+        { id: 2, title: 'b' },
+      ],
+      'Many.updateWrong',
+      ['0.weight'],
+    ],
+    [
+      'updateMany without a key',
+      '/many/update-whom',
+      [{ title: 'a' }],
+      'Many.updateWhom',
+      ['0.id'],
+    ],
+    [
+      'updateMany of a name',
+      '/many/update-names',
+      [{ id: 1, title: 'a' }],
+      'Many.updateNames',
+      ['0.titel'],
+    ],
+    ['updateWhere of a key', '/many/update-key', { title: 'one' }, 'Many.updateKey', ['id']],
+    ['link', '/many/link-wrong', { label: 'x' }, 'Many.linkWrong', ['labels.0']],
+    ['link of no list', '/many/link-none', { label: 'x' }, 'Many.linkNone', ['labels']],
+    ['unlink', '/many/unlink-wrong', { label: 'x' }, 'Many.unlinkWrong', ['labels.0']],
+    [
+      'upsert without what it goes by',
+      '/many/upsert-wrong',
+      { title: '' },
+      'Many.upsertWrong',
+      ['title'],
+    ],
+    ['deleteMany of no list', '/many/delete-wrong', { id: 1 }, 'Many.deleteWrong', ['']],
   ])("is the program's where the client did not: %s", async (_what, url, json, handler, paths) => {
     expect(await post(url, json)).toEqual({ status: 500, error: 'Internal server error' })
     expect(logged).toMatchObject([{ record: 'Ticket', handler, paths }])
     expect(logged[0]?.message).toContain(handler)
+  })
+
+  it("is the program's where what it nests is none", async () => {
+    expect((await post('/many/nested', { name: 'd', rows: [{}] })).status).toBe(500)
+    expect(logged).toMatchObject([{ record: 'Desk', handler: 'Many.nested', paths: ['tickets'] }])
   })
 
   it("is the program's where a name is wrong", async () => {

@@ -16,6 +16,7 @@ import type { Selection } from './plans.js'
 import { boundToShard, inShardOf } from './shard.js'
 import type { Source } from './source.js'
 import { toClientError, type Doing } from './write-faults.js'
+import { markingWrite } from './write-check.js'
 import { valuesToUpdate } from './write-values.js'
 
 /** The number of rows that are in memory at once. */
@@ -29,7 +30,9 @@ export function updateWhere(
   changes: object,
 ): Promise<number> {
   refuseUndefined({ where })
-  refuseOwn(table, changes)
+  void markingWrite(table, () => {
+    refuseOwn(table, changes)
+  })
   return source.atomically(async (here) => {
     const checks = here.context.checksOf(table)
     const isPlain =

@@ -7,6 +7,7 @@ import {
   type Check,
   type InputOptions,
 } from '../../fields/compile-input.js'
+import { attempt, type Later } from '../../core/later.js'
 import { markWritten, type Written } from '../../errors/program-faults.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
 import { hideFaultsOfValues } from '../model/hidden-names.js'
@@ -58,10 +59,7 @@ function compile(
 
 /** The same check, with its faults marked as those of a write, and those of hidden fields as hidden from clients. */
 function markingFaults<T>(table: Table, check: Check<T>): Check<T> {
-  const written: Written = {
-    record: table.type.name,
-    knows: (property) => table.byProperty.has(property) || table.relations.has(property),
-  }
+  const written = writtenOf(table)
   const fail = (error: unknown): never => {
     throw markWritten(hideFaultsOfValues(table, error), written)
   }
@@ -72,6 +70,20 @@ function markingFaults<T>(table: Table, check: Check<T>): Check<T> {
     } catch (error) {
       return fail(error)
     }
+  }
+}
+
+/** A write whose other faults are those of what is written too: keys that are missing, lists that are none, nested rows. */
+export function markingWrite<R>(table: Table, work: () => Later<R>): Later<R> {
+  return attempt(work, (error) => {
+    throw markWritten(error, writtenOf(table))
+  })
+}
+
+function writtenOf({ type, byProperty, relations }: Table): Written {
+  return {
+    record: type.name,
+    knows: (property) => byProperty.has(property) || relations.has(property),
   }
 }
 
