@@ -269,6 +269,7 @@ function createState(
     graphql: graphql.instances,
     callerOf: (request) => (request instanceof ServerRequest ? gate.identify(request) : undefined),
     reset: () => container.reset(),
+    providers: () => [...new Set(container.instances().map(([, instance]) => instance))],
     checks: () =>
       container.instances().flatMap(([name, instance]) => {
         const check = (instance as { check?: unknown } | null | undefined)?.check

@@ -32,6 +32,11 @@ export interface ModuleOptions {
   use?: readonly ClassReference<Interceptor | EntryInterceptor>[]
   /** Faults in the options of a package; they are added to the report at the start. */
   problems?: readonly Problem[]
+  /**
+   * Faults that can only be seen in all providers of the application, by their classes: two that claim the same name. Called
+   * before anything is created.
+   */
+  check?: (providers: readonly Class[]) => readonly Problem[]
   /** Arguments that handlers of the whole application may name: `{ tenant: (request) => … }`. */
   arguments?: Readonly<Record<string, TakeArgument>>
   /**
@@ -54,6 +59,8 @@ export interface Parts {
   /** The interceptors of all modules. */
   readonly useLists: readonly UseList[]
   readonly arguments: OwnArguments
+  /** The `check` of each module. */
+  readonly checks: readonly NonNullable<ModuleOptions['check']>[]
   /** True if a module sets `requestContext`. */
   readonly requestContext: boolean
 }
@@ -86,6 +93,7 @@ export function isOfPackage(controller: Class): boolean {
 
 const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
   arguments: true,
+  check: true,
   controllers: true,
   graphql: true,
   imports: true,
@@ -110,6 +118,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
   const modules = new Map<Class, ModuleNode>()
   const seen = new Set<Class>()
   const declared: DeclaredArguments[] = []
+  const checks: NonNullable<ModuleOptions['check']>[] = []
   let requestContext = false
   const visit = (module: Class): void => {
     if (seen.has(module)) return
@@ -136,6 +145,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     }
     const own = resolveList(module, 'controllers', options.controllers, problems)
     for (const controller of own) controllers.add(controller)
+    if (options.check !== undefined) checks.push(options.check)
     requestContext ||= options.requestContext === true
     declared.push({ module: module.name, taken: options.arguments ?? {} })
     modules.set(module, {
@@ -161,6 +171,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     use: isClass(given) ? useByController(modules, given) : new Map(),
     useLists: [...modules.values()].map(({ use }) => use),
     arguments: collectArguments(declared, problems),
+    checks,
     requestContext,
   }
 }

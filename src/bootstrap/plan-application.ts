@@ -8,6 +8,7 @@ import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { Clock } from '../core/clock.js'
 import type { Log } from '../core/log.js'
 import { resolveClass } from '../metadata/class-reference.js'
+import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
 import type { ReadDocument } from '../openapi/docs-files.js'
 import type { OpenApiDocument } from '../openapi/document.js'
@@ -36,6 +37,7 @@ import type { PlannedStand } from '../serving/interceptors.js'
 import type { FrameworkRoute } from '../serving/framework-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { planRoutes } from './plan-routes.js'
+import type { ProviderDeclaration } from './provider.js'
 import { interceptorClasses } from './plan-seam.js'
 import { staticRoutes } from './static-files.js'
 
@@ -122,6 +124,8 @@ export async function planApplication(
     },
     problems,
   )
+  const classes = providers.flatMap(classOf)
+  for (const check of parts.checks) problems.push(...check(classes))
   if (problems.length > 0) throw new DeclarationError(problems)
   return {
     environment,
@@ -146,6 +150,13 @@ export async function planApplication(
       ),
     container,
   }
+}
+
+/** The class that a provider gives; that of a value is not its own. */
+function classOf(declaration: ProviderDeclaration): readonly Class[] {
+  const given: unknown =
+    typeof declaration === 'function' ? resolveClass(declaration) : declaration.provide
+  return isClass(given) ? [given] : []
 }
 
 /** The system's, unless `override` replaces it: it is asked for before the providers are created. */

@@ -3,6 +3,9 @@
  * tests can move it. A provider of every application: `static inject = [Clock]`.
  */
 export class Clock {
+  /** True for the clock of a test, which moves it. What works in the background then waits until it is asked to. */
+  readonly isMoved: boolean = false
+
   /** Milliseconds since 1970. */
   now(): number {
     return Date.now()

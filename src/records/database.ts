@@ -27,7 +27,9 @@ import {
 } from './database-options.js'
 import { defaultSearchLimit } from './filters/search.js'
 import { emptyTables } from './empty-tables.js'
+import { OwnSql, type BoundSql, type OwnSqlOptions, type SqlWords } from './own-sql.js'
 import { ensureTable } from './own-tables.js'
+import { startPulse, type Pulse, type PulseOptions } from './pulse.js'
 import { Repository } from './repository.js'
 import type { RecordsContext, Source } from './statements/source.js'
 import { isSomewhere, isThere, ToldEngine } from './statement-events.js'
@@ -272,6 +274,42 @@ export class Database implements Source {
   /** Creates a package's own table if it is missing, in production too, with a script for this engine. */
   ensureTable(name: string, sql: string): Promise<void> {
     return ensureTable(this, name, sql).then(() => undefined, refuseUnavailable)
+  }
+
+  /**
+   * A statement that a package writes by hand, for all engines: `words` has what they say differently. It is prepared once;
+   * run, it belongs to the transaction that is open there.
+   *
+   * ```ts
+   * const late = database.prepare({ kind: 'select', tables: ['task'] }, ({ now, value }) =>
+   *   `select id from task where owner = ${value('owner')} and due_at < ${now()}`)
+   * await late.rows({ owner: 7 })   // [[1], [5]]
+   * ```
+   */
+  prepare(options: OwnSqlOptions, write: (words: SqlWords) => string): OwnSql {
+    return new OwnSql(options, write, this.context.dialect, () => this.runner())
+  }
+
+  /**
+   * Repeats statements on a thread with a connection of its own, also while this process's event loop is blocked. For a
+   * database that no other process can use they are repeated here.
+   */
+  pulse(statements: readonly BoundSql[], options: PulseOptions): Pulse {
+    return startPulse(this.context.engine, statements, options)
+  }
+
+  /** Calls `onSignal` of the same name in the other processes of the database, those that listen. Never in a transaction. */
+  signal(name: string): Promise<void> {
+    return this.feed.signal(name).catch(refuseUnavailable)
+  }
+
+  /**
+   * Listens to `signal` of other processes. Signals may be lost or come twice: look at the tables for what is to be done.
+   *
+   * @returns what ends it; undefined where signals cannot come, so that only polling is left
+   */
+  onSignal(name: string, listener: () => void): Promise<(() => void) | undefined> {
+    return this.feed.onSignal(name, listener).catch(refuseUnavailable)
   }
 
   /** Every difference between the database and the records. */

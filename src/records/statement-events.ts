@@ -6,6 +6,7 @@ import type { CurrentCaller, OtherProcesses } from '../engines/contract/engine-c
 import { Watched, type WatchedWork } from '../core/watched.js'
 import type { Later } from '../core/later.js'
 import type { OrderedRunner } from '../engines/contract/ordered-runner.js'
+import type { Pulse, PulseOptions } from '../engines/contract/pulse.js'
 import type { Catalogue } from '../engines/contract/catalogue.js'
 import type {
   ClientReading,
@@ -131,6 +132,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
   readonly channel: EngineChannel | undefined
   readonly clientReads?: (reading: ClientReading) => Runner
   readonly pool?: () => PoolState
+  readonly pulse?: (options: PulseOptions) => Pulse
   readonly followCallers?: (current: CurrentCaller, others?: OtherProcesses) => void
 
   constructor(inner: Engine) {
@@ -149,6 +151,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
     if (inner.followCallers !== undefined) {
       this.followCallers = (current, others) => inner.followCallers?.(current, others)
     }
+    if (inner.pulse !== undefined) this.pulse = inner.pulse.bind(inner)
     if (inner.pool !== undefined) this.pool = () => inner.pool?.() ?? noPool
   }
 

@@ -21,6 +21,7 @@ export interface ApplicationStateParts {
   readonly database: Database | undefined
   readonly graphql: readonly GraphQL[]
   readonly checks: () => readonly Check[]
+  readonly providers: () => readonly unknown[]
   readonly reset: () => Promise<void>
   readonly callerOf: (request: HttpRequest) => Later<RequestAuth | undefined>
 }
@@ -50,6 +51,11 @@ export class ApplicationState {
   /** The providers with a method `check`; available once the application has started. */
   get checks(): readonly Check[] {
     return this.#parts.checks()
+  }
+
+  /** All providers and controllers of the application; from `onStart` on. */
+  get providers(): readonly unknown[] {
+    return this.#parts.providers()
   }
 
   /** Calls `onReset` of every provider: what they have kept is forgotten. For tests. */

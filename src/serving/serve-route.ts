@@ -10,6 +10,7 @@ import { blamesClients } from '../errors/program-faults.js'
 import { HttpError } from '../errors/http-error.js'
 import { formMedia, uploadMedia } from '../http/bodies/body-plan.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
+import { Reply } from '../http/reply.js'
 import type { Times } from '../http/server.js'
 import type { Database } from '../records/database.js'
 import type { Route } from '../routing/route.js'
@@ -105,7 +106,7 @@ function usesSession(
   return route.argumentNames.some((name) => ownArguments.has(name))
 }
 
-/** If the handler throws, rejects or is too late, everything it wrote is rolled back. */
+/** If the handler throws, rejects, replies with a status from 500 or is too late, everything it wrote is rolled back. */
 function inTransaction(
   invoke: InvokeWith,
   { options }: Route,
@@ -120,10 +121,26 @@ function inTransaction(
       const result = await invoke(request, own)
       // The client already got a 503: late changes must not be stored.
       if (request.answered || request.late) throw new HttpError(503)
+      if (result instanceof Reply && (result.status ?? 200) >= 500) throw new Failed(result)
       return result
     }
-    return database.transaction(work, within, request)
+    return database.transaction(work, within, request).catch(replyOf)
   }
+}
+
+/** Takes a transaction back whose handler has answered that it failed. */
+class Failed extends Error {
+  readonly reply: Reply
+
+  constructor(reply: Reply) {
+    super()
+    this.reply = reply
+  }
+}
+
+function replyOf(error: unknown): Reply {
+  if (error instanceof Failed) return error.reply
+  throw error
 }
 
 interface Ending {

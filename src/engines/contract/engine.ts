@@ -25,6 +25,7 @@ import type { JsonSql, RowJson } from './json-sql.js'
 import type { Statement } from './statement.js'
 import type { ReplicaState } from './replica-state.js'
 import type { OrderedRunner } from './ordered-runner.js'
+import type { Pulse, PulseOptions } from './pulse.js'
 import type { ScanSql } from './scan-sql.js'
 import type { SearchSql } from './search-sql.js'
 import type { Replay, TableChanges } from './table-changes.js'
@@ -116,6 +117,11 @@ export interface Engine extends Runner {
   parameterTypes?(statement: Statement): Promise<readonly string[]>
   /** Carries texts between the processes of a database; absent where they have no such way. */
   readonly channel?: EngineChannel | undefined
+  /**
+   * Repeats statements on a thread with a connection of its own. Absent where no other process uses the database: then it is
+   * enough to repeat them here.
+   */
+  pulse?(options: PulseOptions): Pulse
   /** How its connections are used; absent where it has none to count. */
   pool?(): PoolState
   /** Ends every connection. Nothing is run afterwards. */
@@ -248,6 +254,10 @@ export interface Dialect {
   readonly passKeys?: (table: string, key: string) => string
   /** SQL behind a select that holds its rows until the transaction ends; empty where a transaction holds all of them. */
   readonly lock: string
+  /** The same without the rows that others hold. */
+  readonly lockFree: string
+  /** SQL of moments. */
+  readonly moments: MomentSql
   /** One transaction at a time, so that every isolation is as good as the highest. */
   readonly hasOneWriter: boolean
   /** A test of a column `{c}` of a list for an item, whose JSON text is `{v}`. */
@@ -266,6 +276,14 @@ export interface Dialect {
   readonly jsonOfSubquery: readonly [before: string, after: string]
   /** SQL around a double in JSON, if the engine would not write all its digits. */
   readonly jsonOfDouble?: readonly [before: string, after: string]
+}
+
+/** SQL of moments, for statements that are written by hand. */
+export interface MomentSql {
+  /** The moment of the statement by the database's clock, as columns of moments keep it. @param ms SQL of milliseconds to add */
+  now(ms: string): string
+  /** Milliseconds since 1970 of a moment. */
+  millis(moment: string): string
 }
 
 /** What went wrong, in words that hold for every database. */

@@ -81,6 +81,13 @@ export function createPostgresDialect(
     // Nothing is equal to what is no UUID.
     encodeList: (column, values) => (column.isUuid ? values.filter(isUuid) : values),
     lock: ' for update',
+    lockFree: ' for update skip locked',
+    moments: {
+      // That of the transaction's begin would not move in it; one that is not stable could not be found by an index.
+      now: (ms) =>
+        `(statement_timestamp() + cast(${ms} as double precision) * interval '1 millisecond')`,
+      millis: (moment) => `cast(extract(epoch from ${moment}) * 1000 as double precision)`,
+    },
     hasOneWriter: false,
     listHas: 'cast({c} as jsonb) @> cast({v} as jsonb)',
     jsonPaths: (names) => [names],

@@ -37,6 +37,8 @@ import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 import { OrderedStatements } from './ordered-statements.js'
+import type { Pulse, PulseOptions } from '../contract/pulse.js'
+import { pulseOfServer } from './pulse.js'
 import { limitedWithin, refusesLimits } from './pooled-limits.js'
 import { ReadTurns } from './read-turns.js'
 import { mayRunAgain, runsAfterConflict } from './run-again.js'
@@ -237,6 +239,10 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
     return this.#parts.names.types.of(sql, async (statement, values) =>
       this.clientReads(new Deadline(catalogueTime)).rows(statement, values),
     )
+  }
+
+  pulse(options: PulseOptions): Pulse {
+    return pulseOfServer(this.#parts.options, options)
   }
 
   pool(): PoolState {

@@ -30,14 +30,12 @@ const limits = ['statement_timeout', 'query_timeout', 'lock_timeout', 'connectio
 /** @throws {EngineFault} `unavailable` if no connection can be opened */
 export async function openSession(
   driver: Driver,
-  { url, direct, connectTimeout = 5000 }: PostgresOptions,
+  options: PostgresOptions,
   { applicationName, queryTimeout }: SessionOptions,
 ): Promise<Session> {
-  const address = new URL(direct ?? url)
-  for (const name of limits) address.searchParams.delete(name)
   const client = new driver.Client({
-    connectionString: address.href,
-    connectionTimeoutMillis: connectTimeout,
+    connectionString: addressOfSession(options),
+    connectionTimeoutMillis: options.connectTimeout ?? 5000,
     ...(queryTimeout === undefined ? {} : { query_timeout: queryTimeout }),
     keepAlive: true,
     application_name: applicationName,
@@ -52,6 +50,13 @@ export async function openSession(
     endSession(client)
     throw toPostgresFault(error)
   }
+}
+
+/** Without the limits of the pool's statements. */
+export function addressOfSession({ url, direct }: PostgresOptions): string {
+  const address = new URL(direct ?? url)
+  for (const name of limits) address.searchParams.delete(name)
+  return address.href
 }
 
 export function endSession(client: Client): void {

@@ -85,6 +85,11 @@ export const sqliteDialect: Dialect = {
   encodeList: ({ storage }: Column, values) =>
     unlisted.has(storage) ? undefined : JSON.stringify(values),
   lock: '',
+  lockFree: '',
+  moments: {
+    now: (ms) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('%+.3f seconds', (${ms}) / 1000.0))`,
+    millis: (moment) => `cast(round(unixepoch(${moment}, 'subsec') * 1000) as integer)`,
+  },
   hasOneWriter: true,
   listHas: "exists (select 1 from json_each({c}) where value = json_extract({v}, '$'))",
   jsonPaths: (names) => {

@@ -34,6 +34,8 @@ import { createSqliteDialect } from './dialect.js'
 import { writesDoubles } from './doubles.js'
 import type { Driver } from './driver.js'
 import { isBusy } from './faults.js'
+import type { Pulse, PulseOptions } from '../contract/pulse.js'
+import { pulseOfFile } from './pulse.js'
 import { Readers } from './readers.js'
 import { ShortReads } from './short-reads.js'
 import { readSqliteSizes } from './table-sizes.js'
@@ -55,6 +57,8 @@ class SqliteEngine implements Engine {
   readonly changesPiecemeal = false
   /** Absent for databases in memory, which other connections cannot see. */
   readonly clientReads?: (reading: ClientReading) => Runner
+  /** Absent for databases in memory. */
+  readonly pulse?: (options: PulseOptions) => Pulse
   readonly #open: () => Connection
   readonly #main: Connection
   readonly #turn: Turn
@@ -86,6 +90,8 @@ class SqliteEngine implements Engine {
     const parts = { engine: this, short: new ShortReads(this.#main), readers, time }
     this.#readers = readers
     this.clientReads = (reading) => new SqliteClientReads(reading, parts)
+    const pulsed = { driver: driver.name, file, timeout: this.#patience }
+    this.pulse = (given) => pulseOfFile(pulsed, given)
   }
 
   rows(statement: Statement, values: readonly unknown[]): Later<Row[]> {

@@ -2,6 +2,7 @@
 import { Clock, readSeconds } from '../../index.js'
 
 export class TestClock extends Clock {
+  override readonly isMoved = true
   #ahead = 0
   readonly #watchers = new Set<() => unknown>()
 

@@ -6,8 +6,11 @@ import { randomUUID } from 'node:crypto'
 import type { Log } from '../../core/log.js'
 import {
   readMessage,
+  readSignal,
   toMessages,
   topicOf,
+  topicOfSignal,
+  toSignal,
   type Change,
   type PastRow,
   type RowChanges,
@@ -41,6 +44,7 @@ export class ChangeFeed {
   readonly #origin = randomUUID()
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #watchers = new Map<Table, Set<Watcher>>()
+  readonly #signals = new Set<{ readonly name: string; readonly listener: () => void }>()
   /** The topics that this process listens to, each with its number of watchers. */
   readonly #wanted = new Map<number, number>()
   #listener: ChannelListener | undefined
@@ -86,6 +90,46 @@ export class ChangeFeed {
     }
     const { channel } = this.#options
     if (channel === undefined) return stop
+    try {
+      await this.#listen(channel)
+    } catch (error) {
+      stop()
+      throw error
+    }
+    return stop
+  }
+
+  /** Calls the listeners in other processes, where there are some. */
+  async signal(name: string): Promise<void> {
+    const { channel, engine } = this.#options
+    if (channel === undefined) return
+    await this.#look(engine)
+    if (!this.#topics.has(topicOfSignal(name))) return
+    await channel.send(engine, [toSignal(this.#origin, name)])
+  }
+
+  /** @returns undefined where no signal can come */
+  async onSignal(name: string, listener: () => void): Promise<(() => void) | undefined> {
+    const { channel } = this.#options
+    if (channel === undefined) return undefined
+    const entry = { name, listener }
+    this.#signals.add(entry)
+    this.#want([topicOfSignal(name)], 1)
+    const stop = (): void => {
+      if (!this.#signals.delete(entry)) return
+      this.#want([topicOfSignal(name)], -1)
+      this.#listener?.listenTo(new Set(this.#wanted.keys())).catch(() => undefined)
+    }
+    try {
+      await this.#listen(channel)
+    } catch (error) {
+      stop()
+      throw error
+    }
+    return stop
+  }
+
+  #listen(channel: EngineChannel): Promise<void> {
     this.#listener ??= channel.listen({
       message: (text) => {
         this.#receive(text)
@@ -94,13 +138,7 @@ export class ChangeFeed {
         this.#tellLoss()
       },
     })
-    try {
-      await this.#listener.listenTo(new Set(this.#wanted.keys()))
-    } catch (error) {
-      stop()
-      throw error
-    }
-    return stop
+    return this.#listener.listenTo(new Set(this.#wanted.keys()))
   }
 
   /** True if anybody, here or in another process, follows some table. */
@@ -175,9 +213,16 @@ export class ChangeFeed {
 
   #tellLoss(): void {
     for (const table of this.#watchers.keys()) this.#tellWatchers({ event: 'lost', table, ids: [] })
+    for (const { listener } of this.#signals) listener()
   }
 
   #receive(text: string): void {
+    const signal = readSignal(text)
+    if (signal !== undefined) {
+      if (signal.origin === this.#origin) return
+      for (const { name, listener } of this.#signals) if (name === signal.name) listener()
+      return
+    }
     const message = readMessage(text, this.#watchers.keys())
     if (message === undefined || message.origin === this.#origin) return
     this.#tellWatchers(message.changes)

@@ -103,7 +103,31 @@ function isId(id: unknown): id is Id {
  * only cost is a message that nobody needs.
  */
 export function topicOf(table: Table, column?: Column): number {
-  const name = column === undefined ? table.name : `${table.name}.${column.name}`
+  return toTopic(column === undefined ? table.name : `${table.name}.${column.name}`)
+}
+
+/** The same of a signal; no table has such a name. */
+export function topicOfSignal(name: string): number {
+  return toTopic(`signal ${name}`)
+}
+
+/** `["<origin>","signal","jobs"]` */
+export function toSignal(origin: string, name: string): string {
+  return JSON.stringify([origin, 'signal', name])
+}
+
+/** @returns `undefined` for other texts */
+export function readSignal(
+  text: string,
+): { readonly origin: string; readonly name: string } | undefined {
+  const parts = parse(text)
+  if (!Array.isArray(parts) || parts.length !== 3) return undefined
+  const [origin, word, name] = parts as unknown[]
+  if (word !== 'signal' || typeof origin !== 'string' || typeof name !== 'string') return undefined
+  return { origin, name }
+}
+
+function toTopic(name: string): number {
   let hash = 0
   for (const byte of Buffer.from(name)) hash = (Math.imul(hash, 31) + byte) | 0
   return hash >> 1

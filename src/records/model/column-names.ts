@@ -26,6 +26,7 @@ export function toFormName(
   table: string,
   columns: readonly string[],
   { orders, where, like }: IndexForm,
+  unique: boolean,
 ): string {
   const words = columns.map((column, place) => {
     const order = orders[place]
@@ -34,7 +35,7 @@ export function toFormName(
   })
   const form = like ? '_like' : ''
   const rows = where === undefined ? '' : `_where_${toHash(JSON.stringify(where))}`
-  return toShortName(`${table}_${words.join('_')}${form}${rows}_index`)
+  return toShortName(`${table}_${words.join('_')}${form}${rows}_${unique ? 'key' : 'index'}`)
 }
 
 /** `filigree_search_product_0a1b2c3d`: contains a hash of its columns, so that other columns get another name. */

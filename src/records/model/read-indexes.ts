@@ -77,21 +77,19 @@ function readFieldIndexes({ type, name, key, shard, columns }: Indexed, problems
   })
 }
 
+/** The names of an index's options. */
+const indexNames = { fields: true, where: true, like: true, unique: true } as const
+
 function readGiven(of: Indexed, index: RecordIndex, problems: Problem[]): TableIndex | undefined {
   const where = `@Record of ${of.type.name}: an index`
   const before = problems.length
   if (!isIndex(index)) {
     const remedy = "Write { fields: ['status', '-createdAt'] }."
     problems.push(fault(`${where} has no list of fields.`, remedy))
-    refuseUnknownNames(
-      where,
-      Object(index) as object,
-      { fields: true, where: true, like: true },
-      problems,
-    )
+    refuseUnknownNames(where, Object(index) as object, indexNames, problems)
     return undefined
   }
-  refuseUnknownNames(where, index, { fields: true, where: true, like: true }, problems)
+  refuseUnknownNames(where, index, indexNames, problems)
   const terms = index.fields.flatMap((field) => readTerms(of, where, field, problems))
   if (terms.length === 0) problems.push(fault(`${where} has no fields.`, "Write fields: ['name']."))
   const like = index.like === true
@@ -99,16 +97,19 @@ function readGiven(of: Indexed, index: RecordIndex, problems: Problem[]): TableI
     const message = `${where} with "like" takes text fields only, without an order.`
     problems.push(fault(message, 'Declare another index for the other fields.'))
   }
+  if (like && index.unique === true)
+    problems.push(fault(`${where} is both unique and "like".`, 'Declare two indexes.'))
   checkRows(of, where, index.where ?? {}, problems)
   if (problems.length > before) return undefined
   const columns = terms.map(({ column }) => column)
   const orders = terms.map(({ order }) => order)
   const form = { orders, where: index.where, like }
   const names = columns.map(({ name }) => name)
+  const unique = index.unique === true
   const isPlain = orders.every(isAscending) && index.where === undefined && !like
   return isPlain
-    ? { name: toIndexName(of.name, names, false), columns, unique: false }
-    : { name: toFormName(of.name, names, form), columns, unique: false, form }
+    ? { name: toIndexName(of.name, names, unique), columns, unique }
+    : { name: toFormName(of.name, names, form, unique), columns, unique, form }
 }
 
 /** What a program without types writes may be anything. */

@@ -91,6 +91,8 @@ export interface RecordIndex<T = unknown> {
   fields: readonly (string | OrderTerms<T>)[]
   /** Only rows that match: values, or `{ gt, gte, lt, lte, ne, in, isNull }`; all must hold. */
   where?: Readonly<globalThis.Record<string, unknown>>
+  /** No two of its rows have the same values; with `where`, of the rows that match. Null equals nothing. Default false. */
+  unique?: boolean
   /**
    * For `like`, `ilike`, `contains` and `endsWith` on text fields: a trigram index, on PostgreSQL with the extension
    * pg_trgm. Other databases make no such index.

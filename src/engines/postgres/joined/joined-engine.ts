@@ -33,6 +33,7 @@ import type { Later } from '../../../core/later.js'
 import { changes, isBrief, mayShare } from '../../contract/statement.js'
 import { writesOn, lateFault } from '../../client-writes.js'
 import type { OrderedRunner } from '../../contract/ordered-runner.js'
+import type { Pulse, PulseOptions } from '../../contract/pulse.js'
 import { CallQueue, isLarge } from './call-queue.js'
 import { ChangeQueue } from './change-queue.js'
 import { CreateQueue } from './create-queue.js'
@@ -248,6 +249,7 @@ export class JoinedEngine extends JoiningRunner implements Engine {
   readonly clientReads?: (reading: ClientReading) => Runner
   readonly pool?: () => PoolState
   readonly inOrder?: (writing?: ClientWriting) => Later<OrderedRunner | undefined>
+  readonly pulse?: (options: PulseOptions) => Pulse
   readonly parameterTypes?: (statement: Statement) => Promise<readonly string[]>
   readonly #engine: Engine
   readonly #queues: Queues
@@ -267,6 +269,7 @@ export class JoinedEngine extends JoiningRunner implements Engine {
       this.clientReads = (reading) => new JoiningReads(engine, queues, reading)
     }
     if (engine.pool !== undefined) this.pool = engine.pool.bind(engine)
+    if (engine.pulse !== undefined) this.pulse = engine.pulse.bind(engine)
     if (engine.parameterTypes !== undefined)
       this.parameterTypes = engine.parameterTypes.bind(engine)
     if (engine.inOrder !== undefined) this.inOrder = engine.inOrder.bind(engine)

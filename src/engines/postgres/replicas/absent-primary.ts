@@ -30,15 +30,20 @@ export class AbsentPrimary implements Engine {
   readonly driver: string
   readonly changesPiecemeal: boolean
   readonly channel: EngineChannel
+  readonly pulse: NonNullable<Engine['pulse']>
   readonly #open: () => Promise<Engine>
   readonly #replica: Engine
   #engine: Engine | undefined
   #opening: Promise<Engine> | undefined
   #triedAt = performance.now()
 
-  /** @param replica answers what can be known without the primary, and is closed with it */
-  constructor(open: () => Promise<Engine>, replica: Engine) {
+  /**
+   * @param replica answers what can be known without the primary, and is closed with it
+   * @param pulse connects by itself
+   */
+  constructor(open: () => Promise<Engine>, replica: Engine, pulse: NonNullable<Engine['pulse']>) {
     this.#open = open
+    this.pulse = pulse
     this.#replica = replica
     this.dialect = replica.dialect
     this.driver = replica.driver

@@ -24,6 +24,7 @@ import {
 import { changes, concernsOwnTable } from '../../contract/statement.js'
 import type { OrderedRunner } from '../../contract/ordered-runner.js'
 import { writesOn } from '../../client-writes.js'
+import type { Pulse, PulseOptions } from '../../contract/pulse.js'
 import { tookTooLong } from '../faults.js'
 import type { Replica } from './replica.js'
 import type { ReplicaSet } from './replica-set.js'
@@ -152,6 +153,7 @@ export class ReplicatedEngine extends RoutedRunner implements Engine {
   readonly driver: string
   readonly changesPiecemeal: boolean
   readonly channel: EngineChannel | undefined
+  readonly pulse?: (options: PulseOptions) => Pulse
   readonly #engine: Engine
   readonly #replicas: ReplicaSet
 
@@ -163,6 +165,7 @@ export class ReplicatedEngine extends RoutedRunner implements Engine {
     this.driver = primary.driver
     this.changesPiecemeal = primary.changesPiecemeal
     this.channel = primary.channel
+    if (primary.pulse !== undefined) this.pulse = primary.pulse.bind(primary)
   }
 
   get isReadOnly(): boolean {

@@ -1,0 +1,57 @@
+/**
+ * Starts the thread of a pulse. Its program is text, so that no compiler, bundler or test runner has to ship a file where a
+ * thread would find it. It defines `open`, which gives `{ run(sql, values), close() }` and may be asynchronous; this file
+ * adds the beats.
+ */
+import { Worker } from 'node:worker_threads'
+import type { Pulse, PulseMessage, PulseOptions } from './pulse.js'
+
+const beats = `
+const { parentPort, workerData: { statements, every } } = require('node:worker_threads')
+let connection
+const beat = async () => {
+  const began = Date.now()
+  try {
+    connection ??= await open()
+    const rows = []
+    for (const { sql, values } of statements) rows.push(await connection.run(sql, values))
+    parentPort.postMessage({ rows })
+  } catch ({ message }) {
+    parentPort.postMessage({ error: { message } })
+    const broken = connection
+    connection = undefined
+    try { await broken?.close() } catch {}
+    // Tries again soon: what it keeps up may end meanwhile.
+    setTimeout(beat, Math.min(every, 1000))
+    return
+  }
+  setTimeout(beat, Math.max(0, every - (Date.now() - began)))
+}
+setTimeout(beat, every)
+`
+
+/** @param program JavaScript that defines `open`; what it needs is in `workerData` */
+export function startPulse(
+  program: string,
+  data: object,
+  { statements, every, heard, failed }: PulseOptions,
+): Pulse {
+  const worker = new Worker(program + beats, {
+    eval: true,
+    workerData: { ...data, statements, every },
+  })
+  let isStopped = false
+  worker.unref()
+  worker.on('message', (message: PulseMessage) => {
+    if (isStopped) return
+    if ('rows' in message) heard(message.rows)
+    else failed(new Error(message.error.message))
+  })
+  worker.on('error', failed)
+  return {
+    stop: async () => {
+      isStopped = true
+      await worker.terminate()
+    },
+  }
+}

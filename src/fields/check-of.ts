@@ -1,0 +1,22 @@
+/** `checkOf`: the check of a class for values that do not come with a request. */
+import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import type { Class } from '../metadata/note.js'
+import { compileInput, type Check } from './compile-input.js'
+import { readShape } from './shape.js'
+
+export interface CheckOfOptions {
+  /** What the value is called in messages. Default `the value`. */
+  readonly whole?: string
+}
+
+/**
+ * Compiles the fields of a class into a check of values, as routes have for their bodies: it makes an instance, or throws a
+ * 400 that names every fault. The program may give read-only and hidden fields.
+ *
+ * @throws {DeclarationError} the class has faulty fields
+ */
+export function checkOf<T extends object>(type: Class<T>, options: CheckOfOptions = {}): Check<T> {
+  refuseUnknownOptions('checkOf', options, new Set(['whole']))
+  const { whole = 'the value' } = options
+  return compileInput(readShape(type), { from: 'program', whole })
+}

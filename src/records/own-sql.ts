@@ -1,0 +1,98 @@
+/** SQL that packages write by hand: once for every engine, with words where engines differ, and prepared. */
+import { attempt } from '../core/later.js'
+import type { Dialect, Row, Runner } from '../engines/contract/engine.js'
+import type { Statement, StatementKind } from '../engines/contract/statement.js'
+import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { refuseUnavailable } from './statements/write-faults.js'
+
+/** What engines say in different words. */
+export interface SqlWords {
+  /** The placeholder of a value by its name; a name may stand in several places. */
+  readonly value: (name: string) => string
+  /**
+   * This moment by the database's clock, as fields of the kind `datetime` are stored.
+   *
+   * @param ms SQL of milliseconds to add. Default 0
+   */
+  readonly now: (ms?: string) => string
+  /** Milliseconds since 1970 of a moment. */
+  readonly millis: (moment: string) => string
+  /** A query for the texts of a value that is a JSON list of texts. */
+  readonly texts: (name: string) => string
+  /** Behind a select in a transaction: holds its rows until the end. */
+  readonly lock: string
+  /** Behind a select: holds its rows and passes over those that others hold. */
+  readonly lockFree: string
+}
+
+export interface OwnSqlOptions {
+  /** What it does. All but `select` wait for their turn where a database has one writer. */
+  readonly kind: Exclude<StatementKind, 'script'>
+  /** The tables that it reads or writes by their names, the most important one first. */
+  readonly tables: readonly string[]
+}
+
+/** Values by the names that `value` was given. */
+export type SqlValues = Readonly<Record<string, string | number | null>>
+
+/** A statement that is prepared once. It belongs to the transaction that is open where it is run. */
+export class OwnSql {
+  readonly statement: Statement
+  readonly #names: readonly string[]
+  readonly #runner: () => Runner
+
+  /** Use `database.prepare`. */
+  constructor(
+    options: OwnSqlOptions,
+    write: (words: SqlWords) => string,
+    dialect: Dialect,
+    runner: () => Runner,
+  ) {
+    refuseUnknownOptions('prepare', options, new Set(['kind', 'tables']))
+    const { kind, tables } = options
+    const names: string[] = []
+    const { moments, lock, lockFree } = dialect
+    const sql = write({
+      value: (name) => dialect.placeholder(names.push(name)),
+      now: (ms = '0') => moments.now(ms),
+      millis: (moment) => moments.millis(moment),
+      texts: (name) => dialect.textsOf(names.push(name)),
+      lock,
+      lockFree,
+    })
+    this.#names = names
+    this.#runner = runner
+    this.statement = { sql, kind, tables, mayWait: true, for: 'program', isFresh: true }
+  }
+
+  /** @throws {HttpError} 503 if the database cannot be reached */
+  async rows(values: SqlValues = {}): Promise<readonly Row[]> {
+    return attempt<readonly Row[]>(
+      () => this.#runner().rows(this.statement, this.bind(values)),
+      refuseUnavailable,
+    )
+  }
+
+  /** @returns how many rows it has changed */
+  async change(values: SqlValues = {}): Promise<number> {
+    return attempt<number>(
+      () => this.#runner().change(this.statement, this.bind(values)),
+      refuseUnavailable,
+    )
+  }
+
+  /** The values in the order of the placeholders. @throws {TypeError} one is missing */
+  bind(values: SqlValues): (string | number | null)[] {
+    return this.#names.map((name) => {
+      const value = values[name]
+      if (value === undefined) throw new TypeError(`A statement was given no value "${name}".`)
+      return value
+    })
+  }
+}
+
+/** A statement with its values, for `database.pulse`. */
+export interface BoundSql {
+  readonly statement: OwnSql
+  readonly values?: SqlValues
+}
