@@ -10,6 +10,7 @@ import * as cacheModule from '../../src/modules/cache/cache.js'
 import * as compressModule from '../../src/modules/compress/compress.js'
 import * as healthModule from '../../src/modules/health/health.js'
 import * as idempotentModule from '../../src/modules/idempotent/idempotent.js'
+import * as jobsModule from '../../src/modules/jobs/jobs.js'
 import * as metricsModule from '../../src/modules/metrics/metrics.js'
 import * as securityHeadersModule from '../../src/modules/security-headers/security-headers.js'
 import * as testingModule from '../../src/modules/testing/testing.js'
@@ -93,6 +94,23 @@ function startRecord(decorator: face.AnyDecorator, options: face.RecordOptions =
   return start({ records: [Odd, Shelf] })
 }
 
+/** Starts an application with a job, decorated so. */
+function startJob(decorator: face.AnyDecorator): Promise<unknown> {
+  class Odd {
+    run(): void {
+      return
+    }
+  }
+  decorator(Odd.prototype, 'run', { value: Odd.prototype.run.bind(null) })
+  return start({ providers: [Odd], imports: [jobsModule.jobs()] })
+}
+
+class Work {
+  @jobsModule.Job() run(): void {
+    return
+  }
+}
+
 function startResolve(options: face.ResolveOptions): Promise<unknown> {
   class Odd {
     more(): number {
@@ -165,6 +183,8 @@ const index: Places<typeof face> = {
     ['delete', (odd) => shelves().delete(1, odd)],
     ['upsert', (odd) => shelves().upsert({ name: 'a' }, odd)],
     ['insertMany', (odd) => shelves().insertMany([], odd)],
+    ['prepare', (odd) => database().prepare(from({ kind: 'select', tables: [] }, odd), () => '')],
+    ['pulse', (odd) => database().pulse([], odd)],
   ],
   DeclarationError: [],
   Delete: [['', (odd) => startRoute(Delete('/', odd))]],
@@ -225,6 +245,7 @@ const index: Places<typeof face> = {
   ],
   Secured: [['', (odd) => startRoute(Get('/'), Secured(from({ roles: ['a'] }, odd)))]],
   Use: [],
+  Watched: [],
   addLogFields: [],
   askedOperation: [],
   bootstrap: [
@@ -242,12 +263,14 @@ const index: Places<typeof face> = {
     ['versions', (odd) => start({}, { versions: odd })],
     ['inject', (odd) => testApp.app.inject(from({ url: '/' }, odd))],
   ],
+  checkOf: [['', (odd) => face.checkOf(Shelf, odd)]],
   connect: [
     ['', (odd) => connect(odd)],
     ['with an address', (odd) => connect('sqlite::memory:', odd)],
   ],
   createDecorator: [['', (odd) => startRoute(Get('/'), createDecorator('Odd', () => odd)())]],
   createModule: [['', (odd) => start({ imports: [createModule(() => odd)()] })]],
+  createNote: [],
   currentRequest: [],
   entityTag: [],
   events: [['', (odd) => events([from({ data: 1 }, odd)]).body.reader.next()]],
@@ -290,6 +313,20 @@ const health: Places<typeof healthModule> = {
 }
 const idempotent: Places<typeof idempotentModule> = {
   idempotent: [['', (odd) => start({ imports: [idempotentModule.idempotent(odd)] })]],
+}
+const jobs: Places<typeof jobsModule> = {
+  Cron: [['', (odd) => startJob(jobsModule.Cron('0 3 * * *', odd))]],
+  Every: [['', (odd) => startJob(jobsModule.Every('10m', odd))]],
+  GiveUp: [],
+  Job: [['', (odd) => startJob(jobsModule.Job(odd))]],
+  JobEntry: [],
+  JobStopped: [],
+  Jobs: [
+    ['add', (odd) => testApp.get(jobsModule.Jobs).add(Work, 'run', undefined, odd)],
+    ['addMany', (odd) => testApp.get(jobsModule.Jobs).addMany(Work, 'run', [undefined], odd)],
+    ['list', (odd) => testApp.get(jobsModule.Jobs).list(odd)],
+  ],
+  jobs: [['', (odd) => start({ imports: [jobsModule.jobs(odd)] })]],
 }
 const metrics: Places<typeof metricsModule> = {
   metrics: [['', (odd) => start({ imports: [metricsModule.metrics(odd)] })]],
@@ -344,6 +381,7 @@ const all: readonly (readonly [string, object, Readonly<globalThis.Record<string
   ['filigree/compress', compressModule, compress],
   ['filigree/health', healthModule, health],
   ['filigree/idempotent', idempotentModule, idempotent],
+  ['filigree/jobs', jobsModule, jobs],
   ['filigree/metrics', metricsModule, metrics],
   ['filigree/security-headers', securityHeadersModule, securityHeaders],
   ['filigree/testing', testingModule, testing],
@@ -359,7 +397,9 @@ const cases = all.flatMap(([entry, , places]) =>
 
 describe('misspelt options', () => {
   beforeAll(async () => {
-    testApp = await testingModule.testApplication(moduleOf({ records: [Shelf] }))
+    testApp = await testingModule.testApplication(
+      moduleOf({ records: [Shelf], providers: [Work], imports: [jobsModule.jobs()] }),
+    )
   })
 
   afterAll(() => testApp.close())

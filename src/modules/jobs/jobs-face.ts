@@ -1,0 +1,189 @@
+/** `Jobs`: what applications add jobs with, and look at them. */
+import { unknownOptions, type Repository } from '../../index.js'
+import { readWhen, toNewJob, type AddOptions } from './adding.js'
+import type { Class } from './declared-job.js'
+import { JobEntry, jobStates, type JobState } from './job-entry.js'
+import type { KnownJob, Registry } from './registry.js'
+import type { JobStore, NewJob, When } from './store.js'
+import type { Wakes } from './wakes.js'
+import type { Worker } from './worker.js'
+
+/** What `add` answers. */
+export interface AddedJob {
+  readonly id: number
+  /** False: one with this `unique` stands already, waiting or running; `id` is its. */
+  readonly added: boolean
+}
+
+export interface ListJobsOptions {
+  readonly name?: string
+  readonly state?: JobState
+  /** Default 50, at most 1,000. */
+  readonly limit?: number
+  /** The id of the last one of the page before. */
+  readonly after?: number
+}
+
+/** The methods of a class. */
+export type MethodOf<T> = {
+  [Name in keyof T & string]: T[Name] extends (...args: never[]) => unknown ? Name : never
+}[keyof T & string]
+
+/** The body that a job's method takes. */
+export type BodyOf<T, Method extends keyof T> = T[Method] extends (
+  body: infer Body,
+  ...rest: never[]
+) => unknown
+  ? Given<Body>
+  : undefined
+
+/** A body as it is given: an object with the properties of its class. */
+type Given<Body> = Body extends object
+  ? { readonly [Name in keyof Body as Body[Name] extends Fn ? never : Name]: Body[Name] }
+  : Body
+type Fn = (...args: never[]) => unknown
+
+interface JobsParts {
+  readonly store: JobStore
+  readonly registry: Registry
+  readonly wakes: Wakes
+  readonly worker: Worker
+}
+
+/** Adds jobs and looks at them. Name it in a constructor: `static inject = [Jobs]`. */
+export class Jobs {
+  readonly #parts: JobsParts
+
+  /** Provided by `jobs()`. */
+  constructor(parts: JobsParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Adds a job: in the transaction that is open where this is called, or at once. It exists when that is committed, and is
+   * then run at least once.
+   *
+   * @throws {TypeError} a body that does not fit, an unknown option
+   */
+  async add<T extends object, Method extends MethodOf<T>>(
+    type: Class<T>,
+    method: Method,
+    body?: BodyOf<T, Method>,
+    options: AddOptions = {},
+  ): Promise<AddedJob> {
+    const where = `jobs.add of ${type.name}.${method}`
+    const when = readWhen(where, options)
+    const known = this.#parts.registry.find(type, method)
+    return this.#addOne(known, await toNewJob(where, known, body, options), when)
+  }
+
+  /** Adds a job for each body: all of them or none. @returns an entry for each, in order */
+  async addMany<T extends object, Method extends MethodOf<T>>(
+    type: Class<T>,
+    method: Method,
+    bodies: Iterable<BodyOf<T, Method>>,
+    options: AddOptions = {},
+  ): Promise<AddedJob[]> {
+    const where = `jobs.addMany of ${type.name}.${method}`
+    const when = readWhen(where, options)
+    const { registry, store, wakes } = this.#parts
+    const known = registry.find(type, method)
+    const all = await Promise.all([...bodies].map((body) => toNewJob(where, known, body, options)))
+    if (all.length === 0) return []
+    if (options.unique !== undefined)
+      return store.database.transaction(() => this.#addEach(known, all, when), readCommitted)
+    const insert = (): Promise<number[]> => store.insert(all, when)
+    const isOne = Number.isInteger(Math.log2(all.length)) && all.length <= 256
+    const ids = isOne ? await insert() : await store.database.transaction(insert, readCommitted)
+    wakes.added(known.name, when)
+    return ids.map((id) => ({ id, added: true }))
+  }
+
+  /** @returns undefined if there is none, or no more */
+  async find(id: number): Promise<JobEntry | undefined> {
+    return (await this.#records.find(id)) ?? undefined
+  }
+
+  /** The newest first. */
+  list(options: ListJobsOptions = {}): Promise<JobEntry[]> {
+    refuse('jobs.list', options, ['name', 'state', 'limit', 'after'])
+    const { name, state, limit = 50, after } = options
+    if (state !== undefined && !jobStates.includes(state))
+      throw new TypeError(
+        `jobs.list: there is no state "${state as string}". States: ${jobStates.join(', ')}.`,
+      )
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1000)
+      throw new TypeError('jobs.list: limit must be a number from 1 to 1,000.')
+    const where = {
+      ...(name === undefined ? {} : { name }),
+      ...(state === undefined ? {} : { state }),
+      ...(after === undefined ? {} : { id: { lt: after } }),
+    }
+    return this.#records.list({ where, orderBy: { id: 'desc' }, limit })
+  }
+
+  /** Lets a failed or cancelled job run again, with all its attempts. @returns false if there is none to run */
+  async retry(id: number): Promise<boolean> {
+    const { store, wakes } = this.#parts
+    const isWaiting = await store.again(id)
+    if (isWaiting) wakes.added(undefined, { kind: 'now' })
+    return isWaiting
+  }
+
+  /**
+   * A waiting job never runs; the `signal` of a running one aborts, in another process within 10 s.
+   *
+   * @returns false if there is none that waits or runs
+   */
+  async cancel(id: number): Promise<boolean> {
+    const { store, worker } = this.#parts
+    const was = await store.cancel(id)
+    if (was === 'running') worker.cancel(id)
+    return was !== undefined
+  }
+
+  /** How many there are of each state. */
+  async counts(): Promise<Record<JobState, number>> {
+    const counts = await this.#parts.store.counts()
+    return Object.fromEntries(jobStates.map((state) => [state, counts.get(state) ?? 0])) as Record<
+      JobState,
+      number
+    >
+  }
+
+  /** Runs all that is due, here and now, and what that adds: for tests. @returns how many runs there were */
+  drain(): Promise<number> {
+    return this.#parts.worker.drain()
+  }
+
+  async #addEach(known: KnownJob, all: readonly NewJob[], when: When): Promise<AddedJob[]> {
+    const added: AddedJob[] = []
+    for (const job of all) added.push(await this.#addOne(known, job, when))
+    return added
+  }
+
+  async #addOne(known: KnownJob, job: NewJob, when: When): Promise<AddedJob> {
+    const { store, wakes } = this.#parts
+    for (;;) {
+      const [id] = await store.insert([job], when)
+      if (id !== undefined) {
+        wakes.added(known.name, when)
+        return { id, added: true }
+      }
+      const standing = await store.standing(job.unique ?? '')
+      // Else it has ended between the two statements.
+      if (standing !== undefined) return { id: standing, added: false }
+    }
+  }
+
+  get #records(): Repository<JobEntry> {
+    return this.#parts.store.database.records(JobEntry)
+  }
+}
+
+const readCommitted = { isolation: 'read committed' } as const
+
+function refuse(where: string, options: object, names: readonly string[]): void {
+  for (const { message, remedy } of unknownOptions(options, names, where))
+    throw new TypeError(`${message} ${remedy}`)
+}

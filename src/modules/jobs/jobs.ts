@@ -1,0 +1,181 @@
+/**
+ * `filigree/jobs`: work for later, in the transaction that asks for it, run at least once. Source: decisions, "Third
+ * storey: jobs".
+ */
+import {
+  ApplicationState,
+  Clock,
+  createModule,
+  readSeconds,
+  unknownOptions,
+  type Lifecycle,
+  type Problem,
+} from '../../index.js'
+import { readJobs, type Class } from './declared-job.js'
+import { JobEntry } from './job-entry.js'
+import { Jobs } from './jobs-face.js'
+import { admitReaders } from './readers.js'
+import { Registry } from './registry.js'
+import { JobStore } from './store.js'
+import { Wakes } from './wakes.js'
+import { Worker, type WorkOptions } from './worker.js'
+
+export { Cron, Every, Job } from './declared-job.js'
+export type { CommonOptions, CronOptions, EveryOptions, JobOptions } from './declared-job.js'
+export type { AddOptions } from './adding.js'
+export { JobEntry, type JobState } from './job-entry.js'
+export {
+  Jobs,
+  type AddedJob,
+  type BodyOf,
+  type ListJobsOptions,
+  type MethodOf,
+} from './jobs-face.js'
+export type { JobAddedEvent, JobEvent, JobOutcome } from './job-events.js'
+export { GiveUp, JobStopped, type RunningJob } from './running-job.js'
+
+export interface JobsOptions {
+  /** True: this process runs jobs. False: it adds them, and `filigree work` runs them. Default false. */
+  work?: boolean
+  /** How many jobs of all kinds run at once in a process. Default 10. */
+  concurrency?: number
+  /** Roles of clients that may read jobs, by the record `JobEntry`. Default: no client may. */
+  roles?: string | readonly string[]
+  /** How long running jobs may go on when the process closes; then their `signal` aborts. Default `'10s'`. */
+  drain?: number | string
+  /** How often jobs of other processes are looked for where the database does not tell of them. Default `'1s'`. */
+  poll?: number | string
+}
+
+const optionNames: Readonly<Record<keyof JobsOptions, true>> = {
+  work: true,
+  concurrency: true,
+  roles: true,
+  drain: true,
+  poll: true,
+}
+
+/** What `filigree work` and tests ask for by name. */
+const jobsToken = 'filigree.jobs'
+
+/** Jobs: `@Module({ providers: [Mail], imports: [jobs({ work: true })] })`. */
+export const jobs = createModule(function jobs(options: JobsOptions = {}) {
+  const problems = findProblems(options)
+  const { work = false, concurrency = 10, roles = [], drain = '10s', poll = '1s' } = options
+  const settings: WorkOptions = {
+    concurrency: problems.length > 0 ? 1 : concurrency,
+    drain: (drain === 0 ? 0 : (readSeconds(drain) ?? 1)) * 1000,
+    poll: (readSeconds(poll) ?? 1) * 1000,
+  }
+  const made = (
+    state: ApplicationState,
+    store: JobStore,
+    registry: Registry,
+    clock: Clock,
+  ): JobsHome =>
+    new JobsHome({ state, store, registry, clock, settings, work, roles: [roles].flat() })
+  return {
+    problems,
+    records: [JobEntry],
+    check: (providers: readonly Class[]) => {
+      const found: Problem[] = []
+      readJobs(providers, found)
+      return found
+    },
+    providers: [
+      JobStore,
+      Registry,
+      { provide: jobsToken, make: made, inject: [ApplicationState, JobStore, Registry, Clock] },
+      { provide: Jobs, make: (home: JobsHome) => home.jobs, inject: [jobsToken] },
+    ],
+  }
+})
+
+interface HomeParts {
+  readonly state: ApplicationState
+  readonly store: JobStore
+  readonly registry: Registry
+  readonly clock: Clock
+  readonly settings: WorkOptions
+  readonly work: boolean
+  readonly roles: readonly string[]
+}
+
+/** What the module consists of in an application, and when it starts and stops. */
+class JobsHome implements Lifecycle {
+  readonly jobs: Jobs
+  readonly worker: Worker
+  readonly registry: Registry
+  readonly store: JobStore
+  readonly #parts: HomeParts
+  #endWatch: (() => void) | undefined
+  #last: number
+
+  constructor(parts: HomeParts) {
+    const { state, store, registry, clock, settings, roles } = parts
+    this.#parts = parts
+    this.registry = registry
+    this.store = store
+    store.clock = clock
+    admitReaders(roles)
+    const wakes = new Wakes({ store, log: state.log })
+    this.worker = new Worker({ store, registry, wakes, clock, state, options: settings })
+    this.jobs = new Jobs({ store, registry, wakes, worker: this.worker })
+    this.#last = clock.now()
+  }
+
+  async onStart(): Promise<void> {
+    const { clock, work } = this.#parts
+    if (clock.isMoved) {
+      // A test asks for each run; its schedules count from the start.
+      await this.worker.prepare()
+      this.#endWatch = clock.onMove(() => this.#moved())
+    } else if (work) await this.worker.start()
+  }
+
+  /** What goes by the clock counts anew from an earlier time. */
+  async #moved(): Promise<void> {
+    const now = this.#parts.clock.now()
+    const isBack = now < this.#last
+    this.#last = now
+    if (isBack) await this.worker.reset(true)
+  }
+
+  onReset(): Promise<void> {
+    return this.worker.reset(false)
+  }
+
+  onClosing(): Promise<void> {
+    return this.worker.stop()
+  }
+
+  async onStop(): Promise<void> {
+    this.#endWatch?.()
+    await this.worker.stop()
+  }
+}
+
+export type { JobsHome }
+
+function findProblems(options: JobsOptions): Problem[] {
+  const { work, concurrency, roles, drain, poll } = options as Readonly<Record<string, unknown>>
+  const problems = unknownOptions(options, Object.keys(optionNames), 'jobs')
+  const refuse = (name: string, value: unknown, remedy: string): void => {
+    problems.push({
+      code: 'INVALID_OPTION',
+      message: `jobs: ${name} is ${JSON.stringify(value)}.`,
+      remedy,
+    })
+  }
+  if (work !== undefined && typeof work !== 'boolean') refuse('work', work, 'Write true or false.')
+  if (concurrency !== undefined && (!Number.isSafeInteger(concurrency) || Number(concurrency) < 1))
+    refuse('concurrency', concurrency, 'Write a number from 1.')
+  if (drain !== undefined && drain !== 0 && readSeconds(drain) === undefined)
+    refuse('drain', drain, "Write '10s' or seconds.")
+  if (poll !== undefined && readSeconds(poll) === undefined)
+    refuse('poll', poll, "Write '1s' or seconds, from 1.")
+  const names = [roles ?? []].flat() as unknown[]
+  if (!names.every((role) => typeof role === 'string' && role !== ''))
+    refuse('roles', roles, "Write a role or several: 'admin', ['admin', 'support'].")
+  return problems
+}

@@ -1,0 +1,175 @@
+/**
+ * Takes jobs that have groups or a rate. What is counted holds over all processes: whoever takes such a job holds the lock
+ * of its name, in a short transaction. Those that run are counted by their rows, so that a killed process leaves no count
+ * behind; of a rate the window is counted in the row of the lock.
+ */
+import type { KnownJob } from './registry.js'
+import { lease, grace, takenColumns, toTaken, type JobStore, type Taken } from './store.js'
+
+const table = 'filigree_job_limits'
+const createTable = `create table if not exists ${table} (
+  name varchar(200) primary key not null,
+  taken integer not null,
+  ends_at bigint not null
+)`
+
+/** How many waiting rows are looked at at once. */
+const mostHeads = 500
+
+/** What was taken, and when more may be: in milliseconds. */
+export interface LimitedTake {
+  readonly taken: readonly Taken[]
+  /** The window of the rate ends then. */
+  readonly moreIn: number | undefined
+}
+
+export class Limits {
+  readonly #store: JobStore
+
+  constructor(store: JobStore) {
+    this.#store = store
+  }
+
+  static isLimited({ group, rate }: Pick<KnownJob, 'group' | 'rate'>): boolean {
+    return group !== undefined || rate !== undefined
+  }
+
+  /** Creates the rows of the locks. */
+  async start(jobs: readonly KnownJob[]): Promise<void> {
+    await this.#store.database.ensureTable(table, createTable)
+    for (const { name } of jobs) await this.#makeRow(name)
+  }
+
+  #makeRow(name: string): Promise<number> {
+    return this.#store
+      .prepare(
+        'limit row',
+        'insert',
+        ({ value }) =>
+          `insert into ${table} (name, taken, ends_at) values (${value('name')}, 0, 0) on conflict do nothing`,
+      )
+      .change({ name })
+  }
+
+  take(job: KnownJob, most: number, worker: string): Promise<LimitedTake> {
+    return this.#store.database.transaction(() => this.#takeLocked(job, most, worker), {
+      isolation: 'read committed',
+    })
+  }
+
+  async #takeLocked(job: KnownJob, most: number, worker: string): Promise<LimitedTake> {
+    const row = await this.#lock(job.name)
+    const { rate } = job
+    const isOver = row.endsAt <= row.now
+    const used = isOver ? 0 : row.taken
+    const left = rate === undefined ? most : Math.min(most, rate.most - used)
+    const moreIn = (): number | undefined =>
+      rate === undefined ? undefined : Math.max(1, row.endsAt - row.now)
+    if (left <= 0) return { taken: [], moreIn: moreIn() }
+    const ids = await this.#choose(job, left)
+    const taken: Taken[] = []
+    for (const id of ids) {
+      const one = await this.#takeOne(id, job, worker)
+      if (one !== undefined) taken.push(one)
+    }
+    if (rate !== undefined && taken.length > 0) {
+      const endsAt = isOver ? row.now + rate.window : row.endsAt
+      await this.#count(job.name, used + taken.length, endsAt)
+      return { taken, moreIn: Math.max(1, endsAt - row.now) }
+    }
+    return { taken, moreIn: undefined }
+  }
+
+  async #lock(name: string): Promise<{ taken: number; endsAt: number; now: number }> {
+    const store = this.#store
+    const statement = store.prepare(
+      'limit lock',
+      'select',
+      ({ value, now, millis, lock }) =>
+        `select taken, ends_at, ${millis(now(value('shift')))} from ${table} where name = ${value('name')}${lock}`,
+    )
+    const [row] = await statement.rows({ name, shift: store.shift })
+    if (row === undefined) {
+      // Emptied between two tests.
+      await this.#makeRow(name)
+      return this.#lock(name)
+    }
+    const [taken, endsAt, now] = row
+    return { taken: Number(taken), endsAt: Number(endsAt), now: Math.round(Number(now)) }
+  }
+
+  /** The first ones whose groups have room. */
+  async #choose({ name, group, perGroup }: KnownJob, most: number): Promise<number[]> {
+    const running = group === undefined ? new Map<string, number>() : await this.#running(name)
+    const full = new Set([...running].filter(([, count]) => count >= perGroup).map(([key]) => key))
+    const chosen: number[] = []
+    while (chosen.length < most) {
+      const heads = await this.#heads(name, full)
+      for (const [id, key] of heads) {
+        if (chosen.length === most) break
+        if (chosen.includes(id)) continue
+        if (key !== null) {
+          const count = running.get(key) ?? 0
+          if (count >= perGroup) continue
+          running.set(key, count + 1)
+          if (count + 1 >= perGroup) full.add(key)
+        }
+        chosen.push(id)
+      }
+      if (heads.length < mostHeads) break
+    }
+    return chosen
+  }
+
+  async #running(name: string): Promise<Map<string, number>> {
+    const statement = this.#store.prepare(
+      'limit running',
+      'select',
+      ({ value }) =>
+        `select group_key, count(*) from jobs where state = 'running' and name = ${value('name')} and group_key is not null group by group_key`,
+    )
+    const rows = await statement.rows({ name })
+    return new Map(rows.map(([key, count]) => [String(key), Number(count)]))
+  }
+
+  async #heads(name: string, full: ReadonlySet<string>): Promise<[number, string | null][]> {
+    const statement = this.#store.prepare(
+      'limit heads',
+      'select',
+      ({ value, texts }) =>
+        `select id, group_key from jobs where name = ${value('name')} and state = 'waiting' and later_at is null
+  and (group_key is null or group_key not in (${texts('full')}))
+  order by priority desc, run_at, id limit ${mostHeads}`,
+    )
+    const rows = await statement.rows({ name, full: JSON.stringify([...full]) })
+    return rows.map(([id, key]) => [Number(id), key as string | null])
+  }
+
+  async #takeOne(id: number, job: KnownJob, worker: string): Promise<Taken | undefined> {
+    const store = this.#store
+    const statement = store.prepare(
+      'take one',
+      'update',
+      ({ value, now, millis }) =>
+        `update jobs set state = 'running', attempt = attempt + 1, claims = claims + 1, worker = ${value('worker')},
+  started_at = ${now(value('shift'))}, lease_until = ${now(value('lease'))}, deadline = ${now(value('lasts'))}, cancel_at = null
+where id = ${value('id')} and state = 'waiting' and later_at is null
+returning ${takenColumns(millis, now(value('shift')))}`,
+    )
+    const { shift } = store
+    const lasts = shift + job.timeout + grace + 1000
+    const [row] = await statement.rows({ id, worker, shift, lease: shift + lease, lasts })
+    return row && toTaken(row)
+  }
+
+  #count(name: string, taken: number, endsAt: number): Promise<number> {
+    return this.#store
+      .prepare(
+        'limit count',
+        'update',
+        ({ value }) =>
+          `update ${table} set taken = ${value('taken')}, ends_at = ${value('endsAt')} where name = ${value('name')}`,
+      )
+      .change({ name, taken, endsAt })
+  }
+}

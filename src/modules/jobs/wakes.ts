@@ -1,0 +1,107 @@
+/**
+ * Tells workers of new jobs: the one of this process at once, others by a signal of the database. Never in the transaction or
+ * the request that adds: what is set up there would carry its context along, and PostgreSQL commits transactions that
+ * notify one after the other.
+ */
+import { AsyncResource } from 'node:async_hooks'
+import type { Log } from '../../index.js'
+import type { JobStore, When } from './store.js'
+
+/** The name of the signal. */
+export const jobsSignal = 'jobs'
+
+/** Milliseconds between two signals at least. */
+const pause = 10
+
+export interface WakesParts {
+  readonly store: JobStore
+  readonly log: Log
+}
+
+/** Who takes jobs in this process. */
+export interface Taker {
+  /** It has room for jobs of this name; undefined: of any. */
+  hasRoom(name: string | undefined): boolean
+  wake(): void
+  /** A job is to be run in so many milliseconds. */
+  wakeIn(ms: number): void
+}
+
+export class Wakes {
+  readonly #parts: WakesParts
+  /** Made at the start, outside of any request. */
+  readonly #outside = new AsyncResource('filigree.jobs')
+  readonly #names = new Set<string | undefined>()
+  #soonest: number | undefined
+  #isSet = false
+  #signalled = -Infinity
+  #isLater = false
+  taker: Taker | undefined
+
+  constructor(parts: WakesParts) {
+    this.#parts = parts
+  }
+
+  /** A job was added, or waits again: once the open transaction is committed it is told. */
+  added(name: string | undefined, when: When): void {
+    const open = this.#parts.store.database.openTransaction()
+    if (open === undefined) this.#tell(name, when)
+    else
+      open.onCommit(() => {
+        this.#tell(name, when)
+      })
+  }
+
+  /** Runs work outside of the caller's request and transaction. */
+  outside<T>(work: () => T): T {
+    return this.#outside.runInAsyncScope(work)
+  }
+
+  #tell(name: string | undefined, when: When): void {
+    const wait =
+      when.kind === 'now' ? 0 : when.kind === 'in' ? when.ms : when.at.getTime() - this.#now
+    if (wait <= 0) this.#names.add(name)
+    else if (wait < (this.#soonest ?? Infinity)) this.#soonest = wait
+    if (this.#isSet) return
+    this.#isSet = true
+    this.outside(() => setImmediate(this.#pass))
+  }
+
+  get #now(): number {
+    return this.#parts.store.clock?.now() ?? Date.now()
+  }
+
+  readonly #pass = (): void => {
+    this.#isSet = false
+    const names = [...this.#names]
+    this.#names.clear()
+    const soonest = this.#soonest
+    this.#soonest = undefined
+    const { taker } = this
+    if (soonest !== undefined) taker?.wakeIn(soonest)
+    if (names.length === 0) return
+    const forOthers = taker === undefined || names.some((name) => !taker.hasRoom(name))
+    taker?.wake()
+    if (forOthers) this.#signal()
+  }
+
+  /** At once, then at most once in a while. */
+  #signal(): void {
+    if (this.#isLater) return
+    const wait = this.#signalled + pause - performance.now()
+    if (wait > 0) {
+      this.#isLater = true
+      setTimeout(() => {
+        this.#isLater = false
+        this.#signal()
+      }, wait).unref()
+      return
+    }
+    this.#signalled = performance.now()
+    const { store, log } = this.#parts
+    store.database.signal(jobsSignal).catch((err: unknown) => {
+      // Those who poll find the job within a second.
+      log.debug({ err }, 'other processes could not be told of a job')
+    })
+  }
+}

@@ -1,0 +1,21 @@
+/** The databases on which the suites of jobs run. */
+import { startPostgres, type PostgresServer } from '../../records/postgres-server.js'
+
+let server: PostgresServer | undefined
+
+/** Gives the address of an empty database, or what opens one in memory. */
+export const grounds: readonly (readonly [name: string, open: () => Promise<string>])[] = [
+  ['SQLite', () => Promise.resolve('sqlite::memory:')],
+  [
+    'PostgreSQL',
+    async () => {
+      server ??= await startPostgres()
+      return server.createDatabase()
+    },
+  ],
+]
+
+export async function closeGrounds(): Promise<void> {
+  await server?.close()
+  server = undefined
+}
