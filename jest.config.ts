@@ -24,8 +24,12 @@ const config: Config = {
     ],
     '^.+\\.ts$': '<rootDir>/test/transform.mjs',
   },
-  // Jest leaves a core idle, which is half of a machine with two. PostgreSQL has connections for so many.
-  maxWorkers: Math.min(8, availableParallelism()),
+  testSequencer: '<rootDir>/test/sequence.mjs',
+  // One more than cores: suites wait for PostgreSQL, browsers and other processes. PostgreSQL has connections for so many.
+  maxWorkers: Math.min(8, availableParallelism() + 1),
+  // Node keeps every ES module that ran in a context of its own: beyond this much, collecting what is left behind by
+  // earlier suites takes longer than a new process.
+  workerIdleMemoryLimit: '600MB',
   // For machines that are busy: what hangs is all that it stops.
   testTimeout: 180_000,
 }

@@ -1,8 +1,10 @@
 /**
- * What Jest does once, before any suite: unpacks the browser, and offers one PostgreSQL to all suites, which is started
- * when the first of them asks for it (`test/records/postgres-server.ts`).
+ * What Jest does once, before any suite: unpacks the browser, makes the keys that suites sign with
+ * (`test/auth/key-pair.ts`), and offers one PostgreSQL to all suites, which is started when the first of them asks for it
+ * (`test/records/postgres-server.ts`).
  */
 import chromium from '@sparticuz/chromium'
+import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import { tsImport } from 'tsx/esm/api'
 
@@ -28,6 +30,10 @@ export default async function start() {
   await chromium.executablePath()
   await new Promise((resolve) => asked.listen(0, '127.0.0.1', resolve))
   asked.unref()
+  const keys = [1, 2].map(() => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey)
+  process.env.TEST_RSA_KEYS = JSON.stringify(
+    keys.map((key) => key.export({ type: 'pkcs8', format: 'pem' })),
+  )
   process.env.TEST_POSTGRES_ASK = `http://127.0.0.1:${asked.address().port}`
 }
 

@@ -30,19 +30,22 @@ export function describeRights(name: string, url: () => Promise<string>): void {
           const answer = await ask(open(ground.app, ground.tokens.get(caller)))
           expect([caller, outcome(answer)]).toEqual([caller, wantedOf(wanted, caller, door)])
         }
+        ground.unchanged()
       })
 
       it.each(writes)('writing, %s', async (_rule, ask, wanted) => {
         for (const caller of callers) {
           await ground.clear()
-          const before = await ground.snapshot()
+          const before = await ground.cleared()
           const answer = await ask(open(ground.app, ground.tokens.get(caller)))
           expect([caller, withoutKey(outcome(answer))]).toEqual([
             caller,
             withoutKey(wantedOf(wanted, caller, door)),
           ])
-          if (answer.verdict !== 'done')
+          if (answer.verdict !== 'done') {
             expect([caller, await ground.snapshot()]).toEqual([caller, before])
+            ground.unchanged()
+          }
         }
       })
 

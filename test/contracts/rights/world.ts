@@ -233,6 +233,8 @@ export class Ground {
   /** What the log got as errors. */
   readonly faults: string[] = []
   readonly tokens = new Map<CallerName, string>([['key', operatorKey]])
+  #isClear = false
+  #cleared: unknown
 
   async open(url: string): Promise<void> {
     const silent = (): void => undefined
@@ -273,8 +275,24 @@ export class Ground {
     return all
   }
 
+  /** What `snapshot` gives after `clear`. */
+  async cleared(): Promise<unknown> {
+    return (this.#cleared ??= await this.snapshot())
+  }
+
+  /** Says that the rows are those of `clear`, which then need not be made again. */
+  unchanged(): void {
+    this.#isClear = true
+  }
+
+  /** The rows that every test begins with. */
   async clear(): Promise<void> {
     noteRows.ask = own('owner') as typeof noteRows.ask
+    if (this.#isClear) {
+      this.#isClear = false
+      return
+    }
+    this.#cleared = undefined
     const tables = [
       'post',
       'ledger',

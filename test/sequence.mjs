@@ -1,0 +1,30 @@
+/**
+ * The order of the suites. A fresh clone has no durations of an earlier run, so those known to take longest are named
+ * here: begun last, one of them would keep one core busy while the other has nothing left to do.
+ */
+import BySize from '@jest/test-sequencer'
+
+const longest = [
+  'records/rights.test.ts',
+  'graphql/planner/differential.test.ts',
+  'records/buyers.test.ts',
+  'graphql/records/subscriptions.test.ts',
+  'records/pglite.test.ts',
+  'records/joined-reads.test.ts',
+  'samples/atlas-page.test.ts',
+  'samples/atlas-page-users.test.ts',
+  'behaviour/stand-in-streams.test.ts',
+  'records/postgres.test.ts',
+  'records/replica-alone.test.ts',
+  'records/changes.test.ts',
+]
+
+export default class Sequence extends BySize {
+  sort(tests) {
+    const rank = ({ path }) => {
+      const found = longest.findIndex((name) => path.endsWith(`/test/${name}`))
+      return found < 0 ? longest.length : found
+    }
+    return [...super.sort(tests)].sort((one, other) => rank(one) - rank(other))
+  }
+}
