@@ -2,6 +2,7 @@
 import { DeclarationError, isDebugged } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Command } from './command.js'
+import { docsCommand } from './docs-command.js'
 import { doctorCommand } from './doctor-command.js'
 import { explainCommand } from './explain-command.js'
 import { keysCommand } from './keys-command.js'
@@ -25,6 +26,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['doctor', doctorCommand],
   ['openapi', openapiCommand],
   ['types', typesCommand],
+  ['docs', docsCommand],
 ])
 
 /** @returns the exit code: 0 done, 1 failed, 2 wrong usage */

@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals'
+import { runCommand } from '../../src/cli/run-command.js'
+
+async function run(...args: string[]) {
+  let out = ''
+  let err = ''
+  const code = await runCommand(['docs', ...args], {
+    out: (text) => Promise.resolve(void (out += text)),
+    err: (text) => Promise.resolve(void (err += text)),
+    cwd: process.cwd(),
+  })
+  return { code, out, err }
+}
+
+describe('filigree docs', () => {
+  it('lists the pages with their titles, without those for maintainers', async () => {
+    const { code, out, err } = await run()
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toMatch(/^records +Records: tables from classes$/m)
+    expect(out).toMatch(/^tutorial\/01-first-route +1\. A first route$/m)
+    expect(out).not.toContain('maintainers')
+    expect(JSON.parse((await run('--json')).out)).toContainEqual({
+      page: 'records',
+      title: 'Records: tables from classes',
+    })
+  })
+
+  it.each(['records', 'records.md', 'docs/records.md'])('prints the page %s', async (page) => {
+    const { code, out } = await run(page)
+    expect(code).toBe(0)
+    expect(out).toMatch(/^# Records: tables from classes\n/)
+  })
+
+  it('names the page that was meant', async () => {
+    const { code, out, err } = await run('recods')
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain('there is no page "recods". Did you mean "records"?')
+  })
+
+  it('reads no file but its pages', async () => {
+    expect((await run('../package')).code).toBe(2)
+    expect((await run('maintainers/README')).code).toBe(2)
+  })
+})
