@@ -12,7 +12,8 @@ import { root } from './source-files.js'
 const pages = [
   'README.md',
   ...readdirSync(join(root, 'docs'))
-    .filter((name) => name.endsWith('.md'))
+    // Those beside other libraries are compiled as they are: test/docs.
+    .filter((name) => name.endsWith('.md') && !name.startsWith('coming-from-'))
     .map((name) => `docs/${name}`),
 ]
 

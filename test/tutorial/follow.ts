@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
 import { root } from '../repository/source-files.js'
-import { readPages } from './pages.js'
+import { readPages, toPattern } from './pages.js'
 import { Reader } from './reader.js'
 
 const pages = readPages(join(root, 'docs/tutorial'))
@@ -39,20 +39,6 @@ export function followTutorial(engine: 'sqlite' | 'postgres'): void {
     }
     expect(reader.checkTypes()).toBe('')
   })
-}
-
-/** What is printed, with everything free that differs from run to run. */
-function toPattern(command: string, answer: string): RegExp {
-  const moment = /"\d{4}-\d\d-\d\dT[\d:.]+Z"/g
-  const token = /eyJ[\w-]+\.[\w-]+\.[\w-]+/g
-  const parts = answer
-    .trim()
-    .replace(moment, '"…"')
-    .replace(token, '…')
-    .split(/\s*…\s*/)
-    .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&').replace(/\s*\n\s*/g, '\\s*\\n\\s*'))
-  const head = `$ ${command}\n`.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-  return new RegExp(`^${head}\\s*${parts.join('[^]*?')}\\s*$`)
 }
 
 async function freePort(): Promise<number> {

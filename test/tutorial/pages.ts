@@ -16,7 +16,13 @@ export type Step =
       readonly text: string
       readonly isWhole: boolean
     }
-  | { readonly kind: 'command'; readonly command: string; readonly answer: string }
+  | Command
+
+export interface Command {
+  readonly kind: 'command'
+  readonly command: string
+  readonly answer: string
+}
 
 export interface Page {
   readonly name: string
@@ -44,7 +50,7 @@ function readFile(text: string): Step[] {
 }
 
 /** A command goes on in the next line behind a backslash, or while a quote is open. */
-function readCommands(text: string): Step[] {
+export function readCommands(text: string): Command[] {
   const steps: { kind: 'command'; command: string; answer: string }[] = []
   let isOpen = false
   for (const line of text.trimEnd().split('\n')) {
@@ -58,6 +64,20 @@ function readCommands(text: string): Step[] {
     if (!isOpen && line.endsWith("'") && last?.answer !== '') isOpen = false
   }
   return steps
+}
+
+/** What is printed, with everything free that differs from run to run. */
+export function toPattern(command: string, answer: string): RegExp {
+  const moment = /"\d{4}-\d\d-\d\dT[\d:.]+Z"/g
+  const token = /eyJ[\w-]+\.[\w-]+\.[\w-]+/g
+  const parts = answer
+    .trim()
+    .replace(moment, '"…"')
+    .replace(token, '…')
+    .split(/\s*…\s*/)
+    .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&').replace(/\s*\n\s*/g, '\\s*\\n\\s*'))
+  const head = `$ ${command}\n`.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  return new RegExp(`^${head}\\s*${parts.join('[^]*?')}\\s*$`)
 }
 
 /** Declarations of a block put into a file: those of the same name are replaced, others and imports are added. */

@@ -1,0 +1,94 @@
+/** Our side of every pair in `docs/coming-from-….md` compiles alone, and answers what the page says. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { testApplication } from 'filigree/testing'
+import { root } from '../repository/source-files.js'
+import { toPattern } from '../tutorial/pages.js'
+import { toOurModule, type OurBlock } from './our-side.js'
+import { readPairPages, type Pair } from './pairs.js'
+import { runCurl, type Jar } from './requests.js'
+
+const pages = readPairPages()
+const ours = 'Filigree'
+/** Inside the repository, so that packages are found. */
+const folder = join(root, 'dist', `coming-from-${process.pid}`)
+
+const settings = {
+  extends: '../../tsconfig.json',
+  compilerOptions: {
+    ...{ rootDir: '../..', noEmit: true, incremental: false, isolatedModules: false },
+    ...{ declaration: false, declarationMap: false },
+    lib: ['es2023', 'dom', 'dom.iterable', 'esnext.disposable'],
+  },
+  include: ['*.ts'],
+  exclude: [],
+}
+
+function fileOf(page: string, pair: Pair): string {
+  return join(folder, `${page}-${pair.title.replace(/\W+/g, '-')}.ts`)
+}
+
+beforeAll(() => {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
+  for (const { name, pairs } of pages)
+    for (const pair of pairs)
+      writeFileSync(fileOf(name, pair), toOurModule(pair.blocks.get(ours) ?? ''))
+})
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+it('compiles every block of ours alone', () => {
+  // The faster of the two compilers.
+  const compiler = join(root, 'node_modules/typescript7/bin/tsc')
+  const args = [compiler, '-p', folder, '--pretty', 'false']
+  const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: folder })
+  expect(stdout).toBe('')
+})
+
+describe.each(pages)('coming from $name', ({ name, pairs }) => {
+  it('has twenty things', () => {
+    expect(pairs.length).toBeGreaterThanOrEqual(20)
+    const unpaired = pairs.filter(({ blocks, asks }) => blocks.size < 2 || asks.length === 0)
+    expect(unpaired.map(({ title }) => title)).toEqual([])
+  })
+
+  it.each(pairs)('answers in "$title" what the page says', async (pair) => {
+    const block = (await import(pathToFileURL(fileOf(name, pair)).href)) as OurBlock
+    await askAll(pair, block)
+  })
+})
+
+async function askAll({ asks }: Pair, block: OurBlock): Promise<void> {
+  const own = asks.filter(({ of }) => of === undefined || of === ours)
+  if (block.module === undefined) {
+    for (const ask of own) if (ask.kind === 'value') expect(plain(block.answer)).toEqual(ask.value)
+    return
+  }
+  const env = { APP_API_KEY: 'a-key-only-to-try-it' }
+  await using desk = await testApplication(block.module, { env, ...block.options })
+  const jar: Jar = new Map()
+  const open: { next: Promise<unknown>; result: unknown }[] = []
+  for (const ask of own)
+    if (ask.kind === 'request') {
+      const send = (request: Request): Promise<Response> => desk.app.handle(request)
+      const printed = await runCurl(ask.command, 'http://localhost:3000', jar, send)
+      expect(`$ ${ask.command}\n${printed}`).toMatch(toPattern(ask.command, ask.answer))
+    } else if (ask.kind === 'operation') {
+      const { operation, result } = ask
+      if (operation.startsWith('subscription')) {
+        const results = desk.operator.subscribe(operation)
+        open.push({ next: results.next().then(({ value }) => value as unknown), result })
+      } else expect(await desk.operator.graphql(operation)).toEqual(result)
+    }
+  for (const { next, result } of open) expect(await next).toEqual(result)
+}
+
+/** As JSON sends it. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value)) as unknown
+}

@@ -1,0 +1,102 @@
+/** The libraries that the pages `docs/coming-from-….md` compare with, and how a block of each is started. */
+import { readParts, withDecorator } from './block-parts.js'
+
+export interface Library {
+  /** `express` of `coming-from-express.md`. */
+  readonly page: string
+  /** As the first line of its blocks says: `// Express`. */
+  readonly side: string
+  /** The first is the library itself. */
+  readonly packages: readonly string[]
+  /** A block as a program: it listens on `PORT`, or prints its answers as lines of JSON. */
+  readonly toProgram: (code: string) => string
+}
+
+const port = 'Number(process.env.PORT)'
+
+export const libraries: readonly Library[] = [
+  {
+    page: 'express',
+    side: 'Express',
+    packages: [
+      ...['express@5.3.0', '@types/express@5.0.6', '@types/node@20.19.43'],
+      ...['express-validator@7', 'cookie-parser@1.4.7', '@types/cookie-parser@1', 'multer@2.5.0'],
+      ...['@types/multer@2', 'express-session@1.19.0', '@types/express-session@1', 'cors@2.8.6'],
+      ...['@types/cors@2', 'express-rate-limit@8', 'compression@1', '@types/compression@1'],
+    ],
+    toProgram: (code) =>
+      code.includes('.listen(')
+        ? code.replace('listen(3000)', `listen(${port})`)
+        : `${code}\napp.listen(${port})\n`,
+  },
+  {
+    page: 'nestjs',
+    side: 'NestJS',
+    packages: [
+      ...['@nestjs/core@12.5.1', '@nestjs/common@12.5.1', '@nestjs/platform-express@12.5.1'],
+      ...['@nestjs/config@12.0.1', '@nestjs/throttler@6.7.1', '@nestjs/swagger@12.0.2'],
+      ...['@nestjs/testing@12.5.1', '@nestjs/cache-manager@3', 'cache-manager@7', 'rxjs@7'],
+      ...['@nestjs/schedule@6', '@nestjs/event-emitter@3', 'class-validator@0.15.1'],
+      ...['class-transformer@0.5.1', 'reflect-metadata@0.2.2', 'express@5.3.0'],
+      ...['@types/express@5.0.6', '@types/multer@2', '@types/node@20.19.43'],
+    ],
+    toProgram: toNestProgram,
+  },
+  {
+    page: 'typegraphql',
+    side: 'TypeGraphQL',
+    packages: [
+      ...[
+        'type-graphql@2.0.0-rc.4',
+        'graphql@16.15.0',
+        'graphql-scalars@1',
+        'class-validator@0.15.1',
+      ],
+      ...['reflect-metadata@0.2.2', '@types/node@20.19.43', 'dataloader@2'],
+    ],
+    toProgram: toSchemaProgram,
+  },
+]
+
+/** A block without a module is put into one; it is started with the usual pipe. */
+function toNestProgram(code: string): string {
+  if (code.includes('NestFactory')) return code.replace('listen(3000)', `listen(${port})`)
+  const parts = readParts(code)
+  const listed = (decorator: string): string => withDecorator(parts, decorator).join(', ')
+  const [module = 'BlockModule'] = withDecorator(parts, 'Module')
+  return `import 'reflect-metadata'
+import { NestFactory as FactoryOfBlock } from '@nestjs/core'
+import { Module as ModuleOfBlock, ValidationPipe as PipeOfBlock } from '@nestjs/common'
+${code}
+@ModuleOfBlock({ controllers: [${listed('Controller')}], providers: [${listed('Injectable')}] })
+class BlockModule {}
+const appOfBlock = await FactoryOfBlock.create(${module}, { logger: false })
+appOfBlock.useGlobalPipes(new PipeOfBlock({ transform: true, whitelist: true, forbidNonWhitelisted: true }))
+await appOfBlock.listen(${port})
+`
+}
+
+/** Operations come as the argument, results go out as a line each; a subscription's first event comes behind all others. */
+function toSchemaProgram(code: string): string {
+  const parts = readParts(code)
+  const resolvers = withDecorator(parts, 'Resolver').join(', ')
+  const given = parts.variables.find(({ name }) => name === 'schema')
+  return `import 'reflect-metadata'
+import { buildSchema as buildOfBlock } from 'type-graphql'
+import { graphql as runOfBlock, parse as parseOfBlock, subscribe as subscribeOfBlock } from 'graphql'
+${code}
+const schemaOfBlock = ${given === undefined ? `await buildOfBlock({ resolvers: [${resolvers}] })` : 'schema'}
+const contextOfBlock = () => ({ user: { id: 1, roles: ['ADMIN'] } })
+const openOfBlock: (readonly [number, Promise<unknown>])[] = []
+const resultsOfBlock: unknown[] = []
+for (const [at, source] of (JSON.parse(process.argv[2]!) as string[]).entries())
+  if (source.startsWith('subscription')) {
+    const events = await subscribeOfBlock({ schema: schemaOfBlock, document: parseOfBlock(source), contextValue: contextOfBlock() })
+    const iterator = (events as AsyncGenerator<unknown>)[Symbol.asyncIterator]()
+    openOfBlock.push([at, iterator.next().then(({ value }) => value)])
+  } else resultsOfBlock[at] = await runOfBlock({ schema: schemaOfBlock, source, contextValue: contextOfBlock() })
+for (const [at, next] of openOfBlock) resultsOfBlock[at] = await next
+for (const result of resultsOfBlock) console.log(JSON.stringify(result))
+process.exit()
+`
+}

@@ -1,0 +1,141 @@
+/** Runs the blocks of one library: installs it, compiles them together, starts each, and asks it what the page says. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
+import { join } from 'node:path'
+import { installTool, root } from '../tools/install.js'
+import { toPattern } from '../tutorial/pages.js'
+import type { Library } from './libraries.js'
+import type { Pair, PairPage } from './pairs.js'
+import { runCurl, type Jar } from './requests.js'
+
+export interface Outcome {
+  readonly version: string
+  readonly count: number
+  /** One for each block that does not do what the page says. */
+  readonly problems: readonly string[]
+}
+
+const settings = {
+  compilerOptions: {
+    ...{ target: 'es2022', module: 'nodenext', lib: ['es2023', 'dom', 'esnext.disposable'] },
+    ...{ strict: true, skipLibCheck: true, esModuleInterop: true, types: ['node'], outDir: 'out' },
+    ...{ experimentalDecorators: true, emitDecoratorMetadata: true, rootDir: '.' },
+    useDefineForClassFields: false,
+  },
+  include: ['**/*.ts'],
+  exclude: ['out'],
+}
+
+export async function runPage(page: PairPage, library: Library): Promise<Outcome> {
+  const { folder, version } = installTool(`coming-from-${library.side}`, library.packages)
+  const blocks = join(folder, 'blocks')
+  rmSync(blocks, { recursive: true, force: true })
+  mkdirSync(blocks)
+  writeFileSync(join(blocks, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(blocks, 'tsconfig.json'), JSON.stringify(settings))
+  const pairs = page.pairs.filter(({ blocks }) => blocks.has(library.side))
+  for (const [at, { blocks: code }] of pairs.entries()) {
+    mkdirSync(join(blocks, String(at)))
+    const program = library.toProgram(code.get(library.side) ?? '')
+    writeFileSync(join(blocks, String(at), 'main.ts'), program)
+  }
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const { stdout } = spawnSync(process.execPath, [compiler, '-p', blocks, '--pretty', 'false'], {
+    encoding: 'utf8',
+    cwd: blocks,
+  })
+  const problems = stdout === '' ? [] : [stdout]
+  for (const [at, pair] of pairs.entries()) {
+    const problem = await runPair(folder, join(blocks, 'out', String(at), 'main.js'), pair, library)
+    if (problem !== undefined) problems.push(`${pair.title}: ${problem}`)
+  }
+  return { version, count: pairs.length, problems }
+}
+
+type OwnAsk = Pair['asks'][number]
+
+async function runPair(
+  folder: string,
+  program: string,
+  { asks }: Pair,
+  { side }: Library,
+): Promise<string | undefined> {
+  const own = asks.filter(({ of }) => of === undefined || of === side)
+  try {
+    if (own.every(({ kind }) => kind !== 'request')) compareLines(folder, program, own)
+    else await askServer(folder, program, own)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+/** @throws {Error} what it prints is not what the page says */
+function compareLines(folder: string, program: string, asks: readonly OwnAsk[]): void {
+  const operations = asks.flatMap((ask) => (ask.kind === 'operation' ? [ask.operation] : []))
+  const args = [program, JSON.stringify(operations)]
+  const { stdout, stderr } = spawnSync(process.execPath, args, {
+    ...{ cwd: folder, encoding: 'utf8', timeout: 60_000 },
+  })
+  const lines = stdout.split('\n')
+  for (const [at, ask] of asks.entries()) {
+    if (ask.kind === 'request') continue
+    const wanted = ask.kind === 'value' ? ask.value : ask.result
+    const line = lines[at] ?? ''
+    if (line === '' || !isDeepStrictEqual(JSON.parse(line), wanted))
+      throw new Error(`printed ${line}\n${stderr}`)
+  }
+}
+
+/** @throws {Error} it does not start, or an answer is not that of the page */
+async function askServer(folder: string, program: string, asks: readonly OwnAsk[]): Promise<void> {
+  const port = await freePort()
+  const server = spawn(process.execPath, [program], {
+    ...{ cwd: folder, env: { ...process.env, PORT: String(port) } },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let log = ''
+  for (const stream of [server.stdout, server.stderr])
+    stream.on('data', (chunk) => {
+      log += String(chunk)
+    })
+  try {
+    await answers(server, port)
+    const jar: Jar = new Map()
+    for (const ask of asks) {
+      if (ask.kind !== 'request') continue
+      const printed = await runCurl(ask.command, `http://localhost:${port}`, jar, fetch)
+      const shown = `$ ${ask.command}\n${printed}`
+      if (!toPattern(ask.command, ask.answer).test(shown)) throw new Error(shown)
+    }
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${log}`, { cause: error })
+  } finally {
+    server.kill('SIGKILL')
+  }
+}
+
+async function answers(server: ChildProcess, port: number): Promise<void> {
+  while (server.exitCode === null) {
+    const isOpen = await new Promise<boolean>((done) => {
+      const socket = connect(port, 'localhost', () => {
+        socket.destroy()
+        done(true)
+      })
+      socket.on('error', () => setTimeout(done, 50, false))
+    })
+    if (isOpen) return
+  }
+  throw new Error('It did not start.')
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0)
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

@@ -1,0 +1,22 @@
+/**
+ * The other side of every pair in `docs/coming-from-….md`: their libraries are installed beside the project, their blocks are
+ * compiled with their types and run, and asked what the page says.
+ *
+ *     npm run test:coming-from                    all pages
+ *     npm run test:coming-from -- express tsoa    these alone
+ */
+import { runPage } from './run-theirs.js'
+import { libraries } from './libraries.js'
+import { readPairPages } from './pairs.js'
+
+const wanted = process.argv.slice(2)
+const pages = readPairPages().filter(({ name }) => wanted.length === 0 || wanted.includes(name))
+let failed = 0
+for (const page of pages)
+  for (const library of libraries.filter(({ page: name }) => name === page.name)) {
+    const { version, problems, count } = await runPage(page, library)
+    failed += problems.length
+    console.log(`${library.side} ${version}: ${count - problems.length} of ${count} blocks`)
+    for (const problem of problems) console.log(problem)
+  }
+process.exitCode = failed === 0 ? 0 : 1
