@@ -187,7 +187,9 @@ function createContext(
     }),
     times: settings.times,
     database,
-    promises: environment.production ? undefined : { log, follows: environment.development },
+    promises: environment.production
+      ? undefined
+      : { log, follows: environment.development ? 'always' : 'first' },
   }
 }
 

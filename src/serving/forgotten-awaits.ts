@@ -17,14 +17,29 @@ export function routeOfPromise(): string | undefined {
 
 export interface PromiseWatch {
   readonly log: Log
-  /** Follows handlers through promises, which costs a part of the throughput. */
-  readonly follows: boolean
+  /** Follows handlers through promises, which costs a part of the throughput: always, or the first ones of the process. */
+  readonly follows: 'always' | 'first'
+}
+
+/** Requests of a process that are followed where it is neither in production nor in development: the rest cost nothing. */
+const mostFollowed = 1_000
+let followed = 0
+
+function follow(invoke: Invoker, name: string, follows: PromiseWatch['follows']): Invoker {
+  if (follows === 'always') return (request) => running.run(name, invoke, request)
+  return (request) => {
+    if (followed >= mostFollowed) return invoke(request)
+    if (++followed < mostFollowed) return running.run(name, invoke, request)
+    // Promises are as fast again as if none had been followed.
+    running.disable()
+    return invoke(request)
+  }
 }
 
 /** @param name the route's, for the log */
 export function watchPromises(invoke: Invoker, name: string, watch: PromiseWatch): Invoker {
   const { log, follows } = watch
-  const run: Invoker = follows ? (request) => running.run(name, invoke, request) : invoke
+  const run = follow(invoke, name, follows)
   let left = mostAnswers
   return (request) => {
     if (left === 0) return run(request)

@@ -64,18 +64,28 @@ describe('a promise that a handler forgot', () => {
     expect(warnings).not.toContainEqual(expect.objectContaining({ code: 'FORGOTTEN_AWAIT' }))
   })
 
-  it('is named with the route where it fails and nobody waits', async () => {
-    const fixture = fileURLToPath(new URL('./fixtures/failing.ts', import.meta.url))
-    const env = { ...process.env, NODE_ENV: 'development', TSX_TSCONFIG_PATH: 'test/tsconfig.json' }
-    const child = spawn(process.execPath, ['--import', 'tsx', fixture], { env })
-    let output = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-    const ended = once(child, 'exit')
-    while (!/^http.*$/m.test(output)) await once(child.stdout, 'data')
-    await fetch(`${/^http.*$/m.exec(output)?.[0]}/reject-later`)
-    expect(await ended).toEqual([1, null])
-    expect(output).toContain(
-      'a promise rejection was not handled in GET /reject-later (FailingController.rejectLater)',
-    )
-  })
+  it.each([
+    ['in development, however late', 'development', 1_100, true],
+    ['where nothing says what the process is for', '', 0, true],
+    ['there, but not behind a thousand requests', '', 1_100, false],
+    ['not in production', 'production', 0, false],
+  ])(
+    'is named with the route where it fails and nobody waits: %s',
+    async (_when, mode, first, isNamed) => {
+      const fixture = fileURLToPath(new URL('./fixtures/failing.ts', import.meta.url))
+      const env = { ...process.env, NODE_ENV: mode, TSX_TSCONFIG_PATH: 'test/tsconfig.json' }
+      const child = spawn(process.execPath, ['--import', 'tsx', fixture], { env })
+      let output = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+      const ended = once(child, 'exit')
+      while (!/^http.*$/m.test(output)) await once(child.stdout, 'data')
+      const address = /^http.*$/m.exec(output)?.[0] ?? ''
+      for (let count = 0; count < first; count++) await (await fetch(`${address}/quick`)).text()
+      await fetch(`${address}/reject-later`)
+      expect(await ended).toEqual([1, null])
+      expect(output).toContain('a promise rejection was not handled')
+      const named = 'not handled in GET /reject-later (FailingController.rejectLater)'
+      expect(output.includes(named)).toBe(isNamed)
+    },
+  )
 })
