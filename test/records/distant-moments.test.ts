@@ -14,6 +14,7 @@ import {
   type Rel,
   type Repository,
 } from 'filigree'
+import { pgbouncer, startPgBouncer } from './pgbouncer.js'
 import { Client, startPostgres } from './postgres-server.js'
 
 @Record()
@@ -30,6 +31,7 @@ class Sight {
   @Field('id') id!: number
   @Field('datetime') at!: string
   @Field('datetime', { unique: true }) once!: string
+  @Field('date', { default: '2026-03-04' }) day?: string
   @Field('datetime', { default: '0001-01-01T03:04:05.006Z' }) preset?: string
   @BelongsTo(() => Era) era?: Rel<Era>
   @Field('integer') eraId!: number
@@ -64,14 +66,21 @@ const moments = someMoments(60)
 const sorted = moments.toSorted()
 
 const server = await startPostgres()
-afterAll(() => server.close())
+const pooler =
+  pgbouncer === undefined ? undefined : await startPgBouncer(await server.createDatabase())
+afterAll(async () => {
+  await pooler?.close()
+  await server.close()
+})
 
-/** A database whose sessions have a zone. */
-async function inZone(zone: string): Promise<string> {
+/** A database whose sessions have a zone, and write moments in a style. */
+async function inZone(zone: string, style = 'ISO'): Promise<string> {
   const url = await server.createDatabase()
   const client = new Client({ connectionString: url })
   await client.connect()
-  await client.query(`alter database ${new URL(url).pathname.slice(1)} set timezone = '${zone}'`)
+  const alter = `alter database ${new URL(url).pathname.slice(1)} set`
+  await client.query(`${alter} timezone = '${zone}'`)
+  await client.query(`${alter} datestyle = '${style}'`)
   await client.end()
   return url
 }
@@ -86,9 +95,18 @@ const zones = [
   'Pacific/Kiritimati',
   'Etc/GMT+12',
 ]
-const grounds: [string, () => Promise<string>][] = [
+type Ground = [string, () => Promise<string>]
+const grounds: Ground[] = [
   ['SQLite', () => Promise.resolve('sqlite::memory:')],
   ...zones.map((zone): [string, () => Promise<string>] => [zone, () => inZone(zone)]),
+  ...['German', 'SQL, DMY', 'Postgres, MDY'].map((style): [string, () => Promise<string>] => [
+    style,
+    () => inZone('America/St_Johns', style),
+  ]),
+  ['an address', async () => `${await inZone('UTC')}?options=-c%20datestyle=German`],
+  ...(pooler === undefined
+    ? []
+    : [['a pooler', async () => pooler.through(await inZone('UTC', 'German'))] as Ground]),
 ]
 
 describe.each(grounds)('moments of all years on %s', (_name, open) => {
@@ -117,6 +135,7 @@ describe.each(grounds)('moments of all years on %s', (_name, open) => {
     const rows = await sights.list({ orderBy: { at: 'asc' }, limit: 200 })
     expect(rows.map(({ at }) => at)).toEqual(sorted)
     expect(rows.map(({ once }) => once)).toEqual(sorted)
+    expect(new Set(rows.map(({ day }) => day))).toEqual(new Set(['2026-03-04']))
     expect(new Set(rows.map(({ preset }) => preset))).toEqual(new Set(['0001-01-01T03:04:05.006Z']))
     const [era] = await database.records(Era).list({ with: ['sights'] })
     expect(era?.sights?.map(({ at }) => at).toSorted()).toEqual(sorted)

@@ -194,6 +194,40 @@ describe.each(engines)('groups of time on %s', (_, open) => {
     },
   )
 
+  it('are those of UTC where local time has no date: before the year 1 and after 9999', async () => {
+    const ends = [
+      '0001-01-01T00:30:00.000Z',
+      '0001-01-02T00:30:00.000Z',
+      '9999-12-31T23:30:00.000Z',
+    ]
+    const ids: number[] = []
+    for (const at of ends)
+      ids.push((await visits.create({ at, day: '2026-01-01', place: 'end', guests: 1 })).id)
+    const groups = async (by: TimeUnit, zone: string): Promise<unknown[]> =>
+      (
+        await visits.aggregate({ where: { place: 'end' }, groupBy: [{ field: 'at', by, zone }] })
+      ).map(({ at }) => at)
+    const days = {
+      'America/New_York': ['0001-01-01', '9999-12-31'],
+      'Asia/Kathmandu': ['0001-01-01', '0001-01-02', '9999-12-31'],
+      UTC: ['0001-01-01', '0001-01-02', '9999-12-31'],
+    }
+    for (const [zone, expected] of Object.entries(days)) {
+      expect(await groups('day', zone)).toEqual(expected)
+      expect(await groups('week', zone)).toEqual(['0001-01-01', '9999-12-27'])
+      expect(await groups('month', zone)).toEqual(['0001-01-01', '9999-12-01'])
+      expect(await groups('quarter', zone)).toEqual(['0001-01-01', '9999-10-01'])
+      expect(await groups('year', zone)).toEqual(['0001-01-01', '9999-01-01'])
+    }
+    expect(await groups('hour', 'America/New_York')).toEqual([
+      '0001-01-01T00:00:00+00:00',
+      '0001-01-01T19:00:00-04:56:02',
+      '9999-12-31T18:00:00-05:00',
+    ])
+    expect((await groups('hour', 'Asia/Kathmandu')).at(-1)).toBe('9999-12-31T23:00:00+00:00')
+    await visits.deleteMany(ids)
+  })
+
   it('stand beside other groups, conditions, orders and limits', async () => {
     const found = await visits.aggregate({
       where: { place: 'hall' },

@@ -81,12 +81,30 @@ export interface Field {
   readonly dataTypeID: number
 }
 
+/** The part of pg's class that says what a connection begins with. */
+type Starting = new (options: object) => Client & { getStartupConf(): object }
+
+/**
+ * Days and moments are read in ISO form, whatever the server, the database or the role prefers. Said when a connection
+ * begins, as JDBC does, so that poolers keep it for each of their clients. Source: PostgreSQL, Date/Time Output; PgBouncer,
+ * track_extra_parameters.
+ */
+function inIsoStyle(driver: Driver): Driver {
+  class IsoClient extends (driver.Client as Starting) {
+    override getStartupConf(): object {
+      return { ...super.getStartupConf(), DateStyle: 'ISO' }
+    }
+  }
+  const { Query, Connection, types, utils } = driver
+  return { Client: IsoClient, Query, Connection, types, utils }
+}
+
 /** @throws {DeclarationError} the package is missing */
 export async function loadDriver(): Promise<Driver> {
   try {
     const name = 'pg'
     const { default: driver } = (await import(name)) as { default: Driver }
-    return driver
+    return inIsoStyle(driver)
   } catch (cause) {
     const error = new DeclarationError([
       {

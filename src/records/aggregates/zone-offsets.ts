@@ -24,6 +24,8 @@ const steps: readonly { readonly until: number; readonly step: number }[] = [
   { until: Date.UTC(2101, 0, 1), step: 21 * day },
 ]
 const first = Date.UTC(1800, 0, 1)
+const secondDay = Date.parse('0001-01-02T00:00:00.000Z')
+const lastDay = Date.parse('9999-12-31T00:00:00.000Z')
 
 /** There are about 450 zones; finding a zone's changes takes some 30 milliseconds. */
 const known = new Kept<readonly OffsetChange[]>(1000)
@@ -81,6 +83,13 @@ function findChanges(zone: string): OffsetChange[] {
       }
     }
   }
+  // The day before the year 1 and the one after 9999 have no name: there it is UTC's day that counts.
+  if (changes[0]?.offset.startsWith('-') === true) {
+    changes[0] = { ...changes[0], from: secondDay }
+    changes.unshift({ from: -Infinity, offset: '+00:00' })
+  }
+  if (offset.startsWith('+') && offset !== '+00:00')
+    changes.push({ from: lastDay, offset: '+00:00' })
   return changes
 }
 
