@@ -1,21 +1,19 @@
 /**
- * The tutorial, followed from its first page to its last, on SQLite and on PostgreSQL: each file is written, each command is
- * run, and each answer compared. `…`, moments and tokens are free. After each page the project's types are checked.
+ * Pages followed as their readers would: each file is written, each command is run, and each answer compared. `…`, moments
+ * and tokens are free. After each page the project's types are checked, where it has settings for a compiler.
  */
 import { spawnSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
-import { root } from '../repository/source-files.js'
-import { readPages, toPattern } from './pages.js'
+import { toPattern, type Page } from './pages.js'
 import { Reader } from './reader.js'
 
-const pages = readPages(join(root, 'docs/tutorial'))
 const hasTools = ['curl', 'bash'].every((tool) => spawnSync(tool, ['--version']).status === 0)
-/** One database for all pages. */
-export function followTutorial(engine: 'sqlite' | 'postgres'): void {
+
+/** Follows pages one after the other, with one database for all of them. */
+export function followPages(pages: readonly Page[], engine: 'sqlite' | 'postgres'): void {
   let reader: Reader
   let server: PostgresServer | undefined
 

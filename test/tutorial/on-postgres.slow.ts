@@ -1,6 +1,9 @@
+import { join } from 'node:path'
 import { describe } from '@jest/globals'
-import { followTutorial } from './follow.js'
+import { root } from '../repository/source-files.js'
+import { followPages } from './follow.js'
+import { readPages } from './pages.js'
 
 describe('the tutorial on PostgreSQL', () => {
-  followTutorial('postgres')
+  followPages(readPages(join(root, 'docs/tutorial')), 'postgres')
 })

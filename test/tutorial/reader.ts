@@ -1,5 +1,5 @@
 /**
- * Somebody who follows the tutorial: a folder, a shell, and a server that is started again after each change. `npm`, `npx`
+ * Somebody who follows the pages: a folder, a shell, and a server that is started again after each change. `npm`, `npx`
  * and `curl` are the real ones, but packages are those of the repository, and the port is a free one.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
@@ -22,8 +22,8 @@ import { mergeDeclarations, type Step } from './pages.js'
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 
-/** Commands that go on until they are ended. */
-const serverCommand = /^npm run dev$/
+/** Commands that go on until they are ended, and the file that they run. */
+const serverCommand = /^(?:npm run dev|APP_API_KEY=(\S+) npx tsx (\S+))$/
 
 export class Reader {
   readonly folder = mkdtempSync(join(tmpdir(), 'filigree-tutorial-'))
@@ -32,6 +32,7 @@ export class Reader {
   #server: ChildProcess | undefined
   #serverLog = ''
   #isStale = false
+  #main = ''
   #ended = 0
   #printed = ''
 
@@ -64,13 +65,19 @@ export class Reader {
   /** @returns what a command printed; empty for a file */
   async follow(step: Step): Promise<string> {
     if (step.kind === 'file') return this.#write(step)
-    if (serverCommand.test(step.command)) return this.#start()
+    const [isServer, key, file = 'src/main.ts'] = serverCommand.exec(step.command) ?? []
+    if (isServer !== undefined) {
+      this.#main = file
+      if (key !== undefined) this.#env.APP_API_KEY = key
+      return this.#start()
+    }
     if (this.#isStale) await this.#start()
     return this.#run(step.command.replaceAll('localhost:3000', `localhost:${this.port}`))
   }
 
   /** @returns what the compiler says of the project; empty if nothing */
   checkTypes(): string {
+    if (!existsSync(join(this.folder, 'tsconfig.json'))) return ''
     const compiler = join(root, 'node_modules/typescript7/bin/tsc')
     const args = [compiler, '-p', this.folder, '--noEmit', '--pretty', 'false']
     return spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout
@@ -105,7 +112,7 @@ export class Reader {
     this.#isStale = false
     this.#serverLog = ''
     const flags = existsSync(join(this.folder, '.env')) ? ['--env-file=.env'] : []
-    const args = ['--import', 'tsx', ...flags, 'src/main.ts']
+    const args = ['--import', 'tsx', ...flags, this.#main]
     const server = spawn(process.execPath, args, { cwd: this.folder, env: this.#env })
     this.#server = server
     for (const stream of [server.stdout, server.stderr])
