@@ -10,6 +10,7 @@ import { createCors } from '../http/cors.js'
 import { Clock } from '../core/clock.js'
 import type { Log } from '../core/log.js'
 import { Ending } from '../http/ending.js'
+import { RequestObservers } from '../http/request-observers.js'
 import { createResponder } from '../http/responder.js'
 import { StreamRegister } from '../http/stream-register.js'
 import type { Class } from '../metadata/note.js'
@@ -101,7 +102,8 @@ async function start(
   container.provide(Clock, plan.clock)
   if (storage.database !== undefined) container.provide(Database, storage.database)
   const context = createContext(plan, storage, auth, options)
-  const state = createState(plan, storage, context)
+  const observers = new RequestObservers()
+  const state = createState(plan, storage, context, observers)
   container.provide(ApplicationState, state)
   for (const instance of plan.graphql.instances) {
     const { production } = plan.environment
@@ -139,6 +141,7 @@ async function start(
     }),
     cors,
     application: state,
+    observers,
     settings: { ...settings, log, tokenCookie: plan.authOptions.cookie, ending },
     mostUrl: settings.limits.url,
     shortestTime: shortestTime(plan),
@@ -262,9 +265,11 @@ function createState(
   { log, settings, environment, graphql, container }: ApplicationPlan,
   { database }: Storage,
   { gate }: ServeContext,
+  observers: RequestObservers,
 ): ApplicationState {
   return new ApplicationState({
     log,
+    observers,
     listening: settings.listen,
     production: environment.production,
     database,

@@ -13,6 +13,7 @@ import { assertHeader, setHeader } from './header-list.js'
 import { onCookie } from './private-answers.js'
 import { readQuery, type TextValues } from './query.js'
 import { readPath } from './request-path.js'
+import type { RequestObservers } from './request-observers.js'
 import type { KeptValue } from './request-value.js'
 import { closingRefusal } from './refusals.js'
 import type {
@@ -125,6 +126,9 @@ export class ServerRequest implements HttpRequest {
   #session: Session | undefined
   #log: ChildLog | undefined
   sentBytes = 0
+  /** When it began, by the steady clock, and who wants to know of its end; set where there are observers. */
+  began = 0
+  observers: RequestObservers | undefined = undefined
   #isKnownVisitor = false
   #hasLooked = false
   #abort: AbortController | undefined

@@ -2,6 +2,7 @@
 import type { Log } from '../core/log.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
+import type { RequestObserver, RequestObservers } from '../http/request-observers.js'
 import type { Later } from '../core/later.js'
 import type { Database } from '../records/database.js'
 import { readAsOf } from '../records/request-caller.js'
@@ -23,6 +24,7 @@ export interface ApplicationStateParts {
   readonly checks: () => readonly Check[]
   readonly providers: () => readonly unknown[]
   readonly reset: () => Promise<void>
+  readonly observers: RequestObservers
   readonly callerOf: (request: HttpRequest) => Later<RequestAuth | undefined>
 }
 
@@ -56,6 +58,16 @@ export class ApplicationState {
   /** All providers and controllers of the application; from `onStart` on. */
   get providers(): readonly unknown[] {
     return this.#parts.providers()
+  }
+
+  /**
+   * Tells of each request that the application gets, for little: what measures all of them asks here, and not the
+   * channel `filigree:request`, whose messages are made for each.
+   *
+   * @returns what ends it
+   */
+  observe(observer: RequestObserver): () => void {
+    return this.#parts.observers.add(observer)
   }
 
   /** Calls `onReset` of every provider: what they have kept is forgotten. For tests. */

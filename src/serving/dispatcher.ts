@@ -10,6 +10,7 @@ import { HttpError } from '../errors/http-error.js'
 import type { Cors } from '../http/cors.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import { headFault } from '../http/head.js'
+import type { RequestObservers } from '../http/request-observers.js'
 import { requestEvents } from '../http/request-events.js'
 import { ServerRequest, type RequestSettings } from '../http/server-request.js'
 import type { Responder } from '../http/responder.js'
@@ -32,6 +33,8 @@ export interface DispatcherOptions {
   readonly settings: RequestSettings
   /** The application, for subscribers of the request events. */
   readonly application: object
+  /** Those who measure requests. */
+  readonly observers: RequestObservers
   /** The longest URL that is accepted, in bytes. */
   readonly mostUrl: number
   /** The shortest time limit of all, in milliseconds. */
@@ -48,6 +51,7 @@ export class Dispatcher {
   readonly #cors: Cors
   readonly #settings: RequestSettings
   readonly #application: object
+  readonly #observers: RequestObservers
   readonly #mostUrl: number
   readonly #deadlines: Deadlines
   readonly #surroundings: WalkSurroundings
@@ -59,6 +63,7 @@ export class Dispatcher {
     this.#cors = options.cors
     this.#settings = options.settings
     this.#application = options.application
+    this.#observers = options.observers
     this.#mostUrl = options.mostUrl
     this.#deadlines = new Deadlines(options.shortestTime, (waiting) => {
       this.#expire(waiting)
@@ -81,6 +86,7 @@ export class Dispatcher {
   /** Answers a request. Never throws. */
   serve(incoming: Incoming, outgoing: Outgoing): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
+    if (this.#observers.are) this.#observers.begin(request)
     if (requestEvents.heard) observeRequest(request, this.#application, this.#take)
     else this.#take(request)
   }
@@ -88,6 +94,7 @@ export class Dispatcher {
   /** Answers a request with an error, before any route. */
   refuse(incoming: Incoming, outgoing: Outgoing, error: HttpError): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
+    if (this.#observers.are) this.#observers.begin(request)
     const fail = (): void => {
       this.#fail(request, error)
     }

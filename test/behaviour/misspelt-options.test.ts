@@ -284,6 +284,7 @@ const index: Places<typeof face> = {
   partial: [],
   pglite: [['', (odd) => pglite(odd)]],
   pick: [],
+  logFieldsOf: [],
   readSeconds: [],
   redirect: [],
   reply: [['cookie', (odd) => reply().cookie('a', 'b', odd)]],

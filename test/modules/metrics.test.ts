@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -65,6 +66,9 @@ async function query(text: string): Promise<void> {
   await (await fetch(`${app.url}/graphql`, { method: 'POST', headers, body })).text()
 }
 
+const sample =
+  /^\w+(?:\{\w+="(?:[^"\\\n]|\\.)*"(?:,\w+="(?:[^"\\\n]|\\.)*")*\})? (?:[\d.e+-]+|\+Inf)$/
+
 describe('metrics', () => {
   it('is text for Prometheus, every line a comment or a sample', async () => {
     const answer = await fetch(`${app.url}/metrics`)
@@ -74,6 +78,71 @@ describe('metrics', () => {
     for (const line of text.trimEnd().split('\n')) {
       expect(line).toMatch(/^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{(?:\w+="[^"]*",?)+\})? [\d.e+-]+)$/)
     }
+  })
+
+  it('has no fault that promtool finds, or where it is not installed the grammar', async () => {
+    await query('query Named { lamps { name } }')
+    const text = await (await fetch(`${app.url}/metrics`)).text()
+    const { status, stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], {
+      input: text,
+      encoding: 'utf8',
+    })
+    if (error === undefined) expect([status, stdout, stderr]).toEqual([0, '', ''])
+    // Each family is described once, before its samples, and all samples stand below their family.
+    const described: string[] = []
+    for (const line of text.trimEnd().split('\n')) {
+      const [, what, name = ''] = /^# (HELP|TYPE) (\w+) /.exec(line) ?? []
+      if (what === 'HELP') described.push(name)
+      expect(line.replace('# HELP ', '').replace('# TYPE ', '')).toMatch(
+        new RegExp(`^${described.at(-1) ?? 'none'}(?:_bucket|_sum|_count)?[{ ]`),
+      )
+      if (line.startsWith('#')) continue
+      expect(line).toMatch(sample)
+    }
+    expect(new Set(described).size).toBe(described.length)
+  })
+
+  it.each([
+    ['application/openmetrics-text; version=1.0.0', true],
+    [
+      'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1',
+      true,
+    ],
+    ['text/plain;version=0.0.4;q=0.9,application/openmetrics-text;q=0.2', false],
+    ['application/openmetrics-text;q=0', false],
+    ['*/*', false],
+  ])('is OpenMetrics for those who rather have it: %s', async (accept, isOpen) => {
+    const answer = await fetch(`${app.url}/metrics`, { headers: { accept } })
+    const text = await answer.text()
+    expect(answer.headers.get('content-type')?.split(';')[0]).toBe(
+      isOpen ? 'application/openmetrics-text' : 'text/plain',
+    )
+    expect(text.endsWith('# EOF\n')).toBe(isOpen)
+    const family = isOpen ? 'http_response_bytes' : 'http_response_bytes_total'
+    expect(text).toContain(`# TYPE ${family} counter\nhttp_response_bytes_total `)
+    expect(text.includes('le="1.0"')).toBe(isOpen)
+  })
+
+  it('shows traces that are sampled in OpenMetrics, where the application says so', async () => {
+    @Module({ imports: [metrics({ exemplars: true })], controllers: [ItemController] })
+    class ShownModule {}
+    const shown = await bootstrap(ShownModule, { ...settings, env })
+    const [trace, span] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
+    const ask = async (flags: string, id: string): Promise<void> => {
+      const headers = { traceparent: `00-${id}-${span}-${flags}` }
+      await (await fetch(`${shown.url}/items/1`, { headers })).text()
+    }
+    await ask('01', trace)
+    await ask('00', 'f'.repeat(32))
+    const accept = 'application/openmetrics-text'
+    const open = await (await fetch(`${shown.url}/metrics`, { headers: { accept } })).text()
+    const plain = await (await fetch(`${shown.url}/metrics`)).text()
+    await shown.close()
+    const exemplars = [
+      ...open.matchAll(/le="[^"]+"\} \d+ # \{trace_id="(\w+)"\} [\d.e-]+ [\d.]+$/gm),
+    ]
+    expect(exemplars.map(([, id]) => id)).toEqual([trace])
+    expect(plain).not.toContain('trace_id')
   })
 
   it('counts requests by method, pattern and status, never by path', async () => {
@@ -137,7 +206,7 @@ describe('metrics', () => {
   it('tells of the process', async () => {
     const after = await read()
     expect(after.get('process_resident_memory_bytes')).toBeGreaterThan(1e6)
-    expect(after.has('nodejs_eventloop_delay_seconds{quantile="0.99"}')).toBe(true)
+    expect(after.has('nodejs_eventloop_delay_p99_seconds')).toBe(true)
     expect(after.get('graphql_subscribers')).toBe(0)
   })
 

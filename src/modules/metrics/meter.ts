@@ -3,14 +3,17 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 import {
   ApplicationState,
+  logFieldsOf,
   type GraphqlEvent,
   type HttpRequest,
-  type RequestEvent,
+  type RequestOutcome,
   type RouteInfo,
   type StatementEvent,
 } from '../../index.js'
-import { writePools } from './database-pools.js'
-import { Counters, Histogram, writeSample, type Series } from './series.js'
+import { AllWorkers } from './all-workers.js'
+import { poolFamilies } from './database-pools.js'
+import { counted, counter, gauge, type Family } from './families.js'
+import { Counters, Series, toText } from './series.js'
 
 /** The most GraphQL operations with their own series, because clients choose the names. */
 const mostOperations = 250
@@ -23,14 +26,29 @@ const resolution = 20
 /** In seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+export interface MeterOptions {
+  /** Buckets show the trace of the last request in them. */
+  readonly exemplars: boolean
+}
+
 export class Meter {
-  static inject = [ApplicationState]
-  readonly #requests = new Histogram('http_request_duration_seconds', buckets)
-  readonly #statements = new Counters()
-  readonly #statementSeconds = new Counters()
-  readonly #statementErrors = new Counters()
-  readonly #operations = new Counters()
-  readonly #operationSeconds = new Counters()
+  readonly #state: ApplicationState
+  readonly #exemplars: boolean
+  readonly #workers = new AllWorkers({
+    measure: () => this.#measure(),
+    count: () => [
+      ...counted(this.#httpFamilies()),
+      processorTime(),
+      ...this.#databaseCounters(),
+      ...this.#graphqlCounters(),
+    ],
+  })
+  readonly #requests = new Map<string, Series>()
+  readonly #statements = new Counters('table', 'kind')
+  readonly #statementSeconds = new Counters('table', 'kind')
+  readonly #statementErrors = new Counters('table', 'kind')
+  readonly #operations = new Counters('name', 'type', 'outcome')
+  readonly #operationSeconds = new Counters('name', 'type')
   readonly #operationNames = new Set<string>()
   readonly #seen = new Map<RouteInfo | string, Map<string, Series[]>>()
   #inFlight = 0
@@ -39,70 +57,60 @@ export class Meter {
   #throttled = 0
   #delay: IntervalHistogram | undefined
   #tables: ReadonlySet<string> = new Set()
-  readonly #listeners: readonly (readonly [string, (message: unknown) => void])[]
+  #ends: (() => void)[] = []
 
-  constructor(private readonly state: ApplicationState) {
-    this.#listeners = [
-      [
-        'tracing:filigree:request:start',
-        (event) => {
-          this.#begin(event as RequestEvent)
-        },
-      ],
-      [
-        'filigree:request',
-        (event) => {
-          this.#countRequest(event as RequestEvent)
-        },
-      ],
-      [
-        'filigree:statement',
-        (event) => {
-          this.#countStatement(event as StatementEvent)
-        },
-      ],
-      [
-        'filigree:graphql',
-        (event) => {
-          this.#countOperation(event as GraphqlEvent)
-        },
-      ],
-    ]
+  constructor(state: ApplicationState, { exemplars }: MeterOptions) {
+    this.#state = state
+    this.#exemplars = exemplars
   }
 
   onStart(): void {
     this.#delay = monitorEventLoopDelay({ resolution })
     this.#delay.enable()
-    for (const [channel, listener] of this.#listeners) subscribe(channel, listener)
+    const stopObserving = this.#state.observe({
+      begins: () => {
+        this.#inFlight++
+      },
+      ends: (request, outcome) => {
+        this.#countRequest(request, outcome)
+      },
+    })
+    this.#ends = [
+      stopObserving,
+      listen('filigree:statement', (event) => {
+        this.#countStatement(event as StatementEvent)
+      }),
+      listen('filigree:graphql', (event) => {
+        this.#countOperation(event as GraphqlEvent)
+      }),
+    ]
+    this.#workers.start()
   }
 
   onStop(): void {
-    for (const [channel, listener] of this.#listeners) unsubscribe(channel, listener)
+    for (const end of this.#ends.splice(0)) end()
     this.#delay?.disable()
+    this.#workers.stop()
   }
 
-  /** All metrics, in the text format of Prometheus. */
-  write(): string {
-    const lines: string[] = []
-    this.#writeHttp(lines)
-    this.#writeProcess(lines)
-    this.#writeDatabase(lines)
-    this.#writeGraphql(lines)
-    return `${lines.join('\n')}\n`
+  /** What this process has measured, or all workers together. */
+  read(isLabelled: boolean): Promise<readonly Family[]> {
+    return this.#workers.measure(isLabelled)
   }
 
-  #begin({ application }: RequestEvent): void {
-    if (application === this.state) this.#inFlight++
-  }
-
-  #countRequest(event: RequestEvent): void {
-    const { request, application, status, ms, bytes, received } = event
-    if (application !== this.state) return
+  #countRequest(request: HttpRequest, { status, bytes, received, ms }: RequestOutcome): void {
     this.#inFlight--
-    this.#seriesOf(request, status).observe(ms / 1000)
+    const series = this.#seriesOf(request, status)
+    const seconds = ms / 1000
+    const bucket = series.observe(seconds)
     this.#sent += bytes
     this.#received += received
     if (status === 429) this.#throttled++
+    this.#workers.hasNews = true
+    if (!this.#exemplars) return
+    const traceId = sampledTrace(request)
+    if (traceId !== undefined)
+      series.show(bucket, { traceId, value: seconds, at: Date.now() / 1000 })
   }
 
   /** Labels are written once for each route, method and status. */
@@ -116,141 +124,157 @@ export class Meter {
       // Clients may send any method; unknown ones share a series.
       if (methods.has(method)) byStatus.set(method, series)
     }
-    return (series[status] ??= this.#requests.series({
-      method: methods.has(method) ? method : other,
-      route: route?.path ?? unmatched,
-      status: String(status),
-    }))
+    return (series[status] ??= this.#makeSeries(method, route?.path, status))
+  }
+
+  #makeSeries(method: string, route = unmatched, status: number): Series {
+    const known = methods.has(method) ? method : other
+    const labels = toText({ method: known, route, status: String(status) })
+    let series = this.#requests.get(labels)
+    if (series === undefined) this.#requests.set(labels, (series = new Series(buckets)))
+    return series
   }
 
   #countStatement({ database, kind, table, ms, error }: StatementEvent): void {
-    if (!this.state.owns(database)) return
-    const labels = { table: this.#tableLabel(table), kind: statementKind(kind) }
-    this.#statements.add(labels, 1)
-    this.#statementSeconds.add(labels, ms / 1000)
-    if (error !== undefined) this.#statementErrors.add(labels, 1)
+    if (!this.#state.owns(database)) return
+    const [of, does] = [this.#tableLabel(table), statementKind(kind)]
+    this.#statements.of(of, does).sum++
+    this.#statementSeconds.of(of, does).sum += ms / 1000
+    if (error !== undefined) this.#statementErrors.of(of, does).sum++
+    this.#workers.hasNews = true
   }
 
   /** Tables of records have their own label; all other tables share one. */
   #tableLabel(table: string | undefined): string {
     if (table === undefined) return ''
     if (this.#tables.has(table)) return table
-    const known = new Set([...(this.state.database?.tables ?? [])].map(({ name }) => name))
+    const known = new Set([...(this.#state.database?.tables ?? [])].map(({ name }) => name))
     this.#tables = known
     return known.has(table) ? table : other
   }
 
   #countOperation({ graphql, type, name = '', failed, error, ms }: GraphqlEvent): void {
-    if (!this.state.owns(graphql)) return
+    if (!this.#state.owns(graphql)) return
     if (this.#operationNames.size < mostOperations) this.#operationNames.add(name)
-    const label = this.#operationNames.has(name) ? name : other
+    const shown = this.#operationNames.has(name) ? name : other
     const outcome = failed || error !== undefined ? 'error' : 'ok'
-    this.#operations.add({ name: label, type, outcome }, 1)
-    this.#operationSeconds.add({ name: label, type }, ms / 1000)
+    this.#operations.of(shown, type, outcome).sum++
+    this.#operationSeconds.of(shown, type).sum += ms / 1000
+    this.#workers.hasNews = true
   }
 
-  #writeHttp(lines: string[]): void {
-    this.#requests.write(
-      lines,
-      'Seconds from the head of a request to the last byte of its answer.',
-    )
-    writeSample(lines, 'http_requests_in_flight', 'gauge', 'Requests in progress.', this.#inFlight)
-    writeSample(
-      lines,
-      'http_request_bytes_total',
-      'counter',
-      'Bytes of request bodies received.',
-      this.#received,
-    )
-    writeSample(
-      lines,
-      'http_response_bytes_total',
-      'counter',
-      'Bytes of response bodies sent.',
-      this.#sent,
-    )
-    writeSample(
-      lines,
-      'http_requests_throttled_total',
-      'counter',
-      'Requests answered with 429.',
-      this.#throttled,
-    )
+  #measure(): Family[] {
+    const pool = this.#state.database?.pool
+    return [
+      ...this.#httpFamilies(),
+      ...this.#processFamilies(),
+      ...this.#databaseCounters(),
+      ...(pool === undefined ? [] : poolFamilies(pool)),
+      ...this.#graphqlCounters(),
+      gauge('graphql_subscribers', 'Open subscriptions.', this.#state.subscribers),
+    ]
   }
 
-  #writeProcess(lines: string[]): void {
+  #httpFamilies(): Family[] {
+    return [
+      {
+        name: 'http_request_duration_seconds',
+        type: 'histogram',
+        help: 'Seconds from the head of a request to the last byte of its answer.',
+        bounds: buckets,
+        samples: [...this.#requests].map(([labels, { counts, sum, exemplars }]) => [
+          labels,
+          { counts: [...counts], sum, exemplars: exemplars && [...exemplars] },
+        ]),
+      },
+      gauge('http_requests_in_flight', 'Requests in progress.', this.#inFlight),
+      counter('http_request_bytes', 'Bytes of request bodies received.', this.#received),
+      counter('http_response_bytes', 'Bytes of response bodies sent.', this.#sent),
+      counter('http_requests_throttled', 'Requests answered with 429.', this.#throttled),
+    ]
+  }
+
+  #processFamilies(): Family[] {
     const delay = this.#delay
-    const name = 'nodejs_eventloop_delay_seconds'
-    lines.push(
-      `# HELP ${name} The delay of the event loop since the last scrape.`,
-      `# TYPE ${name} gauge`,
-    )
-    for (const [label, percentile] of [
-      ['0.5', 50],
-      ['0.99', 99],
-      ['1', 100],
-    ] as const) {
+    const late = (share: string, percentile: number): Family => {
       const value = delay === undefined ? 0 : secondsLate(delay, percentile)
-      lines.push(`${name}{quantile="${label}"} ${value}`)
+      const help = 'The delay of the event loop since the last scrape.'
+      return gauge(`nodejs_eventloop_delay_${share}_seconds`, help, value, 'max')
     }
+    const delays = [late('p50', 50), late('p99', 99), late('max', 100)]
     delay?.reset()
     const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
-    writeSample(lines, 'process_resident_memory_bytes', 'gauge', 'Memory of the process.', rss)
-    writeSample(lines, 'nodejs_heap_used_bytes', 'gauge', 'Heap memory in use.', heapUsed)
-    writeSample(lines, 'nodejs_heap_total_bytes', 'gauge', 'Heap memory reserved.', heapTotal)
-    writeSample(
-      lines,
-      'nodejs_external_memory_bytes',
-      'gauge',
-      'Memory of buffers and native objects.',
-      external,
-    )
-    const { user, system } = process.cpuUsage()
-    writeSample(
-      lines,
-      'process_cpu_seconds_total',
-      'counter',
-      'Processor time.',
-      (user + system) / 1e6,
-    )
     const started = Math.round(performance.timeOrigin) / 1000
-    writeSample(
-      lines,
-      'process_start_time_seconds',
-      'gauge',
-      'Start time of the process, in seconds since 1970.',
-      started,
-    )
+    return [
+      ...delays,
+      gauge('process_resident_memory_bytes', 'Memory of the process.', rss),
+      gauge('nodejs_heap_used_bytes', 'Heap memory in use.', heapUsed),
+      gauge('nodejs_heap_total_bytes', 'Heap memory reserved.', heapTotal),
+      gauge('nodejs_external_memory_bytes', 'Memory of buffers and native objects.', external),
+      processorTime(),
+      gauge(
+        'process_start_time_seconds',
+        'Start time of the process, in seconds since 1970.',
+        started,
+        'min',
+      ),
+    ]
   }
 
-  #writeDatabase(lines: string[]): void {
-    if (this.state.database === undefined) return
-    this.#statements.write(lines, 'database_statements_total', 'Statements.')
-    this.#statementSeconds.write(
-      lines,
-      'database_statement_seconds_total',
-      'Duration of statements, in seconds.',
-    )
-    this.#statementErrors.write(lines, 'database_statement_errors_total', 'Statements that failed.')
-    const { pool } = this.state.database
-    if (pool !== undefined) writePools(lines, pool)
+  #databaseCounters(): Family[] {
+    if (this.#state.database === undefined) return []
+    return [
+      counter('database_statements', 'Statements.', this.#statements.samples()),
+      counter(
+        'database_statement_seconds',
+        'Duration of statements, in seconds.',
+        this.#statementSeconds.samples(),
+      ),
+      counter(
+        'database_statement_errors',
+        'Statements that failed.',
+        this.#statementErrors.samples(),
+      ),
+    ]
   }
 
-  #writeGraphql(lines: string[]): void {
-    this.#operations.write(lines, 'graphql_operations_total', 'GraphQL operations.')
-    this.#operationSeconds.write(
-      lines,
-      'graphql_operation_seconds_total',
-      'Duration of operations, in seconds.',
-    )
-    writeSample(
-      lines,
-      'graphql_subscribers',
-      'gauge',
-      'Open subscriptions.',
-      this.state.subscribers,
-    )
+  #graphqlCounters(): Family[] {
+    return [
+      counter('graphql_operations', 'GraphQL operations.', this.#operations.samples()),
+      counter(
+        'graphql_operation_seconds',
+        'Duration of operations, in seconds.',
+        this.#operationSeconds.samples(),
+      ),
+    ]
   }
+}
+
+function processorTime(): Family {
+  const { user, system } = process.cpuUsage()
+  return counter('process_cpu_seconds', 'Processor time.', (user + system) / 1e6)
+}
+
+function listen(channel: string, hear: (event: unknown) => void): () => void {
+  subscribe(channel, hear)
+  return () => {
+    unsubscribe(channel, hear)
+  }
+}
+
+/** The id of the trace that a request belongs to, if somebody keeps that trace: of its span, else of what came with it. */
+function sampledTrace(request: HttpRequest): string | undefined {
+  const fields = (logFieldsOf(request) ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof fields.trace_id === 'string')
+    return isSampled(fields.trace_flags) ? fields.trace_id : undefined
+  const parent = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-([\da-f]{2})/.exec(
+    request.headers.traceparent ?? '',
+  )
+  return parent !== null && isSampled(parent[2]) ? parent[1] : undefined
+}
+
+function isSampled(flags: unknown): boolean {
+  return (Number.parseInt(String(flags), 16) & 1) === 1
 }
 
 /**

@@ -3,6 +3,7 @@
  * labels are patterns, methods, tables and names of operations, never a path, an id or a document.
  */
 import {
+  ApplicationState,
   Controller,
   createModule,
   Doc,
@@ -17,6 +18,7 @@ import {
   type Reply,
 } from '../../index.js'
 import { Meter } from './meter.js'
+import { contentTypes, formatFor, writeText } from './write-text.js'
 
 export interface MetricsOptions {
   /** Default `/metrics`. */
@@ -26,31 +28,53 @@ export interface MetricsOptions {
    * `auth: { closed: true }`. Default: as every GET.
    */
   secured?: boolean | string | readonly string[]
+  /** With `workers`: each worker's own, with the label `worker`, instead of all together. Default false. */
+  worker?: boolean
+  /**
+   * Buckets show the trace of the last request in them, of traces that are sampled, to scrapers that ask for OpenMetrics.
+   * Default false.
+   */
+  exemplars?: boolean
 }
 
 /** Serves `/metrics`. */
 export const metrics = createModule(function metrics(options: MetricsOptions = {}) {
-  const { path = '/metrics', secured } = options
+  const { path = '/metrics', secured, worker = false, exemplars = false } = options
+
+  class ApplicationMeter extends Meter {
+    static inject = [ApplicationState]
+
+    constructor(state: ApplicationState) {
+      super(state, { exemplars })
+    }
+  }
 
   @Controller(path)
   @gate(secured)
   @Operational
   @Doc({ tags: ['metrics'] })
   class MetricsController {
-    static inject = [Meter]
+    static inject = [ApplicationMeter]
 
-    constructor(private readonly meter: Meter) {}
+    constructor(private readonly meter: ApplicationMeter) {}
 
     @Get('/')
-    @Doc({ description: 'Counters and gauges in the text format of Prometheus.' })
-    read(): Reply<string> {
-      return reply(this.meter.write())
-        .type('text/plain; version=0.0.4; charset=utf-8')
+    @Doc({
+      description: 'Counters and gauges in the text format of Prometheus, or as OpenMetrics.',
+    })
+    async read(headers: Record<string, string>): Promise<Reply<string>> {
+      const format = formatFor(headers.accept)
+      return reply(writeText(await this.meter.read(worker), format))
+        .type(contentTypes[format])
         .header('Cache-Control', 'no-store')
     }
   }
 
-  return { problems: findProblems(options), providers: [Meter], controllers: [MetricsController] }
+  return {
+    problems: findProblems(options),
+    providers: [ApplicationMeter],
+    controllers: [MetricsController],
+  }
 })
 
 function gate(secured: MetricsOptions['secured']): AnyDecorator {
@@ -63,17 +87,21 @@ function gate(secured: MetricsOptions['secured']): AnyDecorator {
 
 /** Faults of the options. */
 function findProblems(options: MetricsOptions): Problem[] {
-  const { path, secured } = options as Readonly<Record<string, unknown>>
-  const invalid = Object.entries({ path, secured }).flatMap(([name, value]) => {
+  const { path, secured, worker, exemplars } = options as Readonly<Record<string, unknown>>
+  const invalid = Object.entries({ path, secured, worker, exemplars }).flatMap(([name, value]) => {
     if (value === undefined) return []
     const isText = typeof value === 'string' && value !== ''
     const isRoles = Array.isArray(value) && value.length > 0
     if (name === 'path' && isText) return []
+    if ((name === 'worker' || name === 'exemplars') && typeof value === 'boolean') return []
     if (name === 'secured' && (typeof value === 'boolean' || isText || isRoles)) return []
     const remedy =
-      "path is a text; secured is true, a role or several: metrics({ secured: 'admin' })."
+      "path is a text; worker and exemplars are true or false; secured is true, a role or several: metrics({ secured: 'admin' })."
     const message = `metrics: ${name} is ${JSON.stringify(value)}.`
     return [{ code: 'INVALID_OPTION', message, remedy }]
   })
-  return [...invalid, ...unknownOptions(options, ['path', 'secured'], 'metrics')]
+  return [
+    ...invalid,
+    ...unknownOptions(options, ['path', 'secured', 'worker', 'exemplars'], 'metrics'),
+  ]
 }

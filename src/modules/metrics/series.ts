@@ -1,12 +1,9 @@
-/**
- * Counters and a histogram with labels, written in Prometheus's format.
- * Source: Prometheus, Exposition formats, "Text-based format".
- */
+/** Counters and histograms with labels: what they count is found without making an object. */
 
 export type Labels = Readonly<Record<string, string>>
 
-/** Labels without the braces: `{method="GET",route="/items"}`. */
-function toText(labels: Labels): string {
+/** Labels without the braces: `method="GET",route="/items"`. */
+export function toText(labels: Labels): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}="${escape(value)}"`)
     .join(',')
@@ -16,67 +13,61 @@ function escape(value: string): string {
   return value.replace(/[\\"\n]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`))
 }
 
-/** A single number without labels. */
-export function writeSample(
-  lines: string[],
-  name: string,
-  type: 'gauge' | 'counter',
-  help: string,
-  value: number,
-): void {
-  lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, `${name} ${value}`)
-}
-
-/** Numbers that differ by their labels, without memory. */
-export function writeGauges(
-  lines: string[],
-  name: string,
-  help: string,
-  samples: readonly (readonly [Labels, number])[],
-): void {
-  lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} gauge`)
-  for (const [labels, value] of samples) {
-    const text = toText(labels)
-    lines.push(text === '' ? `${name} ${value}` : `${name}{${text}} ${value}`)
-  }
-}
-
-/** Finds the entry for labels by their values; the names are always the same. */
-class ByLabels<T> {
-  readonly #found = new Map<string, { readonly text: string; readonly value: T }>()
-  readonly #make: () => T
-
-  constructor(make: () => T) {
-    this.#make = make
-  }
-
-  get(labels: Labels): { text: string; value: T } {
-    let key = ''
-    for (const name in labels) key += `${labels[name] ?? ''}\n`
-    let found = this.#found.get(key)
-    if (found === undefined) {
-      found = { text: toText(labels), value: this.#make() }
-      this.#found.set(key, found)
-    }
-    return found
-  }
-
-  values(): Iterable<{ readonly text: string; readonly value: T }> {
-    return this.#found.values()
-  }
-}
-
+/** A number by up to three labels, which are given by their values in turn. */
 export class Counters {
-  readonly #series = new ByLabels(() => ({ sum: 0 }))
+  readonly #names: readonly string[]
+  readonly #found = new Map<string, Map<string, Map<string, Counter>>>()
 
-  add(labels: Labels, by: number): void {
-    this.#series.get(labels).value.sum += by
+  /** @param names the labels' names */
+  constructor(...names: string[]) {
+    this.#names = names
   }
 
-  write(lines: string[], name: string, help: string): void {
-    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} counter`)
-    for (const { text, value } of this.#series.values()) lines.push(`${name}{${text}} ${value.sum}`)
+  of(first: string, second: string, third = ''): Counter {
+    let bySecond = this.#found.get(first)
+    if (bySecond === undefined)
+      this.#found.set(first, (bySecond = new Map<string, Map<string, Counter>>()))
+    let byThird = bySecond.get(second)
+    if (byThird === undefined) bySecond.set(second, (byThird = new Map<string, Counter>()))
+    let counter = byThird.get(third)
+    if (counter === undefined) byThird.set(third, (counter = { sum: 0 }))
+    return counter
   }
+
+  /** Each with its labels. */
+  samples(): [labels: string, value: number][] {
+    const samples: [string, number][] = []
+    for (const [first, bySecond] of this.#found) {
+      for (const [second, byThird] of bySecond) {
+        for (const [third, { sum }] of byThird) {
+          const values = [first, second, third]
+          const labels = this.#names.map((name, at) => [name, values[at] ?? ''] as const)
+          samples.push([toText(Object.fromEntries(labels)), sum])
+        }
+      }
+    }
+    return samples
+  }
+}
+
+export interface Counter {
+  sum: number
+}
+
+/** What one of the measured belonged to, so that it can be looked at: of each bucket the last. */
+export interface Exemplar {
+  readonly traceId: string
+  readonly value: number
+  /** Seconds since 1970. */
+  readonly at: number
+}
+
+/** Measured values by the buckets that they fall into. */
+export interface Measured {
+  /** One for each bucket and for what is above all of them; not added up. */
+  readonly counts: readonly number[]
+  readonly sum: number
+  readonly exemplars?: readonly (Exemplar | null)[] | undefined
 }
 
 /** One series of a histogram: a set of labels. */
@@ -84,52 +75,26 @@ export class Series {
   readonly counts: number[]
   readonly #bounds: readonly number[]
   sum = 0
-  count = 0
-
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds
-    this.counts = bounds.map(() => 0)
-  }
-
-  observe(value: number): void {
-    this.sum += value
-    this.count++
-    const { counts } = this
-    for (let index = 0; index < counts.length; index++) {
-      if (value > (this.#bounds[index] ?? Infinity)) continue
-      counts[index] = (counts[index] ?? 0) + 1
-      return
-    }
-  }
-}
-
-export class Histogram {
-  readonly #name: string
-  readonly #bounds: readonly number[]
-  readonly #series: ByLabels<Series>
+  exemplars: (Exemplar | null)[] | undefined
 
   /** @param bounds the buckets' upper bounds, ascending */
-  constructor(name: string, bounds: readonly number[]) {
-    this.#name = name
+  constructor(bounds: readonly number[]) {
     this.#bounds = bounds
-    this.#series = new ByLabels(() => new Series(bounds))
+    this.counts = new Array<number>(bounds.length + 1).fill(0)
   }
 
-  series(labels: Labels): Series {
-    return this.#series.get(labels).value
+  /** @returns the bucket that it is counted in */
+  observe(value: number): number {
+    const bounds = this.#bounds
+    this.sum += value
+    let index = 0
+    while (index < bounds.length && value > (bounds[index] as number)) index++
+    ;(this.counts[index] as number)++
+    return index
   }
 
-  write(lines: string[], help: string): void {
-    const name = this.#name
-    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} histogram`)
-    for (const { text, value } of this.#series.values()) {
-      let below = 0
-      for (const [index, bound] of this.#bounds.entries()) {
-        below += value.counts[index] ?? 0
-        lines.push(`${name}_bucket{${text},le="${bound}"} ${below}`)
-      }
-      lines.push(`${name}_bucket{${text},le="+Inf"} ${value.count}`)
-      lines.push(`${name}_sum{${text}} ${value.sum}`, `${name}_count{${text}} ${value.count}`)
-    }
+  show(bucket: number, exemplar: Exemplar): void {
+    this.exemplars ??= this.counts.map(() => null)
+    this.exemplars[bucket] = exemplar
   }
 }

@@ -1,0 +1,100 @@
+/**
+ * Tells those who measure an application's requests of each of them, without making anything for it: what is told of an
+ * answer is one object for all, good for the length of the call.
+ */
+import type { HttpRequest } from './request.js'
+import type { ServerRequest } from './server-request.js'
+
+/** What became of a request. */
+export interface RequestOutcome {
+  /** The answer's status; 499 where the client left before there was one. */
+  readonly status: number
+  /** Bytes of the answer's body. */
+  readonly bytes: number
+  /** Bytes of the request's body, as it announced them; 0 where they did not come. */
+  readonly received: number
+  /** Milliseconds from the head to the last byte of the answer. */
+  readonly ms: number
+  /** The client left before the answer was complete. */
+  readonly aborted: boolean
+}
+
+/** Must not throw. */
+export interface RequestObserver {
+  /** Before anything is done for it. */
+  begins?(request: HttpRequest): void
+  /**
+   * When its answer is over.
+   *
+   * @param outcome changes with the next request: take out what is needed
+   */
+  ends(request: HttpRequest, outcome: RequestOutcome): void
+}
+
+/** The status of an answer whose client had left; it is never sent. */
+const clientLeft = 499
+
+export class RequestObservers {
+  #all: readonly RequestObserver[] = []
+  readonly #outcome = { status: 0, bytes: 0, received: 0, ms: 0, aborted: false }
+
+  get are(): boolean {
+    return this.#all.length > 0
+  }
+
+  /** @returns what ends it */
+  add(observer: RequestObserver): () => void {
+    this.#all = [...this.#all, observer]
+    return () => {
+      this.#all = this.#all.filter((one) => one !== observer)
+    }
+  }
+
+  begin(request: ServerRequest): void {
+    request.began = performance.now()
+    request.observers = this
+    const outgoing = request.outgoing as Watched
+    outgoing[watched] = request
+    // This event occurs once, and the listener is the same for all.
+    outgoing.on('close', over)
+    for (const observer of this.#all) observer.begins?.(request)
+  }
+
+  end(request: ServerRequest): void {
+    const outcome = this.#outcome
+    readOutcome(request, outcome)
+    outcome.ms = performance.now() - request.began
+    for (const observer of this.#all) observer.ends(request, outcome)
+  }
+}
+
+/** Reads what became of a request whose answer is closed. */
+export function readOutcome(
+  request: ServerRequest,
+  into: { status: number; bytes: number; received: number; aborted: boolean },
+): void {
+  const { outgoing } = request
+  const status = outgoing.headersSent ? (outgoing.statusCode ?? 0) : 0
+  into.aborted = !outgoing.writableFinished
+  into.status = status === 0 ? clientLeft : status
+  into.bytes = request.sentBytes
+  into.received = receivedBytes(request, status)
+}
+
+/** The answer may be complete before Node reports the end of the request. */
+function receivedBytes({ incoming, bodyRead }: ServerRequest, status: number): number {
+  const { complete } = incoming as { complete?: boolean }
+  if (complete === false && !(bodyRead && status < 400)) return 0
+  const length = incoming.headers['content-length']
+  if (length === undefined) return 0
+  const announced = Number(length)
+  return announced > 0 ? announced : 0
+}
+
+const watched = Symbol('request')
+type Watched = ServerRequest['outgoing'] & { [watched]?: ServerRequest }
+
+function over(this: Watched): void {
+  const request = this[watched]
+  request?.observers?.end(request)
+}

@@ -1,0 +1,89 @@
+/** One scrape has what all workers have measured. Source: docs/production.md, Metrics. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from '@jest/globals'
+
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGTERM')
+})
+
+async function start(...args: string[]): Promise<string> {
+  const program = fileURLToPath(new URL('./fixtures/counted-workers.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', program, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_ENV: 'development', TSX_TSCONFIG_PATH: 'test/tsconfig.json' },
+  })
+  children.push(child)
+  const [text] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
+  return text.trim()
+}
+
+/** On a connection of its own, so that workers take turns. @returns who answered */
+async function ask(url: string): Promise<number> {
+  const signal = AbortSignal.timeout(5000)
+  const answer = await fetch(`${url}/items/7`, { headers: { connection: 'close' }, signal })
+  return ((await answer.json()) as { pid: number }).pid
+}
+
+async function scrape(url: string): Promise<string> {
+  return (await fetch(`${url}/metrics`, { headers: { connection: 'close' } })).text()
+}
+
+/** How many requests for items were counted, by worker where they are labelled. */
+function countsIn(text: string): number[] {
+  const lines = /^http_request_duration_seconds_count\{[^}]*\/items[^}]*\} (\d+)$/gm
+  return [...text.matchAll(lines)].map(([, count]) => Number(count))
+}
+
+describe('the metrics of workers', () => {
+  it('are added up in each scrape, and what an ended one counted stays', async () => {
+    const url = await start()
+    const pids = new Set<number>()
+    let asked = 0
+    for (; asked < 60 || pids.size < 2; asked++) pids.add(await ask(url))
+    for (let time = 0; time < 4; time++) expect(countsIn(await scrape(url))).toEqual([asked])
+    const [first = 0] = pids
+    process.kill(first, 'SIGKILL')
+    // What was on its way to the killed one is lost.
+    while (pids.size < 3) pids.add(await ask(url).catch(() => first))
+    const later = countsIn(await scrape(url))
+    expect(later).toHaveLength(1)
+    expect(later[0]).toBeGreaterThanOrEqual(asked)
+  })
+
+  it('are each one’s own with a label, where the application says so', async () => {
+    const url = await start('labelled')
+    const pids = new Set<number>()
+    let asked = 0
+    for (; asked < 20 || pids.size < 2; asked++) pids.add(await ask(url))
+    const counts = countsIn(await scrape(url))
+    expect(counts).toHaveLength(2)
+    expect(counts.reduce((sum, count) => sum + count)).toBe(asked)
+    expect(await scrape(url)).toMatch(/^process_cpu_seconds_total\{worker="\d+"\}/m)
+  })
+
+  it('come while a worker hangs, with what it told last', async () => {
+    const url = await start()
+    const pids = new Set<number>()
+    let asked = 0
+    for (; asked < 20 || pids.size < 2; asked++) pids.add(await ask(url))
+    expect(countsIn(await scrape(url))).toEqual([asked])
+    const [hung = 0] = pids
+    process.kill(hung, 'SIGSTOP')
+    try {
+      // A connection that the hung one gets is not answered: the next one goes to the other.
+      const within = AbortSignal.timeout(5000)
+      const answers = Array.from({ length: 2 }, () =>
+        fetch(`${url}/metrics`, { headers: { connection: 'close' }, signal: within }).then(
+          (answer) => answer.text(),
+        ),
+      )
+      expect(countsIn(await Promise.any(answers))).toEqual([asked])
+      await Promise.allSettled(answers)
+    } finally {
+      process.kill(hung, 'SIGCONT')
+    }
+  })
+})
