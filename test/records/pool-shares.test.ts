@@ -103,6 +103,27 @@ describe('connections to PostgreSQL', () => {
     await app.close()
   })
 
+  it('what was quick before shares connections, and has no more than half of them where it is slow', async () => {
+    const app = await open(10)
+    for (let n = 0; n < 40; n++) expect((await ask(app, long(100 + n))).status).toBe(200)
+    const statuses = await Promise.all(
+      Array.from({ length: 60 }, async (_, n) => (await ask(app, long(200 + n))).status),
+    )
+    expect(new Set(statuses)).toEqual(new Set([200]))
+    // Three for those that share, and one or two from before it was known.
+    expect(app.get(Database).pool?.open).toBeLessThan(8)
+    const reads = await held(lockRocks, async () => {
+      const asked = Array.from({ length: 20 }, (_, n) => ask(app, long(300 + n)))
+      await until(5)
+      expect((await ask(app, '/twigs/1')).status).toBe(200)
+      await settle()
+      expect(await waiting()).toBe(5)
+      return asked
+    })
+    for (const read of reads) expect((await read).status).toBe(200)
+    await app.close()
+  })
+
   it('who leaves lets the next one have the turn, and nothing is asked for those who left before', async () => {
     const app = await open(2)
     await held(lockRocks, async () => {

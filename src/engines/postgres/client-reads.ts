@@ -10,6 +10,7 @@ import { Call, type CallOwner, type Wanted } from './call.js'
 import { overFault, toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
+import type { QuickReads } from './quick-reads.js'
 import type { ReadTurns, TurnTaker } from './read-turns.js'
 import { mayRunAgain } from './run-again.js'
 import { PostgresRunner } from './runner.js'
@@ -24,6 +25,7 @@ export interface ReadParts {
   readonly names: StatementNames
   readonly turns: ReadTurns
   readonly brief: SharedReads
+  readonly lists: QuickReads
 }
 
 /** What looks at so many rows at most surely ends soon. */
@@ -52,6 +54,7 @@ export class ClientReads extends PostgresRunner implements CallOwner, TurnTaker 
   /** Without a connection yet. */
   readonly #waiting = new Set<Group>()
   readonly #onQuickIdle = (connection: PooledConnection): void => {
+    this.#parts.lists.unwatch(connection)
     this.#running.delete(connection)
     this.#parts.pool.release(connection)
   }
@@ -76,9 +79,7 @@ export class ClientReads extends PostgresRunner implements CallOwner, TurnTaker 
     if (this.isOver) return Promise.reject(overFault())
     const call = new Call(statement, values, wanted, this)
     const answer = call.answer<T>()
-    // A page goes beside its count, which is not brief: one message for both.
-    if (statement.together === 'calls') this.#parts.brief.read(call)
-    else this.#send(call)
+    this.#read(call)
     return answer
   }
 
@@ -96,10 +97,10 @@ export class ClientReads extends PostgresRunner implements CallOwner, TurnTaker 
     else call.refuse(fault)
   }
 
-  /** It is brief, and goes on beside other brief ones. */
+  /** It goes on beside others of its kind. */
   moved(call: Call): void {
     if (this.isOver) call.refuse(overFault())
-    else this.#parts.brief.read(call)
+    else this.#read(call)
   }
 
   isAlone(_call: Call, connection: PooledConnection): void {
@@ -107,6 +108,13 @@ export class ClientReads extends PostgresRunner implements CallOwner, TurnTaker 
     this.#running.add(connection)
     connection.onIdle = this.#onIdle
     if (this.isOver) connection.cancel()
+  }
+
+  #read(call: Call): void {
+    const { brief, lists } = this.#parts
+    if (call.statement.together === 'calls') brief.read(call)
+    else if (lists.isQuick(call.statement)) lists.read(call)
+    else this.#send(call)
   }
 
   /** Runs it on a connection that no other request shares. */
@@ -159,6 +167,7 @@ export class ClientReads extends PostgresRunner implements CallOwner, TurnTaker 
     }
     const calls = group.waiting.splice(0)
     group.connection = connection
+    this.#parts.lists.watch(connection)
     this.#running.add(connection)
     connection.onIdle = onIdle
     connection.sendAll(calls)

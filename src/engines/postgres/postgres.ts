@@ -42,6 +42,7 @@ import { pulseOfServer } from './pulse.js'
 import { limitedWithin, refusesLimits } from './pooled-limits.js'
 import { ReadTurns } from './read-turns.js'
 import { mayRunAgain, runsAfterConflict } from './run-again.js'
+import { QuickReads } from './quick-reads.js'
 import { PostgresRunner } from './runner.js'
 import { changePostgresSchema } from './schema-change.js'
 import { readServerTraits, type ServerTraits } from './server-traits.js'
@@ -155,7 +156,8 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
     const { pool, names } = parts
     this.#brief = new SharedReads(pool)
     const turns = new ReadTurns(Math.floor(pool.most / 2), Math.floor(pool.most / 3))
-    this.#readParts = { engine: this, pool, names, turns, brief: this.#brief }
+    const lists = new QuickReads(pool, turns)
+    this.#readParts = { engine: this, pool, names, turns, brief: this.#brief, lists }
     this.#writeParts = { engine: this, pool, fail: this.#fail }
   }
 

@@ -16,9 +16,18 @@ const mostSlow = 2
 /** Milliseconds between two looks. A statement that is first at two of them is slow. */
 const lookTime = 50
 
+/** Is told what becomes of the connections that are shared. */
+export interface SharingWatcher {
+  shared(): void
+  idle(): void
+  /** A statement is slow, and so its connection is no longer shared. */
+  slow(statement: Statement): void
+}
+
 export class SharedReads {
   readonly #pool: ConnectionPool
   readonly #most: number
+  readonly #watcher: SharingWatcher | undefined
   readonly #shared: PooledConnection[] = []
   /** Calls that came while there was no connection. */
   #early: Call[] = []
@@ -28,10 +37,12 @@ export class SharedReads {
   readonly #onIdle = (connection: PooledConnection): void => {
     this.#forget(connection)
     this.#pool.release(connection)
+    this.#watcher?.idle()
   }
 
-  constructor(pool: ConnectionPool) {
+  constructor(pool: ConnectionPool, watcher?: SharingWatcher) {
     this.#pool = pool
+    this.#watcher = watcher
     this.#most = Math.max(1, Math.floor(pool.most / 3))
   }
 
@@ -101,6 +112,7 @@ export class SharedReads {
 
   #share(connection: PooledConnection): void {
     this.#shared.push(connection)
+    this.#watcher?.shared()
     connection.seen = undefined
     connection.onIdle = this.#onIdle
   }
@@ -133,6 +145,7 @@ export class SharedReads {
     const slow = this.#slow.get(first.statement) ?? { running: 0, waiting: [] }
     this.#slow.set(first.statement, slow)
     slow.running++
+    this.#watcher?.slow(first.statement)
     first.stay(connection)
     const onIdle = connection.onIdle
     connection.onIdle = (free) => {
