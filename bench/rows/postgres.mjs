@@ -1,7 +1,13 @@
 /** PostgreSQL over HTTP: the routes of a record and GraphQL's questions, beside the same work written by hand. */
 import { withPostgresShop } from '../harness/databases.mjs'
 import { measureLoad } from '../harness/load-row.mjs'
-import { ask, listQuery, oneQuery, updateMutation } from '../servers/shop-queries.mjs'
+import {
+  ask,
+  listBehindQuery,
+  listQuery,
+  oneQuery,
+  updateMutation,
+} from '../servers/shop-queries.mjs'
 import { firstItems, items, itemWithCategory } from '../servers/shop.mjs'
 
 const filigree = { name: 'Filigree', file: 'postgres/filigree.ts' }
@@ -21,6 +27,14 @@ const isFound = (request, answer, status = 200) => ({ request, status, json: ans
 
 const find = (id) => ({ path: `/items/${id}` })
 const behind = (id) => ({ path: `/items?limit=20&id.gt=${id}` })
+/** Some fifty rows have the category; their price differs for each request. */
+const cheapest = (id) => 5 + (id % 250) / 10
+const by = (id) => ({
+  path: `/items?limit=20&categoryId=${(id % 20) + 1}&price.gte=${cheapest(id)}`,
+})
+const rowsBy = (id) =>
+  items.filter(({ categoryId, price }) => categoryId === (id % 20) + 1 && price >= cheapest(id))
+const nestedBehind = (id) => ask(listBehindQuery, { id: String(id) })
 const create = (n) => send('POST', '/items', { name: `New ${n}`, price: 12.5, categoryId: 3 })
 const update = (id, price = item(id).price) => send('PATCH', `/items/${id}`, { price })
 const one = (id) => ask(oneQuery, { id: String(id) })
@@ -62,6 +76,10 @@ const isMutated = (id, price, to = '/graphql') =>
 const isOne = (id, to = '/graphql') =>
   isFound(at(to, one(id)), {
     data: { item: id > items.length ? null : itemWithCategory(item(id)) },
+  })
+const isNestedBehind = (id, to = '/graphql') =>
+  isFound(at(to, nestedBehind(id)), {
+    data: { items: items.slice(id, id + 50).map(itemWithCategory) },
   })
 const nestedAnswer = { data: { items: firstItems(50).map(itemWithCategory) } }
 
@@ -123,6 +141,17 @@ const definitions = [
         headers: { 'x-total-count': '993' },
       },
     ],
+    contenders: [filigree, fastify, hono],
+    over: [['Fastify + pg', 1]],
+  },
+  {
+    name: 'list-by',
+    title: 'twenty records by two columns with their total, other ones for each request',
+    request: inTurn(by),
+    probes: [7, 999].map((id) => ({
+      ...isFound(by(id), rowsBy(id).slice(0, 20)),
+      headers: { 'x-total-count': String(rowsBy(id).length) },
+    })),
     contenders: [filigree, fastify, hono],
     over: [['Fastify + pg', 1]],
   },
@@ -195,6 +224,28 @@ const definitions = [
         isFound(at('/nested', ask(listQuery)), nestedAnswer),
       ]),
       mercurius,
+    ],
+    over: [['Fastify + pg', 1]],
+  },
+  {
+    name: 'graphql-nested-own',
+    title: 'GraphQL, fifty records with their categories, other ones for each request',
+    request: inTurn(nestedBehind),
+    probes: [isNestedBehind(7), isNestedBehind(990)],
+    contenders: [
+      filigree,
+      fixed(
+        fastify,
+        '/nested-own',
+        inTurn(nestedBehind),
+        [7, 990].map((id) => isNestedBehind(id, '/nested-own')),
+      ),
+      fixed(
+        hono,
+        '/nested-own',
+        inTurn(nestedBehind),
+        [7, 990].map((id) => isNestedBehind(id, '/nested-own')),
+      ),
     ],
     over: [['Fastify + pg', 1]],
   },

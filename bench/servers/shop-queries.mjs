@@ -2,6 +2,10 @@
 
 export const listQuery = '{ items(limit: 50) { id name price category { id name } } }'
 
+/** Other rows for each request. */
+export const listBehindQuery =
+  'query ($id: ID!) { items(limit: 50, where: { id: { gt: $id } }) { id name price category { id name } } }'
+
 export const deepQuery = `{ categories(limit: 10) { id name items(limit: 10) { id name price reviews(limit: 5) { id stars text } } } }`
 
 /** The same for a schema that was made from the tables: other names, and numbers for keys. */

@@ -15,8 +15,19 @@ const [find, list, count, create, update, updateMany] = [
   'update',
   'updateMany',
 ].map(prepare)
-const [listBehind, countBehind] = ['listBehind', 'countBehind'].map(prepare)
-const [listJson, one, nested, mutation] = ['listJson', 'one', 'nested', 'mutation'].map(prepare)
+const [listBehind, countBehind, listBy, countBy] = [
+  'listBehind',
+  'countBehind',
+  'listBy',
+  'countBy',
+].map(prepare)
+const [listJson, one, nested, nestedBehind, mutation] = [
+  'listJson',
+  'one',
+  'nested',
+  'nestedBehind',
+  'mutation',
+].map(prepare)
 
 const app = Fastify()
 app.addHook('onRequest', (request, reply, done) => {
@@ -39,6 +50,8 @@ const querystring = {
   properties: {
     limit: { type: 'integer', minimum: 0, maximum: 1000, default: 10 },
     'id.gt': { type: 'integer' },
+    categoryId: { type: 'integer' },
+    'price.gte': { type: 'number' },
   },
 }
 const body = { type: 'object', properties: item.properties, additionalProperties: false }
@@ -66,11 +79,13 @@ app.get('/items/:id', { schema: { params, response: { 200: item } } }, async (re
 
 const page = { querystring, response: { 200: { type: 'array', items: item } } }
 app.get('/items', { schema: page }, async (request, reply) => {
-  const { limit, 'id.gt': behind } = request.query
+  const { limit, 'id.gt': behind, categoryId, 'price.gte': price } = request.query
   const [rows, [{ total }]] = await Promise.all(
-    behind === undefined
-      ? [list([limit + 1]), count([])]
-      : [listBehind([behind, limit + 1]), countBehind([behind])],
+    categoryId !== undefined
+      ? [listBy([categoryId, price, limit + 1]), countBy([categoryId, price])]
+      : behind === undefined
+        ? [list([limit + 1]), count([])]
+        : [listBehind([behind, limit + 1]), countBehind([behind])],
   )
   reply.header('X-Total-Count', total)
   if (rows.length > limit) reply.header('Link', sql.nextPage(limit, rows[limit - 1].id))
@@ -130,6 +145,7 @@ const fixed = (path, run) =>
   })
 fixed('/one', ({ id }) => one([Number(id)]))
 fixed('/nested', () => nested([50]))
+fixed('/nested-own', ({ id }) => nestedBehind([Number(id), 50]))
 fixed('/mutation', ({ id, input }) => mutation([input.price, Number(id)]))
 
 announce(await app.listen({ port: 0, host: '127.0.0.1' }))

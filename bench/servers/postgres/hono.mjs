@@ -23,10 +23,13 @@ app.get('/items/:id{[0-9]+}', async (context) => {
 app.get('/items', async (context) => {
   const limit = Math.min(Number(context.req.query('limit') ?? 10), 1000)
   const behind = context.req.query('id.gt')
+  const by = [context.req.query('categoryId'), context.req.query('price.gte')].map(Number)
   const [rows, [{ total }]] = await Promise.all(
-    behind === undefined
-      ? [run('list', [limit + 1]), run('count', [])]
-      : [run('listBehind', [Number(behind), limit + 1]), run('countBehind', [Number(behind)])],
+    !isNaN(by[0])
+      ? [run('listBy', [...by, limit + 1]), run('countBy', by)]
+      : behind === undefined
+        ? [run('list', [limit + 1]), run('count', [])]
+        : [run('listBehind', [Number(behind), limit + 1]), run('countBehind', [Number(behind)])],
   )
   context.header('X-Total-Count', String(total))
   if (rows.length > limit) context.header('Link', sql.nextPage(limit, rows[limit - 1].id))
@@ -61,6 +64,7 @@ const fixed = (path, ask) =>
   })
 fixed('/one', ({ id }) => run('one', [Number(id)]))
 fixed('/nested', () => run('nested', [50]))
+fixed('/nested-own', ({ id }) => run('nestedBehind', [Number(id), 50]))
 fixed('/mutation', ({ id, input }) => run('mutation', [input.price, Number(id)]))
 
 serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => {

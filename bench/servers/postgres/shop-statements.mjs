@@ -9,6 +9,10 @@ export const listBehind = `select ${item} from item where id > $1 order by id li
 export const count = 'select count(*)::int as total from (select 1 from item limit 10001) c'
 export const countBehind =
   'select count(*)::int as total from (select 1 from item where id > $1 limit 10001) c'
+/** By columns of which one has an index, in the order of the key. */
+const by = 'category_id = $1 and price >= $2'
+export const listBy = `select ${item} from item where ${by} order by id limit $3`
+export const countBy = `select count(*)::int as total from (select 1 from item where ${by} limit 10001) c`
 export const create = `insert into item (name, price, category_id) values ($1, $2, $3) returning ${item}`
 export const update = `update item set price = $1 where id = $2 returning ${item}`
 /** Takes the rows in the order of their keys: two requests for the same ones would else stand in each other's way, and one would fail. */
@@ -33,9 +37,11 @@ export const one = answer(
 )
 export const nested = `${answer('items', `coalesce(json_agg(${itemWithCategory} order by i.id), '[]')`)}
   from (select * from item order by id limit $1) i join category c on c.id = i.category_id`
+export const nestedBehind = `${answer('items', `coalesce(json_agg(${itemWithCategory} order by i.id), '[]')`)}
+  from (select * from item where id > $1 order by id limit $2) i join category c on c.id = i.category_id`
 export const mutation = `with i as (update item set price = $1 where id = $2 returning *)
   ${answer('updateItem', `(select json_build_object(${itemFields}) from i)`)}`
 
 /** The pages behind a page, as the routes of records link them. */
-export const nextPage = (limit, last) =>
-  `</items?limit=${limit}&after=${Buffer.from(JSON.stringify(['', last])).toString('base64url')}>; rel="next"`
+export const nextPage = (limit, last, filter = '') =>
+  `</items?limit=${limit}${filter}&after=${Buffer.from(JSON.stringify(['', last])).toString('base64url')}>; rel="next"`
