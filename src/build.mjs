@@ -62,6 +62,7 @@ async function copyPages() {
   const to = (name) => join(target, 'pages', name)
   for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'NOTICE'])
     await cp(from(`swagger-ui-dist/${file}`), to(`swagger-ui/${file}`))
+  await cp(path('./cli/dev/page'), to('development'), { recursive: true })
   await cp(from('altair-static/build/dist'), to('altair/dist'), { recursive: true })
   await build({
     entryPoints: [from('altair-static/build/index.js')],
@@ -86,6 +87,7 @@ const { metafile } = await build({
     ...(await moduleEntries()),
     index: path('./index.ts'),
     cli: path('./cli/main.ts'),
+    'dev-child': path('./cli/dev/child.ts'),
   },
   outdir: target,
   bundle: true,

@@ -26,6 +26,7 @@ import { ServerRequest } from '../http/server-request.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
 import { fillTable } from './fill-table.js'
+import { guestOf } from './guest.js'
 import { listen, type Listener } from './listen.js'
 import type { BootstrapOptions } from './options.js'
 import { planApplication, type ApplicationPlan } from './plan-application.js'
@@ -64,6 +65,7 @@ export async function bootstrap(
       { url, routes: plan.routes.length, driver: storage.database?.driverName, took },
       url === undefined ? 'ready' : `listening at ${url}`,
     )
+    guestOf(plan.environment)?.started({ plan, state: application.get(ApplicationState) }, url)
     return application
   } catch (error) {
     await plan.container.stop(logFailure(plan.log))
@@ -146,7 +148,9 @@ async function start(
     mostUrl: settings.limits.url,
     shortestTime: shortestTime(plan),
   })
-  const listener = await listen({ settings, dispatcher, faultHeaders: cors.fixed ?? [], log })
+  const take = guestOf(plan.environment)?.attend({ plan, state })
+  const faultHeaders = cors.fixed ?? []
+  const listener = await listen({ settings, dispatcher, faultHeaders, log, take })
   const running = { state, dispatcher, ending, listener }
   const application = createApplication(plan, storage, running)
   if (listener !== undefined) reportToPrimary(listener.url, () => application.close())

@@ -5,6 +5,7 @@ import type { Log } from '../core/log.js'
 import type { Bounds } from '../http/bounds.js'
 import { createNodeServer } from '../http/server.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
+import type { TakeRequest } from './guest.js'
 import type { Settings } from './options.js'
 import { startsWorkers, startWorkers } from './workers.js'
 
@@ -19,6 +20,8 @@ export interface ListenOptions {
   /** Headers of answers to malformed requests, names and values in turn. */
   readonly faultHeaders: readonly string[]
   readonly log: Log
+  /** Answers requests that are not for the application. */
+  readonly take?: TakeRequest | undefined
 }
 
 /**
@@ -26,7 +29,7 @@ export interface ListenOptions {
  * @throws {DeclarationError} if the port is taken or not allowed, or the host is not an address of this machine
  */
 export async function listen(options: ListenOptions): Promise<Listener | undefined> {
-  const { settings, dispatcher, faultHeaders, log } = options
+  const { settings, dispatcher, faultHeaders, log, take } = options
   if (!settings.listen) return undefined
   if (startsWorkers(settings.workers)) return startWorkers(settings.workers, log)
   const server = createNodeServer({
@@ -34,9 +37,14 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
     bounds: countable(settings),
     faultHeaders,
     takesNew: !cluster.isWorker,
-    serve: (incoming, outgoing) => {
-      dispatcher.serve(incoming, outgoing)
-    },
+    serve:
+      take === undefined
+        ? (incoming, outgoing) => {
+            dispatcher.serve(incoming, outgoing)
+          }
+        : (incoming, outgoing) => {
+            if (!take(incoming, outgoing)) dispatcher.serve(incoming, outgoing)
+          },
     refuse: (incoming, outgoing, error) => {
       dispatcher.refuse(incoming, outgoing, error)
     },

@@ -29,6 +29,7 @@ import {
   type PlannedGraphql,
 } from './graphql-routes.js'
 import { graphqlStands, planGraphqlStands, type GraphqlStands } from './graphql-stands.js'
+import { guestOf } from './guest.js'
 import { createLog } from './logger.js'
 import { collectParts, type Parts } from './module.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
@@ -77,7 +78,8 @@ export async function planApplication(
   const environment = readEnvironment(options.env ?? process.env, problems)
   const settings = resolveOptions(options, environment, problems)
   const authOptions = resolveAuthOptions(options.auth, environment.variables, problems)
-  const log = await createLog(options.logger, environment.logLevel)
+  const ownLog = await createLog(options.logger, environment.logLevel)
+  const log = (starts ? guestOf(environment)?.watchLog(ownLog) : undefined) ?? ownLog
   const parts = collectParts(module, problems)
   readTables(parts.records, problems)
   // Routes of records ask the container for the database at each request.

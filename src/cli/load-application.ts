@@ -7,6 +7,7 @@ import { isModule } from '../bootstrap/module.js'
 import type { BootstrapOptions } from '../bootstrap/options.js'
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
+import { isSource } from './load-sources.js'
 import { pathInPackage } from './package-settings.js'
 import { UsageError, type Terminal } from './terminal.js'
 
@@ -35,7 +36,7 @@ export async function loadApplication(
   const file = resolve(cwd, named)
   if (!existsSync(file))
     throw new UsageError(`the file ${named} does not exist. Build the application first.`)
-  if (isSource.test(file)) await loadSources?.(file)
+  if (isSource(file)) await loadSources?.(file)
   const found = await captureBootstrap(() => importFile(file, named))
   if ('call' in found) return { ...found.call, path: file }
   const exported = found.loaded
@@ -54,8 +55,6 @@ function onlyModule(exported: Record<string, unknown>): unknown {
   return modules.length === 1 ? modules[0] : undefined
 }
 
-const isSource = /\.[cm]?tsx?$/
-
 async function importFile(path: string, named: string): Promise<Record<string, unknown>> {
   try {
     return (await import(pathToFileURL(path).href)) as Record<string, unknown>
@@ -70,5 +69,5 @@ async function importFile(path: string, named: string): Promise<Record<string, u
 function isUnloadableSource(named: string, error: Error): boolean {
   const isUnknown = 'code' in error && error.code === 'ERR_UNKNOWN_FILE_EXTENSION'
   const isAtSign = error.name === 'SyntaxError' && error.message === 'Invalid or unexpected token'
-  return isSource.test(named) && (isUnknown || isAtSign)
+  return isSource(named) && (isUnknown || isAtSign)
 }

@@ -4,6 +4,10 @@ import { pathToFileURL } from 'node:url'
 import { installCommand } from '../core/install-command.js'
 import { UsageError } from './terminal.js'
 
+export function isSource(path: string): boolean {
+  return /\.[cm]?tsx?$/.test(path)
+}
+
 let loads =
   process.versions.bun !== undefined ||
   process.versions.deno !== undefined ||
@@ -27,7 +31,8 @@ export async function loadSources(file: string): Promise<void> {
   loads = true
 }
 
-function findLoader(file: string): string | undefined {
+/** @returns the path of the tsx that is installed beside a file */
+export function findLoader(file: string): string | undefined {
   try {
     return createRequire(file).resolve('tsx')
   } catch {

@@ -8,6 +8,8 @@ const code = await runCommand(process.argv.slice(2), {
   out: (text) => write(process.stdout, text),
   err: (text) => write(process.stderr, text),
   cwd: process.cwd(),
+  // https://no-color.org
+  hasColours: process.stdout.isTTY && (process.env.NO_COLOR ?? '') === '',
   loadSources,
   ask: process.stdin.isTTY && process.stdout.isTTY ? ask : undefined,
 })

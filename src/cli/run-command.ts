@@ -1,7 +1,8 @@
 /** Finds the requested command, runs it, and turns errors into a message and an exit code. */
-import { DeclarationError, isDebugged } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Command } from './command.js'
+import { describeFailure } from './describe-failure.js'
+import { devCommand } from './dev-command.js'
 import { docsCommand } from './docs-command.js'
 import { doctorCommand } from './doctor-command.js'
 import { explainCommand } from './explain-command.js'
@@ -18,6 +19,7 @@ import { typesCommand } from './types-command.js'
 
 const commands: ReadonlyMap<string, Command> = new Map([
   ['new', newCommand],
+  ['dev', devCommand],
   ['routes', routesCommand],
   ['explain', explainCommand],
   ['token', tokenCommand],
@@ -66,7 +68,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
       )
       return exitCodes.usage
     }
-    await terminal.err(`${describeFailure(name, error)}\n`)
+    await terminal.err(`${describeFailure(`filigree ${name}`, error)}\n`)
     return exitCodes.failed
   }
 }
@@ -74,23 +76,4 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 function listCommands(): string {
   const rows = [...commands].map(([name, { summary }]) => [`  filigree ${name}`, summary])
   return `${toTable(rows)}\nfiligree <command> --help says more of each. filigree --version\n`
-}
-
-/** Faults of the application are reports for its developer; other errors are shown with where they lie in it. */
-function describeFailure(name: string, error: unknown): string {
-  if (error instanceof DeclarationError)
-    return error.message.replace(/^Filigree cannot start:/, `filigree ${name}:`)
-  if (!(error instanceof Error)) return `filigree ${name}: ${String(error)}`
-  const { message, stack = message } = error
-  return `filigree ${name}: ${isDebugged() ? stack : withoutOthers(stack)}`
-}
-
-/** A stack without the places in Node and in installed packages, this one among them. */
-function withoutOthers(stack: string): string {
-  const isOthers = (line: string): boolean =>
-    /^\s+at .*(?:node:|[\\/]node_modules[\\/])|^\s+at (?:async )?\S+ \(<anonymous>\)$/.test(line)
-  return stack
-    .split('\n')
-    .filter((line) => !isOthers(line))
-    .join('\n')
 }

@@ -7,6 +7,8 @@ export interface Terminal {
   readonly err: (text: string) => Promise<void>
   /** The folder that paths are relative to, and in which `package.json` is read. */
   readonly cwd: string
+  /** True where somebody looks at it who sees colours. Default false. */
+  readonly hasColours?: boolean
   /** Lets the process import a source; undefined where it can already. */
   readonly loadSources?: ((file: string) => Promise<void>) | undefined
   /** Asks a question and reads a line; undefined where nobody is there to answer. */

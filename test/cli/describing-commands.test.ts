@@ -222,7 +222,18 @@ describe('filigree keys', () => {
 })
 
 describe('every command', () => {
-  const all = ['new', 'routes', 'explain', 'token', 'keys', 'migrate', 'doctor', 'openapi', 'types']
+  const all = [
+    'new',
+    'dev',
+    'routes',
+    'explain',
+    'token',
+    'keys',
+    'migrate',
+    'doctor',
+    'openapi',
+    'types',
+  ]
 
   it.each(all)(
     '%s names an option that is near, in few lines, on standard error alone',

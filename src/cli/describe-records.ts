@@ -1,0 +1,78 @@
+/** Records as people ask about them: fields, doors, and who may do what. */
+import { openAccess, tokenAccess } from '../auth/access.js'
+import type { ApplicationPlan } from '../bootstrap/plan-application.js'
+import { resolveClass } from '../metadata/class-reference.js'
+import { readTables } from '../records/model/read-table.js'
+import type { Table } from '../records/model/table.js'
+import { memberAccess, policyOf } from '../records/rights/record-policy.js'
+import { readController } from '../routing/controller.js'
+import { describeAccess } from './describe-access.js'
+
+export interface DescribedRecord {
+  readonly name: string
+  readonly table: string
+  /** `everybody`, `any token`, `role admin`. */
+  readonly read: string
+  /** As `read`, or `no client`. */
+  readonly write: string
+  /** True if `rows` chooses what a caller sees and writes. */
+  readonly rows: boolean
+  /** Names of methods that run when a row is written or deleted. */
+  readonly fields: readonly DescribedField[]
+  readonly relations: readonly { readonly name: string; readonly to: string }[]
+  readonly doors: readonly string[]
+}
+
+export interface DescribedField {
+  readonly name: string
+  readonly kind: string
+  /** `optional`, `unique`, `hidden`, `read-only`, `role admin`. */
+  readonly marks: readonly string[]
+}
+
+export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
+  const graphql = plan.graphql.instances.flatMap(({ schema, routes }) =>
+    schema.records.map((type) => ({ type, paths: routes.map(({ path }) => path) })),
+  )
+  const prefix = plan.settings.basePath
+  return readTables(plan.records, []).map((table): DescribedRecord => {
+    const policy = policyOf(table)
+    const silentRead = plan.authOptions.closed ? tokenAccess : openAccess
+    const rest = plan.routes
+      .filter(({ route }) => recordOf(route.controller) === table.type)
+      .map(({ route }) => `${route.method} ${route.pattern.text}`)
+    const asked = graphql
+      .filter(({ type }) => type === table.type)
+      .flatMap(({ paths }) => paths.map((path) => `GraphQL at ${prefix}${path}`))
+    return {
+      name: table.type.name,
+      table: table.name,
+      read: describeAccess(policy.read ?? silentRead).words,
+      write: policy.isWritable ? describeAccess(policy.write ?? tokenAccess).words : 'no client',
+      rows: policy.hasRows,
+      fields: describeFields(table),
+      relations: [...table.relations].map(([name, { target }]) => ({ name, to: target.type.name })),
+      doors: [...rest, ...asked],
+    }
+  })
+}
+
+function describeFields({ shape, type }: Table): DescribedField[] {
+  return shape.fields.map(({ name, kind, list, optional, nullable, hidden, readOnly, rules }) => {
+    const access = memberAccess(type, name)
+    const marks = [
+      ...(optional ? ['optional'] : []),
+      ...(nullable ? ['nullable'] : []),
+      ...(rules.unique !== undefined && rules.unique !== false ? ['unique'] : []),
+      ...(hidden ? ['hidden'] : []),
+      ...(readOnly ? ['read-only'] : []),
+      ...(access === undefined ? [] : [describeAccess(access).words]),
+    ]
+    return { name, kind: list ? `[${kind}]` : kind, marks }
+  })
+}
+
+function recordOf(controller: Parameters<typeof readController>[0]): unknown {
+  const { crud } = readController(controller) ?? {}
+  return crud === undefined ? undefined : resolveClass(crud)
+}

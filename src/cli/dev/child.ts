@@ -1,0 +1,62 @@
+/**
+ * The process of `filigree dev` that an application runs in. It is started before it is needed, and loads everything
+ * but the application; then it waits for the program's name.
+ */
+import { pathToFileURL } from 'node:url'
+import { resolve } from 'node:path'
+import { invite } from '../../bootstrap/guest.js'
+import { DeclarationError } from '../../errors/declaration-error.js'
+import { graphqlLibrary } from '../../graphql/library.js'
+import { describeFailure } from '../describe-failure.js'
+import type { BeginMessage, ChildMessage } from './messages.js'
+import { DevelopmentGuest } from './guest.js'
+
+process.once('message', (message) => {
+  void begin(message as BeginMessage)
+})
+// What every application loads.
+await import('../../bootstrap/bootstrap.js')
+graphqlLibrary()
+
+async function begin({ file, named, tells }: BeginMessage): Promise<void> {
+  // As if it had been started by itself.
+  process.argv.splice(1, process.argv.length, file)
+  const fail = (error: unknown): void => {
+    const report = describeFailure(`${named} cannot start`, error)
+    tell({ is: 'failed', report, port: takenPort(error) })
+  }
+  process.on('uncaughtExceptionMonitor', fail)
+  invite(
+    new DevelopmentGuest({
+      started: ({ plan }, url) => {
+        process.off('uncaughtExceptionMonitor', fail)
+        const served = Object.values(plan.settings.static).map((folder) => resolve(folder))
+        tell({ is: 'started', url, routes: plan.routes.length, served })
+      },
+      request: tells
+        ? (request) => {
+            tell({ is: 'request', request })
+          }
+        : undefined,
+    }),
+  )
+  try {
+    await import(pathToFileURL(file).href)
+  } catch (error) {
+    fail(error)
+    // The message goes first.
+    setTimeout(() => process.exit(1), 50)
+  }
+}
+
+function tell(message: ChildMessage): void {
+  process.send?.(message)
+}
+
+/** The port that is not free, if that is what is wrong. */
+function takenPort(error: unknown): number | undefined {
+  if (!(error instanceof DeclarationError)) return undefined
+  const taken = error.problems.find(({ code }) => code === 'PORT_TAKEN')
+  const port = /port (\d+)/.exec(taken?.message ?? '')?.[1]
+  return port === undefined ? undefined : Number(port)
+}

@@ -1,0 +1,107 @@
+/** Looks at a recorded request: which statements repeat, and which read whole tables. */
+import type { Database } from '../../records/database.js'
+import { tableCalled } from '../../records/scans/advise-index.js'
+import type { RecordedRequest, RecordedStep } from './recorder.js'
+
+export interface ExaminedStep extends Omit<RecordedStep, 'steps'> {
+  /** How often the request sent this statement. */
+  readonly repeats: number
+  /** Tables that it reads from one end to the other, to filter or to sort. */
+  readonly scans: readonly string[]
+  /** The database's plan, a line each. */
+  readonly plan: readonly string[]
+  readonly steps: readonly ExaminedStep[]
+}
+
+export interface Examined extends Omit<RecordedRequest, 'steps'> {
+  readonly steps: readonly ExaminedStep[]
+  /** What deserves a look, in words. */
+  readonly hints: readonly string[]
+}
+
+/** So many times the same statement reads rows one by one that could be read together. */
+const many = 3
+
+export async function examine(
+  request: RecordedRequest,
+  database: Database | undefined,
+): Promise<Examined> {
+  const counts = new Map<string, number>()
+  count(request.steps, counts)
+  const plans = new Map<string, PlannedStatement>()
+  for (const sql of counts.keys())
+    if (database !== undefined) plans.set(sql, await planOf(database, sql))
+  const toExamined = (step: RecordedStep): ExaminedStep => {
+    const isStatement = step.kind === 'statement'
+    const { scans = [], plan = [] } = (isStatement ? plans.get(step.name) : undefined) ?? {}
+    const repeats = isStatement ? (counts.get(step.name) ?? 1) : 1
+    return { ...step, repeats, scans, plan, steps: step.steps.map(toExamined) }
+  }
+  const repeated = [...counts].filter(([sql, times]) => times >= many && isRead(sql))
+  const scanned = new Set([...plans.values()].flatMap(({ scans }) => scans))
+  return {
+    ...request,
+    steps: request.steps.map(toExamined),
+    hints: [
+      ...repeated.map(
+        ([sql, times]) =>
+          `${times} times the same statement (N + 1): ask for all rows at once, by a relation or \`in\`. ${sql}`,
+      ),
+      ...[...scanned].map((table) => `The whole table ${table} is read: an index may serve it.`),
+    ],
+  }
+}
+
+function count(steps: readonly RecordedStep[], counts: Map<string, number>): void {
+  for (const { kind, name, steps: inner } of steps) {
+    if (kind === 'statement') counts.set(name, (counts.get(name) ?? 0) + 1)
+    count(inner, counts)
+  }
+}
+
+function isRead(sql: string): boolean {
+  return /^\s*(?:select|with)\b/i.test(sql)
+}
+
+interface PlannedStatement {
+  readonly scans: readonly string[]
+  readonly plan: readonly string[]
+}
+
+/** For each database, by their text; a plan changes with the tables, so few are kept. */
+const known = new WeakMap<Database, Map<string, PlannedStatement>>()
+const mostKnown = 500
+
+async function planOf(database: Database, sql: string): Promise<PlannedStatement> {
+  const plans = known.get(database) ?? new Map<string, PlannedStatement>()
+  known.set(database, plans)
+  const before = plans.get(sql)
+  if (before !== undefined) return before
+  if (plans.size >= mostKnown) plans.clear()
+  const planned = isRead(sql) && !/filigree_/.test(sql) ? await ask(database, sql) : noPlan
+  plans.set(sql, planned)
+  return planned
+}
+
+const noPlan: PlannedStatement = { scans: [], plan: [] }
+
+async function ask({ context, tables }: Database, sql: string): Promise<PlannedStatement> {
+  const { engine, dialect } = context
+  try {
+    const rows = await dialect.scans.explain(engine, sql)
+    const plan = rows.flatMap((row) => toLines(row.at(-1)))
+    // Plans name tables as the statement calls them.
+    const scans = dialect.scans
+      .read(rows)
+      .map((name) => tableCalled(name, sql, tables)?.name ?? name)
+    return { scans: [...new Set(scans)], plan }
+  } catch {
+    // Statements that the database explains only with their values.
+    return noPlan
+  }
+}
+
+function toLines(cell: unknown): string[] {
+  const text = typeof cell === 'string' ? cell : JSON.stringify(cell, null, 1)
+  return text.split('\n').slice(0, 60)
+}

@@ -1,0 +1,75 @@
+/** An error with the lines of the source that it was thrown in. */
+import { existsSync, readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { withoutOthers } from '../describe-failure.js'
+import { redactText } from './redact.js'
+
+export interface Fault {
+  readonly name: string
+  readonly message: string
+  /** Without places in Node and in packages. */
+  readonly stack: string
+  /** The first place in the application. */
+  readonly file: string | null
+  readonly line: number | null
+  readonly source: readonly { readonly line: number; readonly text: string }[]
+}
+
+/** Lines that are shown before and behind. */
+const around = 4
+
+export function findFault(error: unknown): Fault {
+  if (!(error instanceof Error)) {
+    return {
+      name: 'thrown',
+      message: redactText(String(error)),
+      stack: '',
+      file: null,
+      line: null,
+      source: [],
+    }
+  }
+  const stack = withoutOthers(error.stack ?? '')
+  const place = findPlace(stack)
+  return {
+    name: error.name,
+    message: redactText(error.message),
+    stack: redactText(
+      stack
+        .split('\n')
+        .filter((text) => /^\s+at /.test(text))
+        .join('\n'),
+    ),
+    file: place === undefined ? null : relative(process.cwd(), place.file),
+    line: place?.line ?? null,
+    source: place === undefined ? [] : readSource(place),
+  }
+}
+
+interface Place {
+  readonly file: string
+  readonly line: number
+}
+
+function findPlace(stack: string): Place | undefined {
+  for (const [, at = '', line] of stack.matchAll(
+    /\(?((?:file:\/\/|\/|[A-Z]:\\)[^()\n]+?):(\d+):\d+\)?$/gm,
+  )) {
+    const file = at.startsWith('file:') ? fileURLToPath(at) : at
+    if (existsSync(file)) return { file, line: Number(line) }
+  }
+  return undefined
+}
+
+function readSource({ file, line }: Place): Fault['source'] {
+  try {
+    const lines = readFileSync(file, 'utf8').split('\n')
+    const from = Math.max(0, line - 1 - around)
+    return lines
+      .slice(from, line + around)
+      .map((text, place) => ({ line: from + place + 1, text: text.slice(0, 200) }))
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,61 @@
+/** What `filigree dev` and the process of the application tell each other, and what `--json` writes. */
+
+/** To the application's process: begin. */
+export interface BeginMessage {
+  /** Absolute path of the program. */
+  readonly file: string
+  /** As it was named. */
+  readonly named: string
+  /** Tell of each request, too. */
+  readonly tells: boolean
+}
+
+/** What happens, one JSON line each with `--json`. */
+export type DevEvent =
+  | { readonly event: 'starting'; readonly file: string }
+  | {
+      readonly event: 'ready'
+      readonly url: string | undefined
+      /** The development page. */
+      readonly page: string | undefined
+      readonly routes: number
+      /** Milliseconds since the change, or since the start. */
+      readonly took: number
+    }
+  | { readonly event: 'failed'; readonly report: string; readonly port?: number | undefined }
+  | { readonly event: 'ended'; readonly code: number | null }
+  | { readonly event: 'changed'; readonly files: readonly string[] }
+  | { readonly event: 'types'; readonly errors: readonly TypeFault[] }
+  | { readonly event: 'port'; readonly port: number; readonly by: string }
+  | { readonly event: 'output'; readonly text: string }
+  | { readonly event: 'log'; readonly line: LogText }
+  | { readonly event: 'request'; readonly request: object }
+
+export interface TypeFault {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  readonly code: string
+  readonly message: string
+}
+
+/** A line of the log, as pino writes it. */
+export interface LogText {
+  readonly level: number
+  readonly time?: number
+  readonly msg?: string
+  readonly err?: { readonly message?: string; readonly stack?: string }
+  readonly [field: string]: unknown
+}
+
+/** From the application's process. */
+export type ChildMessage =
+  | {
+      readonly is: 'started'
+      readonly url: string | undefined
+      readonly routes: number
+      /** Folders whose files are served as they are: their changes need no new start. */
+      readonly served: readonly string[]
+    }
+  | { readonly is: 'failed'; readonly report: string; readonly port: number | undefined }
+  | { readonly is: 'request'; readonly request: object }

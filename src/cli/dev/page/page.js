@@ -1,0 +1,559 @@
+/** The development page: asks for its JSON every second while it is seen, and draws the view that the address names. */
+const base = '/__filigree'
+const main = document.getElementById('content')
+const state = document.getElementById('state')
+
+/** An element: `h('a', { href }, 'text', …)`. Attributes that are false or undefined are left out. */
+function h(name, attributes = {}, ...children) {
+  const element = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue
+    if (key.startsWith('on')) element.addEventListener(key.slice(2), value)
+    else element.setAttribute(key, value === true ? '' : value)
+  }
+  element.append(...children.flat().filter((child) => child !== undefined && child !== null))
+  return element
+}
+
+async function ask(path) {
+  const answer = await fetch(base + path)
+  const value = await answer.json()
+  if (!answer.ok) throw new Error(value.error)
+  return value
+}
+
+async function tell(path, body) {
+  const answer = await fetch(base + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const value = await answer.json()
+  if (!answer.ok) throw new Error(value.error)
+  return value
+}
+
+const time = (ms) => new Date(ms).toTimeString().slice(0, 8)
+const took = (ms) => (ms === null ? '…' : `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`)
+const tone = (status) => (status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good')
+const json = (value) =>
+  h('pre', { tabindex: '0' }, typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+const empty = (text) => h('p', { class: 'quiet' }, text)
+
+/** A table with a caption for those who hear it; cells are texts, elements, or `[attributes, content]`. */
+function table(label, heads, rows) {
+  const cell = (name) => (content) =>
+    Array.isArray(content) ? h(name, content[0], content[1]) : h(name, {}, content)
+  return h(
+    'div',
+    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label },
+    h(
+      'table',
+      {},
+      h('thead', {}, h('tr', {}, heads.map(cell('th')))),
+      h(
+        'tbody',
+        {},
+        rows.map(({ current, cells }) =>
+          h('tr', { 'aria-current': current ? 'true' : undefined }, cells.map(cell('td'))),
+        ),
+      ),
+    ),
+  )
+}
+
+const right = (text) => [{ class: 'number' }, text]
+
+// --- Requests
+
+let requests = []
+let shown = ''
+
+async function drawRequests(number) {
+  const found = await ask('/requests')
+  // An application that has started again counts from one.
+  const text = JSON.stringify([found, number])
+  if (text === shown) return
+  const isNew = !shown.endsWith(`,${number ?? 'null'}]`)
+  shown = text
+  requests = found.reverse()
+  const list = table(
+    'Requests',
+    ['Time', 'Request', right('Status'), right('Time taken'), right('Statements')],
+    requests.map((one) => ({
+      current: String(one.number) === number,
+      cells: [
+        time(one.time),
+        [
+          { class: 'path' },
+          h('a', { href: `#requests/${one.number}` }, `${one.method} ${one.url}`),
+        ],
+        [{ class: `number ${tone(one.status)}` }, one.status === 0 ? '…' : String(one.status)],
+        right(took(one.ms)),
+        right(String(one.statements)),
+      ],
+    })),
+  )
+  const tools = h(
+    'div',
+    { class: 'tools' },
+    h('button', { type: 'button', onclick: forget }, 'Forget all'),
+  )
+  const left = h(
+    'section',
+    {},
+    h('h2', { id: 'view' }, 'Requests'),
+    requests.length === 0
+      ? empty('No request yet. Send one, for example from Routes.')
+      : [tools, list],
+  )
+  const detail = number === undefined ? undefined : await drawRequest(number)
+  show(h('div', { class: `split${detail ? ' open' : ''}` }, left, detail), isNew)
+  if (isNew && detail) detail.querySelector('h2').focus()
+}
+
+async function forget() {
+  await tell('/forget', {})
+  location.hash = '#requests'
+  await draw()
+}
+
+async function drawRequest(number) {
+  let one
+  try {
+    one = await ask(`/request?number=${encodeURIComponent(number)}`)
+  } catch (error) {
+    return h('section', {}, h('h2', { tabindex: '-1' }, `Request ${number}`), empty(error.message))
+  }
+  const facts = [
+    h('b', { class: tone(one.status) }, String(one.status)),
+    ` in ${took(one.ms)}, ${one.bytes} bytes, `,
+    one.caller === null
+      ? 'nobody signed in'
+      : one.caller === 'key'
+        ? 'by the static key'
+        : `as ${one.caller}`,
+    one.handler === null ? '' : ` → ${one.handler}`,
+  ]
+  return h(
+    'section',
+    {},
+    h('h2', { id: 'request', tabindex: '-1' }, `${one.method} ${one.url}`),
+    h('p', {}, facts),
+    one.hints.length === 0
+      ? undefined
+      : h(
+          'ul',
+          { class: 'hints' },
+          one.hints.map((hint) => h('li', {}, hint)),
+        ),
+    one.fault === null ? undefined : drawFault(one.fault),
+    h('h3', {}, 'Steps'),
+    one.steps.length === 0 ? empty('None that is watched.') : drawSteps(one.steps, one.ms || 1),
+    one.body === undefined || one.body === null
+      ? undefined
+      : [h('h3', {}, 'Body'), graphqlText(one.body), json(one.body)],
+    one.lines.length === 0
+      ? undefined
+      : [
+          h('h3', {}, 'Logged'),
+          h(
+            'ul',
+            {},
+            one.lines.map((line) =>
+              h(
+                'li',
+                {},
+                h('span', { class: levelTone(line.level) }, line.level),
+                ` ${line.message}`,
+              ),
+            ),
+          ),
+        ],
+    h('details', {}, h('summary', {}, 'Headers of the request'), json(one.headers)),
+  )
+}
+
+function graphqlText(body) {
+  return typeof body.query === 'string' ? h('pre', { tabindex: '0' }, body.query) : undefined
+}
+
+function drawFault(fault) {
+  const lines = fault.source.map(({ line, text }) => {
+    const written = `${String(line).padStart(5)}  ${text}\n`
+    return line === fault.line ? h('mark', {}, written) : written
+  })
+  return h(
+    'div',
+    {},
+    h('h3', { class: 'bad' }, `${fault.name}: ${fault.message}`),
+    fault.file === null ? undefined : h('p', { class: 'quiet' }, `${fault.file}:${fault.line}`),
+    lines.length === 0 ? undefined : h('pre', { tabindex: '0' }, lines),
+    fault.stack === ''
+      ? undefined
+      : h('details', {}, h('summary', {}, 'Where it came from'), json(fault.stack)),
+  )
+}
+
+function drawSteps(steps, whole) {
+  return h(
+    'ol',
+    { class: 'steps' },
+    steps.map((step) => {
+      const bar = h('span', { class: 'bar' }, h('i'))
+      bar.firstChild.style.marginLeft = `${Math.min(99, (step.at / whole) * 100)}%`
+      bar.firstChild.style.width = `${Math.min(100, ((step.ms ?? 0) / whole) * 100)}%`
+      const marks = [
+        step.repeats >= 3
+          ? h('span', { class: 'mark warn' }, `sent ${step.repeats} times`)
+          : undefined,
+        step.scans.length > 0
+          ? h('span', { class: 'mark warn' }, `reads all of ${step.scans.join(', ')}`)
+          : undefined,
+        step.failed ? h('span', { class: 'mark bad' }, 'failed') : undefined,
+      ]
+      const head = [
+        step.kind === 'statement'
+          ? h('code', {}, short(step.name))
+          : h('b', {}, `${step.kind === step.name ? '' : `${step.kind} `}${step.name}`),
+        ' ',
+        h('span', { class: 'quiet' }, took(step.ms)),
+        marks,
+      ]
+      const text =
+        step.kind === 'statement'
+          ? h(
+              'details',
+              {},
+              h('summary', {}, head),
+              json(step.name),
+              step.plan.length === 0 ? undefined : json(step.plan.join('\n')),
+            )
+          : h('div', {}, head)
+      return h(
+        'li',
+        { class: 'step' },
+        text,
+        bar,
+        step.steps.length === 0 ? undefined : drawSteps(step.steps, whole),
+      )
+    }),
+  )
+}
+
+const short = (sql) => (sql.length > 120 ? `${sql.slice(0, 120)}…` : sql)
+
+// --- Routes
+
+async function drawRoutes() {
+  const routes = await ask('/routes')
+  const list = h('div', {}, routes.map(drawRoute))
+  const search = h('input', {
+    type: 'search',
+    oninput: () => {
+      const wanted = search.value.toLowerCase()
+      for (const [place, entry] of [...list.children].entries()) {
+        const { method, path, name, words } = routes[place]
+        entry.hidden = !`${method} ${path} ${name} ${words}`.toLowerCase().includes(wanted)
+      }
+    },
+  })
+  show(
+    h(
+      'section',
+      {},
+      h('h2', { id: 'view' }, 'Routes'),
+      h('div', { class: 'tools' }, h('label', {}, 'Filter', search)),
+      list,
+    ),
+    true,
+  )
+}
+
+function drawRoute(route) {
+  const details = h(
+    'details',
+    { class: 'route' },
+    h(
+      'summary',
+      {},
+      h('b', {}, route.method),
+      h('span', {}, route.path),
+      h('span', { class: 'quiet' }, route.name),
+      h('span', { class: 'who' }, route.words),
+    ),
+  )
+  details.addEventListener('toggle', () => {
+    if (details.open && details.children.length === 1) details.append(drawForm(route))
+  })
+  return details
+}
+
+let claims = '{ "sub": "1" }'
+
+function drawForm(route) {
+  const parameters = route.parameters.map(({ name, type }) => [
+    name,
+    h('input', { name, required: true, value: /int|float/.test(type) ? '1' : undefined }),
+  ])
+  const query = h('input', {
+    name: 'query',
+    placeholder: route.query.map((name) => `${name}=`).join('&'),
+  })
+  const body =
+    route.body === undefined
+      ? undefined
+      : h('textarea', { name: 'body', spellcheck: 'false' }, JSON.stringify(route.body, null, 2))
+  const caller = h(
+    'select',
+    {},
+    h('option', { value: '' }, 'nobody'),
+    h('option', { value: 'token' }, 'a token with these claims'),
+  )
+  const own = h('input', { value: claims, spellcheck: 'false' })
+  if (route.access !== 'everybody') caller.value = 'token'
+  const answer = h('div', { role: 'status' })
+  const send = async (event) => {
+    event.preventDefault()
+    answer.replaceChildren('…')
+    try {
+      answer.replaceChildren(...(await tryRoute(route, { parameters, query, body, caller, own })))
+    } catch (error) {
+      answer.replaceChildren(h('p', { class: 'bad' }, error.message))
+    }
+  }
+  return h(
+    'form',
+    { onsubmit: send },
+    parameters.map(([name, input]) => h('label', {}, name, input)),
+    route.method === 'GET' || route.query.length > 0 ? h('label', {}, 'Query', query) : undefined,
+    body === undefined ? undefined : h('label', {}, 'Body (JSON)', body),
+    h('label', {}, 'Sent by', caller),
+    h('label', {}, 'Claims of the token', own),
+    h('button', {}, 'Send'),
+    answer,
+  )
+}
+
+async function tryRoute({ method, path }, { parameters, query, body, caller, own }) {
+  const headers = {}
+  if (caller.value === 'token') {
+    claims = own.value
+    const { token } = await tell('/token', { claims: JSON.parse(own.value) })
+    headers.authorization = `Bearer ${token}`
+  }
+  let target = path
+  for (const [name, input] of parameters) {
+    const value = encodeURIComponent(input.value)
+    target = target.replace(
+      new RegExp(`[<{]${name}(?::\\w+)?[>}]`),
+      /:path/.test(target) ? value.replaceAll('%2F', '/') : value,
+    )
+  }
+  if (query.value !== '') target += `?${query.value.replace(/^\?/, '')}`
+  if (body !== undefined && body.value.trim() !== '') headers['content-type'] = 'application/json'
+  const began = performance.now()
+  const got = await fetch(target, {
+    method,
+    headers,
+    body: body?.value.trim() || undefined,
+    redirect: 'manual',
+  })
+  const text = await got.text()
+  let value = text
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // It is no JSON.
+  }
+  const last = (await ask('/requests')).at(-1)
+  return [
+    h(
+      'p',
+      {},
+      h('b', { class: tone(got.status) }, String(got.status || 'redirected')),
+      ` in ${took(performance.now() - began)} `,
+      last === undefined ? '' : h('a', { href: `#requests/${last.number}` }, 'what happened'),
+    ),
+    text === '' ? empty('No body.') : json(value),
+  ]
+}
+
+// --- Records, what waits, the log
+
+async function drawRecords() {
+  const records = await ask('/records')
+  const entries = records.map(({ name, table: of, read, write, rows, fields, relations, doors }) =>
+    h(
+      'section',
+      {},
+      h('h3', {}, name),
+      h(
+        'p',
+        {},
+        `Read by ${read}; written by ${write}`,
+        rows ? '; `rows` says which rows.' : '.',
+        h('span', { class: 'quiet' }, ` Table ${of}.`),
+      ),
+      table(
+        `Fields of ${name}`,
+        ['Field', 'Kind', 'Rules'],
+        fields.map((field) => ({ cells: [field.name, field.kind, field.marks.join(', ')] })),
+      ),
+      relations.length === 0
+        ? undefined
+        : h(
+            'p',
+            {},
+            'Relations: ',
+            relations.map(({ name: own, to }) => `${own} → ${to}`).join(', '),
+          ),
+      h('p', { class: 'quiet' }, doors.length === 0 ? 'No door leads to it.' : doors.join(', ')),
+    ),
+  )
+  show(
+    h(
+      'section',
+      {},
+      h('h2', { id: 'view' }, 'Records'),
+      entries.length === 0 ? empty('The application has no records.') : entries,
+    ),
+    true,
+  )
+}
+
+async function drawWaiting(isNew) {
+  const { providers, process } = await ask('/waiting')
+  const parts = providers.map(({ of, entries }) => {
+    const heads = [...new Set(entries.flatMap((entry) => Object.keys(entry)))]
+    const rows = entries.map((entry) => ({ cells: heads.map((head) => toCell(entry[head])) }))
+    return h(
+      'section',
+      {},
+      h('h3', {}, of),
+      rows.length === 0 ? empty('Nothing waits.') : table(`What waits in ${of}`, heads, rows),
+    )
+  })
+  const handles = Object.entries(process).map(([name, count]) => ({
+    cells: [name, right(String(count))],
+  }))
+  show(
+    h(
+      'section',
+      {},
+      h('h2', { id: 'view' }, 'What waits'),
+      parts,
+      h('h3', {}, 'The process'),
+      table('Handles of the process', ['What keeps it busy', right('How many')], handles),
+    ),
+    isNew,
+  )
+}
+
+const toCell = (value) =>
+  value === undefined || value === null
+    ? ''
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value)
+const levelTone = (level) => ({ error: 'bad', warn: 'warn', info: 'good' })[level] ?? 'quiet'
+
+let level = ''
+
+async function drawLog(isNew) {
+  const lines = (await ask('/log')).reverse()
+  const text = JSON.stringify(['log', lines.length, lines[0]?.time, level])
+  if (text === shown && !isNew) return
+  shown = text
+  const choice = h(
+    'select',
+    {
+      onchange: () => {
+        level = choice.value
+        void drawLog(true)
+      },
+    },
+    ['', 'debug', 'info', 'warn', 'error'].map((one) =>
+      h('option', { value: one }, one === '' ? 'all' : one),
+    ),
+  )
+  choice.value = level
+  const rows = lines
+    .filter((line) => level === '' || line.level === level)
+    .map((line) => ({
+      cells: [
+        time(line.time),
+        h('span', { class: levelTone(line.level) }, line.level),
+        [{ class: 'path' }, h('details', {}, h('summary', {}, line.message), json(line.details))],
+        line.request === null
+          ? ''
+          : h('a', { href: `#requests/${line.request}` }, `request ${line.request}`),
+      ],
+    }))
+  show(
+    h(
+      'section',
+      {},
+      h('h2', { id: 'view' }, 'Log'),
+      h('div', { class: 'tools' }, h('label', {}, 'Level', choice)),
+      rows.length === 0
+        ? empty('No lines.')
+        : table('Lines of the log', ['Time', 'Level', 'Message', 'Request'], rows),
+    ),
+    isNew,
+  )
+}
+
+// --- Which view, and when
+
+const views = {
+  requests: drawRequests,
+  routes: drawRoutes,
+  records: drawRecords,
+  waiting: () => drawWaiting(true),
+  log: () => drawLog(true),
+}
+
+function show(content, isNew) {
+  // What somebody has opened or is in stays as it is.
+  if (!isNew && main.contains(document.activeElement) && document.activeElement !== main) {
+    const { activeElement } = document
+    if (activeElement.matches('input, textarea, select') || main.querySelector('details[open]'))
+      return
+  }
+  main.replaceChildren(content)
+}
+
+async function draw() {
+  const [name = 'requests', number] = location.hash.slice(1).split('/')
+  const view = views[name] ?? drawRequests
+  for (const link of document.querySelectorAll('nav a'))
+    if (link.hash === `#${view === drawRequests ? 'requests' : name}`)
+      link.setAttribute('aria-current', 'page')
+    else link.removeAttribute('aria-current')
+  shown = ''
+  try {
+    await view(number)
+    state.textContent = ''
+  } catch (error) {
+    state.textContent = `Waiting for the application: ${error.message}`
+  }
+}
+
+async function look() {
+  const [name = '', number] = location.hash.slice(1).split('/')
+  if (document.hidden) return
+  try {
+    if (name === '' || name === 'requests') await drawRequests(number)
+    else if (name === 'log') await drawLog(false)
+    state.textContent = ''
+  } catch {
+    state.textContent = 'Waiting for the application.'
+  }
+}
+
+addEventListener('hashchange', () => {
+  if (location.hash !== '#content') void draw()
+})
+await draw()
+setInterval(look, 1000)

@@ -1,0 +1,40 @@
+/**
+ * What waits in an application: what its providers say by a method `waiting`, and the handles of the process. A module
+ * that keeps work for later lists it so: `waiting() { return [{ name: 'Mail.welcome', state: 'waiting', at: … }] }`.
+ */
+
+export interface Waiting {
+  /** The provider's name. */
+  readonly of: string
+  readonly entries: readonly unknown[]
+}
+
+const patience = 2000
+
+export async function listWaiting(
+  instances: readonly (readonly [name: string, instance: unknown])[],
+): Promise<{ providers: readonly Waiting[]; process: Readonly<Record<string, number>> }> {
+  const asked = instances.flatMap(([of, instance]) => {
+    const waiting = (instance as { waiting?: unknown } | null | undefined)?.waiting
+    if (typeof waiting !== 'function') return []
+    return [askFor(of, () => Reflect.apply(waiting, instance, []) as unknown)]
+  })
+  const handles: Record<string, number> = {}
+  for (const name of process.getActiveResourcesInfo()) handles[name] = (handles[name] ?? 0) + 1
+  return { providers: await Promise.all(asked), process: handles }
+}
+
+async function askFor(of: string, ask: () => unknown): Promise<Waiting> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<unknown>((resolve) => {
+    timer = setTimeout(resolve, patience, [{ name: 'It does not answer.' }])
+  })
+  try {
+    const entries = await Promise.race([Promise.resolve().then(ask), late])
+    return { of, entries: Array.isArray(entries) ? entries : [entries] }
+  } catch (error) {
+    return { of, entries: [{ name: `It failed: ${String(error)}` }] }
+  } finally {
+    clearTimeout(timer)
+  }
+}

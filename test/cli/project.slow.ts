@@ -1,0 +1,334 @@
+/**
+ * Projects that `filigree new` makes of the packed tarball: their types, their tests, their start, their image's
+ * start, and `filigree dev` in one. Packages are the repository's, but in the one that is installed from the registry.
+ */
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { DevEvent } from '../../src/cli/dev/messages.js'
+import { root, type Outcome } from '../openapi/command.js'
+import { installPacked, packPackage } from '../toolchains/packed.js'
+
+let folder: string
+const children = new Set<ChildProcess>()
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'filigree-project-')))
+  await installPacked(folder, await packPackage(folder))
+  await cp(join(root, 'create'), join(folder, 'node_modules/create-filigree'), { recursive: true })
+})
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Nothing of this run's own settings. */
+function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  const own = ['NODE_OPTIONS', 'NODE_ENV', 'JEST_WORKER_ID', 'FORCE_COLOR']
+  const others = Object.entries(process.env).filter(([name]) => !own.includes(name))
+  return { ...Object.fromEntries(others), NO_COLOR: '1', ...more }
+}
+
+function run(cwd: string, command: readonly string[], more = {}): Promise<Outcome> {
+  const [program = '', ...args] = command
+  return new Promise((resolve) => {
+    execFile(program, args, { cwd, env: environment(more) }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1
+      resolve({ code, output: stdout + stderr })
+    })
+  })
+}
+
+/** Makes a project whose packages are there already. */
+async function make(name: string, ...options: string[]): Promise<string> {
+  const cli = join(folder, 'node_modules/.bin/filigree')
+  const made = await run(folder, [cli, 'new', name, ...options, '--no-install'])
+  expect(made).toMatchObject({ code: 0 })
+  await symlink(join(folder, 'node_modules'), join(folder, name, 'node_modules'))
+  return join(folder, name)
+}
+
+/** Starts a program and waits until it listens. @returns its address, and what stops it */
+async function start(cwd: string, command: readonly string[], more = {}) {
+  const [program = '', ...args] = command
+  const child = spawn(program, args, { cwd, env: environment({ PORT: '0', ...more }) })
+  children.add(child)
+  let said = ''
+  child.stderr.on('data', (data: Buffer) => (said += data.toString()))
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (data: Buffer) => {
+      said += data.toString()
+      const found = /listening at (http:\/\/[^\s"]+)/.exec(said)?.[1]
+      if (found !== undefined) resolve(found)
+    })
+    child.once('exit', () => {
+      reject(new Error(said))
+    })
+  })
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  }
+  return { url, stop }
+}
+
+describe('a new project', () => {
+  it.each([
+    ['sqlite', 'node'],
+    ['postgres', 'vitest'],
+    ['sqlite', 'jest'],
+  ])('with records in %s and tests by %s is green, and starts', async (records, tests) => {
+    const name = `desk-${records}-${tests}`
+    const project = await make(name, '--records', records, '--tests', tests, '--page')
+    expect(await run(project, ['npm', 'run', 'types', '--silent'])).toEqual({ code: 0, output: '' })
+    const tested = await run(project, ['npm', 'test', '--silent'])
+    expect(tested).toEqual({ code: 0, output: expect.stringMatching(/\b4 passed|pass 4\b/) })
+    const checked = await run(project, ['node_modules/.bin/filigree', 'migrate', 'check'])
+    expect(checked).toEqual({ code: 0, output: 'The migrations fit the records.\n' })
+    expect((await run(project, ['npm', 'run', 'build', '--silent'])).code).toBe(0)
+    const { url, stop } = await start(project, ['node', 'dist/main.js'])
+    try {
+      expect((await fetch(`${url}/health/ready`)).status).toBe(200)
+      expect(await (await fetch(url)).text()).toContain(`<title>${name}</title>`)
+      const body = JSON.stringify({ name: 'ann', password: 'a long password' })
+      const headers = { 'content-type': 'application/json' }
+      const account = await fetch(`${url}/accounts`, { method: 'POST', headers, body })
+      expect(account.status).toBe(201)
+      const authorization = `Bearer ${account.headers.get('freshtoken') ?? ''}`
+      const tickets = await fetch(`${url}/tickets`, { headers: { authorization } })
+      expect([tickets.status, await tickets.json()]).toEqual([200, []])
+    } finally {
+      await stop()
+    }
+  })
+
+  it('starts in production as its image does', async () => {
+    const project = await make('desk-image')
+    const cli = join(project, 'node_modules/.bin/filigree')
+    expect((await run(project, ['npm', 'run', 'build', '--silent'])).code).toBe(0)
+    const keys = JSON.parse((await run(project, [cli, 'keys', '--json'])).output)
+    const more = { ...keys, NODE_ENV: 'production', DATABASE_URL: 'sqlite:./data/image.db' }
+    const unready = await run(project, ['node', 'dist/main.js'], { ...more, PORT: '0' })
+    expect(unready).toMatchObject({ code: 1, output: expect.stringContaining('migrate up') })
+    const up = await run(project, [cli, 'migrate', 'up', '--module', 'dist/main.js'], more)
+    expect(up).toMatchObject({ code: 0 })
+    const { url, stop } = await start(project, ['node', 'dist/main.js'], more)
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200)
+    await stop()
+    expect(await readFile(join(project, 'Dockerfile'), 'utf8')).toContain(
+      'filigree migrate up --module dist/main.js && exec node dist/main.js',
+    )
+  })
+
+  it('is made by `npm create` too', async () => {
+    const create = join(folder, 'node_modules/create-filigree/create.mjs')
+    const made = await run(folder, [
+      'node',
+      create,
+      'desk-created',
+      '--yes',
+      '--no-install',
+      '--json',
+    ])
+    expect(JSON.parse(made.output)).toMatchObject({ folder: join(folder, 'desk-created') })
+    const file = JSON.parse(await readFile(join(folder, 'desk-created/package.json'), 'utf8'))
+    expect(file.dependencies.filigree).toMatch(/^file:vendor\/filigree-.*\.tgz$/)
+  })
+
+  it('stands without a network, and says what to run', async () => {
+    const cli = join(folder, 'node_modules/.bin/filigree')
+    const offline = {
+      npm_config_registry: 'http://127.0.0.1:9/',
+      npm_config_cache: join(folder, 'empty-cache'),
+    }
+    const { code, output } = await run(folder, [cli, 'new', 'desk-offline'], offline)
+    expect(code).toBe(0)
+    expect(output).toContain('could not be installed')
+    expect(output).toContain('npm install\n')
+    expect(await readFile(join(folder, 'desk-offline/src/main.ts'), 'utf8')).toContain('bootstrap')
+  })
+
+  it('installs itself from the registry, and is green', async () => {
+    const registry = (await run(folder, ['npm', 'config', 'get', 'registry'])).output.match(
+      /http\S+/,
+    )
+    const isThere = await fetch(String(registry), { signal: AbortSignal.timeout(10_000) }).then(
+      () => true,
+      () => false,
+    )
+    if (!isThere) {
+      process.stderr.write('NOT TESTED: installing a new project, because there is no network.\n')
+      return
+    }
+    const cli = join(folder, 'node_modules/.bin/filigree')
+    const made = await run(folder, [cli, 'new', 'desk-installed', '--json'])
+    expect(made.output).toContain('"installed": true')
+    const tested = await run(join(folder, 'desk-installed'), ['npm', 'test'])
+    expect(tested).toEqual({ code: 0, output: expect.stringMatching(/\bpass 4\b/) })
+  }, 900_000)
+})
+
+describe('filigree dev', () => {
+  let project: string
+  const source = (name: string): string => join(project, 'src', name)
+  const original = new Map<string, string>()
+
+  beforeAll(async () => {
+    project = await make('desk-dev')
+    for (const name of ['main.ts', 'tickets.ts'])
+      original.set(name, await readFile(source(name), 'utf8'))
+  })
+
+  /** Writes a file with other texts in place of some that stand there; without any it is as it was. */
+  async function change(name: string, ...replaced: (readonly [string, string])[]): Promise<void> {
+    let text = original.get(name) ?? ''
+    for (const [before, after] of replaced) text = text.replace(before, after)
+    await writeFile(source(name), text)
+  }
+
+  type Named<Name extends string> = Extract<DevEvent, { event: Name }>
+  type Next = <Name extends DevEvent['event']>(name: Name) => Promise<Named<Name>>
+
+  async function develop(
+    more: Readonly<Record<string, string>>,
+    use: (next: Next, child: ChildProcess) => Promise<void>,
+  ): Promise<void> {
+    const cli = join(project, 'node_modules/.bin/filigree')
+    const env = environment({ PORT: '0', ...more })
+    const child = spawn(process.execPath, [cli, 'dev', '--json'], { cwd: project, env })
+    children.add(child)
+    const events: DevEvent[] = []
+    let wake = (): void => undefined
+    let rest = ''
+    child.stdout.on('data', (data: Buffer) => {
+      const lines = (rest + data.toString()).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) events.push(JSON.parse(line) as DevEvent)
+      wake()
+    })
+    /** The next event of a kind; those of other kinds stay for who asks for them. */
+    const next: Next = async (name) => {
+      for (;;) {
+        const place = events.findIndex(({ event }) => event === name)
+        if (place !== -1) return events.splice(place, 1)[0] as Named<typeof name>
+        await new Promise<void>((resolve) => (wake = resolve))
+      }
+    }
+    try {
+      await use(next, child)
+    } finally {
+      child.kill('SIGINT')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      for (const name of original.keys()) await change(name)
+    }
+  }
+
+  const summary = "@Get('/summary')"
+
+  it('serves, shows what happens, and starts again at a change, faults of types or not', () =>
+    develop({}, async (next) => {
+      const { url, page, routes } = await next('ready')
+      expect({ page, has: routes > 5 }).toEqual({ page: `${String(url)}/__filigree`, has: true })
+      expect((await fetch(String(page))).status).toBe(200)
+      expect((await next('types')).errors).toEqual([])
+      const faulty = "@Get('/faulty') faulty(): number { return 'f' }"
+      await change('tickets.ts', [summary, `${faulty}\n  ${summary}`])
+      expect((await next('changed')).files).toEqual(['src/tickets.ts'])
+      const again = await next('ready')
+      const { errors } = await next('types')
+      expect(errors).toMatchObject([{ file: 'src/tickets.ts', code: 'TS2322' }])
+      expect((await fetch(`${String(again.url)}/tickets/faulty`)).status).toBe(401)
+      expect((await next('request')).request).toMatchObject({ url: '/tickets/faulty', status: 401 })
+    }))
+
+  it('waits after a start that failed, the first one too', async () => {
+    await change('main.ts', ['await bootstrap', "throw new Error('not yet')\nawait bootstrap"])
+    await develop({}, async (next) => {
+      const { report } = await next('failed')
+      expect(report).toContain('not yet')
+      expect(report).not.toMatch(/node_modules|node:internal/)
+      await change('main.ts')
+      await next('ready')
+      await change('tickets.ts', ['export class', 'export klass'])
+      expect((await next('failed')).report).toContain('src/tickets.ts')
+      await change('tickets.ts')
+      expect((await next('ready')).url).toBeDefined()
+    })
+  })
+
+  it('names who uses the port, and starts once it is free', async () => {
+    const server = createServer().listen(0)
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    await develop({ PORT: String(port) }, async (next) => {
+      const by = expect.stringContaining(String(process.pid))
+      expect(await next('port')).toMatchObject({ port, by })
+      server.close()
+      expect((await next('ready')).url).toContain(String(port))
+    })
+  })
+
+  it('ends with all that it has started, even if it is killed while the application loops', async () => {
+    await change(
+      'tickets.ts',
+      ['{ Controller', '{ NoAuth, Controller'],
+      [summary, `@Get('/loop') @NoAuth loop(): void { for (;;); }\n  ${summary}`],
+    )
+    await develop({}, async (next, child) => {
+      const { url } = await next('ready')
+      await next('types')
+      const asked = fetch(`${String(url)}/tickets/loop`).catch(() => undefined)
+      // It answers nobody any more.
+      const signal = (): AbortSignal => AbortSignal.timeout(1000)
+      while (await fetch(`${String(url)}/health/live`, { signal: signal() }).then(isTrue, isFalse))
+        continue
+      const started = await childrenOf(child.pid)
+      expect(started.length).toBeGreaterThanOrEqual(2)
+      child.kill('SIGKILL')
+      while (started.some(isAlive)) await new Promise((resolve) => setTimeout(resolve, 50))
+      await asked
+    })
+  })
+
+  it('is readable without colours, in few lines', async () => {
+    await change('main.ts', ['(AppModule, { database', '(AppModule, { databse: database'])
+    const cli = join(project, 'node_modules/.bin/filigree')
+    const env = environment({ PORT: '0' })
+    const child = spawn(process.execPath, [cli, 'dev'], { cwd: project, env })
+    children.add(child)
+    let said = ''
+    await new Promise<void>((resolve) => {
+      child.stdout.on('data', (data: Buffer) => {
+        said += data.toString()
+        if (said.includes('Waiting for a change.')) resolve()
+      })
+    })
+    child.kill('SIGINT')
+    await once(child, 'exit')
+    await change('main.ts')
+    expect(said).toContain('Did you mean "database"?')
+    expect(said.split('\n').length).toBeLessThan(25)
+    expect(said).not.toMatch(/\u001b|\n\s+at /)
+  })
+})
+
+async function childrenOf(pid: number | undefined): Promise<number[]> {
+  const { output } = await run('.', ['ps', '-o', 'pid=', '--ppid', String(pid)])
+  return output.trim().split(/\s+/).map(Number)
+}
+
+const isTrue = (): boolean => true
+const isFalse = (): boolean => false
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,55 @@
+/** The package as `npm pack` makes it, built beside the repository's own `dist`, and a folder in which it is installed. */
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from '@jest/globals'
+import { root, runNode } from '../openapi/command.js'
+
+const execute = promisify(execFile)
+const shell = process.platform === 'win32'
+
+/** @returns the tarball's path, in the folder */
+export async function packPackage(folder: string): Promise<string> {
+  const staging = join(folder, 'staging')
+  for (const name of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'templates'])
+    await cp(join(root, name), join(staging, name), { recursive: true })
+  const compiler = 'node_modules/typescript7/bin/tsc'
+  for (const args of [
+    ['src/build.mjs', join(staging, 'dist/server')],
+    ['client/build.mjs', join(staging, 'dist/client')],
+    [compiler, '-p', '.', '--outDir', join(staging, 'dist'), '--emitDeclarationOnly'],
+  ])
+    expect(await runNode(...args)).toEqual({ code: 0, output: '' })
+  const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder]
+  await execute('npm', pack, { cwd: staging, shell })
+  const name = (await readdir(folder)).find((file) => file.endsWith('.tgz')) ?? ''
+  return join(folder, name)
+}
+
+/** Installs the tarball below a folder without a network: all other packages are the repository's. */
+export async function installPacked(folder: string, tarball: string): Promise<void> {
+  const modules = join(folder, 'node_modules')
+  const own = join(modules, 'filigree')
+  await mkdir(join(modules, '.bin'), { recursive: true })
+  await mkdir(own)
+  await execute('tar', ['xzf', tarball, '-C', own, '--strip-components=1'])
+  for (const name of await readdir(join(root, 'node_modules'))) {
+    if (!name.startsWith('.')) await link(name, join(modules, name))
+  }
+  for (const name of await readdir(join(root, 'node_modules/.bin')))
+    await link(`.bin/${name}`, join(modules, '.bin', name))
+  await symlink(join(own, 'dist/server/cli.js'), join(modules, '.bin/filigree'))
+  await execute('chmod', ['+x', join(own, 'dist/server/cli.js')])
+  // What npm would write of it.
+  const { version } = JSON.parse(await readFile(join(own, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  const packages = { 'node_modules/filigree': { version, resolved: `file:${tarball}` } }
+  await writeFile(join(modules, '.package-lock.json'), JSON.stringify({ packages }))
+}
+
+async function link(name: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true })
+  await symlink(join(root, 'node_modules', name), to)
+}
