@@ -29,10 +29,10 @@ export interface Page {
   readonly steps: readonly Step[]
 }
 
-/** @param folder holds `01-….md`, `02-….md` … */
-export function readPages(folder: string): Page[] {
+/** The pages of a folder in order: of the tutorial `01-….md`, `02-….md` … */
+export function readPages(folder: string, names = /^\d\d-.+\.md$/): Page[] {
   return readdirSync(folder)
-    .filter((name) => /^\d\d-.+\.md$/.test(name))
+    .filter((name) => names.test(name))
     .sort()
     .map((name) => ({ name, steps: readSteps(readFileSync(join(folder, name), 'utf8')) }))
 }

@@ -23,7 +23,7 @@ import { mergeDeclarations, type Step } from './pages.js'
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 
 /** Commands that go on until they are ended, and the file that they run. */
-const serverCommand = /^(?:npm run dev|APP_API_KEY=(\S+) npx tsx (\S+))$/
+const serverCommand = /^(?:npm run dev|((?:[A-Z_]+=\S+ )*)(?:npx tsx|node) (main\.\w+))$/
 
 export class Reader {
   readonly folder = mkdtempSync(join(tmpdir(), 'filigree-tutorial-'))
@@ -65,10 +65,13 @@ export class Reader {
   /** @returns what a command printed; empty for a file */
   async follow(step: Step): Promise<string> {
     if (step.kind === 'file') return this.#write(step)
-    const [isServer, key, file = 'src/main.ts'] = serverCommand.exec(step.command) ?? []
+    const [isServer, settings = '', file = 'src/main.ts'] = serverCommand.exec(step.command) ?? []
     if (isServer !== undefined) {
       this.#main = file
-      if (key !== undefined) this.#env.APP_API_KEY = key
+      for (const setting of settings.trim().split(' ')) {
+        const [name = '', value] = setting.split('=')
+        if (value !== undefined) this.#env[name] = value
+      }
       return this.#start()
     }
     if (this.#isStale) await this.#start()
@@ -145,7 +148,8 @@ function installPackages(folder: string): void {
   mkdirSync(join(to, '.bin'), { recursive: true })
   for (const name of readdirSync(from))
     if (!name.startsWith('.')) symlinkSync(join(from, name), join(to, name))
-  for (const name of ['tsc', 'tsx']) symlinkSync(join(from, '.bin', name), join(to, '.bin', name))
+  for (const name of ['tsc', 'tsx', 'esbuild'])
+    symlinkSync(join(from, '.bin', name), join(to, '.bin', name))
   symlinkSync(root, join(to, 'filigree'))
   const command = `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/server/cli.js')}' "$@"\n`
   writeFileSync(join(to, '.bin/filigree'), command, { mode: 0o755 })
