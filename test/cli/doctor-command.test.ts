@@ -91,6 +91,16 @@ describe.each([
   })
 })
 
+it('says what is open to everybody, without a database', async () => {
+  process.env.SHOP_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
+  const told = await doctor('--production', ...shop)
+  expect(told).toMatchObject({ code: 0, err: '' })
+  expect(told.out).toMatch(/^Everybody may, without a token:\n- read .*GET \/lamps/)
+  expect(told.out).toMatch(/\n- write .*POST \/lamps/)
+  expect(told.out).toMatch(/\n- read documentation .*openapi\.json/)
+  expect(told.out).not.toContain('/stock')
+})
+
 it('wants to be told what to look at', async () => {
   expect((await doctor()).code).toBe(2)
   expect((await doctor('--nothing')).code).toBe(2)

@@ -17,6 +17,7 @@ import {
   skip,
 } from '../../src/index.js'
 import type { Application, Rel, Repository } from '../../src/index.js'
+import { operatorsFor } from '../../src/sql/operators.js'
 import { startBothEngines } from './both-engines.js'
 
 @Record()
@@ -113,6 +114,17 @@ const filters: [path: string, where: object][] = [
   ['where.not', { not: missing }],
   ['where.not.orgId', { not: { orgId: missing } }],
   ['where.search', { search: missing }],
+  ['where.price.between', { price: { between: missing } }],
+  ['where.price.between.1', { price: { between: [1, missing] } }],
+  ['where.meta.between.0', { meta: { path: ['a'], between: [missing, 1] } }],
+  // Each comparison of each kind of field.
+  ...Object.entries({ price: 'order', subject: 'text', tags: 'list' } as const).flatMap(
+    ([field, compares]) =>
+      operatorsFor(compares).map((name): [string, object] => [
+        `where.${field}.${name}`,
+        { [field]: { [name]: missing } },
+      ]),
+  ),
 ]
 
 /** Every method that takes a filter. */
@@ -130,6 +142,12 @@ const methods: [
   ['update', (tickets, where) => tickets.update(1, { subject: 'x' }, { where })],
   ['updateWhere', (tickets, where) => tickets.updateWhere(where, { subject: 'x' })],
   ['deleteWhere', (tickets, where) => tickets.deleteWhere(where)],
+]
+
+/** The others, which take none. */
+const without = [
+  ...['find', 'create', 'createMany', 'insertMany', 'updateMany', 'upsert', 'delete', 'deleteMany'],
+  ...['link', 'unlink', 'cursorOf'],
 ]
 
 /** Where `skip` would let a filter match more than is meant. */
@@ -203,6 +221,18 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     expect(await tickets.count({ subject: 'x' })).toBe(0)
   })
 
+  it('is sent to every method of repositories that takes a filter', () => {
+    const names = new Set<string>()
+    let type = Object.getPrototypeOf(tickets) as object
+    for (; type !== Object.prototype; type = Object.getPrototypeOf(type) as object)
+      for (const name of Object.getOwnPropertyNames(type)) names.add(name)
+    // Those are for the framework itself, which hands on what is read already.
+    const inner = ['constructor', 'on', 'source', 'ask', 'load', 'cursor']
+    const taken = methods.map(([name]) => name.split(/[ .]/, 1)[0] ?? '')
+    const known = [...taken, ...without, ...inner]
+    expect([...names].filter((name) => !known.includes(name) && !name.endsWith('Now'))).toEqual([])
+  })
+
   it('is refused in orders, groups, searches and lists of relations', async () => {
     const asks: [path: string, answer: () => Promise<unknown>][] = [
       ['orderBy.price', () => tickets.list({ orderBy: { price: missing } })],
@@ -225,6 +255,15 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
       expect(error.message).toMatch(new RegExp(`^${path.replaceAll('.', '\\.')} is undefined`))
       expect(error).toBeInstanceOf(DeclarationError)
     }
+  })
+
+  it('names no field', async () => {
+    for (const asked of [
+      tickets.list({ distinct: [missing] }),
+      tickets.aggregate({ groupBy: [missing] }),
+      tickets.aggregate({ min: ['price', missing] }),
+    ])
+      await expect(asked).rejects.toThrow(/(is not|must be) a (field|list of fields)/)
   })
 
   it('is a 500 for a client, and the log says where it stands', async () => {

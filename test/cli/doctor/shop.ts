@@ -1,5 +1,5 @@
 /** A shop whose database lies where SHOP_DATABASE says. */
-import { Controller, Field, Module, NoAuth, Record } from '../../../src/index.js'
+import { Controller, Field, Get, Module, NoAuth, Record } from '../../../src/index.js'
 
 @Record
 @NoAuth
@@ -14,7 +14,14 @@ export class Lamp {
 @NoAuth
 export class Lamps {}
 
-@Module({ controllers: [Lamps], records: [Lamp] })
+@Controller('/stock')
+export class Stock {
+  @Get('/') list(): string[] {
+    return []
+  }
+}
+
+@Module({ controllers: [Lamps, Stock], records: [Lamp] })
 export class AppModule {}
 
 export const options = {
