@@ -35,8 +35,7 @@ export const libraries: readonly Library[] = [
     packages: [
       ...['@nestjs/core@12.5.1', '@nestjs/common@12.5.1', '@nestjs/platform-express@12.5.1'],
       ...['@nestjs/config@12.0.1', '@nestjs/throttler@6.7.1', '@nestjs/swagger@12.0.2'],
-      ...['@nestjs/testing@12.5.1', '@nestjs/cache-manager@3', 'cache-manager@7', 'rxjs@7'],
-      ...['@nestjs/schedule@6', '@nestjs/event-emitter@3', 'class-validator@0.15.1'],
+      ...['@nestjs/cache-manager@12', 'cache-manager@7', 'rxjs@7', 'class-validator@0.15.1'],
       ...['class-transformer@0.5.1', 'reflect-metadata@0.2.2', 'express@5.3.0'],
       ...['@types/express@5.0.6', '@types/multer@2', '@types/node@20.19.43'],
     ],
@@ -63,7 +62,7 @@ function toNestProgram(code: string): string {
   if (code.includes('NestFactory')) return code.replace('listen(3000)', `listen(${port})`)
   const parts = readParts(code)
   const listed = (decorator: string): string => withDecorator(parts, decorator).join(', ')
-  const [module = 'BlockModule'] = withDecorator(parts, 'Module')
+  const module = withDecorator(parts, 'Module').at(-1) ?? 'BlockModule'
   return `import 'reflect-metadata'
 import { NestFactory as FactoryOfBlock } from '@nestjs/core'
 import { Module as ModuleOfBlock, ValidationPipe as PipeOfBlock } from '@nestjs/common'

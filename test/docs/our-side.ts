@@ -14,7 +14,8 @@ export interface OurBlock {
 export function toOurModule(code: string): string {
   const own = code.replace(/^(?:const app = )?await bootstrap\(AppModule\)\n/m, '')
   const parts = readParts(own)
-  const [module] = withDecorator(parts, 'Module')
+  // What imports the others stands behind them.
+  const module = withDecorator(parts, 'Module').at(-1)
   if (module !== undefined) return `${own}\nexport { ${module} as module }\n`
   const listed = (decorator: string): string => withDecorator(parts, decorator).join(', ')
   const graphql = parts.variables.filter(({ made }) => made === 'GraphQL').map(({ name }) => name)

@@ -21,7 +21,7 @@ export interface Outcome {
 const settings = {
   compilerOptions: {
     ...{ target: 'es2022', module: 'nodenext', lib: ['es2023', 'dom', 'esnext.disposable'] },
-    ...{ strict: true, skipLibCheck: true, esModuleInterop: true, types: ['node'], outDir: 'out' },
+    ...{ strict: true, skipLibCheck: true, esModuleInterop: true, types: ['*'], outDir: 'out' },
     ...{ experimentalDecorators: true, emitDecoratorMetadata: true, rootDir: '.' },
     useDefineForClassFields: false,
   },

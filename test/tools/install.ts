@@ -16,13 +16,14 @@ export interface Installed {
 export function installTool(name: string, packages: readonly string[]): Installed {
   const folder = join(cache, name)
   const wanted = JSON.stringify({ private: true, tools: packages })
-  const list = join(folder, 'package.json')
-  const isThere = existsSync(list) && readFileSync(join(folder, 'tools.json'), 'utf8') === wanted
+  // Written last: an installation that was interrupted has none.
+  const mark = join(folder, 'tools.json')
+  const isThere = existsSync(mark) && readFileSync(mark, 'utf8') === wanted
   if (!isThere) {
     mkdirSync(folder, { recursive: true })
-    writeFileSync(list, '{ "private": true }')
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }')
     npm(folder, 'install', '--no-audit', '--no-fund', '--loglevel=error', ...packages)
-    writeFileSync(join(folder, 'tools.json'), wanted)
+    writeFileSync(mark, wanted)
   }
   const [tool = ''] = packages
   const own = join(folder, 'node_modules', tool.slice(0, tool.lastIndexOf('@')), 'package.json')
