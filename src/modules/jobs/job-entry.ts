@@ -38,9 +38,9 @@ export class JobEntry {
   /** 0 to 100; higher ones are first. */
   @Field('integer') priority!: number
   /** When it was or is to be run, at the earliest. */
-  @Field('datetime') runAt!: Date
+  @Field('datetime') runAt!: string
   /** While it waits for its time: that time. */
-  @Field('datetime', { nullable: true, hidden: true }) laterAt!: Date | null
+  @Field('datetime', { nullable: true, hidden: true }) laterAt!: string | null
   /** The runs that were begun: from 1. */
   @Field('integer') attempt!: number
   /** How often it may run again. */
@@ -58,11 +58,11 @@ export class JobEntry {
   /** The process that runs it. */
   @Field('string', { nullable: true, hidden: true }) worker!: string | null
   /** Until when it is that process's, unless the process says more. */
-  @Field('datetime', { nullable: true, hidden: true }) leaseUntil!: Date | null
+  @Field('datetime', { nullable: true, hidden: true }) leaseUntil!: string | null
   /** From then on its lease is not renewed: its time is over, and it has not stopped. */
-  @Field('datetime', { nullable: true, hidden: true }) deadline!: Date | null
+  @Field('datetime', { nullable: true, hidden: true }) deadline!: string | null
   /** Since when it is to stop. */
-  @Field('datetime', { nullable: true, hidden: true }) cancelAt!: Date | null
+  @Field('datetime', { nullable: true, hidden: true }) cancelAt!: string | null
   /** From 0 to 1, as the job tells. */
   @Field('numeric', { nullable: true }) progress!: number | null
   @Field('string', { nullable: true }) progressText!: string | null
@@ -72,9 +72,9 @@ export class JobEntry {
   @Field('text', { nullable: true, hidden: true }) errors!: string | null
   /** The trace of who added it. */
   @Field('string', { nullable: true, hidden: true }) trace!: string | null
-  @Field('datetime') addedAt!: Date
-  @Field('datetime', { nullable: true }) startedAt!: Date | null
-  @Field('datetime', { nullable: true }) endedAt!: Date | null
+  @Field('datetime') addedAt!: string
+  @Field('datetime', { nullable: true }) startedAt!: string | null
+  @Field('datetime', { nullable: true }) endedAt!: string | null
   /** When its row is removed. */
-  @Field('datetime', { nullable: true, hidden: true }) keepUntil!: Date | null
+  @Field('datetime', { nullable: true, hidden: true }) keepUntil!: string | null
 }

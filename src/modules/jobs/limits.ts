@@ -103,8 +103,10 @@ export class Limits {
     const running = group === undefined ? new Map<string, number>() : await this.#running(name)
     const full = new Set([...running].filter(([, count]) => count >= perGroup).map(([key]) => key))
     const chosen: number[] = []
+    // Few suffice, unless they are of groups that become full.
+    let many = most + 10
     while (chosen.length < most) {
-      const heads = await this.#heads(name, full)
+      const heads = await this.#heads(name, full, many)
       for (const [id, key] of heads) {
         if (chosen.length === most) break
         if (chosen.includes(id)) continue
@@ -116,7 +118,8 @@ export class Limits {
         }
         chosen.push(id)
       }
-      if (heads.length < mostHeads) break
+      if (heads.length < many) break
+      many = mostHeads
     }
     return chosen
   }
@@ -132,16 +135,20 @@ export class Limits {
     return new Map(rows.map(([key, count]) => [String(key), Number(count)]))
   }
 
-  async #heads(name: string, full: ReadonlySet<string>): Promise<[number, string | null][]> {
+  async #heads(
+    name: string,
+    full: ReadonlySet<string>,
+    many: number,
+  ): Promise<[number, string | null][]> {
     const statement = this.#store.prepare(
       'limit heads',
       'select',
       ({ value, texts }) =>
         `select id, group_key from jobs where name = ${value('name')} and state = 'waiting' and later_at is null
   and (group_key is null or group_key not in (${texts('full')}))
-  order by priority desc, run_at, id limit ${mostHeads}`,
+  order by priority desc, run_at, id limit ${value('many')}`,
     )
-    const rows = await statement.rows({ name, full: JSON.stringify([...full]) })
+    const rows = await statement.rows({ name, full: JSON.stringify([...full]), many })
     return rows.map(([id, key]) => [Number(id), key as string | null])
   }
 

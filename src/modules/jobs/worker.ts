@@ -88,6 +88,7 @@ export class Worker implements Taker {
   #housekeeping: NodeJS.Timeout[] = []
   #pulse: Pulse | undefined
   #heardAt = -Infinity
+  #listening: Promise<void> | undefined
   #endSignal: (() => void) | undefined
   #stopped: Promise<void> | undefined
   #isAway = false
@@ -117,14 +118,7 @@ export class Worker implements Taker {
     const { wakes, store } = this.#parts
     wakes.taker = this
     await this.prepare()
-    this.#endSignal = await store.database
-      .onSignal(jobsSignal, () => {
-        this.wake()
-      })
-      .catch((err: unknown) => {
-        this.#log.warn({ err }, 'jobs of other processes are found by polling alone')
-        return undefined
-      })
+    this.#listening = this.#listen()
     this.#housekeeping = [
       this.#repeat(sweepEvery, () => this.#sweep()),
       this.#repeat(signEvery, () => this.#knownSchedules.keep()),
@@ -132,6 +126,17 @@ export class Worker implements Taker {
     await this.#lookForLost()
     this.#later()
     this.wake()
+  }
+
+  /** The start does not wait for it: until then jobs of others are found by looks. */
+  async #listen(): Promise<void> {
+    try {
+      this.#endSignal = await this.#parts.store.database.onSignal(jobsSignal, () => {
+        this.wake()
+      })
+    } catch (err) {
+      if (!this.#isStopping) this.#log.warn({ err }, 'jobs of other processes are found by polling alone')
+    }
   }
 
   /** The jobs that this process runs. */
@@ -209,7 +214,9 @@ export class Worker implements Taker {
         const begun = await this.#fill()
         runs += begun
         await this.#idle()
-        if (begun === 0 && this.#running.size === 0) return runs
+        if (begun > 0 || this.#running.size > 0) continue
+        await this.#sweep()
+        return runs
       }
     })
   }
@@ -226,6 +233,7 @@ export class Worker implements Taker {
     for (const timer of this.#housekeeping) clearInterval(timer)
     clearTimeout(this.#tick)
     clearTimeout(this.#next)
+    await this.#listening
     this.#endSignal?.()
     await this.#filling?.catch(() => undefined)
     if (wasStarted || this.#running.size > 0) {

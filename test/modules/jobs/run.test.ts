@@ -1,0 +1,326 @@
+/** Running jobs: attempts, order, groups, rates, faults, time. On both engines, by `drain` and a test's clock. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { Database, Field, Module } from 'filigree'
+import { GiveUp, Job, JobEntry, Jobs, jobs, type RunningJob } from 'filigree/jobs'
+import { testApplication, type TestApplication } from 'filigree/testing'
+import { closeGrounds, grounds } from './grounds.js'
+
+class Parcel {
+  @Field('string') name!: string
+  @Field('string', { optional: true }) org?: string
+}
+
+const ran: string[] = []
+let meanwhile: () => Promise<void>
+let most = 0
+let now = 0
+
+/** What a run waits for, so that those which run at once can be counted. */
+async function counted(name: string): Promise<void> {
+  now++
+  most = Math.max(most, now)
+  await new Promise((resolve) => setImmediate(resolve))
+  await new Promise((resolve) => setImmediate(resolve))
+  ran.push(name)
+  now--
+}
+
+class Work {
+  @Job({ retries: 2, backoff: '10s' })
+  flaky({ ok }: { readonly ok: number }, job: RunningJob): void {
+    ran.push(`flaky ${job.attempt}`)
+    if (job.attempt < ok) throw new Error(`not yet ${job.attempt}`)
+  }
+
+  @Job({ retries: 5 })
+  hopeless(): void {
+    ran.push('hopeless')
+    throw new GiveUp('no use')
+  }
+
+  @Job() async plain({ name }: { readonly name: string }): Promise<void> {
+    await counted(name)
+  }
+
+  @Job({ concurrency: 2 }) async two({ name }: { readonly name: string }): Promise<void> {
+    await counted(name)
+  }
+
+  @Job({ body: Parcel, group: ({ org }) => org, perGroup: 1 })
+  async grouped({ name }: Parcel): Promise<void> {
+    await counted(name)
+  }
+
+  @Job({ rate: '3/m' }) rated({ name }: { readonly name: string }): void {
+    ran.push(name)
+  }
+
+  @Job({ body: Parcel }) strict({ name }: Parcel): void {
+    ran.push(name)
+  }
+
+  @Job() async held({ fails }: { readonly fails: boolean }): Promise<void> {
+    await meanwhile()
+    if (fails) throw new Error('no')
+  }
+
+  @Job({ keep: '1h' }) async told(_body: unknown, job: RunningJob): Promise<void> {
+    await job.progress(0.5, 'half')
+    job.log.info({ more: 1 }, 'in the middle')
+    ran.push(`${job.name} ${job.id > 0} ${job.signal.aborted}`)
+  }
+}
+
+describe.each(grounds)('on %s', (_name, open) => {
+  let desk: TestApplication
+  let queue: Jobs
+  let database: Database
+
+  beforeAll(async () => {
+    @Module({ providers: [Work], imports: [jobs({ concurrency: 4 })] })
+    class App {}
+    desk = await testApplication(App, { database: await open() })
+    queue = desk.get(Jobs)
+    database = desk.get(Database)
+  })
+
+  afterEach(async () => {
+    ran.length = 0
+    most = 0
+    await desk.reset({ emptyTables: true })
+  })
+  afterAll(() => desk.close())
+
+  describe('a fault', () => {
+    it('is tried again after its time, which doubles, and then it is done', async () => {
+      const { id } = await queue.add(Work, 'flaky', { ok: 3 })
+      expect(await queue.drain()).toBe(1)
+      expect(await queue.find(id)).toMatchObject({ state: 'waiting', attempt: 1 })
+      await desk.clock.advance('8s')
+      expect(await queue.drain()).toBe(0)
+      await desk.clock.advance('2s')
+      expect(await queue.drain()).toBe(1)
+      await desk.clock.advance('11s')
+      expect(await queue.drain()).toBe(0)
+      await desk.clock.advance('9s')
+      expect(await queue.drain()).toBe(1)
+      expect(ran).toEqual(['flaky 1', 'flaky 2', 'flaky 3'])
+      expect(await queue.find(id)).toMatchObject({ state: 'done', attempt: 3 })
+    })
+
+    it('fails after the last repetition, with all faults, and stays', async () => {
+      const { id } = await queue.add(Work, 'flaky', { ok: 9 })
+      for (let run = 0; run < 5; run++) {
+        await queue.drain()
+        await desk.clock.advance('1h')
+      }
+      expect(ran).toEqual(['flaky 1', 'flaky 2', 'flaky 3'])
+      const entry = await queue.find(id)
+      expect(entry).toMatchObject({ state: 'failed', attempt: 3 })
+      expect(entry?.error).toMatch(/not yet 3[^]*run\.test/)
+      const lines = entry?.errors?.trim().split('\n').map((line) => JSON.parse(line) as object)
+      expect(lines).toMatchObject([
+        { attempt: 1, message: 'not yet 1' },
+        { attempt: 2, message: 'not yet 2' },
+        { attempt: 3, message: 'not yet 3' },
+      ])
+      await desk.clock.advance('30d')
+      expect(await queue.find(id)).toMatchObject({ state: 'failed' })
+    })
+
+    it('that gives up fails at once', async () => {
+      const { id } = await queue.add(Work, 'hopeless')
+      await queue.drain()
+      await desk.clock.advance('2h')
+      await queue.drain()
+      expect([ran, (await queue.find(id))?.state]).toEqual([['hopeless'], 'failed'])
+    })
+
+    it('is in the log with the job, its id and its attempt, and never its body', async () => {
+      const { id } = await queue.add(Work, 'flaky', { ok: 987654 })
+      await queue.drain()
+      const line = desk.log.find(({ message }) => message === 'a job failed and will run again')
+      expect(line).toMatchObject({ level: 'warn', details: { job: 'Work.flaky', jobId: id, attempt: 1 } })
+      expect(JSON.stringify(desk.log)).not.toContain('987654')
+    })
+  })
+
+  it('retry runs a failed one again, with all its attempts', async () => {
+    const { id } = await queue.add(Work, 'hopeless')
+    await queue.drain()
+    expect(await queue.retry(id)).toBe(true)
+    expect(await queue.retry(id)).toBe(false)
+    expect(await queue.find(id)).toMatchObject({ state: 'waiting', attempt: 0 })
+    await queue.drain()
+    expect(ran).toEqual(['hopeless', 'hopeless'])
+  })
+
+  it('retry does not break unique', async () => {
+    const { id } = await queue.add(Work, 'hopeless', undefined, { unique: 'a' })
+    await queue.drain()
+    const other = await queue.add(Work, 'hopeless', undefined, { unique: 'a' })
+    expect(other.added).toBe(true)
+    expect(await queue.retry(id)).toBe(false)
+  })
+
+  it('cancel: a waiting one never runs', async () => {
+    const { id } = await queue.add(Work, 'plain', { name: 'a' })
+    expect(await queue.cancel(id)).toBe(true)
+    expect(await queue.cancel(id)).toBe(false)
+    expect(await queue.drain()).toBe(0)
+    expect(await queue.counts()).toEqual({ waiting: 0, running: 0, done: 0, failed: 0, cancelled: 1 })
+  })
+
+  it('higher priorities are first, then by time', async () => {
+    const add = async (name: string, priority: number): Promise<void> => {
+      await queue.add(Work, 'two', { name }, { priority })
+    }
+    await add('c', 0)
+    await add('b', 5)
+    await add('d', 0)
+    await add('a', 100)
+    await queue.drain()
+    expect(ran).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('no more of them run at once than the process and the job allow', async () => {
+    const bodies = Array.from({ length: 12 }, (_, index) => ({ name: `${index}` }))
+    await queue.addMany(Work, 'plain', bodies)
+    await queue.drain()
+    expect([most, ran.length]).toEqual([4, 12])
+    most = 0
+    await queue.addMany(Work, 'two', bodies)
+    await queue.drain()
+    expect([most, ran.length]).toEqual([2, 24])
+  })
+
+  it('a job that is full holds up no other', async () => {
+    await queue.addMany(Work, 'two', Array.from({ length: 6 }, () => ({ name: 'two' })))
+    await queue.add(Work, 'plain', { name: 'plain' })
+    await queue.drain()
+    expect(ran.indexOf('plain')).toBeLessThan(3)
+  })
+
+  it('of a group one runs at a time, and a full group holds up no other', async () => {
+    for (const [name, org] of [['a1', 'a'], ['a2', 'a'], ['a3', 'a'], ['b1', 'b']] as const)
+      await queue.add(Work, 'grouped', { name, org })
+    await queue.add(Work, 'grouped', { name: 'none' })
+    await queue.add(Work, 'plain', { name: 'plain' })
+    await queue.drain()
+    expect(ran.filter((name) => name.startsWith('a'))).toEqual(['a1', 'a2', 'a3'])
+    expect(ran.indexOf('b1')).toBeLessThan(ran.indexOf('a2'))
+    expect(ran.indexOf('plain')).toBeLessThan(ran.indexOf('a2'))
+    expect(most).toBeLessThanOrEqual(4)
+  })
+
+  it('a group of thousands holds up no other', async () => {
+    await queue.addMany(Work, 'grouped', Array.from({ length: 1500 }, () => ({ name: 'a', org: 'a' })), { in: '1m' })
+    await queue.add(Work, 'grouped', { name: 'b', org: 'b' }, { in: '1m' })
+    await desk.clock.advance('2m')
+    const runs = await queue.drain()
+    expect(runs).toBe(1501)
+    expect(ran.indexOf('b')).toBeLessThan(4)
+  })
+
+  it('a rate lets so many begin in its time; the others wait', async () => {
+    await queue.addMany(Work, 'rated', ['1', '2', '3', '4', '5', '6', '7'].map((name) => ({ name })))
+    await queue.add(Work, 'plain', { name: 'plain' })
+    await queue.drain()
+    expect(ran.toSorted()).toEqual(['1', '2', '3', 'plain'])
+    await desk.clock.advance('59s')
+    expect(await queue.drain()).toBe(0)
+    await desk.clock.advance('2s')
+    expect(await queue.drain()).toBe(3)
+    await desk.clock.advance('61s')
+    expect(await queue.drain()).toBe(1)
+  })
+
+  it('a body that no longer fits its class fails with the fields, and does not run', async () => {
+    const { id } = await queue.add(Work, 'strict', { name: 'a' })
+    await database.kysely
+      .updateTable('jobs')
+      .set({ body: JSON.stringify({ nam: 'a' }) })
+      .where('id', '=', id)
+      .execute()
+    await queue.drain()
+    const entry = await queue.find(id)
+    expect(entry?.state).toBe('failed')
+    expect(entry?.error).toContain('name is required')
+    expect(ran).toEqual([])
+  })
+
+  it('a job whose class is gone waits', async () => {
+    const { id } = await queue.add(Work, 'plain', { name: 'a' })
+    await database.kysely.updateTable('jobs').set({ name: 'Old.gone' }).where('id', '=', id).execute()
+    expect(await queue.drain()).toBe(0)
+    expect(await queue.find(id)).toMatchObject({ state: 'waiting', attempt: 0 })
+  })
+
+  it('tells its progress and logs with its name, id and attempt', async () => {
+    const { id } = await queue.add(Work, 'told')
+    await queue.drain()
+    expect(ran).toEqual(['Work.told true false'])
+    expect(await queue.find(id)).toMatchObject({ progress: 0.5, progressText: 'half', state: 'done' })
+    const line = desk.log.find(({ message }) => message === 'in the middle')
+    expect(line?.details).toEqual({ job: 'Work.told', jobId: id, attempt: 1, more: 1 })
+  })
+
+  it('whoever lost the lease can neither complete nor fail it', async () => {
+    for (const fails of [false, true]) {
+      const { id } = await queue.add(Work, 'held', { fails })
+      // While it runs, another process takes it.
+      meanwhile = async () => {
+        await database.kysely
+          .updateTable('jobs')
+          .set({ worker: 'other', claims: 2, attempt: 2 })
+          .where('id', '=', id)
+          .execute()
+      }
+      await queue.drain()
+      const entry = await database.records(JobEntry).find(id)
+      expect(entry).toMatchObject({ state: 'running', worker: 'other', error: null })
+    }
+  })
+
+  it('an ended lease counts as an attempt, and the job runs again', async () => {
+    const { id } = await queue.add(Work, 'flaky', { ok: 2 })
+    const abandoned = { state: 'running', worker: 'gone', claims: 1, attempt: 1 }
+    const past = new Date(0).toISOString()
+    await database.kysely
+      .updateTable('jobs')
+      .set({ ...abandoned, lease_until: past, deadline: past })
+      .where('id', '=', id)
+      .execute()
+    await queue.drain()
+    expect([ran, (await queue.find(id))?.state]).toEqual([['flaky 2'], 'done'])
+  })
+
+  it('done ones are kept for their time', async () => {
+    const day = await queue.add(Work, 'plain', { name: 'a' })
+    const hour = await queue.add(Work, 'told')
+    await queue.drain()
+    await desk.clock.advance('59m')
+    await queue.drain()
+    expect((await queue.find(hour.id))?.state).toBe('done')
+    await desk.clock.advance('2m')
+    await queue.drain()
+    expect([await queue.find(hour.id), (await queue.find(day.id))?.state]).toEqual([undefined, 'done'])
+    await desk.clock.advance('1d')
+    await queue.drain()
+    expect(await queue.find(day.id)).toBeUndefined()
+  })
+
+  it('list gives pages, the newest first, by name and state', async () => {
+    for (const name of ['1', '2', '3']) await queue.add(Work, 'plain', { name })
+    await queue.add(Work, 'hopeless')
+    await queue.drain()
+    const names = (entries: readonly JobEntry[]): unknown[] => entries.map(({ name, body }) => [name, body])
+    expect(names(await queue.list({ state: 'failed' }))).toEqual([['Work.hopeless', null]])
+    const first = await queue.list({ name: 'Work.plain', limit: 2 })
+    expect(names(first)).toEqual([['Work.plain', { name: '3' }], ['Work.plain', { name: '2' }]])
+    const rest = await queue.list({ name: 'Work.plain', limit: 2, after: first[1]?.id ?? 0 })
+    expect(names(rest)).toEqual([['Work.plain', { name: '1' }]])
+  })
+})
+
+afterAll(closeGrounds)
