@@ -354,6 +354,7 @@ const testing: Places<typeof testingModule> = {
     ['subscribe', (odd) => testApp.anonymous.subscribe('{ a }', {}, odd).next()],
   ],
   TestClock: [],
+  TestJobs: [],
   testApplication: [
     ['', (odd) => testingModule.testApplication(moduleOf({}), odd)],
     [

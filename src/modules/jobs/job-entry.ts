@@ -18,6 +18,8 @@ const due = { state: 'waiting', laterAt: { isNull: true } }
  */
 @Record<JobEntry>({
   table: 'jobs',
+  name: 'jobEntry',
+  plural: 'jobEntries',
   mutations: false,
   rows: mayRead,
   indexes: [

@@ -95,7 +95,7 @@ export class Jobs {
     const insert = (): Promise<number[]> => store.insert(all, when)
     const isOne = Number.isInteger(Math.log2(all.length)) && all.length <= 256
     const ids = isOne ? await insert() : await store.database.transaction(insert, readCommitted)
-    wakes.added(known.name, when)
+    await wakes.added(known.name, when)
     return ids.map((id) => ({ id, added: true }))
   }
 
@@ -126,7 +126,7 @@ export class Jobs {
   async retry(id: number): Promise<boolean> {
     const { store, wakes } = this.#parts
     const isWaiting = await store.again(id)
-    if (isWaiting) wakes.added(undefined, { kind: 'now' })
+    if (isWaiting) await wakes.added(undefined, { kind: 'now' })
     return isWaiting
   }
 
@@ -167,7 +167,7 @@ export class Jobs {
     for (;;) {
       const [id] = await store.insert([job], when)
       if (id !== undefined) {
-        wakes.added(known.name, when)
+        await wakes.added(known.name, when)
         return { id, added: true }
       }
       const standing = await store.standing(job.unique ?? '')

@@ -2,14 +2,17 @@
  * `filigree/jobs`: work for later, in the transaction that asks for it, run at least once. Source: decisions, "Third
  * storey: jobs".
  */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
   ApplicationState,
   Clock,
   createModule,
   readSeconds,
   unknownOptions,
+  type Gauge,
   type Lifecycle,
   type Problem,
+  type ScrapeEvent,
 } from '../../index.js'
 import { readJobs, type Class } from './declared-job.js'
 import { JobEntry } from './job-entry.js'
@@ -31,7 +34,6 @@ export {
   type ListJobsOptions,
   type MethodOf,
 } from './jobs-face.js'
-export type { JobAddedEvent, JobEvent, JobOutcome } from './job-events.js'
 export { GiveUp, JobStopped, type RunningJob } from './running-job.js'
 
 export interface JobsOptions {
@@ -101,13 +103,21 @@ interface HomeParts {
   readonly roles: readonly string[]
 }
 
+/** Where figures are asked for. */
+const scrapes = 'filigree:scrape'
+
 /** What the module consists of in an application, and when it starts and stops. */
 class JobsHome implements Lifecycle {
   readonly jobs: Jobs
   readonly worker: Worker
   readonly registry: Registry
   readonly store: JobStore
+  readonly wakes: Wakes
   readonly #parts: HomeParts
+  readonly #scraped = (event: unknown): void => {
+    const { application, add } = event as ScrapeEvent
+    if (application === this.#parts.state) add(this.#gauges())
+  }
   #endWatch: (() => void) | undefined
   #last: number
 
@@ -116,9 +126,9 @@ class JobsHome implements Lifecycle {
     this.#parts = parts
     this.registry = registry
     this.store = store
-    store.clock = clock
     admitReaders(roles)
-    const wakes = new Wakes({ store, log: state.log })
+    this.wakes = new Wakes({ store, log: state.log })
+    const { wakes } = this
     this.worker = new Worker({ store, registry, wakes, clock, state, options: settings })
     this.jobs = new Jobs({ store, registry, wakes, worker: this.worker })
     this.#last = clock.now()
@@ -126,6 +136,7 @@ class JobsHome implements Lifecycle {
 
   async onStart(): Promise<void> {
     const { clock, work } = this.#parts
+    subscribe(scrapes, this.#scraped)
     if (clock.isMoved) {
       // A test asks for each run; its schedules count from the start.
       await this.worker.prepare()
@@ -149,7 +160,21 @@ class JobsHome implements Lifecycle {
     return this.worker.stop()
   }
 
+  async #gauges(): Promise<Gauge[]> {
+    const { waiting, running, oldest } = await this.store.figures()
+    return [
+      { name: 'jobs_waiting', help: 'Jobs that wait, for their time too.', value: waiting },
+      { name: 'jobs_running', help: 'Jobs that run, in all processes.', value: running },
+      {
+        name: 'jobs_oldest_seconds',
+        help: 'How long the oldest job waits that could run.',
+        value: Math.max(0, oldest / 1000),
+      },
+    ]
+  }
+
   async onStop(): Promise<void> {
+    unsubscribe(scrapes, this.#scraped)
     this.#endWatch?.()
     await this.worker.stop()
   }

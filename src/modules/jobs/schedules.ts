@@ -33,7 +33,7 @@ export class Schedules {
    */
   async keep(anew = false): Promise<void> {
     if (this.isEmpty) return
-    const now = await this.#now()
+    const { now } = this.#store
     const standing = await this.#standing()
     for (const job of this.#jobs) {
       const found = standing.get(keyOf(job))
@@ -126,16 +126,6 @@ where state in ('waiting', 'running') and unique_key in (${texts('keys')})`,
 where state in ('waiting', 'running') and unique_key in (${texts('keys')})`,
     )
     await statement.change({ keys: this.#keys, lasts: this.#store.shift + scheduleLasts })
-  }
-
-  async #now(): Promise<number> {
-    const statement = this.#store.prepare(
-      'now',
-      'select',
-      ({ value, now, millis }) => `select ${millis(now(value('shift')))}`,
-    )
-    const [row] = await statement.rows({ shift: this.#store.shift })
-    return Math.round(Number(row?.[0]))
   }
 
   get #keys(): string {

@@ -2,7 +2,7 @@
  * The statements on the table `jobs`. All times are the database's; `shift` is what a test has moved its clock by. A row
  * that runs belongs to the process and to the count of claims that it was taken with: who has lost it changes nothing.
  */
-import { Database, type Clock, type OwnSql, type SqlValues, type SqlWords } from '../../index.js'
+import { Clock, Database, type OwnSql, type SqlValues, type SqlWords } from '../../index.js'
 import type { JobState } from './job-entry.js'
 
 /** Milliseconds for which a row is its process's, and between two renewals. */
@@ -91,13 +91,19 @@ const sizes = [1, 2, 4, 8, 16, 32, 64, 128, 256] as const
 export const grace = 5_000
 
 export class JobStore {
-  static readonly inject = [Database]
+  static readonly inject = [Database, Clock]
   readonly database: Database
-  clock: Clock | undefined
+  readonly #clock: Clock
   readonly #prepared = new Map<string, OwnSql>()
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: Clock) {
     this.database = database
+    this.#clock = clock
+  }
+
+  /** Milliseconds since 1970 by the database's clock. */
+  get now(): number {
+    return this.database.now(this.#clock)
   }
 
   /** @returns the ids, in order; of a `unique` job that stands already none */
@@ -181,6 +187,18 @@ export class JobStore {
     })
     const values = Object.fromEntries(names.map((name, index) => [`name${index}`, name]))
     return (await statement.rows(values)).map(([name]) => String(name))
+  }
+
+  /** How many wait and run, and for how many milliseconds the oldest waits that is due. */
+  async figures(): Promise<{ waiting: number; running: number; oldest: number }> {
+    const statement = this.#prepare('figures', 'select', ({ value, now, millis }) => {
+      const oldest = `(select min(run_at) from jobs where state = 'waiting' and later_at is null)`
+      return `select (select count(*) from jobs where state = 'waiting'),
+  (select count(*) from jobs where state = 'running'), ${millis(now(value('shift')))} - ${millis(oldest)}`
+    })
+    const [row = []] = await statement.rows({ shift: this.shift })
+    const [waiting, running, oldest] = row
+    return { waiting: Number(waiting), running: Number(running), oldest: Number(oldest ?? 0) }
   }
 
   /** How many wait, by name. */
@@ -413,8 +431,7 @@ where id = ${value('id')} and state in ('failed', 'cancelled') and not exists (
 
   /** Milliseconds by which a test has moved the clock. */
   get shift(): number {
-    const { clock } = this
-    return clock?.isMoved === true ? Math.round(clock.now() - Date.now()) : 0
+    return Math.round(this.#clock.moved())
   }
 
   /** Statements for other files of this module. */

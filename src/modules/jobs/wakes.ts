@@ -37,19 +37,28 @@ export class Wakes {
   #signalled = -Infinity
   #isLater = false
   taker: Taker | undefined
+  /** In tests: runs what is due, before the caller goes on. */
+  inline: (() => Promise<unknown>) | undefined
 
   constructor(parts: WakesParts) {
     this.#parts = parts
   }
 
   /** A job was added, or waits again: once the open transaction is committed it is told. */
-  added(name: string | undefined, when: When): void {
+  added(name: string | undefined, when: When): Promise<unknown> | undefined {
     const open = this.#parts.store.database.openTransaction()
-    if (open === undefined) this.#tell(name, when)
+    const { inline } = this
+    if (inline !== undefined) {
+      if (open === undefined) return inline()
+      open.committed(async () => {
+        await inline()
+      })
+    } else if (open === undefined) this.#tell(name, when)
     else
       open.onCommit(() => {
         this.#tell(name, when)
       })
+    return undefined
   }
 
   /** Runs work outside of the caller's request and transaction. */
@@ -59,16 +68,12 @@ export class Wakes {
 
   #tell(name: string | undefined, when: When): void {
     const wait =
-      when.kind === 'now' ? 0 : when.kind === 'in' ? when.ms : when.at.getTime() - this.#now
+      when.kind === 'now' ? 0 : when.kind === 'in' ? when.ms : when.at.getTime() - this.#parts.store.now
     if (wait <= 0) this.#names.add(name)
     else if (wait < (this.#soonest ?? Infinity)) this.#soonest = wait
     if (this.#isSet) return
     this.#isSet = true
     this.outside(() => setImmediate(this.#pass))
-  }
-
-  get #now(): number {
-    return this.#parts.store.clock?.now() ?? Date.now()
   }
 
   readonly #pass = (): void => {

@@ -4,9 +4,17 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ApplicationState, Clock, Log, Pulse, SqlRow } from '../../index.js'
+import type {
+  ApplicationState,
+  Clock,
+  JobEvent,
+  JobOutcome,
+  Log,
+  Pulse,
+  SqlRow,
+} from '../../index.js'
 import { checkBody } from './adding.js'
-import { jobEvents, type JobEvent, type JobOutcome } from './job-events.js'
+import { jobEvents } from './job-events.js'
 import { Limits } from './limits.js'
 import type { KnownJob, Registry } from './registry.js'
 import { fieldsOf, GiveUp, JobRun, JobStopped } from './running-job.js'

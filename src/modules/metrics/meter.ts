@@ -1,13 +1,16 @@
 /** Counts the framework's events for one application. */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 import {
   ApplicationState,
   logFieldsOf,
+  type Gauge,
   type GraphqlEvent,
   type HttpRequest,
+  type JobEvent,
   type RequestOutcome,
   type RouteInfo,
+  type ScrapeEvent,
   type StatementEvent,
 } from '../../index.js'
 import { AllWorkers } from './all-workers.js'
@@ -26,6 +29,8 @@ const resolution = 20
 /** In seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+const jobBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600]
+
 export interface MeterOptions {
   /** Buckets show the trace of the last request in them. */
   readonly exemplars: boolean
@@ -41,6 +46,7 @@ export class Meter {
       processorTime(),
       ...this.#databaseCounters(),
       ...this.#graphqlCounters(),
+      ...this.#jobFamilies(),
     ],
   })
   readonly #requests = new Map<string, Series>()
@@ -50,6 +56,8 @@ export class Meter {
   readonly #operations = new Counters('name', 'type', 'outcome')
   readonly #operationSeconds = new Counters('name', 'type')
   readonly #operationNames = new Set<string>()
+  readonly #jobs = new Counters('job', 'outcome')
+  readonly #jobSeconds = new Map<string, Series>()
   readonly #seen = new Map<RouteInfo | string, Map<string, Series[]>>()
   #inFlight = 0
   #received = 0
@@ -80,6 +88,9 @@ export class Meter {
       listen('filigree:statement', (event) => {
         this.#countStatement(event as StatementEvent)
       }),
+      listen('filigree:job', (event) => {
+        this.#countJob(event as JobEvent)
+      }),
       listen('filigree:graphql', (event) => {
         this.#countOperation(event as GraphqlEvent)
       }),
@@ -94,8 +105,9 @@ export class Meter {
   }
 
   /** What this process has measured, or all workers together. */
-  read(isLabelled: boolean): Promise<readonly Family[]> {
-    return this.#workers.measure(isLabelled)
+  async read(isLabelled: boolean): Promise<readonly Family[]> {
+    const families = await this.#workers.measure(isLabelled)
+    return [...families, ...(await gatherGauges(this.#state))]
   }
 
   #countRequest(request: HttpRequest, { status, bytes, received, ms }: RequestOutcome): void {
@@ -163,6 +175,34 @@ export class Meter {
     this.#workers.hasNews = true
   }
 
+  #countJob({ application, job, outcome = 'lost', ms }: JobEvent): void {
+    if (application !== this.#state) return
+    this.#jobs.of(job, outcome.replace(' ', '_')).sum++
+    const labels = toText({ job })
+    let series = this.#jobSeconds.get(labels)
+    if (series === undefined) this.#jobSeconds.set(labels, (series = new Series(jobBuckets)))
+    series.observe(ms / 1000)
+    this.#workers.hasNews = true
+  }
+
+  /** None, before a job has run. */
+  #jobFamilies(): Family[] {
+    if (this.#jobSeconds.size === 0) return []
+    return [
+      counter('jobs_runs', 'Runs of jobs.', this.#jobs.samples()),
+      {
+        name: 'jobs_run_seconds',
+        type: 'histogram',
+        help: 'Seconds of runs of jobs.',
+        bounds: jobBuckets,
+        samples: [...this.#jobSeconds].map(([labels, { counts, sum }]) => [
+          labels,
+          { counts: [...counts], sum, exemplars: undefined },
+        ]),
+      },
+    ]
+  }
+
   #measure(): Family[] {
     const pool = this.#state.database?.pool
     return [
@@ -172,6 +212,7 @@ export class Meter {
       ...(pool === undefined ? [] : poolFamilies(pool)),
       ...this.#graphqlCounters(),
       gauge('graphql_subscribers', 'Open subscriptions.', this.#state.subscribers),
+      ...this.#jobFamilies(),
     ]
   }
 
@@ -248,6 +289,32 @@ export class Meter {
       ),
     ]
   }
+}
+
+const scrapes = channel('filigree:scrape')
+/** Milliseconds that packages have to give their figures. */
+const scrapeTime = 1000
+
+/** What packages say of the whole database, which no worker has to add up. */
+async function gatherGauges(application: ApplicationState): Promise<Family[]> {
+  if (!scrapes.hasSubscribers) return []
+  const given: (Gauge | Promise<readonly Gauge[]>)[] = []
+  const event: ScrapeEvent = { application, add: (one) => given.push(one) }
+  scrapes.publish(event)
+  const gauges = (await Promise.all(given.map(soon))).flat()
+  return gauges.map(({ name, help, value }) => gauge(name, help, value))
+}
+
+/** Nothing, if it fails or takes too long. */
+async function soon(given: Gauge | Promise<readonly Gauge[]>): Promise<readonly Gauge[]> {
+  if (!(given instanceof Promise)) return [given]
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<readonly Gauge[]>((resolve) => {
+    timer = setTimeout(resolve, scrapeTime, [])
+  })
+  const gauges = await Promise.race([given.catch(() => []), late])
+  clearTimeout(timer)
+  return gauges
 }
 
 function processorTime(): Family {

@@ -22,11 +22,13 @@ import {
   type SentStatement,
 } from './record-events.js'
 import { TestClock } from './test-clock.js'
+import { TestJobs } from './test-jobs.js'
 import { randomKey, testKey } from './test-keys.js'
 
 export type { CallOptions, TestAnswer, TestFile, TestResult } from './caller.js'
 export { TestCaller } from './caller.js'
 export { TestClock } from './test-clock.js'
+export { TestJobs, type AddedEntry } from './test-jobs.js'
 export type { TestEvent } from './read-events.js'
 export type { LogLine, SentStatement } from './record-events.js'
 
@@ -125,6 +127,8 @@ export class TestApplication {
   readonly log: readonly LogLine[]
   /** The statements that its database was sent since the last reset, but those of the framework's own tables. */
   readonly statements: readonly SentStatement[]
+  /** Its jobs: `await desk.jobs.run()`. Needs `filigree/jobs`. */
+  readonly jobs: TestJobs
   /** A caller without a token. */
   readonly anonymous: TestCaller
   /** A caller with the static key. */
@@ -145,6 +149,7 @@ export class TestApplication {
     this.statements = this.#statements
     this.#state = app.get(ApplicationState)
     this.#endRecording = recordStatements(this.#state.database, this.#statements)
+    this.jobs = new TestJobs((token) => app.get(token))
     this.anonymous = this.#caller(undefined)
     this.operator = this.#caller(() => operatorKey)
   }

@@ -13,6 +13,7 @@ export {
   type Context,
   type ContextManager,
   type Span,
+  type SpanContext,
   type TextMapGetter,
   type TextMapPropagator,
   type TextMapSetter,

@@ -8,7 +8,7 @@ import {
   trace,
   TraceFlags,
 } from './opentelemetry.js'
-import { SpanKind, SpanStatusCode, type Context, type Span } from './opentelemetry.js'
+import { SpanKind, SpanStatusCode, type Context, type Span, type SpanContext } from './opentelemetry.js'
 import {
   addLogFields,
   ApplicationState,
@@ -16,6 +16,8 @@ import {
   type GateEvent,
   type GraphqlEvent,
   type HandlerEvent,
+  type JobAddedEvent,
+  type JobEvent,
   type RequestEvent,
   type StatementEvent,
   type WatchedWork,
@@ -78,6 +80,8 @@ function startTracing(): () => void {
   listen<HandlerEvent>('filigree:handler', (work) => begin(work, work.name), endWork)
   listen<GraphqlEvent>('filigree:graphql', beginOperation, endOperation)
   listen<StatementEvent>('filigree:statement', beginStatement, endStatement)
+  listen<JobEvent>('filigree:job', beginJob, endJob)
+  ends.push(traceAdded())
   ends.push(injectIntoFetch(), addLogFields(traceFields))
   return () => {
     for (const end of ends.reverse()) end()
@@ -115,7 +119,11 @@ function begin(work: object, name: string, options: Parameters<typeof open>[2] =
 function open(
   work: object,
   name: string,
-  options: { kind?: SpanKind; attributes?: Record<string, string | number> },
+  options: {
+    kind?: SpanKind
+    attributes?: Record<string, string | number>
+    links?: { context: SpanContext }[]
+  },
   parent: Context,
 ): Context {
   const span = tracer().startSpan(name, { kind: SpanKind.INTERNAL, ...options }, parent)
@@ -175,6 +183,34 @@ function beginOperation(event: GraphqlEvent): Context {
 function endOperation(event: GraphqlEvent, span: Span): void {
   endWork(event, span)
   if (event.failed) span.setStatus({ code: SpanStatusCode.ERROR })
+}
+
+/** A run is a trace of its own: it may come hours later, and often. It is linked to the one in which the job was added. */
+function beginJob(event: JobEvent): Context {
+  const { job, id, attempt, trace: traceparent } = event
+  const added = propagation.extract(ROOT_CONTEXT, { traceparent: traceparent ?? '' })
+  const above = trace.getSpanContext(added)
+  const attributes = { 'job.name': job, 'job.id': id, 'job.attempt': attempt }
+  const links = above === undefined ? [] : [{ context: above }]
+  return open(event, `job ${job}`, { kind: SpanKind.CONSUMER, attributes, links }, ROOT_CONTEXT)
+}
+
+function endJob(event: JobEvent, span: Span): void {
+  endWork(event, span)
+  if (event.outcome !== undefined) span.setAttribute('job.outcome', event.outcome)
+}
+
+/** A job keeps the trace of who adds it. */
+function traceAdded(): () => void {
+  const heard = (message: unknown): void => {
+    const carrier: Record<string, string> = {}
+    propagation.inject(context.active(), carrier)
+    if (carrier.traceparent !== undefined) (message as JobAddedEvent).trace = carrier.traceparent
+  }
+  subscribe('filigree:job-added', heard)
+  return () => {
+    unsubscribe('filigree:job-added', heard)
+  }
 }
 
 function beginStatement(event: StatementEvent): Context {

@@ -324,3 +324,39 @@ describe.each(grounds)('on %s', (_name, open) => {
 })
 
 afterAll(closeGrounds)
+
+describe('in tests', () => {
+  it('desk.jobs runs what is due, lists what was added, and runs it at once where asked to', async () => {
+    @Module({ providers: [Work], imports: [jobs({ work: true })] })
+    class App {}
+    await using desk = await testApplication(App)
+    const queue = desk.get(Jobs)
+    await queue.add(Work, 'plain', { name: 'a' })
+    await queue.add(Work, 'plain', { name: 'b' }, { in: '1h' })
+    const added = await desk.jobs.added(Work, 'plain')
+    expect(added.map(({ body, state }) => [body, state])).toEqual([
+      [{ name: 'a' }, 'waiting'],
+      [{ name: 'b' }, 'waiting'],
+    ])
+    expect(await desk.jobs.run()).toBe(1)
+    await desk.clock.advance('1h')
+    expect(await desk.jobs.run()).toBe(1)
+    desk.jobs.inline = true
+    await queue.add(Work, 'plain', { name: 'c' })
+    expect(ran).toEqual(['a', 'b', 'c'])
+    await desk.get(Database).transaction(async () => {
+      await queue.add(Work, 'plain', { name: 'd' })
+      expect(ran).toHaveLength(3)
+    })
+    expect(ran).toHaveLength(4)
+    await desk.reset()
+    expect(await desk.jobs.added(Work, 'plain')).toEqual([])
+  })
+
+  it('desk.jobs says what is missing', async () => {
+    @Module({})
+    class App {}
+    await using desk = await testApplication(App)
+    expect(() => desk.jobs.run()).toThrow('filigree.jobs')
+  })
+})
