@@ -22,4 +22,3 @@ export interface JobAddedEvent {
   readonly job: string
   trace: string | undefined
 }
-

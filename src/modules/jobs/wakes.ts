@@ -68,7 +68,11 @@ export class Wakes {
 
   #tell(name: string | undefined, when: When): void {
     const wait =
-      when.kind === 'now' ? 0 : when.kind === 'in' ? when.ms : when.at.getTime() - this.#parts.store.now
+      when.kind === 'now'
+        ? 0
+        : when.kind === 'in'
+          ? when.ms
+          : when.at.getTime() - this.#parts.store.now
     if (wait <= 0) this.#names.add(name)
     else if (wait < (this.#soonest ?? Infinity)) this.#soonest = wait
     if (this.#isSet) return

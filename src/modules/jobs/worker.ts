@@ -123,7 +123,7 @@ export class Worker implements Taker {
     this.#options = { ...this.#options, ...options }
     this.#jobs = undefined
     this.#schedules = undefined
-    const { wakes, store } = this.#parts
+    const { wakes } = this.#parts
     wakes.taker = this
     await this.prepare()
     this.#listening = this.#listen()
@@ -143,7 +143,8 @@ export class Worker implements Taker {
         this.wake()
       })
     } catch (err) {
-      if (!this.#isStopping) this.#log.warn({ err }, 'jobs of other processes are found by polling alone')
+      if (!this.#isStopping)
+        this.#log.warn({ err }, 'jobs of other processes are found by polling alone')
     }
   }
 

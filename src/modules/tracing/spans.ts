@@ -8,7 +8,13 @@ import {
   trace,
   TraceFlags,
 } from './opentelemetry.js'
-import { SpanKind, SpanStatusCode, type Context, type Span, type SpanContext } from './opentelemetry.js'
+import {
+  SpanKind,
+  SpanStatusCode,
+  type Context,
+  type Span,
+  type SpanContext,
+} from './opentelemetry.js'
 import {
   addLogFields,
   ApplicationState,

@@ -59,7 +59,9 @@ describe.each(grounds)('on %s', (_name, open) => {
   beforeAll(async () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
     propagation.setGlobalPropagator(new W3CTraceContextPropagator())
-    const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+    const provider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    })
     trace.setGlobalTracerProvider(provider)
     tracer = trace.getTracer('test')
     desk = await start(await open(), 'ops')
@@ -96,7 +98,11 @@ describe.each(grounds)('on %s', (_name, open) => {
     const run = spans.find(({ name }) => name === 'job Work.run')
     const request = spans.find(({ name }) => name.startsWith('POST /asks'))
     expect(request).toBeDefined()
-    expect(run?.attributes).toMatchObject({ 'job.name': 'Work.run', 'job.attempt': 1, 'job.outcome': 'done' })
+    expect(run?.attributes).toMatchObject({
+      'job.name': 'Work.run',
+      'job.attempt': 1,
+      'job.outcome': 'done',
+    })
     expect(run?.links.map((link) => link.context.traceId)).toEqual([request?.spanContext().traceId])
     expect(run?.spanContext().traceId).not.toBe(request?.spanContext().traceId)
     expect(tracer).toBeDefined()
@@ -105,7 +111,10 @@ describe.each(grounds)('on %s', (_name, open) => {
   it('a client with the role reads jobs, others see none, and nobody writes them', async () => {
     const { id } = await queue.add(Work, 'run', { fail: false })
     const ops = desk.as({ sub: '1', roles: ['ops'] })
-    expect((await ops.get(`/jobs/${id}`)).body).toMatchObject({ name: 'Work.run', state: 'waiting' })
+    expect((await ops.get(`/jobs/${id}`)).body).toMatchObject({
+      name: 'Work.run',
+      state: 'waiting',
+    })
     const { data } = await ops.graphql(`{ jobEntry(id: ${id}) { name state body } }`)
     const body = JSON.stringify({ fail: false })
     expect(data).toEqual({ jobEntry: { name: 'Work.run', state: 'waiting', body } })

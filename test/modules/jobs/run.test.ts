@@ -118,7 +118,10 @@ describe.each(grounds)('on %s', (_name, open) => {
       const entry = await queue.find(id)
       expect(entry).toMatchObject({ state: 'failed', attempt: 3 })
       expect(entry?.error).toMatch(/not yet 3[^]*run\.test/)
-      const lines = entry?.errors?.trim().split('\n').map((line) => JSON.parse(line) as object)
+      const lines = entry?.errors
+        ?.trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as object)
       expect(lines).toMatchObject([
         { attempt: 1, message: 'not yet 1' },
         { attempt: 2, message: 'not yet 2' },
@@ -140,7 +143,10 @@ describe.each(grounds)('on %s', (_name, open) => {
       const { id } = await queue.add(Work, 'flaky', { ok: 987654 })
       await queue.drain()
       const line = desk.log.find(({ message }) => message === 'a job failed and will run again')
-      expect(line).toMatchObject({ level: 'warn', details: { job: 'Work.flaky', jobId: id, attempt: 1 } })
+      expect(line).toMatchObject({
+        level: 'warn',
+        details: { job: 'Work.flaky', jobId: id, attempt: 1 },
+      })
       expect(JSON.stringify(desk.log)).not.toContain('987654')
     })
   })
@@ -168,7 +174,13 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(await queue.cancel(id)).toBe(true)
     expect(await queue.cancel(id)).toBe(false)
     expect(await queue.drain()).toBe(0)
-    expect(await queue.counts()).toEqual({ waiting: 0, running: 0, done: 0, failed: 0, cancelled: 1 })
+    expect(await queue.counts()).toEqual({
+      waiting: 0,
+      running: 0,
+      done: 0,
+      failed: 0,
+      cancelled: 1,
+    })
   })
 
   it('higher priorities are first, then by time', async () => {
@@ -195,14 +207,23 @@ describe.each(grounds)('on %s', (_name, open) => {
   })
 
   it('a job that is full holds up no other', async () => {
-    await queue.addMany(Work, 'two', Array.from({ length: 6 }, () => ({ name: 'two' })))
+    await queue.addMany(
+      Work,
+      'two',
+      Array.from({ length: 6 }, () => ({ name: 'two' })),
+    )
     await queue.add(Work, 'plain', { name: 'plain' })
     await queue.drain()
     expect(ran.indexOf('plain')).toBeLessThan(3)
   })
 
   it('of a group one runs at a time, and a full group holds up no other', async () => {
-    for (const [name, org] of [['a1', 'a'], ['a2', 'a'], ['a3', 'a'], ['b1', 'b']] as const)
+    for (const [name, org] of [
+      ['a1', 'a'],
+      ['a2', 'a'],
+      ['a3', 'a'],
+      ['b1', 'b'],
+    ] as const)
       await queue.add(Work, 'grouped', { name, org })
     await queue.add(Work, 'grouped', { name: 'none' })
     await queue.add(Work, 'plain', { name: 'plain' })
@@ -214,7 +235,12 @@ describe.each(grounds)('on %s', (_name, open) => {
   })
 
   it('a group of thousands holds up no other', async () => {
-    await queue.addMany(Work, 'grouped', Array.from({ length: 1500 }, () => ({ name: 'a', org: 'a' })), { in: '1m' })
+    await queue.addMany(
+      Work,
+      'grouped',
+      Array.from({ length: 1500 }, () => ({ name: 'a', org: 'a' })),
+      { in: '1m' },
+    )
     await queue.add(Work, 'grouped', { name: 'b', org: 'b' }, { in: '1m' })
     await desk.clock.advance('2m')
     const runs = await queue.drain()
@@ -223,7 +249,11 @@ describe.each(grounds)('on %s', (_name, open) => {
   })
 
   it('a rate lets so many begin in its time; the others wait', async () => {
-    await queue.addMany(Work, 'rated', ['1', '2', '3', '4', '5', '6', '7'].map((name) => ({ name })))
+    await queue.addMany(
+      Work,
+      'rated',
+      ['1', '2', '3', '4', '5', '6', '7'].map((name) => ({ name })),
+    )
     await queue.add(Work, 'plain', { name: 'plain' })
     await queue.drain()
     expect(ran.toSorted()).toEqual(['1', '2', '3', 'plain'])
@@ -251,7 +281,11 @@ describe.each(grounds)('on %s', (_name, open) => {
 
   it('a job whose class is gone waits', async () => {
     const { id } = await queue.add(Work, 'plain', { name: 'a' })
-    await database.kysely.updateTable('jobs').set({ name: 'Old.gone' }).where('id', '=', id).execute()
+    await database.kysely
+      .updateTable('jobs')
+      .set({ name: 'Old.gone' })
+      .where('id', '=', id)
+      .execute()
     expect(await queue.drain()).toBe(0)
     expect(await queue.find(id)).toMatchObject({ state: 'waiting', attempt: 0 })
   })
@@ -260,7 +294,11 @@ describe.each(grounds)('on %s', (_name, open) => {
     const { id } = await queue.add(Work, 'told')
     await queue.drain()
     expect(ran).toEqual(['Work.told true false'])
-    expect(await queue.find(id)).toMatchObject({ progress: 0.5, progressText: 'half', state: 'done' })
+    expect(await queue.find(id)).toMatchObject({
+      progress: 0.5,
+      progressText: 'half',
+      state: 'done',
+    })
     const line = desk.log.find(({ message }) => message === 'in the middle')
     expect(line?.details).toEqual({ job: 'Work.told', jobId: id, attempt: 1, more: 1 })
   })
@@ -304,7 +342,10 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect((await queue.find(hour.id))?.state).toBe('done')
     await desk.clock.advance('2m')
     await queue.drain()
-    expect([await queue.find(hour.id), (await queue.find(day.id))?.state]).toEqual([undefined, 'done'])
+    expect([await queue.find(hour.id), (await queue.find(day.id))?.state]).toEqual([
+      undefined,
+      'done',
+    ])
     await desk.clock.advance('1d')
     await queue.drain()
     expect(await queue.find(day.id)).toBeUndefined()
@@ -314,10 +355,14 @@ describe.each(grounds)('on %s', (_name, open) => {
     for (const name of ['1', '2', '3']) await queue.add(Work, 'plain', { name })
     await queue.add(Work, 'hopeless')
     await queue.drain()
-    const names = (entries: readonly JobEntry[]): unknown[] => entries.map(({ name, body }) => [name, body])
+    const names = (entries: readonly JobEntry[]): unknown[] =>
+      entries.map(({ name, body }) => [name, body])
     expect(names(await queue.list({ state: 'failed' }))).toEqual([['Work.hopeless', null]])
     const first = await queue.list({ name: 'Work.plain', limit: 2 })
-    expect(names(first)).toEqual([['Work.plain', { name: '3' }], ['Work.plain', { name: '2' }]])
+    expect(names(first)).toEqual([
+      ['Work.plain', { name: '3' }],
+      ['Work.plain', { name: '2' }],
+    ])
     const rest = await queue.list({ name: 'Work.plain', limit: 2, after: first[1]?.id ?? 0 })
     expect(names(rest)).toEqual([['Work.plain', { name: '1' }]])
   })

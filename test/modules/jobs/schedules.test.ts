@@ -8,7 +8,12 @@ import { closeGrounds, grounds } from './grounds.js'
 const quiet = { listen: false, logger: false, database: 'sqlite::memory:', env: {} } as const
 
 /** The runs of a pattern from a moment on, as a test's clock moves on by steps. */
-async function runsOf(pattern: string, zone: string, from: string, hours: number): Promise<string[]> {
+async function runsOf(
+  pattern: string,
+  zone: string,
+  from: string,
+  hours: number,
+): Promise<string[]> {
   const ran: string[] = []
   class Timed {
     @Cron(pattern, { zone }) run(job: RunningJob): void {
@@ -33,13 +38,62 @@ async function runsOf(pattern: string, zone: string, from: string, hours: number
 
 describe('a pattern with hours', () => {
   it.each([
-    ['in Berlin in spring', '30 2 * * *', 'Europe/Berlin', '2026-03-28T00:05Z', 49, ['2026-03-28T01:30', '2026-03-29T01:00', '2026-03-30T00:30']],
-    ['twice in the hour that is left out', '0,30 2 * * *', 'Europe/Berlin', '2026-03-28T12:05Z', 24, ['2026-03-29T01:00']],
-    ['in Berlin in autumn', '30 2 * * *', 'Europe/Berlin', '2026-10-24T12:05Z', 38, ['2026-10-25T00:30', '2026-10-26T01:30']],
-    ['in New York in spring', '30 2 * * *', 'America/New_York', '2026-03-07T12:05Z', 43, ['2026-03-08T07:00', '2026-03-09T06:30']],
-    ['in New York in autumn', '30 1 * * *', 'America/New_York', '2026-10-31T12:05Z', 43, ['2026-11-01T05:30', '2026-11-02T06:30']],
-    ['on Lord Howe in spring', '15 2 * * *', 'Australia/Lord_Howe', '2026-10-03T12:05Z', 28, ['2026-10-03T15:30', '2026-10-04T15:15']],
-    ['on Lord Howe in autumn', '45 1 * * *', 'Australia/Lord_Howe', '2026-04-04T12:05Z', 28, ['2026-04-04T14:45', '2026-04-05T15:15']],
+    [
+      'in Berlin in spring',
+      '30 2 * * *',
+      'Europe/Berlin',
+      '2026-03-28T00:05Z',
+      49,
+      ['2026-03-28T01:30', '2026-03-29T01:00', '2026-03-30T00:30'],
+    ],
+    [
+      'twice in the hour that is left out',
+      '0,30 2 * * *',
+      'Europe/Berlin',
+      '2026-03-28T12:05Z',
+      24,
+      ['2026-03-29T01:00'],
+    ],
+    [
+      'in Berlin in autumn',
+      '30 2 * * *',
+      'Europe/Berlin',
+      '2026-10-24T12:05Z',
+      38,
+      ['2026-10-25T00:30', '2026-10-26T01:30'],
+    ],
+    [
+      'in New York in spring',
+      '30 2 * * *',
+      'America/New_York',
+      '2026-03-07T12:05Z',
+      43,
+      ['2026-03-08T07:00', '2026-03-09T06:30'],
+    ],
+    [
+      'in New York in autumn',
+      '30 1 * * *',
+      'America/New_York',
+      '2026-10-31T12:05Z',
+      43,
+      ['2026-11-01T05:30', '2026-11-02T06:30'],
+    ],
+    [
+      'on Lord Howe in spring',
+      '15 2 * * *',
+      'Australia/Lord_Howe',
+      '2026-10-03T12:05Z',
+      28,
+      ['2026-10-03T15:30', '2026-10-04T15:15'],
+    ],
+    [
+      'on Lord Howe in autumn',
+      '45 1 * * *',
+      'Australia/Lord_Howe',
+      '2026-04-04T12:05Z',
+      28,
+      ['2026-04-04T14:45', '2026-04-05T15:15'],
+    ],
   ])('%s', async (_name, pattern, zone, from, hours, runs) => {
     expect(await runsOf(pattern, zone, from, hours)).toEqual(runs)
   })
@@ -47,9 +101,30 @@ describe('a pattern with hours', () => {
 
 describe('a pattern of every hour goes on by elapsed time', () => {
   it.each([
-    ['in Berlin in spring', '30 * * * *', 'Europe/Berlin', '2026-03-28T23:05Z', 4, ['2026-03-28T23:30', '2026-03-29T00:30', '2026-03-29T01:30', '2026-03-29T02:30']],
-    ['in Berlin in autumn', '30 * * * *', 'Europe/Berlin', '2026-10-24T23:05Z', 4, ['2026-10-24T23:30', '2026-10-25T00:30', '2026-10-25T01:30', '2026-10-25T02:30']],
-    ['on Lord Howe in autumn', '*/30 * * * *', 'Australia/Lord_Howe', '2026-04-04T14:05Z', 2, ['2026-04-04T14:30', '2026-04-04T15:00', '2026-04-04T15:30', '2026-04-04T16:00']],
+    [
+      'in Berlin in spring',
+      '30 * * * *',
+      'Europe/Berlin',
+      '2026-03-28T23:05Z',
+      4,
+      ['2026-03-28T23:30', '2026-03-29T00:30', '2026-03-29T01:30', '2026-03-29T02:30'],
+    ],
+    [
+      'in Berlin in autumn',
+      '30 * * * *',
+      'Europe/Berlin',
+      '2026-10-24T23:05Z',
+      4,
+      ['2026-10-24T23:30', '2026-10-25T00:30', '2026-10-25T01:30', '2026-10-25T02:30'],
+    ],
+    [
+      'on Lord Howe in autumn',
+      '*/30 * * * *',
+      'Australia/Lord_Howe',
+      '2026-04-04T14:05Z',
+      2,
+      ['2026-04-04T14:30', '2026-04-04T15:00', '2026-04-04T15:30', '2026-04-04T16:00'],
+    ],
   ])('%s', async (_name, pattern, zone, from, hours, runs) => {
     expect(await runsOf(pattern, zone, from, hours)).toEqual(runs)
   })
