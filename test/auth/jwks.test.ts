@@ -3,7 +3,7 @@ import { createPublicKey } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { Auth } from '../../src/auth/auth.js'
+import type { Auth } from '../../src/index.js'
 import { foreignToken, makeAuth, makeClock, makeLog, noonSeconds, type Clock } from './fixtures.js'
 import { makePair, type Pair } from './key-pair.js'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { runCommand } from '../../src/cli/run-command.js'
-import { connect } from '../../src/records/database.js'
+import { connect } from '../../src/index.js'
 import { root } from '../openapi/command.js'
 import { Lamp } from './migrate/lamp.js'
 

@@ -1,7 +1,7 @@
 /** What is told of written rows, on every engine alike. Source: public face, Records; docs/graphql.md, Subscriptions. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { connect, type Database } from '../../src/records/database.js'
-import type { EngineSource } from '../../src/engines/contract/engine.js'
+import type { EngineSource } from '../../src/index.js'
 import { Author, Category, Product, Review, shop, Tag } from '../records/shop.js'
 import type { DatabaseUnderTest } from './database.contract.js'
 

@@ -1,9 +1,6 @@
 /** The shop's tables on one engine, where the parts of the database contract meet. */
-import type { HttpError } from '../../src/errors/http-error.js'
+import type { EngineSource, HttpError, ListOptions, Repository } from '../../src/index.js'
 import { connect, type Database } from '../../src/records/database.js'
-import type { ListOptions } from '../../src/records/filters/list-options.js'
-import type { Repository } from '../../src/records/repository.js'
-import type { EngineSource } from '../../src/engines/contract/engine.js'
 import { Category, Product, shop } from '../records/shop.js'
 import { uuidRecords } from './database-uuids.contract.js'
 

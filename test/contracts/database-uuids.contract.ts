@@ -1,10 +1,14 @@
 /** What every engine must do alike: UUIDs, as keys, as fields that hold keys, and as fields of their own kind. */
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { Field } from '../../src/fields/field.js'
-import { Record } from '../../src/records/model/record.js'
-import { BelongsTo, HasMany, ManyToMany } from '../../src/records/model/relations.js'
-import type { Generated } from '../../src/records/model/written-types.js'
-import type { Repository } from '../../src/records/repository.js'
+import {
+  BelongsTo,
+  Field,
+  type Generated,
+  HasMany,
+  ManyToMany,
+  Record,
+  type Repository,
+} from '../../src/index.js'
 import type { Ground } from './database-ground.js'
 
 @Record({ table: 'uuid_team', search: ['name'] })

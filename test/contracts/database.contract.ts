@@ -1,5 +1,5 @@
 /** What every engine must do alike. Source: public face, Records; decisions, Small print: records. */
-import type { EngineSource } from '../../src/engines/contract/engine.js'
+import type { EngineSource } from '../../src/index.js'
 import { afterAll, beforeAll, beforeEach, describe } from '@jest/globals'
 import { describeCreating } from './database-create.contract.js'
 import { describeRules } from './database-rules.contract.js'

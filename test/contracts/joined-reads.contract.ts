@@ -1,10 +1,8 @@
 /** What holds where brief reads go together. Run it on each engine: `describeJoinedReads('PostgreSQL', open)`. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { Field } from '../../src/fields/field.js'
+import { BelongsTo, Field, HasMany, Record, type Rel } from '../../src/index.js'
 import { connect, type Database } from '../../src/records/database.js'
 import type { ClientReading, Engine } from '../../src/engines/contract/engine.js'
-import { Record } from '../../src/records/model/record.js'
-import { BelongsTo, HasMany, type Rel } from '../../src/records/model/relations.js'
 import { createDatabaseRevocations } from '../../src/records/revocations.js'
 import { createDatabaseSessionStore } from '../../src/records/session-store.js'
 import { StatementWatch } from './statement-watch.js'

@@ -1,13 +1,16 @@
 /** Filters on lists and within JSON: by programs, queries and GraphQL, on both engines. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Application } from '../../src/bootstrap/application.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
-import { Field } from '../../src/fields/field.js'
-import { NoAuth } from '../../src/auth/decorators.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import { Controller } from '../../src/routing/controller.js'
+import {
+  type Application,
+  bootstrap,
+  connect,
+  Controller,
+  type Database,
+  Field,
+  Module,
+  NoAuth,
+  Record,
+} from '../../src/index.js'
 import { startBothEngines } from '../records/both-engines.js'
 
 @Record

@@ -1,16 +1,19 @@
 /** Every kind by every way in and out: REST, GraphQL planned and resolved, filters and orders, on both engines. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Application } from '../../src/bootstrap/application.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
-import { Field } from '../../src/fields/field.js'
+import {
+  type Application,
+  bootstrap,
+  connect,
+  Controller,
+  type Database,
+  Field,
+  GraphQL,
+  Module,
+  NoAuth,
+  Record as RecordOf,
+} from '../../src/index.js'
 import { isOfKind, kindOf, kinds, toFunction } from '../../src/fields/kinds/table.js'
 import type { Kind } from '../../src/fields/kinds/kind.js'
-import { GraphQL } from '../../src/graphql/graphql.js'
-import { NoAuth } from '../../src/auth/decorators.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record as RecordOf } from '../../src/records/model/record.js'
-import { Controller } from '../../src/routing/controller.js'
 import { logStatements } from '../graphql/planner/driver-log.js'
 import { startBothEngines } from '../records/both-engines.js'
 import { addMoney, keyKinds, samples, type KindSample } from './kind-samples.js'

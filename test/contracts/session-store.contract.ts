@@ -1,6 +1,6 @@
 /** What every session store does. Run it on each: `describeSessionStore('memory', () => createMemoryStore())`. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import type { SessionStore } from '../../src/sessions/session-store.js'
+import type { SessionStore } from '../../src/index.js'
 
 export interface OpenedStore {
   readonly store: SessionStore

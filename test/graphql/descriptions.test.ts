@@ -12,13 +12,19 @@ import {
   type GraphQLSchema,
   type GraphQLType,
 } from 'graphql'
-import { Doc } from '../../src/openapi/doc.js'
-import { Field } from '../../src/fields/field.js'
-import { GraphQL } from '../../src/graphql/graphql.js'
-import { Resolve } from '../../src/graphql/records/resolve-note.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
+import {
+  BelongsTo,
+  connect,
+  type Database,
+  Doc,
+  Field,
+  GraphQL,
+  HasMany,
+  ManyToMany,
+  Record,
+  type Rel,
+  Resolve,
+} from '../../src/index.js'
 import { startAtlas } from '../samples/small-world.js'
 
 class Size {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { file } from '../../src/http/file-reply.js'
+import { file } from '../../src/index.js'
 import { answerBy, answerTo, corsOf, corsPairs, type Asked } from './answering-server.js'
 
 /** The line that says why. */

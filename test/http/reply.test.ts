@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { html, redirect, reply, type RedirectStatus } from '../../src/http/reply.js'
+import { html, redirect, type RedirectStatus, reply } from '../../src/index.js'
 
 describe('reply', () => {
   it('keeps body and status', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { HttpError } from '../../src/errors/http-error.js'
-import { html, redirect, reply } from '../../src/http/reply.js'
+import { html, HttpError, redirect, reply } from '../../src/index.js'
 import { answerTo, corsOf, corsPairs } from './answering-server.js'
 
 /** The line that says why. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { HttpError } from '../../src/errors/http-error.js'
-import { redirect, reply } from '../../src/http/reply.js'
+import { HttpError, redirect, reply } from '../../src/index.js'
 import {
   answerOnce,
   answerTo,

@@ -4,8 +4,7 @@ import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import { describe, expect, it } from '@jest/globals'
-import { HttpError } from '../../src/errors/http-error.js'
-import { reply } from '../../src/http/reply.js'
+import { HttpError, reply } from '../../src/index.js'
 import { answerBy, answerTo, plainRule, startAnswering } from './answering-server.js'
 
 /** The line that says why. */

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from '@jest/globals'
 import { bootstrap, Field, GraphQL, Module, Record, type OpenApiDocument } from 'filigree'
-import type { BootstrapOptions } from '../../src/bootstrap/options.js'
+import type { BootstrapOptions } from '../../src/index.js'
 
 @Record
 class Lamp {

@@ -1,15 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Application } from '../../src/bootstrap/application.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
-import { NoAuth, Secured } from '../../src/auth/decorators.js'
-import { Field } from '../../src/fields/field.js'
-import type { AggregateOptions } from '../../src/records/aggregates/aggregate-types.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import type { Generated } from '../../src/records/model/written-types.js'
-import type { NewRow } from '../../src/records/statements/nested-types.js'
-import { Controller } from '../../src/routing/controller.js'
+import {
+  type AggregateOptions,
+  type Application,
+  bootstrap,
+  connect,
+  Controller,
+  type Database,
+  Field,
+  type Generated,
+  Module,
+  type NewRow,
+  NoAuth,
+  Record,
+  Secured,
+} from '../../src/index.js'
 import { failure } from '../contracts/database-ground.js'
 import { startBothEngines } from './both-engines.js'
 

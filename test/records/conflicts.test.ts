@@ -1,9 +1,6 @@
 /** Single statements that others were in the way of. Source: docs/scaling.md, Distributed engines. */
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { Field } from '../../src/fields/field.js'
-import { connect } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import type { Generated } from '../../src/records/model/written-types.js'
+import { connect, Field, type Generated, Record } from '../../src/index.js'
 import { startPostgres } from './postgres-server.js'
 
 @Record

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
-import { Field, HttpError, Record } from '../../src/index.js'
+import { Field, type Generated, HttpError, Record } from '../../src/index.js'
 import { connect, type Database } from '../../src/records/database.js'
-import type { Generated } from '../../src/records/model/written-types.js'
 import { startBothEngines } from './both-engines.js'
 
 const engines = await startBothEngines()

@@ -1,7 +1,5 @@
 /** Creates rows until it is killed, and writes a line for each that was answered. Bundled by `creating-program.ts`. */
-import { Field } from '../../src/fields/field.js'
-import { connect } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
+import { connect, Field, Record } from '../../src/index.js'
 
 class Entry {
   declare id: number

@@ -1,13 +1,16 @@
 import { beforeAll, afterAll, describe, expect, it } from '@jest/globals'
-import type { Application } from '../../src/bootstrap/application.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
-import { NoAuth } from '../../src/auth/decorators.js'
-import { Field } from '../../src/fields/field.js'
-import { connect } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import { ManyToMany, type Rel } from '../../src/records/model/relations.js'
-import { Controller } from '../../src/routing/controller.js'
+import {
+  type Application,
+  bootstrap,
+  connect,
+  Controller,
+  Field,
+  ManyToMany,
+  Module,
+  NoAuth,
+  Record,
+  type Rel,
+} from '../../src/index.js'
 
 @Record
 class Label {

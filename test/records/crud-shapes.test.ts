@@ -1,15 +1,22 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Application } from '../../src/bootstrap/application.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
-import { NoAuth, Secured } from '../../src/auth/decorators.js'
-import { Field } from '../../src/fields/field.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
-import type { Generated } from '../../src/records/model/written-types.js'
-import { Controller } from '../../src/routing/controller.js'
+import {
+  type Application,
+  BelongsTo,
+  bootstrap,
+  connect,
+  Controller,
+  type Database,
+  Field,
+  type Generated,
+  HasMany,
+  ManyToMany,
+  Module,
+  NoAuth,
+  Record,
+  type Rel,
+  Secured,
+} from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 
 @Record

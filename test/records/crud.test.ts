@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { Application } from '../../src/bootstrap/application.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
-import type { Problem } from '../../src/errors/declaration-error.js'
-import { Field } from '../../src/fields/field.js'
-import type { Claims } from '../../src/http/request.js'
+import {
+  type Application,
+  bootstrap,
+  type Claims,
+  Controller,
+  Field,
+  type Generated,
+  Get,
+  Module,
+  NoAuth,
+  type Problem,
+  Record,
+} from '../../src/index.js'
 import { extendWithCrud } from '../../src/records/rest/crud.js'
 import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import type { Generated } from '../../src/records/model/written-types.js'
-import { Controller } from '../../src/routing/controller.js'
-import { Get } from '../../src/routing/verbs.js'
-import { NoAuth } from '../../src/auth/decorators.js'
 import { logStatements } from '../graphql/planner/driver-log.js'
 import { Category, Product, shop } from './shop.js'
 

@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
-import { Field } from '../../src/fields/field.js'
+import {
+  bootstrap,
+  connect,
+  Controller,
+  type Database,
+  Field,
+  type Generated,
+  Module,
+  NoAuth,
+  Record,
+} from '../../src/index.js'
 import { readShape } from '../../src/fields/shape.js'
-import { NoAuth } from '../../src/auth/decorators.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import type { Generated } from '../../src/records/model/written-types.js'
-import { Controller } from '../../src/routing/controller.js'
 import { failure } from '../contracts/database-ground.js'
 import { startBothEngines } from './both-engines.js'
 

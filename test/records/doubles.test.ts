@@ -12,7 +12,7 @@ import {
   Record,
   type Rel,
 } from 'filigree'
-import { connect, type Database } from '../../src/records/database.js'
+import { connect, type Database } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 
 @Record({ plural: 'shelves' })

@@ -5,15 +5,18 @@ import { fileURLToPath } from 'node:url'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { build } from 'esbuild'
-import type { Application } from '../../src/bootstrap/application.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
-import { NoAuth } from '../../src/auth/decorators.js'
-import { Field } from '../../src/fields/field.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import type { Generated } from '../../src/records/model/written-types.js'
-import { Controller } from '../../src/routing/controller.js'
+import {
+  type Application,
+  bootstrap,
+  connect,
+  Controller,
+  type Database,
+  Field,
+  type Generated,
+  Module,
+  NoAuth,
+  Record,
+} from '../../src/index.js'
 import { openSqlite } from '../../src/engines/sqlite/sqlite.js'
 import { decimals, sqlFunctions } from '../../src/engines/sqlite/functions.js'
 import { startBothEngines } from './both-engines.js'

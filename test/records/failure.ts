@@ -1,5 +1,5 @@
 /** What a promise rejects with. */
-import type { DeclarationError } from '../../src/errors/declaration-error.js'
+import type { DeclarationError } from '../../src/index.js'
 
 /** @throws {Error} where it does not reject */
 export async function failure(work: Promise<unknown>): Promise<DeclarationError> {

@@ -12,10 +12,8 @@ import {
 } from 'filigree'
 import { sql } from 'kysely'
 import { silentLog } from '../../src/core/log.js'
-import { connect, type Database } from '../../src/records/database.js'
+import { BelongsTo, connect, type Database, pglite, type Rel } from '../../src/index.js'
 import { openEngine } from '../../src/engines/engine-for-url.js'
-import { pglite } from '../../src/engines/pglite/pglite.js'
-import { BelongsTo, type Rel } from '../../src/records/model/relations.js'
 import { StatementWatch } from '../contracts/statement-watch.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 

@@ -11,9 +11,8 @@ import {
   type Application,
 } from 'filigree'
 import { silentLog } from '../../src/core/log.js'
-import { connect, type Database } from '../../src/records/database.js'
+import { connect, type Database, pglite } from '../../src/index.js'
 import { openEngine } from '../../src/engines/engine-for-url.js'
-import { pglite } from '../../src/engines/pglite/pglite.js'
 import { describeJoinedReads } from '../contracts/joined-reads.contract.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 

@@ -22,9 +22,8 @@ import {
   type Rel,
 } from 'filigree'
 import { sql } from 'kysely'
-import type { EngineSource } from '../../src/engines/contract/engine.js'
+import { type EngineSource, pglite } from '../../src/index.js'
 import { openEngine } from '../../src/engines/engine-for-url.js'
-import { pglite } from '../../src/engines/pglite/pglite.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
 @Record({ table: 'late_desk' })

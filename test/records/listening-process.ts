@@ -1,7 +1,6 @@
 /** Listens to many records at once, then to others, and writes the warnings of its process. Bundled by `creating-program.ts`. */
-import { Field } from '../../src/fields/field.js'
+import { Field, Record } from '../../src/index.js'
 import { connect } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
 
 const warnings: string[] = []
 process.on('warning', ({ message }) => warnings.push(message))

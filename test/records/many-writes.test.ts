@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { Application } from '../../src/bootstrap/application.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
-import { NoAuth } from '../../src/auth/decorators.js'
-import { Field } from '../../src/fields/field.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import type { Generated } from '../../src/records/model/written-types.js'
-import type { Repository } from '../../src/records/repository.js'
+import {
+  type Application,
+  bootstrap,
+  connect,
+  type Database,
+  Field,
+  type Generated,
+  Module,
+  NoAuth,
+  Record,
+  type Repository,
+} from '../../src/index.js'
 import { failure } from '../contracts/database-ground.js'
 import { startBothEngines } from './both-engines.js'
 

@@ -1,18 +1,25 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { NoAuth, Secured } from '../../src/auth/decorators.js'
-import type { Application } from '../../src/bootstrap/application.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
+import {
+  type Application,
+  BeforeWrite,
+  BelongsTo,
+  bootstrap,
+  type Change,
+  connect,
+  Controller,
+  type Database,
+  Field,
+  type Generated,
+  HasMany,
+  HttpError,
+  ManyToMany,
+  Module,
+  NoAuth,
+  Record,
+  type Rel,
+  Secured,
+} from '../../src/index.js'
 import type { Class } from '../../src/metadata/note.js'
-import { HttpError } from '../../src/errors/http-error.js'
-import { Field } from '../../src/fields/field.js'
-import type { Change } from '../../src/records/changes/changes.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
-import { BeforeWrite } from '../../src/records/model/write-hooks.js'
-import type { Generated } from '../../src/records/model/written-types.js'
-import { Controller } from '../../src/routing/controller.js'
 import { startBothEngines } from './both-engines.js'
 
 @Record

@@ -3,7 +3,7 @@ import { request as send, type ClientRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Field, Module, NoAuth, Record, type Application } from 'filigree'
 import { sql } from 'kysely'
-import { connect, Database } from '../../src/records/database.js'
+import { connect, Database } from '../../src/index.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
 @Record({ table: 'share_rock', plural: 'rocks' })

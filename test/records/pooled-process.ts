@@ -2,9 +2,7 @@
  * Reads, writes and deletes rows of its own, in an order of its own, and says what was not as it should be. Two of them
  * share the server connections of a pooler. Bundled by `creating-program.ts`.
  */
-import { Field } from '../../src/fields/field.js'
-import { connect } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
+import { connect, Field, Record } from '../../src/index.js'
 
 class Entry {
   declare id: number

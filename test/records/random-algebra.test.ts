@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { HttpError } from '../../src/errors/http-error.js'
-import { Field } from '../../src/fields/field.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import type { Generated } from '../../src/records/model/written-types.js'
-import type { Repository } from '../../src/records/repository.js'
+import {
+  connect,
+  type Database,
+  Field,
+  type Generated,
+  HttpError,
+  Record,
+  type Repository,
+} from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 
 @Record

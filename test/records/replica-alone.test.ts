@@ -1,9 +1,6 @@
 /** An application whose database is a replica. Source: docs/records.md, Replicas. */
 import { describe, expect, it } from '@jest/globals'
-import { Auth } from '../../src/auth/auth.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import type { Application } from '../../src/bootstrap/application.js'
-import { connect } from '../../src/records/database.js'
+import { type Application, Auth, bootstrap, connect } from '../../src/index.js'
 import { Note, NoteModule, replicaGround, Shelf, until, writeElsewhere } from './replica-ground.js'
 
 const ground = replicaGround()

@@ -1,12 +1,14 @@
 /** Who reads what it wrote, of an application with a primary and a standby. Source: docs/records.md, Replicas. */
 import { describe, expect, it } from '@jest/globals'
-import { Auth } from '../../src/auth/auth.js'
-import type { Application } from '../../src/bootstrap/application.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
-import type { BootstrapOptions } from '../../src/bootstrap/options.js'
+import {
+  type Application,
+  Auth,
+  bootstrap,
+  type BootstrapOptions,
+  connect,
+  Module,
+} from '../../src/index.js'
 import { metrics } from '../../src/modules/metrics/metrics.js'
-import { connect } from '../../src/records/database-face.js'
 import {
   NoteModule,
   replicaGround,

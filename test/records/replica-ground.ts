@@ -1,16 +1,22 @@
 /** A primary with a standby, and what replicas are tested with. */
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals'
-import { NoAuth, Secured } from '../../src/auth/decorators.js'
-import { Module } from '../../src/bootstrap/module.js'
-import { Field } from '../../src/fields/field.js'
-import type { Session } from '../../src/http/request.js'
+import {
+  BelongsTo,
+  Controller,
+  Field,
+  Get,
+  HasMany,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+  type Rel,
+  Secured,
+  type Session,
+} from '../../src/index.js'
 import { CacheFor } from '../../src/modules/cache/cache.js'
 import { connect, Database } from '../../src/records/database.js'
 import type { DatabaseOptions } from '../../src/records/database-options.js'
-import { Record } from '../../src/records/model/record.js'
-import { BelongsTo, HasMany, type Rel } from '../../src/records/model/relations.js'
-import { Controller } from '../../src/routing/controller.js'
-import { Get, Post } from '../../src/routing/verbs.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
 import { startStandby, type Standby } from './standby-server.js'
 

@@ -1,17 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Auth } from '../../src/auth/auth.js'
-import { NoAuth, Secured } from '../../src/auth/decorators.js'
-import type { Application } from '../../src/bootstrap/application.js'
-import { bootstrap } from '../../src/bootstrap/bootstrap.js'
-import { Module } from '../../src/bootstrap/module.js'
-import type { BootstrapOptions } from '../../src/bootstrap/options.js'
-import { Field } from '../../src/fields/field.js'
-import type { Claims } from '../../src/http/request.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record, type RowsCaller } from '../../src/records/model/record.js'
-import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
-import { Controller } from '../../src/routing/controller.js'
-import { Get } from '../../src/routing/verbs.js'
+import {
+  type Application,
+  Auth,
+  BelongsTo,
+  bootstrap,
+  type BootstrapOptions,
+  type Claims,
+  connect,
+  Controller,
+  type Database,
+  Field,
+  Get,
+  HasMany,
+  ManyToMany,
+  Module,
+  NoAuth,
+  Record,
+  type Rel,
+  type RowsCaller,
+  Secured,
+} from '../../src/index.js'
 
 let rows: (user: Claims | null, caller: RowsCaller) => unknown
 

@@ -1,9 +1,7 @@
 /** Random questions get the same answer from every engine, and the one that plain JavaScript gives. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { Field } from '../../src/fields/field.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
+import { connect, type Database, Field, Record } from '../../src/index.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
 @Record

@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import { silentLog } from '../../src/core/log.js'
-import { Field } from '../../src/fields/field.js'
+import { Field, Record } from '../../src/index.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { migrateUp } from '../../src/records/migrations/migrations.js'
-import { Record } from '../../src/records/model/record.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
 @Record

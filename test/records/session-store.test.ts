@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createMemoryRevocations } from '../../src/auth/revocations.js'
-import { Clock } from '../../src/core/clock.js'
+import { Clock } from '../../src/index.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { createDatabaseRevocations } from '../../src/records/revocations.js'
 import { createDatabaseSessionStore } from '../../src/records/session-store.js'

@@ -1,8 +1,13 @@
 /** The records of these tests: a shop. */
-import { Field } from '../../src/fields/field.js'
-import { Record } from '../../src/records/model/record.js'
-import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
-import type { Generated } from '../../src/records/model/written-types.js'
+import {
+  BelongsTo,
+  Field,
+  type Generated,
+  HasMany,
+  ManyToMany,
+  Record,
+  type Rel,
+} from '../../src/index.js'
 
 @Record
 export class Category {

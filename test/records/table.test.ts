@@ -1,12 +1,17 @@
 import { IsEmail } from 'class-validator'
 import { describe, expect, it } from '@jest/globals'
-import type { Problem } from '../../src/errors/declaration-error.js'
-import { Field } from '../../src/fields/field.js'
+import {
+  BelongsTo,
+  connect,
+  Field,
+  HasMany,
+  ManyToMany,
+  type Problem,
+  Record,
+  type Rel,
+} from '../../src/index.js'
 import type { Class } from '../../src/metadata/note.js'
 import { toIndexName, toSnakeCase } from '../../src/records/model/column-names.js'
-import { connect } from '../../src/records/database.js'
-import { Record } from '../../src/records/model/record.js'
-import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../src/records/model/relations.js'
 import { readTable, readTables } from '../../src/records/model/read-table.js'
 import { Author, Category, Person, Product, Review, shop, Tag } from './shop.js'
 

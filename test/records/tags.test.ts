@@ -15,7 +15,7 @@ import {
   type Rel,
 } from 'filigree'
 import { readTables } from '../../src/records/model/read-table.js'
-import type { Problem } from '../../src/errors/declaration-error.js'
+import type { Problem } from '../../src/index.js'
 import type { Class } from '../../src/metadata/note.js'
 import { startBothEngines } from './both-engines.js'
 

@@ -1,9 +1,7 @@
 /** A record whose fields the test says, as they stand before and after a change. */
-import { Field } from '../../src/fields/field.js'
+import { Field, type FieldRules, Record } from '../../src/index.js'
 import type { KindName } from '../../src/fields/kinds/table.js'
-import type { FieldRules } from '../../src/fields/rules.js'
 import type { Class } from '../../src/metadata/note.js'
-import { Record } from '../../src/records/model/record.js'
 
 export type Fields = globalThis.Record<string, [KindName, FieldRules?]>
 

@@ -1,24 +1,24 @@
 /** The application that the reliability scripts drive: records by `crud` and GraphQL, bodies, uploads, sessions, streams. */
 import {
+  type Application,
   BelongsTo,
   bootstrap,
+  type BootstrapOptions,
   Controller,
   Database,
   events,
   Field,
+  type Generated,
   Get,
   HasMany,
   Module,
   NoAuth,
   Post,
   Record,
-  type Application,
-  type BootstrapOptions,
   type Rel,
   type Session,
   type UploadedFiles,
 } from '../../src/index.js'
-import type { Generated } from '../../src/records/model/written-types.js'
 
 @Record
 export class Thing {

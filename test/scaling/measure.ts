@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { connect, type Database } from '../../src/records/database.js'
+import { connect, type Database } from '../../src/index.js'
 import { startOwnPostgres, type OwnPostgres } from '../records/postgres-server.js'
 import { Category, Product, shop } from '../records/shop.js'
 

@@ -1,7 +1,6 @@
 /** What `rows` may answer: closed when in doubt, and a token's claims never write a filter. Source: issue of rights, 3. */
 import { describe, expect, it } from '@jest/globals'
-import { Auth } from '../../../src/auth/auth.js'
-import type { Claims } from '../../../src/http/request.js'
+import { Auth, type Claims } from '../../../src/index.js'
 import type { OpenDoor } from './door.js'
 import { outcome } from './line.js'
 import { Note, noteRows, type Ground } from './world.js'

@@ -1,5 +1,5 @@
 /** The doors of `crud`. */
-import type { Application } from '../../../src/bootstrap/application.js'
+import type { Application } from '../../../src/index.js'
 import { shown, type Answer, type Door, type Question } from './door.js'
 import type { DecoratedAt, RecordName } from './world.js'
 

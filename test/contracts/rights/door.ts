@@ -1,5 +1,5 @@
 /** What a door of the rights suite is asked, and what it answers, in words that all doors share. */
-import type { Application } from '../../../src/bootstrap/application.js'
+import type { Application } from '../../../src/index.js'
 import type { RecordName } from './world.js'
 
 /** What a door answered, in words that all doors share. */

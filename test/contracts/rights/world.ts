@@ -1,17 +1,24 @@
 /** The records of the rights suite, one for each rule, and who asks for them. */
-import { Auth } from '../../../src/auth/auth.js'
-import { NoAuth, Secured } from '../../../src/auth/decorators.js'
-import type { Application } from '../../../src/bootstrap/application.js'
-import { bootstrap } from '../../../src/bootstrap/bootstrap.js'
-import { Module } from '../../../src/bootstrap/module.js'
-import { Field } from '../../../src/fields/field.js'
-import { GraphQL } from '../../../src/graphql/graphql.js'
-import type { Claims } from '../../../src/http/request.js'
+import {
+  type Application,
+  Auth,
+  BelongsTo,
+  bootstrap,
+  type Claims,
+  Controller,
+  Field,
+  type Generated,
+  GraphQL,
+  HasMany,
+  ManyToMany,
+  Module,
+  NoAuth,
+  Record,
+  type Rel,
+  type RowsCaller,
+  Secured,
+} from '../../../src/index.js'
 import { connect, type Database } from '../../../src/records/database.js'
-import { Record, type RowsCaller } from '../../../src/records/model/record.js'
-import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../../src/records/model/relations.js'
-import type { Generated } from '../../../src/records/model/written-types.js'
-import { Controller } from '../../../src/routing/controller.js'
 import type { Class } from '../../../src/metadata/note.js'
 
 /** Everybody's own; all of them for administrators and the operator. */

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { GraphQL } from '../../../src/graphql/graphql.js'
+import { GraphQL } from '../../../src/index.js'
 import { graphqlLibrary } from '../../../src/graphql/library.js'
 import { connect } from '../../../src/records/database.js'
 import { startBothEngines } from '../../records/both-engines.js'

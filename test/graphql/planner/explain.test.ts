@@ -1,12 +1,15 @@
 /** What the databases themselves are asked, and how they say they find it. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { CompiledQuery } from 'kysely'
-import { Field } from '../../../src/fields/field.js'
-import type { GraphQL } from '../../../src/graphql/graphql.js'
+import {
+  Field,
+  type Generated,
+  type GraphQL,
+  HasMany,
+  Record,
+  type Rel,
+} from '../../../src/index.js'
 import type { Database } from '../../../src/records/database.js'
-import { Record } from '../../../src/records/model/record.js'
-import { HasMany, type Rel } from '../../../src/records/model/relations.js'
-import type { Generated } from '../../../src/records/model/written-types.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { Category, openShop, Product, Review, shopGraphql, Tag } from '../records/shop.js'
 import { logStatements, type Sent } from './driver-log.js'

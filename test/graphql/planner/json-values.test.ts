@@ -1,13 +1,17 @@
 /** What statements write as JSON: each value of each kind as graphql-js sends it, null in every place, objects of any width. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { CompiledQuery } from 'kysely'
-import { Field } from '../../../src/fields/field.js'
-import { GraphQL } from '../../../src/graphql/graphql.js'
+import {
+  BelongsTo,
+  Field,
+  GraphQL,
+  HasMany,
+  Record as RecordOf,
+  type Rel,
+} from '../../../src/index.js'
 import { graphqlLibrary } from '../../../src/graphql/library.js'
 import type { Class } from '../../../src/metadata/note.js'
 import { connect, type Database } from '../../../src/records/database.js'
-import { Record as RecordOf } from '../../../src/records/model/record.js'
-import { BelongsTo, HasMany, type Rel } from '../../../src/records/model/relations.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { countStatements } from './count-statements.js'
 

@@ -1,10 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { Field } from '../../../src/fields/field.js'
-import { GraphQL } from '../../../src/graphql/graphql.js'
+import { BelongsTo, Field, GraphQL, HasMany, Record, type Rel } from '../../../src/index.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import { EngineFault, type Engine } from '../../../src/engines/contract/engine.js'
-import { Record } from '../../../src/records/model/record.js'
-import { BelongsTo, HasMany, type Rel } from '../../../src/records/model/relations.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { logStatements } from './driver-log.js'
 

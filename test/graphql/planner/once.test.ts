@@ -1,12 +1,16 @@
 /** What has failed is not asked again, except for a value that GraphQL has no word for: graphql-js says where it stands. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { CompiledQuery } from 'kysely'
-import { Field } from '../../../src/fields/field.js'
-import { GraphQL } from '../../../src/graphql/graphql.js'
+import {
+  BelongsTo,
+  Field,
+  GraphQL,
+  HasMany,
+  Record as RecordOf,
+  type Rel,
+} from '../../../src/index.js'
 import { EngineFault, type FaultKind } from '../../../src/engines/contract/engine.js'
 import { connect, type Database } from '../../../src/records/database.js'
-import { Record as RecordOf } from '../../../src/records/model/record.js'
-import { BelongsTo, HasMany, type Rel } from '../../../src/records/model/relations.js'
 import { bothEngines } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { countStatements } from './count-statements.js'

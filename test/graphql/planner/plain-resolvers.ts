@@ -4,7 +4,7 @@
  */
 import type { GraphQLField, GraphQLObjectType, GraphQLSchema } from 'graphql'
 import { graphqlLibrary } from '../../../src/graphql/library.js'
-import type { Database } from '../../../src/records/database.js'
+import type { Database } from '../../../src/index.js'
 import { camel } from './random-operations.js'
 import type { RandomField, RandomRecord } from './random-records.js'
 

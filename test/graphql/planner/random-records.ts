@@ -1,11 +1,15 @@
 /** Random record classes and rows of them. */
 import fc from 'fast-check'
-import { Field } from '../../../src/fields/field.js'
-import type { FieldRules } from '../../../src/fields/rules.js'
+import {
+  BelongsTo,
+  type Database,
+  Field,
+  type FieldRules,
+  HasMany,
+  ManyToMany,
+  Record as RecordOf,
+} from '../../../src/index.js'
 import type { Class } from '../../../src/metadata/note.js'
-import type { Database } from '../../../src/records/database.js'
-import { Record as RecordOf } from '../../../src/records/model/record.js'
-import { BelongsTo, HasMany, ManyToMany } from '../../../src/records/model/relations.js'
 
 /** Draws a value, reproducibly. */
 export type Draw = <T>(arbitrary: fc.Arbitrary<T>) => T

@@ -1,11 +1,17 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { NoAuth, Secured } from '../../../src/auth/decorators.js'
-import { Field } from '../../../src/fields/field.js'
-import { GraphQL } from '../../../src/graphql/graphql.js'
-import { connect, type Database } from '../../../src/records/database.js'
-import { Record } from '../../../src/records/model/record.js'
-import { BelongsTo, HasMany, type Rel } from '../../../src/records/model/relations.js'
-import type { Generated } from '../../../src/records/model/written-types.js'
+import {
+  BelongsTo,
+  connect,
+  type Database,
+  Field,
+  type Generated,
+  GraphQL,
+  HasMany,
+  NoAuth,
+  Record,
+  type Rel,
+  Secured,
+} from '../../../src/index.js'
 import { plainSdl } from '../plain-sdl.js'
 import { startBothEngines } from '../../records/both-engines.js'
 

@@ -1,12 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
-import { DeclarationError } from '../../../src/errors/declaration-error.js'
-import { Field } from '../../../src/fields/field.js'
-import { GraphQL } from '../../../src/graphql/graphql.js'
+import { DeclarationError, Field, GraphQL, Record, Resolve } from '../../../src/index.js'
 import { graphqlLibrary } from '../../../src/graphql/library.js'
 import { queryNames, toCamelCase } from '../../../src/graphql/records/names.js'
-import { Resolve } from '../../../src/graphql/records/resolve-note.js'
 import type { Class } from '../../../src/metadata/note.js'
-import { Record } from '../../../src/records/model/record.js'
 import { plainSdl } from '../plain-sdl.js'
 import { openShop, shopGraphql } from './shop.js'
 

@@ -1,13 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { GraphQLObjectType } from 'graphql'
-import { Secured } from '../../../src/auth/decorators.js'
-import { Field } from '../../../src/fields/field.js'
-import { GraphQL } from '../../../src/graphql/graphql.js'
-import { fromGlobalId, toGlobalId } from '../../../src/graphql/records/global-ids.js'
-import { Resolve } from '../../../src/graphql/records/resolve-note.js'
-import { connect, type Database } from '../../../src/records/database.js'
-import { Record } from '../../../src/records/model/record.js'
-import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../../src/records/model/relations.js'
+import {
+  BelongsTo,
+  connect,
+  type Database,
+  Field,
+  fromGlobalId,
+  GraphQL,
+  HasMany,
+  ManyToMany,
+  Record,
+  type Rel,
+  Resolve,
+  Secured,
+  toGlobalId,
+} from '../../../src/index.js'
 import { startBothEngines } from '../../records/both-engines.js'
 
 @Record

@@ -1,12 +1,17 @@
 /** The records of these tests, and a schema of them on an engine. */
-import { Field } from '../../../src/fields/field.js'
-import { GraphQL } from '../../../src/graphql/graphql.js'
+import {
+  BelongsTo,
+  Field,
+  type Generated,
+  GraphQL,
+  HasMany,
+  ManyToMany,
+  Record,
+  type Rel,
+  Resolve,
+} from '../../../src/index.js'
 import type { Class } from '../../../src/metadata/note.js'
-import { Resolve } from '../../../src/graphql/records/resolve-note.js'
 import { connect, type Database } from '../../../src/records/database.js'
-import { Record } from '../../../src/records/model/record.js'
-import { BelongsTo, HasMany, ManyToMany, type Rel } from '../../../src/records/model/relations.js'
-import type { Generated } from '../../../src/records/model/written-types.js'
 
 @Record
 export class Category {

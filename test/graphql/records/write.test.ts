@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Database } from '../../../src/records/database.js'
-import type { GraphQL } from '../../../src/graphql/graphql.js'
+import type { GraphQL } from '../../../src/index.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { Category, openShop, Product, shopGraphql, Tag } from './shop.js'
 
