@@ -1,5 +1,5 @@
 /** A shop whose database lies where SHOP_DATABASE says. */
-import { Controller, Field, Get, Module, NoAuth, Record } from '../../../src/index.js'
+import { Controller, Field, Get, Module, NoAuth, Record, Secured } from '../../../src/index.js'
 
 @Record
 @NoAuth
@@ -16,7 +16,9 @@ export class Lamps {}
 
 @Controller('/stock')
 export class Stock {
-  @Get('/') list(): string[] {
+  @Get('/')
+  @Secured
+  list(): string[] {
     return []
   }
 }
