@@ -34,7 +34,13 @@ export type { CookieOptions } from './http/cookies.js'
 export type { CorsOptions } from './http/cors.js'
 export { Clock } from './core/clock.js'
 export { readSeconds } from './core/duration.js'
-export { addLogFields, fieldsOf as logFieldsOf, type Log, type LogFields } from './core/log.js'
+export {
+  addLogFields,
+  fieldsOf as logFieldsOf,
+  type LateLog,
+  type Log,
+  type LogFields,
+} from './core/log.js'
 export type { ChildLog, WriteLine } from './http/request-log.js'
 
 export { NoAuth, Secured, type SecuredOptions } from './auth/decorators.js'

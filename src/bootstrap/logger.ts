@@ -1,4 +1,5 @@
 /** The application's log: pino on standard output, unless it brings its own. */
+import { LateLines } from './late-lines.js'
 import { fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
 
 /**
@@ -10,13 +11,19 @@ export async function createLog(logger: Log | boolean | undefined, level: string
   if (logger !== undefined && typeof logger !== 'boolean') return unfailing(logger)
   if (logger === false || level === 'silent') return silentLog
   const { default: pino } = await import('pino')
-  const log: Log = pino({ level, base: undefined })
+  const out = pino.destination({ sync: true })
+  const log = pino({ level, base: undefined }, out) as unknown as Log
+  const late = new LateLines((text) => {
+    out.write(text)
+  })
   // Pino reads the logged object's properties; getters of a thrown object may throw again.
-  return unfailing(log)
+  return unfailing(log, late)
 }
 
-function unfailing(log: Log): Log {
+function unfailing(log: Log, late?: LateLines): Log {
   const at = (level: LogLevel) => (details: object, message: string) => {
+    // What came before a fault stands before it.
+    if (level === 'error') late?.flush()
     try {
       const fields = fieldsOf(undefined)
       log[level](fields === undefined ? details : Object.assign({}, fields, details), message)
@@ -30,6 +37,7 @@ function unfailing(log: Log): Log {
     info: at('info'),
     debug: at('debug'),
     isLevelEnabled: (level) => log.isLevelEnabled?.(level) ?? true,
+    late,
   }
 }
 

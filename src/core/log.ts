@@ -6,9 +6,19 @@ export interface Log {
   debug(details: object, message: string): void
   /** Whether lines of a level are kept: those that nobody keeps are not made. Default: they are. */
   isLevelEnabled?(level: string): boolean
+  /** Takes whole lines of JSON that need not be there at once. Absent where the application brings its own log. */
+  readonly late?: LateLog | undefined
 }
 
-export type LogLevel = Exclude<keyof Log, 'isLevelEnabled'>
+/** Lines that are written together: after 100 ms at most, and before the process ends. */
+export interface LateLog {
+  /** @param line with its end of line */
+  add(line: string): void
+  /** Writes what waits, at once. */
+  flush(): void
+}
+
+export type LogLevel = Exclude<keyof Log, 'isLevelEnabled' | 'late'>
 
 /** True if lines at debug are kept. */
 export function isDebugged(log: Log): boolean {

@@ -23,7 +23,7 @@ import {
   toOwnHead,
 } from './response-head.js'
 import { isPlainData, toContent, toJson, type Content, type ResultRule } from './result.js'
-import type { ServerRequest } from './server-request.js'
+import { requestIdHeader, type ServerRequest } from './server-request.js'
 import type { StreamRegister } from './stream-register.js'
 import { streamBody } from './stream-body.js'
 
@@ -153,9 +153,14 @@ class NodeResponder implements Responder {
       head = this.#jsonHead.slice()
       head[lengthIndex] = String(length)
       if (tag !== undefined) head.push('ETag', tag)
-      if (request.responseHeaders === undefined) pushPrivacy(head, request)
-      else {
-        addMissing(head, request.responseHeaders)
+      const collected = request.responseHeaders
+      if (collected === undefined) pushPrivacy(head, request)
+      else if (collected.length === 2 && collected[0] === requestIdHeader) {
+        // An access log alone: none of the other headers has anything to do with it.
+        head.push(requestIdHeader, collected[1] ?? '')
+        pushPrivacy(head, request)
+      } else {
+        addMissing(head, collected)
         prefixLocation(head, request.basePath)
         setPrivacy(head, request)
       }

@@ -39,6 +39,9 @@ export interface RequestSettings {
   readonly ending?: Ending
 }
 
+/** Names the request in its answer, once somebody has read its id. */
+export const requestIdHeader = 'X-Request-Id'
+
 const noBytes = Buffer.alloc(0)
 
 const noSession =
@@ -241,7 +244,7 @@ export class ServerRequest implements HttpRequest {
       const given = this.incoming.headers['x-request-id']
       this.#id = typeof given === 'string' && /^[\w.:@-]{1,128}$/.test(given) ? given : randomUUID()
       // Known to be a sound value.
-      ;(this.responseHeaders ??= []).push('X-Request-Id', this.#id)
+      ;(this.responseHeaders ??= []).push(requestIdHeader, this.#id)
     }
     return this.#id
   }

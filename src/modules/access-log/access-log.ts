@@ -2,16 +2,15 @@
  * `filigree/access-log`: one line of JSON for each request, at level info in the application's log, when its answer is
  * complete or its client has left. It contains the route's pattern, not the path.
  */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
   ApplicationState,
   createModule,
-  requestValue,
   unknownOptions,
   type HttpRequest,
   type Problem,
-  type RequestEvent,
+  type RequestOutcome,
 } from '../../index.js'
+import { LineText, rounded } from './line-text.js'
 import { Redaction } from './redaction.js'
 
 export interface AccessLogOptions {
@@ -25,8 +24,6 @@ export interface AccessLogOptions {
   redact?: readonly string[] | { headers?: readonly string[]; query?: readonly string[] }
 }
 
-const seen = requestValue<{ readonly id: string; readonly ip: string }>('access log')
-
 /** Logs every request. */
 export const accessLog = createModule(function accessLog(options: AccessLogOptions = {}) {
   const problems = findProblems(options)
@@ -37,35 +34,40 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
 
   class AccessLog {
     static inject = [ApplicationState]
+    readonly #state: ApplicationState
+    readonly #lines = new LineText()
+    #end: (() => void) | undefined
 
-    constructor(private readonly state: ApplicationState) {}
+    constructor(state: ApplicationState) {
+      this.#state = state
+    }
 
     onStart(): void {
-      subscribe('tracing:filigree:request:start', this.#begin)
-      subscribe('filigree:request', this.#end)
+      const { log } = this.#state
+      if (log.isLevelEnabled?.('info') === false) return
+      const { late } = log
+      this.#end = this.#state.observe({
+        // Once the id is read it is sent back: the client can name what the line is about.
+        begins: (request) => {
+          readId(request)
+        },
+        ends: (request, outcome) => {
+          const { status } = outcome
+          if (status < 500 && sample < 1 && Math.random() >= sample) return
+          const details = hasDetails ? this.#details(request) : undefined
+          if (late === undefined) {
+            request.log.info(Object.assign(describe(request, outcome), details), 'request')
+            return
+          }
+          late.add(this.#lines.write(request, outcome, details))
+          if (status >= 500) late.flush()
+        },
+      })
     }
 
     onStop(): void {
-      unsubscribe('tracing:filigree:request:start', this.#begin)
-      unsubscribe('filigree:request', this.#end)
-    }
-
-    readonly #begin = (message: unknown): void => {
-      const { request, application } = message as RequestEvent
-      if (application !== this.state) return
-      // Once the id is read it is sent back: the client can name what the line is about. The address is gone with the
-      // connection.
-      const { id, ip } = request
-      seen.set(request, { id, ip })
-    }
-
-    readonly #end = (message: unknown): void => {
-      const event = message as RequestEvent
-      const { request, application, status } = event
-      if (application !== this.state) return
-      if (status < 500 && sample < 1 && Math.random() >= sample) return
-      const line = describe(event, seen.get(request)?.ip)
-      request.log.info(hasDetails ? Object.assign(line, this.#details(request)) : line, 'request')
+      this.#end?.()
+      this.#state.log.late?.flush()
     }
 
     #details(request: HttpRequest): object {
@@ -79,18 +81,20 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
   return { problems, providers: [AccessLog] }
 })
 
-function describe(
-  { request, status, ms, bytes, aborted }: RequestEvent,
-  address: string | undefined,
-): object {
+/** Reading it is what sends it. */
+function readId(request: HttpRequest): string {
+  return request.id
+}
+
+function describe(request: HttpRequest, { status, ms, bytes, aborted }: RequestOutcome): object {
   const line = {
     method: request.method,
     route: request.route?.path ?? null,
     status,
-    ms: Math.round(ms * 100) / 100,
+    ms: rounded(ms),
     bytes,
     userId: request.user?.sub,
-    address,
+    address: request.ip,
   }
   return aborted ? { ...line, aborted } : line
 }

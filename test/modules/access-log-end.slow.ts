@@ -1,0 +1,32 @@
+/** No line of the access log is lost when its process ends, however it does. Source: docs/production.md, Access log. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it } from '@jest/globals'
+
+const program = fileURLToPath(new URL('./fixtures/logged.ts', import.meta.url))
+
+describe('the access log', () => {
+  it.each(['SIGTERM', 'exit', 'throw'])('has every request at the end by %s', async (way) => {
+    const child = fork(program, {
+      execArgv: ['--import', 'tsx'],
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      env: {
+        ...process.env,
+        NODE_ENV: 'development',
+        LOG_LEVEL: 'info',
+        TSX_TSCONFIG_PATH: 'test/tsconfig.json',
+      },
+    })
+    const output = text(child.stdout as NonNullable<typeof child.stdout>)
+    const [url] = (await once(child, 'message')) as [string]
+    const asked = 50
+    for (let id = 1; id <= asked; id++) await (await fetch(`${url}/items/${id}`)).text()
+    if (way === 'SIGTERM') child.kill('SIGTERM')
+    else await fetch(`${url}/ends/${way}`).catch(() => undefined)
+    const lines = (await output).split('\n').filter((line) => line.includes('"msg":"request"'))
+    const routes = lines.map((line) => (JSON.parse(line) as { route: string }).route)
+    expect(routes.filter((route) => route === '/items/<id:int>')).toHaveLength(asked)
+  })
+})
