@@ -43,7 +43,7 @@ async function findPages(): Promise<string[]> {
   const names = await readdir(join(packageFolder, 'docs'), { recursive: true })
   return names
     .map((name) => name.split(sep).join('/'))
-    .filter((name) => name.endsWith('.md') && !/^(?:maintainers|deploy)\/|^index\.md$/.test(name))
+    .filter((name) => name.endsWith('.md') && !/^(?:maintainers|deploy)\//.test(name))
     .map((name) => name.replace(/\.md$/, ''))
     .sort()
 }

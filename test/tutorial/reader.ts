@@ -55,6 +55,8 @@ export class Reader {
     installPackages(this.folder)
     this.#shell = spawn('bash', ['--noprofile', '--norc'], {
       ...{ cwd: this.folder, env: this.#env, stdio: ['pipe', 'pipe', 'pipe'] },
+      // A group of its own: what runs in the background ends with it.
+      detached: true,
     })
     this.#shell.stdin?.write('exec 2>&1\n')
     this.#shell.stdout?.on('data', (chunk) => {
@@ -88,7 +90,7 @@ export class Reader {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stop()
-    this.#shell.kill('SIGKILL')
+    if (this.#shell.pid !== undefined) process.kill(-this.#shell.pid, 'SIGKILL')
     rmSync(this.folder, { recursive: true, force: true })
     rmSync(`${this.folder}-bin`, { recursive: true, force: true })
   }
