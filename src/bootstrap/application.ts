@@ -17,6 +17,8 @@ export interface RouteSummary {
   readonly secured: boolean
   /** The roles that are admitted; empty if every token is. */
   readonly roles: readonly string[]
+  /** True for those of probes and scrapes: `@Operational`. */
+  readonly operational: boolean
 }
 
 export interface ApplicationParts {

@@ -11,6 +11,7 @@ import { Clock } from '../core/clock.js'
 import type { Log } from '../core/log.js'
 import { Ending } from '../http/ending.js'
 import { RequestObservers } from '../http/request-observers.js'
+import { isOperational } from '../openapi/documented-route.js'
 import { createResponder } from '../http/responder.js'
 import { StreamRegister } from '../http/stream-register.js'
 import type { Class } from '../metadata/note.js'
@@ -290,12 +291,14 @@ function createState(
   })
 }
 
-function toSummary({ route, access }: PlannedRoute): RouteSummary {
+function toSummary(planned: PlannedRoute): RouteSummary {
+  const { route, access } = planned
   return Object.freeze({
     method: route.method,
     path: route.pattern.text,
     name: route.name,
     secured: !access.open,
     roles: rolesOf(access),
+    operational: isOperational(planned),
   })
 }

@@ -6,6 +6,7 @@ import { devCommand } from './dev-command.js'
 import { docsCommand } from './docs-command.js'
 import { doctorCommand } from './doctor-command.js'
 import { explainCommand } from './explain-command.js'
+import { jobsCommand } from './jobs-command.js'
 import { keysCommand } from './keys-command.js'
 import { migrateCommand } from './migrate-command.js'
 import { newCommand } from './new-command.js'
@@ -16,6 +17,7 @@ import { exitCodes, UsageError, type Terminal } from './terminal.js'
 import { toTable } from './table-text.js'
 import { tokenCommand } from './token-command.js'
 import { typesCommand } from './types-command.js'
+import { workCommand } from './work-command.js'
 
 const commands: ReadonlyMap<string, Command> = new Map([
   ['new', newCommand],
@@ -28,6 +30,8 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['doctor', doctorCommand],
   ['openapi', openapiCommand],
   ['types', typesCommand],
+  ['work', workCommand],
+  ['jobs', jobsCommand],
   ['docs', docsCommand],
 ])
 

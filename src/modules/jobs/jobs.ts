@@ -59,6 +59,10 @@ const optionNames: Readonly<Record<keyof JobsOptions, true>> = {
 
 /** What `filigree work` and tests ask for by name. */
 const jobsToken = 'filigree.jobs'
+/** What `filigree work` says otherwise than the options. */
+const askedToken = 'filigree.jobs.asked'
+
+type AskedWork = Partial<WorkOptions> & { readonly work?: boolean }
 
 /** Jobs: `@Module({ providers: [Mail], imports: [jobs({ work: true })] })`. */
 export const jobs = createModule(function jobs(options: JobsOptions = {}) {
@@ -69,13 +73,18 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
     drain: (drain === 0 ? 0 : (readSeconds(drain) ?? 1)) * 1000,
     poll: (readSeconds(poll) ?? 1) * 1000,
   }
-  const made = (
+  const make = (
     state: ApplicationState,
     store: JobStore,
     registry: Registry,
     clock: Clock,
+    asked: AskedWork,
   ): JobsHome =>
-    new JobsHome({ state, store, registry, clock, settings, work, roles: [roles].flat() })
+    new JobsHome({
+      ...{ state, store, registry, clock, roles: [roles].flat() },
+      work: asked.work ?? work,
+      settings: { ...settings, ...asked },
+    })
   return {
     problems,
     records: [JobEntry],
@@ -87,7 +96,12 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
     providers: [
       JobStore,
       Registry,
-      { provide: jobsToken, make: made, inject: [ApplicationState, JobStore, Registry, Clock] },
+      { provide: askedToken, use: {} },
+      {
+        provide: jobsToken,
+        make,
+        inject: [ApplicationState, JobStore, Registry, Clock, askedToken],
+      },
       { provide: Jobs, make: (home: JobsHome) => home.jobs, inject: [jobsToken] },
     ],
   }

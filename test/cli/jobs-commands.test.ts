@@ -1,0 +1,104 @@
+/** `filigree work` and `filigree jobs`. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { bootstrap, type Application } from 'filigree'
+import { Jobs } from 'filigree/jobs'
+import { runCommand } from '../../src/cli/run-command.js'
+import { AppModule, Work } from '../modules/jobs/fixtures/jobs-module.js'
+import { root } from '../openapi/command.js'
+
+const file = join(root, 'test/modules/jobs/fixtures/jobs-module.ts')
+let folder: string
+let app: Application
+let before: string | undefined
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-'))
+  before = process.env.DATABASE_URL
+  process.env.DATABASE_URL = `sqlite:${join(folder, 'app.db')}`
+  const options = { listen: false, logger: false, database: process.env.DATABASE_URL, env: {} }
+  app = await bootstrap(AppModule, options)
+})
+afterEach(async () => {
+  await app.close()
+  if (before === undefined) delete process.env.DATABASE_URL
+  else process.env.DATABASE_URL = before
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function run(...args: string[]) {
+  let out = ''
+  let err = ''
+  const code = await runCommand(args, {
+    out: (text) => Promise.resolve(void (out += text)),
+    err: (text) => Promise.resolve(void (err += text)),
+    cwd: folder,
+  })
+  return { code, out, err }
+}
+
+describe('filigree jobs', () => {
+  it('lists, cancels, and runs again', async () => {
+    const queue = app.get(Jobs)
+    const { id } = await queue.add(Work, 'plain', {})
+    await queue.add(Work, 'plain', {}, { in: '1h' })
+    const listed = await run('jobs', file, '--state', 'waiting')
+    expect(listed).toMatchObject({ code: 0, err: '' })
+    expect(listed.out).toContain('2 waiting, 0 running, 0 done, 0 failed, 0 cancelled')
+    expect(await run('jobs', file, '--cancel', String(id))).toMatchObject({
+      code: 0,
+      out: `Job ${id} is cancelled.\n`,
+    })
+    const json = await run('jobs', file, '--json', '--name', 'Work.plain')
+    expect(JSON.parse(json.out)).toMatchObject({
+      counts: { waiting: 1, cancelled: 1 },
+      jobs: [{ state: 'waiting' }, { id, state: 'cancelled' }],
+    })
+    expect(await run('jobs', file, '--retry', String(id))).toMatchObject({
+      code: 0,
+      out: '1 job waits to run again.\n',
+    })
+    expect(await queue.drain()).toBe(1)
+    expect(await run('jobs', file, '--retry', String(id))).toMatchObject({
+      code: 1,
+      out: '0 jobs wait to run again.\n',
+    })
+  })
+
+  it.each([
+    [['--state', 'old'], 'there is no state "old"'],
+    [['--retry', 'x'], '--retry x is no number'],
+    [['--limit', '0'], '--limit 0 is no number'],
+    [['--stat', 'a'], 'Did you mean "--state"?'],
+  ])('refuses %j', async (args, message) => {
+    const { code, err } = await run('jobs', file, ...args)
+    expect(code).toBe(2)
+    expect(err).toContain(message)
+  })
+
+  it('says so where an application has none', async () => {
+    const { code, err } = await run('jobs', join(root, 'test/cli/desk.ts'))
+    expect(code).toBe(2)
+    expect(err).toContain("imports: [jobs()], from 'filigree/jobs'")
+  })
+})
+
+describe('filigree work', () => {
+  it.each([
+    [['--concurrency', '0'], '--concurrency 0 is no number from 1'],
+    [['--port', 'x'], '--port x is no number from 0'],
+    [['--onyl', 'a'], 'Did you mean "--only"?'],
+  ])('refuses %j', async (args, message) => {
+    const { code, err } = await run('work', file, ...args)
+    expect(code).toBe(2)
+    expect(err).toContain(message)
+  })
+
+  it('says so where an application has no jobs', async () => {
+    const { code, err } = await run('work', join(root, 'test/cli/desk.ts'))
+    expect(code).toBe(2)
+    expect(err).toContain('the application has no jobs')
+  })
+})
