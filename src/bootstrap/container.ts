@@ -177,7 +177,10 @@ function collectProviders(options: ContainerOptions, problems: Problem[]): Map<T
       problems.push({
         code: 'NOT_A_PROVIDER',
         message: `${options.moduleName}: one of the providers is neither a class nor { provide, use } nor { provide, make }.`,
-        remedy: 'In an import cycle a class is not defined yet: write a thunk, () => TheClass.',
+        remedy:
+          (declaration as unknown) === undefined
+            ? 'In an import cycle a class is not defined yet: write a thunk, () => TheClass.'
+            : "Write the class, or { provide: 'name', use: value }.",
       })
       continue
     }

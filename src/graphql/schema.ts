@@ -105,7 +105,11 @@ export class Schema {
   addSubscription(name: string, definition: RootDefinition): this {
     const told = definition.subscribe && { subscribe: inTurns(definition.subscribe) }
     if (told === undefined)
-      this.#report('NO_SUBSCRIBE', `Subscription "${name}" has no subscribe.`, 'Give a function.')
+      this.#report(
+        'NO_SUBSCRIBE',
+        `Subscription "${name}" has no subscribe.`,
+        'Give it subscribe: a function that answers an async iterable.',
+      )
     return this.#addRoot('subscription', name, { ...definition, ...told })
   }
 
@@ -166,7 +170,7 @@ export class Schema {
       this.#report(
         'NO_RESOLVER',
         `${what} has no resolve.`,
-        'Give a function of root, args, context.',
+        'Give it resolve: (root, args, context) => …',
       )
     }
     if (target.has(name)) this.#duplicate(what)

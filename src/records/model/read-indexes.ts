@@ -91,7 +91,8 @@ function readGiven(of: Indexed, index: RecordIndex, problems: Problem[]): TableI
   }
   refuseUnknownNames(where, index, indexNames, problems)
   const terms = index.fields.flatMap((field) => readTerms(of, where, field, problems))
-  if (terms.length === 0) problems.push(fault(`${where} has no fields.`, "Write fields: ['name']."))
+  if (index.fields.length === 0)
+    problems.push(fault(`${where} has no fields.`, "Write fields: ['name']."))
   const like = index.like === true
   if (like && terms.some(({ column, order }) => column.compares !== 'text' || order.descending)) {
     const message = `${where} with "like" takes text fields only, without an order.`
