@@ -123,19 +123,19 @@ function whereItDiffers({ segments }: Pattern, path: string): string | undefined
   return rest === '' ? undefined : `ends before "${rest}"`
 }
 
-type Step = ExplainedRoute['steps'][number]
+type ExplainedStep = ExplainedRoute['steps'][number]
 
-function stepsOf(planned: PlannedRoute, claims: Claims | undefined): Step[] {
+function stepsOf(planned: PlannedRoute, claims: Claims | undefined): ExplainedStep[] {
   const { route, access, classes, limits, unknownKeys } = planned
   const { transaction, timeout } = route.options
-  const around = (place: string): Step[] =>
+  const around = (place: string): ExplainedStep[] =>
     planned.stands
       .filter((stand) => stand.place === place)
       .map((stand) => ({
         step: `around the ${place === 'gate' ? 'gate' : place}`,
         what: 'interceptor' in stand ? stand.interceptor.name : stand.where,
       }))
-  const steps: Step[] = [
+  const steps: ExplainedStep[] = [
     ...around('gate'),
     { step: 'gate', what: `${describeAccess(access).words}; ${judge(access, claims)}` },
     ...around('body'),
@@ -169,7 +169,7 @@ function fieldsOf(type: Class, unknownKeys: string): string {
 }
 
 /** What the record of a `crud` controller says itself: it holds by every door. */
-function recordStep(controller: Class): Step[] {
+function recordStep(controller: Class): ExplainedStep[] {
   const { crud } = readController(controller) ?? {}
   const record = crud === undefined ? undefined : resolveClass(crud)
   if (record === undefined) return []

@@ -51,12 +51,12 @@ export interface ShapeField {
   readonly constraints: readonly Constraint[]
 }
 
-interface Reading {
+interface ShapeReading {
   readonly shape: Shape
   readonly problems: readonly Problem[]
 }
 
-const readings = new WeakMap<Class, Reading>()
+const readings = new WeakMap<Class, ShapeReading>()
 
 /**
  * Describes a class once, from `@Field`, class-validator or both. A class without either has no fields.
@@ -76,7 +76,7 @@ export function readShape<T extends object>(type: Class<T>, problems?: Problem[]
   return reading.shape as Shape<T>
 }
 
-function read(type: Class): Reading {
+function read(type: Class): ShapeReading {
   const problems: Problem[] = []
   const constraints = readConstraints(type)
   const notes = fieldNotes.readAll(type)

@@ -45,7 +45,7 @@ interface Exchange {
  *
  * @param refusal why the token that came is refused; nothing runs then
  */
-export type Answer = (
+export type AnswerRequest = (
   request: ServerRequest,
   body: unknown,
   refusal: HttpError | undefined,
@@ -57,7 +57,11 @@ export type Rotate = (request: ServerRequest, answer: Reply) => Later<Reply>
 type RequestHandler = Handler<ServerRequest, Exchange>
 
 /** @param access who may call where a root field says nothing */
-export function createEndpoint(graphql: GraphQL, access: DefaultAccess, rotate: Rotate): Answer {
+export function createEndpoint(
+  graphql: GraphQL,
+  access: DefaultAccess,
+  rotate: Rotate,
+): AnswerRequest {
   let handler: RequestHandler | undefined
   return (request, body, refusal) => {
     const media = acceptedMedia(request.incoming.headers.accept)

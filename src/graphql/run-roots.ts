@@ -18,7 +18,7 @@ export interface RunInput {
 }
 
 /** A root field's JSON text, or why there is none; undefined is left to graphql-js. */
-type Answer = string | GraphQLError | undefined
+type RootAnswer = string | GraphQLError | undefined
 
 export function runRoots(roots: readonly RootField[], input: RunInput): Later<Outcome> {
   const [only] = roots
@@ -30,7 +30,7 @@ export function runRoots(roots: readonly RootField[], input: RunInput): Later<Ou
     ? Promise.all(answers.map((answer) => Promise.resolve(answer))).then((all) =>
         complete(roots, all, input),
       )
-    : complete(roots, answers as Answer[], input)
+    : complete(roots, answers as RootAnswer[], input)
 }
 
 /** Nearly every operation has one root field: one promise for all that is done with its answer. */
@@ -44,20 +44,20 @@ function runOne(root: RootField, roots: readonly RootField[], input: RunInput): 
   )
 }
 
-function runPlan(root: RootField, input: RunInput): Later<Answer> {
+function runPlan(root: RootField, input: RunInput): Later<RootAnswer> {
   const { plan } = root
   if (plan === undefined) return undefined
   return located(root, () => plan.run(input.context, input.variables))
 }
 
-function located({ key, nodes }: RootField, run: () => Later<Answer>): Later<Answer> {
-  return attempt<Answer>(run, (error) => graphqlLibrary().locatedError(error, nodes, [key]))
+function located({ key, nodes }: RootField, run: () => Later<RootAnswer>): Later<RootAnswer> {
+  return attempt<RootAnswer>(run, (error) => graphqlLibrary().locatedError(error, nodes, [key]))
 }
 
 /** Has graphql-js run what the plans left, and puts all together. */
 function complete(
   roots: readonly RootField[],
-  answers: readonly Answer[],
+  answers: readonly RootAnswer[],
   input: RunInput,
 ): Later<Outcome> {
   if (!answers.includes(undefined)) return assemble(roots, answers, undefined)
@@ -69,7 +69,7 @@ function complete(
 async function runInTurn(roots: readonly RootField[], input: RunInput): Promise<Outcome> {
   const texts: string[] = []
   const errors: GraphQLError[] = []
-  let lined: Answer[] = []
+  let lined: RootAnswer[] = []
   for (const [place, root] of roots.entries()) {
     if (lined.length === 0) lined = await runInLine(roots.slice(place), input)
     const answer = lined.length > 0 ? lined.shift() : await runPlan(root, input)
@@ -82,7 +82,7 @@ async function runInTurn(roots: readonly RootField[], input: RunInput): Promise<
 }
 
 /** Runs as many fields as can go to the database one behind the other without a wait for the answers between. */
-async function runInLine(roots: readonly RootField[], input: RunInput): Promise<Answer[]> {
+async function runInLine(roots: readonly RootField[], input: RunInput): Promise<RootAnswer[]> {
   const [first, second] = roots
   if (!standsInLine(first) || !standsInLine(second)) return []
   // A database that is gone is told by each field that asks it.
@@ -92,7 +92,7 @@ async function runInLine(roots: readonly RootField[], input: RunInput): Promise<
   )
   const line = await opening
   if (line === undefined) return []
-  const answers: Later<Answer>[] = []
+  const answers: Later<RootAnswer>[] = []
   try {
     for (const root of roots) {
       const run = standsInLine(root) ? prepareQuietly(root.plan, input) : undefined
@@ -141,7 +141,7 @@ function reduce({ node, document }: Operation, left: readonly RootField[]): Docu
 
 function assemble(
   roots: readonly RootField[],
-  answers: readonly Answer[],
+  answers: readonly RootAnswer[],
   result: ExecutionResult | undefined,
 ): Outcome {
   const errors: GraphQLError[] = result?.errors === undefined ? [] : [...result.errors]

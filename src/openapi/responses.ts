@@ -86,13 +86,13 @@ function sampleFor(status: number, declared: ReadonlyMap<number, unknown>, note:
   return status === first ? toPlainJson(note.exampleResponse) : undefined
 }
 
-interface Answer {
+interface AnswerParts {
   readonly status: number
   readonly type: DeclaredType | undefined
   readonly sample: unknown
 }
 
-function toResponse({ status, type, sample }: Answer, schemas: Schemas): ResponseObject {
+function toResponse({ status, type, sample }: AnswerParts, schemas: Schemas): ResponseObject {
   const description = STATUS_CODES[status] ?? 'Answer'
   if (isBodyless(status)) return { description }
   const example: MediaTypeObject = sample === undefined ? {} : { example: sample }

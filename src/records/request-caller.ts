@@ -16,7 +16,7 @@ const tokenCookies = [tokenCookie, secureTokenCookie]
 const callers = new WeakMap<object, RequestCaller>()
 
 /** The part of a database that is needed here. */
-interface Reading {
+interface EngineOwner {
   readonly context: { readonly engine: Pick<Engine, 'followCallers'> }
 }
 
@@ -26,7 +26,7 @@ interface Reading {
  * @returns whether the database has replicas, so that requests have to be followed
  */
 export function followCallers(
-  { context: { engine } }: Reading,
+  { context: { engine } }: EngineOwner,
   current: () => HttpRequest | undefined,
   others?: OtherProcesses,
 ): boolean {
@@ -38,7 +38,7 @@ export function followCallers(
   return true
 }
 
-export function hasReplicas({ context: { engine } }: Reading): boolean {
+export function hasReplicas({ context: { engine } }: EngineOwner): boolean {
   return engine.followCallers !== undefined
 }
 
@@ -46,7 +46,7 @@ export function hasReplicas({ context: { engine } }: Reading): boolean {
 export function readAsOf(
   moment: 'now' | 'soon',
   request: HttpRequest | undefined,
-  { context: { engine } }: Reading,
+  { context: { engine } }: EngineOwner,
 ): void {
   if (request === undefined || engine.followCallers === undefined) return
   requestCaller(request).isFresh = moment === 'now'

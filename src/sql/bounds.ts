@@ -1,55 +1,42 @@
 /**
- * Proves how many rows a statement looks at at most, from what it asks and from the table's declared indexes: rows by a unique
- * key, and ranges of an index that end with the page because the index serves the whole filter and the whole order. What
- * that does not bound, the table's size does, where it is known (`RowsOf`).
+ * Proves how many rows a statement looks at at most, with all that is nested in it, from what it asks and from the tables'
+ * declared indexes (`range-proof.ts`). What those do not bound, the table's size does, where it is known (`RowsOf`).
  *
  * ```
  * id = 5                                        1
  * categoryId = 5 order by price limit 20        20, by an index of (categoryId, price)
  * categoryId = 5 and note = 'x' limit 20        the table: rows with other notes are passed over
  * ```
- * Source: SQLite, The Query Optimizer Overview; Row Values.
  */
 import type { Dialect } from '../engines/contract/engine.js'
-import type { RowsOf } from '../engines/contract/statement.js'
-import type { Column, TableIndex } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'
+import {
+  keysAt,
+  least,
+  none,
+  oneRow,
+  plus,
+  times,
+  unbounded,
+  wholeTable,
+  type Looks,
+} from './looks.js'
 import { toNullPieces } from './null-pieces.js'
 import { looksIntoText } from './operators.js'
-import type { OrderTerm } from './order.js'
-import { holdsAll, type SqlTable, type Tie } from './table.js'
-import type { Limit, ObjectForm, PageEntry, Question, Related, Rows } from './tree.js'
-
-/** Rows that are looked at, and by which indexes. */
-export interface Looks {
-  readonly rows: (values: readonly unknown[], rowsOf: RowsOf) => number
-  /** The names of those that it may go by, besides keys. */
-  readonly by: readonly string[]
-}
-
-type Counting = Looks['rows']
-
-const unbounded: Looks = { rows: () => Infinity, by: [] }
-const oneRow: Looks = { rows: () => 1, by: [] }
-const none: Looks = { rows: () => 0, by: [] }
+import { byIndex, partsOf, type Asked, type PlaceOf } from './range-proof.js'
+import type { Tie } from './table.js'
+import type { ObjectForm, PageEntry, Question, Related } from './tree.js'
 
 /** @param placeOf where the value of a slot stands among those that a statement gets */
-export function looksOf(
-  question: Question,
-  dialect: Dialect,
-  placeOf: (slot: number) => number,
-): Looks {
+export function looksOf(question: Question, dialect: Dialect, placeOf: PlaceOf): Looks {
   return new Prover(dialect, placeOf).question(question)
 }
 
-/** Rows of one table, and columns that are the same for all, because they are tied to the row outside. */
-type Asked = Rows & { readonly tied?: readonly Column[] }
-
 class Prover {
   readonly #dialect: Dialect
-  readonly #placeOf: (slot: number) => number
+  readonly #placeOf: PlaceOf
 
-  constructor(dialect: Dialect, placeOf: (slot: number) => number) {
+  constructor(dialect: Dialect, placeOf: PlaceOf) {
     this.#dialect = dialect
     this.#placeOf = placeOf
   }
@@ -142,7 +129,7 @@ class Prover {
     const parts = partsOf(asked)
     const each = this.#each(parts.map(({ condition }) => condition))
     if (each === undefined) return unbounded
-    const found = this.#byUnique(asked, parts) ?? this.#byOrder(asked, parts)
+    const found = byIndex(asked, parts, this.#placeOf)
     const all = wholeTable(asked.table.name)
     return times(found === undefined ? all : least(found, all), each)
   }
@@ -198,40 +185,6 @@ class Prover {
         return none
     }
   }
-
-  /** One row, or one for each key of a list. */
-  #byUnique({ table, withDeleted }: Asked, parts: readonly Part[]): Looks | undefined {
-    const same = sameOf(parts)
-    for (const { columns, by } of uniques(table, withDeleted === true)) {
-      const open = columns.filter((column) => !same.has(column))
-      if (open.length === 0) return by.length === 0 ? oneRow : { rows: () => 1, by }
-      const list = parts.find(({ as, column }) => as === 'list' && column === open[0])?.condition
-      if (open.length > 1 || list?.kind !== 'list') continue
-      return { rows: keysAt(list.slots.map(this.#placeOf)), by }
-    }
-    return undefined
-  }
-
-  /** A page that ends within the range of an index, because that serves every part and the order. */
-  #byOrder({ table, order, limit, offset }: Asked, parts: readonly Part[]): Looks | undefined {
-    if (order === undefined || order.rank !== undefined || limit === undefined) return undefined
-    if (parts.some(({ as }) => as === 'test' || as === 'list')) return undefined
-    const most = this.#count(limit)
-    const passed = offset === undefined ? undefined : this.#count(offset)
-    const rows: Counting = (values, rowsOf) =>
-      most(values, rowsOf) + (passed === undefined ? 0 : passed(values, rowsOf))
-    if (isServed(keySteps(table), order.terms, parts)) return { rows, by: [] }
-    const by = table.indexes
-      .filter((index) => holdsAll(index) && isServed(stepsOf(index, table), order.terms, parts))
-      .map(({ name }) => name)
-    return by.length === 0 ? undefined : { rows, by }
-  }
-
-  #count(given: Limit): Counting {
-    if (typeof given !== 'number') return () => given.fixed
-    const place = this.#placeOf(given)
-    return (values) => Number(values[place])
-  }
 }
 
 function hasTotal(entries: readonly PageEntry[]): boolean {
@@ -240,167 +193,4 @@ function hasTotal(entries: readonly PageEntry[]): boolean {
       (entry.kind === 'leaf' && entry.part === 'totalCount') ||
       ((entry.kind === 'edges' || entry.kind === 'pageInfo') && hasTotal(entry.form)),
   )
-}
-
-function keysAt(places: readonly number[]): Counting {
-  return (values) => places.reduce((sum, place) => sum + lengthOf(values[place]), 0)
-}
-
-/** How many values a list has at most, in whatever form it travels. */
-export function lengthOf(packed: unknown): number {
-  if (Array.isArray(packed)) return packed.length
-  // `[1,2]`: two signs for each value at least.
-  return typeof packed === 'string' ? Math.ceil(packed.length / 2) : 1
-}
-
-function wholeTable(name: string): Looks {
-  return { rows: (_values, rowsOf) => rowsOf(name), by: [] }
-}
-
-/** Both. */
-function plus(...all: readonly Looks[]): Looks {
-  return {
-    rows: (values, rowsOf) => all.reduce((sum, { rows }) => sum + rows(values, rowsOf), 0),
-    by: [...new Set(all.flatMap(({ by }) => by))],
-  }
-}
-
-/** The second for each row of the first. */
-function times(one: Looks, other: Looks): Looks {
-  if (other === oneRow) return one
-  return {
-    rows: (values, rowsOf) => one.rows(values, rowsOf) * other.rows(values, rowsOf),
-    by: [...new Set([...one.by, ...other.by])],
-  }
-}
-
-/** So few rows that the size of the table need not be asked. */
-const few = 200
-
-/** What a page with an index looks at, or the whole table where that is less. */
-function least(one: Looks, whole: Looks): Looks {
-  const rows: Looks['rows'] = (values, rowsOf) => {
-    const looked = one.rows(values, rowsOf)
-    return looked <= few ? looked : Math.min(looked, whole.rows(values, rowsOf))
-  }
-  return { rows, by: one.by }
-}
-
-/** One of the conditions that must all hold, by what an index can make of it. */
-interface Part {
-  readonly condition: Condition
-  readonly column?: Column | undefined
-  /** `same`: one value; `list`: one of some values; `range`: beyond a value; otherwise each row must be looked at. */
-  readonly as: 'same' | 'list' | 'range' | 'test'
-}
-
-function partsOf({ table, where, withDeleted, tied = [] }: Asked): Part[] {
-  const parts = where === undefined ? [] : flat(where).map(toPart)
-  for (const column of tied) parts.push({ condition: nothing, column, as: 'same' })
-  const { deletedAt } = table
-  if (deletedAt !== undefined && withDeleted !== true)
-    parts.push({ condition: nothing, column: deletedAt, as: 'same' })
-  return parts
-}
-
-/** Looks at nothing by itself. */
-const nothing: Condition = { kind: 'all', parts: [] }
-
-function flat(condition: Condition): Condition[] {
-  return condition.kind === 'all' ? condition.parts.flatMap(flat) : [condition]
-}
-
-const ranges: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte'])
-
-function toPart(condition: Condition): Part {
-  const { kind } = condition
-  if (kind === 'list' && !condition.orNull)
-    return { condition, column: condition.column, as: 'list' }
-  if ((kind !== 'compare' && kind !== 'null') || condition.at !== undefined)
-    return { condition, as: 'test' }
-  const { column } = condition
-  if (kind === 'null') return { condition, column, as: condition.isNull ? 'same' : 'range' }
-  if (condition.operator === 'eq') return { condition, column, as: 'same' }
-  return { condition, column, as: ranges.has(condition.operator) ? 'range' : 'test' }
-}
-
-function sameOf(parts: readonly Part[]): Set<Column | undefined> {
-  return new Set(parts.filter(({ as }) => as === 'same').map(({ column }) => column))
-}
-
-interface Unique {
-  readonly columns: readonly Column[]
-  readonly by: readonly string[]
-}
-
-function uniques(table: SqlTable, withDeleted: boolean): Unique[] {
-  const { key, shard, indexes, deletedAt } = table
-  const keys = { columns: shard === undefined ? [key] : [shard, key], by: [] }
-  // Values of rows that were softly deleted may come again.
-  if (withDeleted && deletedAt !== undefined) return [keys]
-  const found = indexes.filter(({ unique, form }) => unique && form?.where === undefined)
-  return [keys, ...found.map(({ name, columns }) => ({ columns, by: [name] }))]
-}
-
-interface Step {
-  readonly column: Column
-  readonly descending: boolean
-}
-
-function keySteps({ key, shard }: SqlTable): Step[] {
-  const columns = shard === undefined ? [key] : [shard, key]
-  return columns.map((column) => ({ column, descending: false }))
-}
-
-/** An index's columns, then the key by which entries that are equal are sorted where it is the rows' number. */
-function stepsOf(
-  { columns, unique, form }: TableIndex,
-  { key, shard, deletedAt }: SqlTable,
-): Step[] {
-  const steps = columns.map((column, place) => ({
-    column,
-    descending: form?.orders[place]?.descending === true,
-  }))
-  // A unique index holds the rows alone that are not softly deleted.
-  if (unique && deletedAt !== undefined) steps.unshift({ column: deletedAt, descending: false })
-  const isNumber = !key.isUuid && shard === undefined
-  if (isNumber && !columns.includes(key)) steps.push({ column: key, descending: false })
-  return steps
-}
-
-function isServed(
-  steps: readonly Step[],
-  terms: readonly OrderTerm[],
-  parts: readonly Part[],
-): boolean {
-  const same = new Set(parts.filter(({ as }) => as === 'same').map(({ column }) => column))
-  let place = 0
-  while (place < steps.length && same.delete((steps[place] as Step).column)) place++
-  // What the index does not begin with is tested row by row.
-  if (same.size > 0) return false
-  const first = steps[place]?.column
-  if (parts.some(({ as, column }) => as === 'range' && column !== first)) return false
-  return follows(steps.slice(place), terms, parts)
-}
-
-function follows(
-  steps: readonly Step[],
-  terms: readonly OrderTerm[],
-  parts: readonly Part[],
-): boolean {
-  const fixed = new Set(parts.filter(({ as }) => as === 'same').map(({ column }) => column?.name))
-  // A list in two parts has a column of its own for each.
-  const wanted = terms.filter(({ column }) => !fixed.has(column.name))
-  const [first] = wanted
-  const isReversed = first !== undefined && first.descending !== (steps[0]?.descending ?? false)
-  return wanted.every(({ column, descending, nullsFirst }, place) => {
-    const step = steps[place]
-    // Nulls are the smallest values; the other way round one column can be read, the first.
-    const isNatural = !column.nullable || nullsFirst === !descending || place === 0
-    return (
-      step?.column.name === column.name &&
-      isNatural &&
-      descending === (step.descending !== isReversed)
-    )
-  })
 }

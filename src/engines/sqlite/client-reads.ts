@@ -13,7 +13,7 @@ import {
 } from '../contract/engine.js'
 import { changes } from '../contract/statement.js'
 import type { Length, ShortReads } from './short-reads.js'
-import type { Reading, Readers } from './readers.js'
+import type { PendingRead, Readers } from './readers.js'
 
 /** The parts that all requests of an engine share. */
 export interface ReadParts {
@@ -27,7 +27,7 @@ export interface ReadParts {
 export class SqliteClientReads implements Runner {
   readonly #request: ClientReading
   readonly #parts: ReadParts
-  readonly #running = new Set<Reading>()
+  readonly #running = new Set<PendingRead>()
   /** When the time is up; `undefined` before the first long read. */
   #end: number | undefined
 

@@ -21,7 +21,7 @@ export interface ReadersOptions {
 }
 
 /** A statement that runs in a thread. */
-export interface Reading {
+export interface PendingRead {
   readonly rows: Promise<Row[]>
   /** Rejects it with the fault, because nobody needs the answer; a thread that is running it is ended. */
   cancel(fault: Error): void
@@ -77,7 +77,7 @@ export class Readers {
     return this.#isUsable
   }
 
-  read({ sql, values, owner, isQuick }: Asked): Reading {
+  read({ sql, values, owner, isQuick }: Asked): PendingRead {
     let job: Job | undefined
     const rows = new Promise<Row[]>((resolve, reject) => {
       job = { sql, values, isQuick, resolve, reject }

@@ -12,7 +12,7 @@ export interface ArgumentSource {
 }
 
 /** Puts an argument where it belongs; false where graphql-js has to look. */
-type Step = (values: Record<string, unknown>, variables: Variables) => boolean
+type PutArgument = (values: Record<string, unknown>, variables: Variables) => boolean
 
 export function compileArguments(
   field: GraphQLField<unknown, unknown>,
@@ -35,10 +35,10 @@ export function compileArguments(
   return { constant: undefined, read }
 }
 
-function compileStep(argument: GraphQLArgument, value: ValueNode | undefined): Step | [] {
+function compileStep(argument: GraphQLArgument, value: ValueNode | undefined): PutArgument | [] {
   const { isNonNullType, Kind, valueFromAST } = graphqlLibrary()
   const { name, type, defaultValue: standard } = argument
-  const put = (given: unknown): Step => {
+  const put = (given: unknown): PutArgument => {
     if (given === undefined) return () => false
     return (values) => {
       values[name] = given

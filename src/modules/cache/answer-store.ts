@@ -15,7 +15,7 @@ interface Kept {
 }
 
 /** What is known about an answer while it is made. */
-interface Reading {
+interface TablesRead {
   readonly tables: Set<string>
   /** A table that was read has changed meanwhile. */
   stale: boolean
@@ -48,8 +48,8 @@ export class AnswerStore {
   #isDeaf = false
   /** In the order of last use. */
   readonly #kept = new Map<string, Kept>()
-  readonly #readings = new AsyncLocalStorage<Reading>()
-  readonly #open = new Set<Reading>()
+  readonly #readings = new AsyncLocalStorage<TablesRead>()
+  readonly #open = new Set<TablesRead>()
   /** The application's tables by name. */
   #tables: ReadonlySet<string> = new Set()
   readonly #ends: (() => void)[] = []
@@ -111,7 +111,7 @@ export class AnswerStore {
     life: number,
     make: () => Promise<{ readonly answer: Answer; readonly kept: Answer | undefined }>,
   ): Promise<Answer> {
-    const reading: Reading = { tables: new Set(), stale: false }
+    const reading: TablesRead = { tables: new Set(), stale: false }
     this.#open.add(reading)
     try {
       const { answer, kept } = await this.#readings.run(reading, make)

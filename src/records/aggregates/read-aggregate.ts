@@ -85,12 +85,12 @@ export const havingOperators: readonly HavingOperator[] = [
 export function readAggregate(
   table: Table,
   options: object,
-  { context, ...reading }: Reading & { readonly context: FilterContext },
+  { context, ...reading }: AggregateReading & { readonly context: FilterContext },
 ): Aggregate {
   return new AggregateReader(table, context, reading).read(options as Given)
 }
 
-interface Reading {
+interface AggregateReading {
   readonly isClient: boolean
   readonly values: unknown[]
   /** Sums are larger than the database can add up natively. */
@@ -109,7 +109,7 @@ class AggregateReader {
   #key = ''
   #unanswered: Error | undefined
 
-  constructor(table: Table, context: FilterContext, reading: Reading) {
+  constructor(table: Table, context: FilterContext, reading: AggregateReading) {
     this.#table = table
     this.#context = context
     this.#isClient = reading.isClient

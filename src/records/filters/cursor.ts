@@ -56,7 +56,7 @@ export function behindCursor(
  * Behind the first of them, or behind the others where the first is the same. Within its bound a value that is not behind is
  * the same: nothing need say so.
  */
-function behindSteps([first, ...others]: readonly Step[]): Condition {
+function behindSteps([first, ...others]: readonly CursorStep[]): Condition {
   if (first === undefined) return nothing
   const { bound, same, behind } = first
   if (others.length === 0) return behind ?? nothing
@@ -67,7 +67,7 @@ function behindSteps([first, ...others]: readonly Step[]): Condition {
     : { kind: 'all', parts: [bound, { kind: 'any', parts: [behind, next] }] }
 }
 
-interface Step {
+interface CursorStep {
   /** Holds for all rows behind the cursor: an index uses it to skip the rows before the page. */
   readonly bound: Condition | undefined
   readonly same: Condition
@@ -82,7 +82,7 @@ function toStep(
   value: unknown,
   tableCodec: TableCodec,
   slots: Slots,
-): Step | undefined {
+): CursorStep | undefined {
   const { column } = term
   const codec = tableCodec.byProperty.get(column.property) as ColumnCodec
   if (value === null) {

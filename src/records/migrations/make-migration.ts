@@ -35,7 +35,7 @@ export interface MadeMigration {
 }
 
 /** The migration of one engine. */
-interface Step {
+interface MigrationStep {
   readonly dialect: Dialect
   readonly wanted: readonly TableSchema[]
   readonly differences: readonly Difference[]
@@ -103,7 +103,7 @@ export async function makeMigration(
   return { files, applied, warnings }
 }
 
-async function findStep(making: Making, dialect: Dialect): Promise<Step> {
+async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep> {
   const { database, folder, now, actual } = making
   const wanted = toSchema(database.tables, dialect, now)
   const { files } = await readMigrations(folder, dialect.name)
@@ -133,7 +133,7 @@ async function isPending({ database, folder }: Making): Promise<boolean> {
 }
 
 /** All migrations have run and lead to the schema of the records, but the database differs: it was changed by hand. */
-function mend({ database, actual }: Making, steps: readonly Step[]): Step[] {
+function mend({ database, actual }: Making, steps: readonly MigrationStep[]): MigrationStep[] {
   if (database.context.dialect.replay !== undefined) {
     const told = actual.map(({ message }) => message).join(' ')
     throw migrationFault(

@@ -9,7 +9,7 @@ import { readShard } from './read-shard.js'
 import type { Relation, Table } from './table.js'
 import { readHooks } from './write-hooks.js'
 
-interface Reading {
+interface TableReading {
   readonly table: Table | undefined
   readonly problems: Problem[]
   /** The map of the table itself, filled once the tables that it leads to are known. */
@@ -17,7 +17,7 @@ interface Reading {
   relationsRead: boolean
 }
 
-const readings = new WeakMap<Class, Reading>()
+const readings = new WeakMap<Class, TableReading>()
 
 /**
  * Reads a record class. Always returns the same object for a class.
@@ -29,7 +29,7 @@ export function readTable<T extends object>(
   type: Class<T>,
   problems: Problem[],
 ): Table<T> | undefined {
-  const visited = new Set<Reading>()
+  const visited = new Set<TableReading>()
   const reading = readWithRelations(type, visited)
   for (const one of visited) {
     for (const problem of one.problems) if (!problems.includes(problem)) problems.push(problem)
@@ -68,7 +68,7 @@ function twice(table: Table, other: Table): Problem {
   }
 }
 
-function readWithRelations(type: Class, visited: Set<Reading>): Reading {
+function readWithRelations(type: Class, visited: Set<TableReading>): TableReading {
   const reading = readAlone(type)
   if (visited.has(reading)) return reading
   visited.add(reading)
@@ -85,13 +85,13 @@ function readWithRelations(type: Class, visited: Set<Reading>): Reading {
 }
 
 /** The table without its relations, which need the tables on their other sides. */
-function readAlone(type: Class): Reading {
+function readAlone(type: Class): TableReading {
   const known = readings.get(type)
   if (known !== undefined) return known
   const problems: Problem[] = []
   const relations = new Map<string, Relation>()
   const table = createTable(type, relations, problems)
-  const reading: Reading = { table, problems, relations, relationsRead: false }
+  const reading: TableReading = { table, problems, relations, relationsRead: false }
   readings.set(type, reading)
   return reading
 }

@@ -39,7 +39,7 @@ function shapeOf(questions: readonly RelatedQuestion[]): string {
 }
 
 /** What related rows are read by. */
-interface Reading {
+interface RelatedReading {
   readonly context: RecordsContext
   readonly most?: number | undefined
   /** Gets every related row. */
@@ -51,7 +51,7 @@ export function readRelated(
   record: object,
   row: Row,
   questions: readonly RelatedQuestion[],
-  reading: Reading,
+  reading: RelatedReading,
 ): void {
   const first = row.length - questions.length
   for (const [index, question] of questions.entries()) {
@@ -74,7 +74,7 @@ function tooMany({ name }: Relation): HttpError {
 function toRecords(
   value: unknown,
   { tie: relation, below }: RelatedQuestion,
-  reading: Reading,
+  reading: RelatedReading,
 ): Instance | Instance[] | null {
   const { target, kind } = relation
   if (reading.most !== undefined && isTooMany(kind, value)) throw tooMany(relation)
