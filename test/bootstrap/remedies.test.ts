@@ -449,6 +449,12 @@ const faults: readonly (readonly [
     () => record({ id: Field('id', { key: 'uuid' }), tenantId: integer }, { shardBy: 'tenantId' }),
   ],
   [
+    'RECORD_SHARD',
+    /Line\.tenantId @Field\('uuid'\)/,
+    () => sharded(text),
+    () => sharded(Field('uuid')),
+  ],
+  [
     'RECORD_COLUMN_TWICE',
     /column: '/,
     () => record({ id, one: text, two: Field('string', { column: 'one' }) }),
@@ -731,6 +737,15 @@ function argument(args: object): unknown {
   return createModule(() => ({ arguments: args }) as never)()
 }
 
+const sharded = (tenantId: AnyDecorator): Attempt => {
+  const key = Field('id', { key: 'uuid' })
+  const options = { shardBy: 'tenantId' }
+  const own = BelongsTo(() => Letters, { by: 'tenantId' })
+  const Order = recordOf({ id: key, tenantId: text, own }, options, 'Order')
+  const order = BelongsTo(() => Order)
+  const Line = recordOf({ id: key, tenantId, orderId: text, order }, options, 'Line')
+  return app({ records: [Letters, Order, Line] })
+}
 const enumerated = (...of: [name: string, oneOf: string[]][]): Attempt =>
   record({
     id,
