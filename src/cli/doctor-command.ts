@@ -1,40 +1,98 @@
-/** `filigree doctor`: lists queries of the last hour that read whole tables, and what is open to everybody. */
+/** `filigree doctor`: says what is in order with an application, and what is not. */
 import { openDoors } from '../bootstrap/open-doors.js'
-import { planApplication } from '../bootstrap/plan-application.js'
+import type { BootstrapOptions } from '../bootstrap/options.js'
+import { planApplication, type ApplicationPlan } from '../bootstrap/plan-application.js'
 import { findScans } from '../records/scans/find-scans.js'
 import type { Command } from './command.js'
-import { loadApplication } from './load-application.js'
-import { readArguments } from './read-arguments.js'
+import {
+  examineDatabase,
+  examineDeclarations,
+  examineMigrations,
+  toFaults,
+} from './examine-application.js'
+import { examineSetup } from './examine-setup.js'
+import {
+  findingsToJson,
+  findingsToText,
+  hasFaults,
+  openToEverybody,
+  type Finding,
+} from './findings.js'
+import { loadApplication, type LoadedApplication } from './load-application.js'
 import { openDatabase } from './open-database.js'
-import { exitCodes, UsageError, type Terminal } from './terminal.js'
+import { readArguments } from './read-arguments.js'
+import { exitCodes, type Terminal } from './terminal.js'
 
-const usage = `filigree doctor --database | --production [--module module.js]
-  Names the queries of the last hour that read whole tables, and the index that would serve each: what a start in
-  development has seen, and what the server keeps of its statements, where it does. Changes nothing.
-  --production lists what everybody may read and write without a token; it needs no database`
+const usage = `filigree doctor [--production | --database] [--module module.js] [--json]
+  Looks at Node.js, the compiler's options, the declarations, keys, migrations, the database and its slow queries, and at
+  what is open to everybody. Changes nothing, starts nothing; exits with 1 where there is a fault.
+  --production      looks at it as production would, without its database, and lists what is open
+  --database        names only the queries of the last hour that read whole tables, and the index that would serve each
+  --json            a list of { about, state: "ok" | "note" | "fault", what, remedy } on standard output`
 
 export const doctorCommand: Command = {
   usage,
-  summary: 'queries that read whole tables, and what is open to everybody',
+  summary: 'what is in order with an application, and what is not',
   run,
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const { values: given } = readArguments(
     args,
-    { database: 'switch', production: 'switch', module: 'text' },
+    { database: 'switch', production: 'switch', module: 'text', json: 'switch' },
     0,
   )
-  if (!given.database && !given.production) {
-    throw new UsageError('Say what to examine: filigree doctor --database, or --production.')
+  const application = await loadApplication(given.module, terminal)
+  if (given.database && !given.production) return await tellScans(application, terminal)
+  const findings = given.production
+    ? await examineProduction(application)
+    : await examineAll(application, terminal)
+  await terminal.out(given.json ? findingsToJson(findings) : findingsToText(findings))
+  return hasFaults(findings) ? exitCodes.failed : exitCodes.done
+}
+
+async function examineAll(
+  { module, options }: LoadedApplication,
+  terminal: Terminal,
+): Promise<Finding[]> {
+  const setup = await examineSetup(terminal.cwd)
+  const { plan, findings } = await examineDeclarations(module, options)
+  if (plan === undefined) return [...setup, ...findings]
+  return [
+    ...setup,
+    ...findings,
+    ...(await examineMigrations(plan, terminal)),
+    ...(await examineDatabase(plan, options, terminal)),
+    ...findOpenDoors(plan, options),
+  ]
+}
+
+/** What production would refuse, and what is open in it either way. */
+async function examineProduction({ module, options }: LoadedApplication): Promise<Finding[]> {
+  const env = { ...(options.env ?? process.env), NODE_ENV: 'production' }
+  const own = { ...options, env, logger: false as const }
+  try {
+    const plan = await planApplication(module, own)
+    return [{ about: 'settings', state: 'ok', what: 'complete' }, ...findOpenDoors(plan, own)]
+  } catch (error) {
+    const faults = toFaults('settings', error)
+    const plan = await planApplication(module, { ...options, logger: false }).catch(() => undefined)
+    return plan === undefined ? faults : [...faults, ...findOpenDoors(plan, options)]
   }
-  const { module, options } = await loadApplication(given.module, terminal)
+}
+
+function findOpenDoors(plan: ApplicationPlan, options: BootstrapOptions): Finding[] {
+  const open = openDoors(plan, options)
+  const about = openToEverybody
+  if (open.length === 0) return [{ about, state: 'ok', what: 'nothing' }]
+  return open.map((what) => ({ about, state: 'note', what }))
+}
+
+async function tellScans(
+  { module, options }: LoadedApplication,
+  terminal: Terminal,
+): Promise<number> {
   const plan = await planApplication(module, { ...options, logger: false })
-  if (given.production) {
-    const open = openDoors(plan, options).map((one) => `- ${one}`)
-    await terminal.out(`Everybody may, without a token:\n${open.join('\n')}\n`)
-    if (!given.database) return exitCodes.done
-  }
   const database = await openDatabase(plan, options.database, terminal)
   try {
     const found = await findScans(database)

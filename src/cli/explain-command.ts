@@ -1,33 +1,48 @@
 /** `filigree explain`: what becomes of a request, without starting anything. */
 import { planApplication } from '../bootstrap/plan-application.js'
+import type { Database } from '../records/database.js'
 import { methods } from '../routing/route-table.js'
 import type { Command } from './command.js'
+import { explainOperation, isDocument, type ExplainedOperation } from './explain-graphql.js'
 import { explainRoute, type ExplainedRoute } from './explain-route.js'
 import { loadApplication } from './load-application.js'
+import { openDatabase } from './open-database.js'
 import { readArguments, readJsonObject } from './read-arguments.js'
 import { toTable } from './table-text.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
+import { withoutPasswords } from './without-passwords.js'
 
-const usage = `filigree explain GET /items/7 [--as '{"sub":"7","roles":["admin"]}'] [--module module.js] [--json]
+const usage = `filigree explain GET /items/7 | '{ items { id } }' [--as '{"sub":"7","roles":["admin"]}'] [--module module.js] [--json]
   Says which route answers, why others do not, and what stands between the request and its handler: gate, checks,
-  interceptors, rights. Nothing is started.
-  --as claims       what somebody with these claims gets of the gate; default: somebody without a token
+  interceptors, rights. Of a GraphQL operation: its cost, its gate, and for queries the SQL with the database's plan,
+  for which it is run. No provider is made.
+  --as claims       what somebody with these claims gets; default: somebody without a token
   --json            the same as one object on standard output`
 
 export const explainCommand: Command = {
   usage,
-  summary: 'which route answers a request, and what stands before it',
+  summary: 'which route answers a request, what stands before it, and the SQL of GraphQL',
   run,
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const kinds = { as: 'text', module: 'text', json: 'switch' } as const
   const { values, words } = readArguments(args, kinds, 2)
-  const { method, path } = readRequest(words)
+  const [text = ''] = words
+  const request = isDocument(text) ? undefined : readRequest(words)
   const claims = values.as === undefined ? undefined : readJsonObject('--as', values.as)
   const { module, options } = await loadApplication(values.module, terminal)
   const plan = await planApplication(module, { ...options, logger: false })
-  const explained = explainRoute(plan, method, path, claims)
+  if (request === undefined) {
+    const open = (): Promise<Database> => openDatabase(plan, options.database, terminal)
+    const operation = await explainOperation(plan, text, claims, open)
+    const shown = values.json
+      ? `${JSON.stringify(operation, null, 2)}\n`
+      : toOperationText(operation)
+    await terminal.out(withoutPasswords(shown))
+    return operation.operation === 'none' ? exitCodes.failed : exitCodes.done
+  }
+  const explained = explainRoute(plan, request.method, request.path, claims)
   await terminal.out(values.json ? `${JSON.stringify(explained, null, 2)}\n` : toText(explained))
   return explained.handler === null ? exitCodes.failed : exitCodes.done
 }
@@ -71,4 +86,19 @@ function toText({
     )
   }
   return sections.join('\n')
+}
+
+function toOperationText(explained: ExplainedOperation): string {
+  const { operation, cost, limit, gate, statements, errors, note } = explained
+  const sections = [
+    errors.length > 0 && operation === 'none' ? '' : `${operation}: costs ${cost} of ${limit}\n`,
+    gate.length === 0 ? '' : `Gate:\n${gate.map((line) => `  ${line}\n`).join('')}`,
+    ...statements.map(({ sql, scans, plan }) => {
+      const scanned = scans.length === 0 ? '' : `  reads all of ${scans.join(', ')}\n`
+      return `${sql}\n${plan.map((line) => `  ${line}\n`).join('')}${scanned}`
+    }),
+    errors.map((message) => `${message}\n`).join(''),
+    note === undefined ? '' : `${note}\n`,
+  ]
+  return sections.filter((section) => section !== '').join('\n')
 }

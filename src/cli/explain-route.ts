@@ -1,11 +1,16 @@
 /** Why a request reaches a route and others not, and what stands between it and the handler. */
 import type { ApplicationPlan } from '../bootstrap/plan-application.js'
+import { tokenAccess } from '../auth/access.js'
 import { resolveClass } from '../metadata/class-reference.js'
 import type { Class } from '../metadata/note.js'
 import type { Claims } from '../http/request.js'
 import { readShape } from '../fields/shape.js'
+import { readTables } from '../records/model/read-table.js'
+import type { RecordOptions } from '../records/model/record.js'
+import { policyOf } from '../records/rights/record-policy.js'
 import { readController } from '../routing/controller.js'
 import { RouteTable } from '../routing/route-table.js'
+import { anySuccess } from '../openapi/documented-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { describeAccess, judge } from './describe-access.js'
 
@@ -146,7 +151,7 @@ function stepsOf(planned: PlannedRoute, claims: Claims | undefined): ExplainedSt
     const what = `${fieldsOf(classes.body.type, unknownKeys)}; at most ${limits.body} bytes`
     steps.push({ step: 'body', what })
   }
-  steps.push(...around('handler'), ...recordStep(route.controller))
+  steps.push(...around('handler'), ...recordSteps(route, claims))
   if (transaction !== undefined && transaction !== false)
     steps.push({ step: 'transaction', what: transaction === true ? 'default' : transaction })
   const time = timeout === undefined ? '' : `, ${timeout} ms at most`
@@ -155,7 +160,7 @@ function stepsOf(planned: PlannedRoute, claims: Claims | undefined): ExplainedSt
   if (classes.returns.size > 0) {
     const answers = [...classes.returns].map(([status, { type, list }]) => {
       const name = list ? `[${type.name}]` : type.name
-      return `${String(status)} ${name}`
+      return status === anySuccess ? name : `${String(status)} ${name}`
     })
     steps.push({ step: 'answer', what: answers.join(', ') })
   }
@@ -169,9 +174,39 @@ function fieldsOf(type: Class, unknownKeys: string): string {
 }
 
 /** What the record of a `crud` controller says itself: it holds by every door. */
-function recordStep(controller: Class): ExplainedStep[] {
+function recordSteps(
+  { controller, method }: PlannedRoute['route'],
+  claims: Claims | undefined,
+): ExplainedStep[] {
   const { crud } = readController(controller) ?? {}
   const record = crud === undefined ? undefined : resolveClass(crud)
-  if (record === undefined) return []
-  return [{ step: 'rights', what: `of the record ${record.name}` }]
+  const [table] = record === undefined ? [] : readTables([record], [])
+  if (table === undefined) return []
+  const policy = policyOf(table)
+  const isRead = method === 'GET'
+  const rule = isRead ? policy.read : (policy.write ?? tokenAccess)
+  const asked =
+    rule === undefined ? 'everybody' : `${describeAccess(rule).words}; ${judge(rule, claims)}`
+  const steps = [
+    { step: 'rights', what: `${table.type.name} is ${isRead ? 'read' : 'written'} by ${asked}` },
+  ]
+  const { rows } = table.options
+  if (rows !== undefined) steps.push({ step: 'rows', what: rowsOf(rows, claims) })
+  const secured = [...policy.columns].map(
+    ([column, access]) => `${column.property}: ${describeAccess(access).words}`,
+  )
+  if (secured.length > 0) steps.push({ step: 'fields', what: secured.join(', ') })
+  return steps
+}
+
+/** The filter that the record's own function gives for this caller. */
+function rowsOf(rows: NonNullable<RecordOptions['rows']>, claims: Claims | undefined): string {
+  try {
+    const answer: unknown = rows(claims ?? null, claims === undefined ? {} : { by: 'token' })
+    if (answer === true) return 'all'
+    if (answer === false) return 'none'
+    return `where ${JSON.stringify(answer)}`
+  } catch (error) {
+    return `none: ${error instanceof Error ? error.message : String(error)}`
+  }
 }

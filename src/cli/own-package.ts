@@ -10,6 +10,7 @@ export const packageFolder = fileURLToPath(new URL('../../', import.meta.url)).r
 export interface PackageFile {
   readonly name: string
   readonly version: string
+  readonly engines: { readonly node: string }
   readonly devDependencies: Readonly<Record<string, string>>
   readonly peerDependencies: Readonly<Record<string, string>>
 }

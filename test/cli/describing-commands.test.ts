@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Auth, bootstrap } from 'filigree'
+import type { ExplainedOperation } from '../../src/cli/explain-graphql.js'
 import type { ExplainedRoute } from '../../src/cli/explain-route.js'
 import { runCommand } from '../../src/cli/run-command.js'
 import { root } from '../openapi/command.js'
@@ -128,6 +129,34 @@ describe('filigree explain', () => {
     expect(await gate({ sub: '7' }, 'DELETE', '/notes/1')).toBe(
       'role editor; 403: needs role editor, has none',
     )
+  })
+
+  it('tells the rights of a record, and the rows of a caller', async () => {
+    const { steps } = await explain('DELETE', '/notes/1', '--as', '{"sub":"7","roles":["editor"]}')
+    expect(steps).toContainEqual({
+      step: 'rights',
+      what: 'Note is written by role editor; let in',
+    })
+  })
+
+  it('tells what an operation of GraphQL costs, who may run it, and its SQL', async () => {
+    const ask = async (...args: string[]) => {
+      const { code, out } = await run('explain', ...args, '--module', desk, '--json')
+      return { code, ...(JSON.parse(out) as ExplainedOperation) }
+    }
+    const query = await ask('query Notes { notes { id } }')
+    expect(query).toMatchObject({ code: 0, operation: 'query Notes at /graphql', limit: 5000 })
+    expect(query.cost).toBeGreaterThan(1)
+    expect(query.statements).toEqual([
+      { sql: expect.stringMatching(/^select .* from "note"/), plan: expect.anything(), scans: [] },
+    ])
+    const mutation = await ask('mutation { deleteNote(id: 1) }', '--as', '{"sub":"7"}')
+    expect(mutation).toMatchObject({
+      ...{ code: 0, statements: [], note: expect.stringContaining('not run') },
+      gate: ['deleteNote: role editor; 403: needs role editor, has none'],
+    })
+    const wrong = await ask('{ nots { id } }')
+    expect(wrong).toMatchObject({ code: 1, errors: [expect.stringContaining('nots')] })
   })
 
   it('writes the same for people', async () => {

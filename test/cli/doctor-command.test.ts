@@ -1,10 +1,12 @@
 import { channel } from 'node:diagnostics_channel'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { bootstrap } from '../../src/index.js'
+import type { Finding } from '../../src/cli/findings.js'
 import { runCommand } from '../../src/cli/run-command.js'
+import { withoutPasswords } from '../../src/cli/without-passwords.js'
 import { Database } from '../../src/records/database.js'
 import { readScans } from '../../src/records/scans/kept-scans.js'
 import { root } from '../openapi/command.js'
@@ -91,19 +93,91 @@ describe.each([
   })
 })
 
-it('says what is open to everybody, without a database', async () => {
-  process.env.SHOP_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
-  const told = await doctor('--production', ...shop)
-  expect(told).toMatchObject({ code: 0, err: '' })
-  expect(told.out).toMatch(/^Everybody may, without a token:\n- read .*GET \/lamps/)
-  expect(told.out).toMatch(/\n- write .*POST \/lamps/)
-  expect(told.out).toMatch(/\n- read documentation .*openapi\.json/)
-  expect(told.out).not.toContain('/stock')
+describe('filigree doctor', () => {
+  const findings = async (...args: string[]) => {
+    const { code, out, err } = await doctor(...args, '--json', ...shop)
+    return { code, err, found: JSON.parse(out) as Finding[] }
+  }
+  const about = (found: readonly Finding[], name: string) =>
+    found.filter((one) => one.about === name)
+
+  it('says what is in order, and what is open', async () => {
+    process.env.SHOP_DATABASE = `sqlite:${join(folder, 'whole.db')}`
+    const { code, err, found } = await findings()
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(about(found, 'Node.js')).toEqual([
+      { about: 'Node.js', state: 'ok', what: process.versions.node },
+    ])
+    expect(about(found, 'declarations')[0]?.state).toBe('ok')
+    expect(about(found, 'keys')[0]?.what).toContain('a pair for development')
+    expect(about(found, 'database')[0]?.state).toBe('ok')
+    expect(about(found, 'migrations')[0]).toMatchObject({ state: 'note', what: 'there are none' })
+    expect(about(found, 'open to everybody').length).toBeGreaterThan(1)
+    const { out } = await doctor(...shop)
+    expect(out).toMatch(/^ok +Node\.js/)
+  })
+
+  it('looks at the compiler and its options', async () => {
+    process.env.SHOP_DATABASE = `sqlite:${join(folder, 'whole.db')}`
+    const config = { compilerOptions: { emitDecoratorMetadata: true, types: [] }, files: ['a.ts'] }
+    await writeFile(join(folder, 'package.json'), '{}')
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+    const { found } = await findings()
+    expect(about(found, 'TypeScript')[0]).toMatchObject({ state: 'ok' })
+    const said = about(found, 'compiler options').map(({ what }) => what)
+    expect(said).toContainEqual(expect.stringContaining('experimentalDecorators is off'))
+    expect(said).toContainEqual(expect.stringContaining('emitDecoratorMetadata is on'))
+  })
+
+  it('fails for a database that is not there, and never shows its password', async () => {
+    const address = 'postgres://desk:a-secret@127.0.0.1:9/desk?connectTimeout=500'
+    process.env.SHOP_DATABASE = address
+    const { code, found } = await findings()
+    expect(code).toBe(1)
+    expect(about(found, 'database')[0]?.state).toBe('fault')
+    const { out, err } = await doctor(...shop)
+    expect(out + err + JSON.stringify(found)).not.toContain('a-secret')
+  })
+
+  it('lists what is open in production whether there are faults or not', async () => {
+    const { code, found } = await findings('--production')
+    expect(code).toBe(1)
+    expect(about(found, 'settings')).toContainEqual(
+      expect.objectContaining({ state: 'fault', what: expect.stringContaining('no keys') }),
+    )
+    expect(about(found, 'open to everybody').length).toBeGreaterThan(1)
+    process.env.SHOP_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
+    const { out } = await doctor('--production', ...shop)
+    expect(out).toMatch(/\nEverybody may, without a token:\n- read .*GET \/lamps/)
+    expect(out).toMatch(/\n- write .*POST \/lamps/)
+    expect(out).toMatch(/\n- read documentation .*openapi\.json/)
+    expect(out).not.toContain('/stock')
+  })
+
+  it('names an option that is near', async () => {
+    const { code, err } = await doctor('--databse')
+    expect(code).toBe(2)
+    expect(err).toContain('--database')
+  })
 })
 
-it('wants to be told what to look at', async () => {
-  expect((await doctor()).code).toBe(2)
-  expect((await doctor('--nothing')).code).toBe(2)
+describe('passwords in addresses', () => {
+  it.each([
+    ['postgres://desk:p%40ss@host/desk', 'postgres://desk:…@host/desk'],
+    [
+      'to postgres://desk:a:b@c@host:5432/desk failed',
+      'to postgres://desk:…@host:5432/desk failed',
+    ],
+    [
+      '?direct=postgres%3A%2F%2Fdesk%3Asecret%40host%2Fdesk',
+      '?direct=postgres%3A%2F%2Fdesk%3A…%40host%2Fdesk',
+    ],
+    ['postgres://host/desk?user=a&password=b&x=1', 'postgres://host/desk?user=a&password=…&x=1'],
+    ['http://localhost:3000/a@b', 'http://localhost:3000/a@b'],
+  ])('%s', (text, shown) => {
+    expect(withoutPasswords(text)).toBe(shown)
+  })
 })
 
 function ignore(): void {}

@@ -1,6 +1,6 @@
 /** Looks at a recorded request: which statements repeat, and which read whole tables. */
 import type { Database } from '../../records/database.js'
-import { tableCalled } from '../../records/scans/advise-index.js'
+import { isRead, planStatement, type PlannedStatement } from '../plan-statement.js'
 import type { RecordedRequest, RecordedStep } from './recorder.js'
 
 export interface ExaminedStep extends Omit<RecordedStep, 'steps'> {
@@ -59,15 +59,6 @@ function count(steps: readonly RecordedStep[], counts: Map<string, number>): voi
   }
 }
 
-function isRead(sql: string): boolean {
-  return /^\s*(?:select|with)\b/i.test(sql)
-}
-
-interface PlannedStatement {
-  readonly scans: readonly string[]
-  readonly plan: readonly string[]
-}
-
 /** For each database, by their text; a plan changes with the tables, so few are kept. */
 const known = new WeakMap<Database, Map<string, PlannedStatement>>()
 const mostKnown = 500
@@ -78,30 +69,7 @@ async function planOf(database: Database, sql: string): Promise<PlannedStatement
   const before = plans.get(sql)
   if (before !== undefined) return before
   if (plans.size >= mostKnown) plans.clear()
-  const planned = isRead(sql) && !/filigree_/.test(sql) ? await ask(database, sql) : noPlan
+  const planned = await planStatement(database, sql)
   plans.set(sql, planned)
   return planned
-}
-
-const noPlan: PlannedStatement = { scans: [], plan: [] }
-
-async function ask({ context, tables }: Database, sql: string): Promise<PlannedStatement> {
-  const { engine, dialect } = context
-  try {
-    const rows = await dialect.scans.explain(engine, sql)
-    const plan = rows.flatMap((row) => toLines(row.at(-1)))
-    // Plans name tables as the statement calls them.
-    const scans = dialect.scans
-      .read(rows)
-      .map((name) => tableCalled(name, sql, tables)?.name ?? name)
-    return { scans: [...new Set(scans)], plan }
-  } catch {
-    // Statements that the database explains only with their values.
-    return noPlan
-  }
-}
-
-function toLines(cell: unknown): string[] {
-  const text = typeof cell === 'string' ? cell : JSON.stringify(cell, null, 1)
-  return text.split('\n').slice(0, 60)
 }

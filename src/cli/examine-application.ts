@@ -1,0 +1,133 @@
+/** Looks at an application that is not started: its declarations, keys, database, migrations, slow queries. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BootstrapOptions } from '../bootstrap/options.js'
+import { planApplication, type ApplicationPlan } from '../bootstrap/plan-application.js'
+import { logStartWarnings } from '../bootstrap/start-warnings.js'
+import { silentLog } from '../core/log.js'
+import { DeclarationError } from '../errors/declaration-error.js'
+import type { Class } from '../metadata/note.js'
+import type { Database } from '../records/database.js'
+import { checkMigrations } from '../records/migrations/check-migrations.js'
+import { readTables } from '../records/model/read-table.js'
+import { findScans } from '../records/scans/find-scans.js'
+import type { Finding } from './findings.js'
+import { openDatabase } from './open-database.js'
+import { readEngines } from './package-settings.js'
+import type { Terminal } from './terminal.js'
+
+export interface ExaminedApplication {
+  readonly findings: readonly Finding[]
+  /** Undefined where its declarations are faulty. */
+  readonly plan: ApplicationPlan | undefined
+}
+
+/** Its declarations, with the settings that a start would read. */
+export async function examineDeclarations(
+  module: Class,
+  options: BootstrapOptions,
+): Promise<ExaminedApplication> {
+  try {
+    const plan = await planApplication(module, { ...options, logger: false })
+    const { routes, records } = plan
+    const what = `${routes.length} routes, ${records.length} records`
+    const warnings: Finding[] = []
+    const warn = (_details: object, text: string): void => {
+      warnings.push({ about: 'routes', state: 'note', what: text })
+    }
+    logStartWarnings(routes, plan.settings, { ...silentLog, warn })
+    return {
+      plan,
+      findings: [{ about: 'declarations', state: 'ok', what }, ...warnings, examineKeys(plan)],
+    }
+  } catch (error) {
+    return { plan: undefined, findings: toFaults('declarations', error) }
+  }
+}
+
+/** A report has a fault for each of its problems. */
+export function toFaults(about: string, error: unknown): Finding[] {
+  if (error instanceof DeclarationError)
+    return error.problems.map(({ message, remedy }) => ({
+      ...{ about, state: 'fault' as const, what: message },
+      remedy,
+    }))
+  const what = error instanceof Error ? error.message : String(error)
+  return [{ about, state: 'fault', what }]
+}
+
+function examineKeys({ authOptions }: ApplicationPlan): Finding {
+  const { keys } = authOptions
+  const about = 'keys'
+  switch (keys.from) {
+    case 'given':
+      return {
+        ...{ about, state: 'ok' },
+        what:
+          keys.private === undefined ? 'tokens are checked only' : 'tokens are made and checked',
+      }
+    case 'jwks':
+      return { about, state: 'ok', what: `tokens are checked by the keys of ${keys.url}` }
+    case 'folder': {
+      const what = `a pair for development, in ${keys.folder}`
+      return { about, state: 'note', what, remedy: 'Production needs its own: filigree keys.' }
+    }
+    case 'none':
+      return { about, state: 'note', what: 'there are no tokens: auth.keys is false' }
+  }
+}
+
+/** Its migrations, as files. */
+export async function examineMigrations(
+  plan: ApplicationPlan,
+  { cwd }: Pick<Terminal, 'cwd'>,
+): Promise<Finding[]> {
+  const folder = join(cwd, 'migrations')
+  const about = 'migrations'
+  if (plan.records.length === 0) return []
+  if (!existsSync(folder)) {
+    const remedy = 'Production runs nothing else: filigree migrate make first.'
+    return [{ about, state: 'note', what: 'there are none', remedy }]
+  }
+  try {
+    const engines = await readEngines(cwd)
+    const found = await checkMigrations(readTables(plan.records, []), { folder, engines })
+    if (found.length === 0) return [{ about, state: 'ok', what: 'they fit the records' }]
+    const remedy = 'Write one: filigree migrate make <name>.'
+    return found.map((what) => ({ about, state: 'note', what, remedy }))
+  } catch (error) {
+    return toFaults(about, error)
+  }
+}
+
+/** The database itself: whether it answers, and queries of the last hour that read whole tables. */
+export async function examineDatabase(
+  plan: ApplicationPlan,
+  options: BootstrapOptions,
+  terminal: Terminal,
+): Promise<Finding[]> {
+  const about = 'database'
+  if (!plan.needsDatabase && plan.records.length === 0 && options.database === undefined)
+    return [{ about, state: 'ok', what: 'none is needed' }]
+  let database: Database
+  try {
+    database = await openDatabase(plan, options.database, terminal)
+  } catch (error) {
+    return toFaults(about, error)
+  }
+  try {
+    return [{ about, state: 'ok', what: database.driverName }, ...(await examineScans(database))]
+  } catch (error) {
+    return toFaults(about, error)
+  } finally {
+    await database.close()
+  }
+}
+
+async function examineScans(database: Database): Promise<Finding[]> {
+  const scans = await findScans(database)
+  if (scans.length > 0)
+    return scans.map((what) => ({ about: 'indexes', state: 'note' as const, what }))
+  const what = 'no query of the last hour is known to have read a whole table'
+  return [{ about: 'indexes', state: 'ok', what }]
+}
