@@ -36,6 +36,7 @@ import type { ServeContext } from '../serving/serve-route.js'
 import { closeWithProcess } from './signals.js'
 import { logOpenDoors } from './open-doors.js'
 import { logOpenRecords } from './open-records.js'
+import { toStartFault } from './start-fault.js'
 import { logStartWarnings } from './start-warnings.js'
 import { openStorage, type Storage } from './storage.js'
 import { otherWorkers, reportToPrimary } from './workers.js'
@@ -131,7 +132,9 @@ async function start(
   if (database !== undefined) database.context.home.get = (token) => container.get(token)
   if (plan.requestContext || hasReplicas || hasHooks) followRequests()
   await container.makeAll()
-  await container.start()
+  await container.start().catch((error: unknown) => {
+    throw toStartFault(error)
+  })
   const cors = createCors(options.cors)
   const ending = new Ending()
   const watch = auth.watch.bind(auth)

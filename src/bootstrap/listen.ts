@@ -36,6 +36,7 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
     times: settings.times,
     bounds: countable(settings),
     faultHeaders,
+    log,
     takesNew: !cluster.isWorker,
     serve:
       take === undefined

@@ -15,6 +15,8 @@ export interface Bounds {
   readonly connections: number
   /** The same for one peer; not counted behind a proxy (`trustProxy`). Over it 503. Default 2,000. */
   readonly connectionsByAddress: number
+  /** Bytes of large answers that clients have not read, together. Over it the slowest clients are ended. Default 67,108,864. */
+  readonly unread: number
   /** Requests on one connection, which then is closed. Default 10,000. */
   readonly requests: number
   /** Bytes of an issuer's key set. A larger one is not read. Default 262,144. */
@@ -28,6 +30,7 @@ export const defaultBounds: Bounds = Object.freeze({
   sessionsByAddress: 300,
   connections: 10_000,
   connectionsByAddress: 2_000,
+  unread: 64 * 1024 * 1024,
   requests: 10_000,
   jwks: 256 * 1024,
 })

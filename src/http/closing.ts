@@ -11,7 +11,7 @@ export interface ClosingTimes {
   readonly linger: number
   /** Milliseconds until what is still in flight is cut. */
   readonly drain: number
-  /** New connections are accepted meanwhile and get a 503. False if other workers accept them. */
+  /** New connections are accepted and answered meanwhile. False if other workers accept them. */
   readonly takesNew: boolean
 }
 
@@ -22,26 +22,29 @@ const lookEvery = 20
 const mostPatience = 250
 
 /**
- * Refusals while the server closes. A refused client may connect again at once, and connections that the system has
- * accepted when the listener closes are reset. So the last refusals are held back until it is closed.
+ * Requests of the last moment before the listener closes. Who is answered may connect again at once, and connections that
+ * the system has accepted when the listener closes are reset. So these are answered once it is closed.
  */
-export class Refusals {
-  #isHolding = false
-  #held: (() => void)[] = []
+export class LastMoment {
+  #held: (() => void)[] | undefined
 
-  /** @param write is called now, or once the listener is closed */
-  add(write: () => void): void {
-    if (this.#isHolding) this.#held.push(write)
-    else write()
+  get isNow(): boolean {
+    return this.#held !== undefined
   }
 
-  hold(): void {
-    this.#isHolding = true
+  /** @param serve is called once the listener is closed */
+  add(serve: () => void): void {
+    this.#held?.push(serve)
   }
 
-  release(): void {
-    this.#isHolding = false
-    for (const write of this.#held.splice(0)) write()
+  begin(): void {
+    this.#held ??= []
+  }
+
+  end(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const serve of held) serve()
   }
 }
 
@@ -49,7 +52,7 @@ export class Refusals {
 export function closeServer(
   server: Server,
   connections: Connections,
-  refusals: Refusals,
+  lastMoment: LastMoment,
   { linger, drain, takesNew }: ClosingTimes,
 ): Promise<void> {
   if (!server.listening) return Promise.resolve()
@@ -63,14 +66,14 @@ export function closeServer(
     }
     const stop = (): void => {
       stopListening(server, closed)
-      refusals.release()
+      lastMoment.end()
     }
     let arrived = -1
     /** Once nobody has connected from one look to the next, those included whom this turn of the loop brings. */
     const stopInSilence = (isLate: boolean): void => {
       const before = arrived
       arrived = connections.arrived
-      refusals.hold()
+      lastMoment.begin()
       setImmediate(() => {
         if (server.listening && (isLate || before === connections.arrived)) stop()
       })
@@ -78,8 +81,11 @@ export function closeServer(
     const look = (): void => {
       const passed = performance.now() - began
       if (server.listening) {
-        if (!takesNew || connections.size === 0) stop()
-        else if (passed >= linger) stopInSilence(passed >= linger + mostPatience)
+        if (!takesNew) stop()
+        else if (connections.size === 0) {
+          arrived = connections.arrived
+          stopInSilence(false)
+        } else if (passed >= linger) stopInSilence(passed >= linger + mostPatience)
       }
       for (const socket of connections) {
         const most = passed >= 2 * linger ? 0 : linger

@@ -5,7 +5,8 @@
 import type { Socket } from 'node:net'
 import type { HttpError } from '../errors/http-error.js'
 import { AddressCounts, addressKey } from '../core/address-counts.js'
-import { closingRefusal, connectionRefusal } from './refusals.js'
+import { connectionRefusal } from './refusals.js'
+import type { UnreadAnswers } from './unread-answers.js'
 
 export interface ConnectionBounds {
   readonly connections: number
@@ -28,6 +29,7 @@ const longestLook = 5_000
 
 export class Connections implements Iterable<Socket> {
   readonly #bounds: ConnectionBounds
+  readonly #answers: UnreadAnswers
   readonly #open = new Set<Socket>()
   readonly #byAddress = new AddressCounts()
   readonly #refused = new WeakMap<Socket, () => HttpError>()
@@ -35,11 +37,11 @@ export class Connections implements Iterable<Socket> {
   #refuses = false
   /** How many there have been. */
   arrived = 0
-  #closing = false
   #looks: NodeJS.Timeout | undefined
 
-  constructor(bounds: ConnectionBounds) {
+  constructor(bounds: ConnectionBounds, answers: UnreadAnswers) {
     this.#bounds = bounds
+    this.#answers = answers
   }
 
   get size(): number {
@@ -54,13 +56,13 @@ export class Connections implements Iterable<Socket> {
   add(socket: Socket): void {
     const { connections, connectionsByAddress } = this.#bounds
     const key = addressKey(socket.remoteAddress ?? '')
-    if (this.#closing) this.#refuse(socket, closingRefusal)
-    else if (this.#open.size >= connections || this.#byAddress.of(key) >= connectionsByAddress) {
+    if (this.#open.size >= connections || this.#byAddress.of(key) >= connectionsByAddress) {
       this.#refuse(socket, connectionRefusal)
     }
     this.arrived++
     this.#open.add(socket)
     this.#byAddress.add(key)
+    this.#answers.follow(socket)
     this.#looks ??= this.#watch()
     socket.once('close', () => {
       this.#open.delete(socket)
@@ -71,11 +73,6 @@ export class Connections implements Iterable<Socket> {
   /** @returns what requests of this connection are answered with; nearly always nothing */
   refusalFor(socket: Socket): HttpError | undefined {
     return this.#refuses ? this.#refused.get(socket)?.() : undefined
-  }
-
-  /** From now on new ones are refused. */
-  close(): void {
-    this.#closing = true
   }
 
   #refuse(socket: Socket, reason: () => HttpError): void {
@@ -108,7 +105,10 @@ export class Connections implements Iterable<Socket> {
     const now = performance.now()
     if (before === undefined || before.passed !== passed || before.queued !== queued) {
       this.#progress.set(socket, { passed, queued, at: now })
-    } else if (now - before.at >= this.#bounds.stall) socket.destroy()
+    } else if (now - before.at >= this.#bounds.stall) {
+      socket.destroy()
+      this.#answers.stalled()
+    }
   }
 }
 

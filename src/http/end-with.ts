@@ -1,4 +1,5 @@
 /** Ends a response with its whole body, in one write of one string. */
+import { endInPieces, largeAnswer } from './unread-answers.js'
 import type { Outgoing } from './node-messages.js'
 
 /** Where an answer goes, and what has gone there. */
@@ -15,6 +16,10 @@ export interface Sending {
  * @param bytes the length of `content` in bytes
  */
 export function endWith(sending: Sending, content: string | Uint8Array, bytes: number): void {
+  if (bytes >= largeAnswer) {
+    endInPieces(sending, content, bytes)
+    return
+  }
   const { outgoing } = sending
   sending.sentBytes = bytes
   const { socket } = outgoing

@@ -7,7 +7,9 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { HttpError } from '../errors/http-error.js'
 import type { Bounds } from './bounds.js'
-import { closeServer, Refusals } from './closing.js'
+import { closeServer, LastMoment } from './closing.js'
+import type { Log } from '../core/log.js'
+import { UnreadAnswers } from './unread-answers.js'
 import { Connections } from './connections.js'
 import type { Incoming, Outgoing } from './node-messages.js'
 import { headBytes, mostHeaders } from './limits.js'
@@ -52,12 +54,13 @@ export const defaultTimes: Times = Object.freeze({
 
 export interface NodeServerOptions {
   readonly times: Times
-  readonly bounds: Pick<Bounds, 'connections' | 'connectionsByAddress' | 'requests'>
+  readonly bounds: Pick<Bounds, 'connections' | 'connectionsByAddress' | 'requests' | 'unread'>
+  readonly log: Log
   /** Takes every request that could be parsed. Must not throw. */
   readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
   /** Answers a request that no route is asked about. Must not throw. */
   readonly refuse: (incoming: Incoming, outgoing: Outgoing, error: HttpError) => void
-  /** While it closes it refuses new connections in words. Default true; false where neighbours take them. */
+  /** While it closes it answers new connections. Default true; false where neighbours take them. */
   readonly takesNew?: boolean
   /** Headers of the answers to what cannot be parsed, names and values in turn. */
   readonly faultHeaders: readonly string[]
@@ -67,8 +70,7 @@ export interface NodeServer {
   /** @returns the address in use, e.g. `http://127.0.0.1:3000`; rejects when the port is taken */
   listen(port: number, host: string): Promise<string>
   /**
-   * Answers those who are connected with `Connection: close` and refuses new connections with 503 for `times.linger`,
-   * then stops accepting, lets requests in flight end, and cuts them after `times.drain`.
+   * Answers those who are connected, and new connections, with `Connection: close` for `times.linger`, then stops accepting, lets requests in flight end, and cuts them after `times.drain`.
    */
   close(): Promise<void>
 }
@@ -92,20 +94,26 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   // Beyond those that are told why: a connection costs something even then.
   server.maxConnections = finite(Math.ceil(bounds.connections * 1.1))
   const waiting = new WaitingAnswers()
-  const connections = new Connections({ ...bounds, stall: times.stall })
+  const connections = new Connections(
+    { ...bounds, stall: times.stall },
+    new UnreadAnswers(bounds.unread, options.log),
+  )
   const pressure = new Pressure(times.delay)
-  const refusals = new Refusals()
+  const lastMoment = new LastMoment()
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     waiting.watch(incoming, outgoing)
     const refusal = pressure.isOver ? overloadRefusal() : connections.refusalFor(incoming.socket)
-    if (refusal === undefined) options.serve(incoming, outgoing)
-    else {
-      // Who was refused shall not stay: the connection is what there is too much of.
-      outgoing.shouldKeepAlive = false
-      refusals.add(() => {
-        options.refuse(incoming, outgoing, refusal)
-      })
+    if (refusal === undefined) {
+      if (lastMoment.isNow)
+        lastMoment.add(() => {
+          options.serve(incoming, outgoing)
+        })
+      else options.serve(incoming, outgoing)
+      return
     }
+    // Who was refused shall not stay: the connection is what there is too much of.
+    outgoing.shouldKeepAlive = false
+    options.refuse(incoming, outgoing, refusal)
   }
   server.on('request', serve)
   server.on('checkContinue', serve)
@@ -125,9 +133,8 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     },
     close: () => {
       pressure.stop()
-      connections.close()
       const takesNew = options.takesNew ?? true
-      return closeServer(server, connections, refusals, { ...times, takesNew })
+      return closeServer(server, connections, lastMoment, { ...times, takesNew })
     },
   }
 }

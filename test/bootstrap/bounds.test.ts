@@ -75,6 +75,36 @@ async function ask(path: string, agent: Agent | false = false): Promise<Incoming
   return answer
 }
 
+describe('large answers that nobody reads', () => {
+  it('are ended together beyond the bound, and said in the log with counts; others are whole', async () => {
+    const told: [object, string][] = []
+    const silent = (): undefined => undefined
+    const logger = {
+      error: silent,
+      info: silent,
+      debug: silent,
+      warn: (about: object, message: string) => void told.push([about, message]),
+    }
+    await start({ limits: { unread: 100_000_000 }, logger })
+    const sockets = Array.from({ length: 12 }, () => open(app.url))
+    const closed = sockets.map((socket) => once(socket.on('error', silent), 'close'))
+    for (const socket of sockets) {
+      socket.pause()
+      socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n')
+    }
+    // A stopped reader's connection is seen to be closed once it reads again.
+    while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(told[0]?.[1]).toBe('clients that do not read their answers were ended')
+    const { ended, unread } = told[0]?.[0] as { ended: number; unread: number }
+    expect(ended).toBeGreaterThan(0)
+    expect(unread).toBeLessThanOrEqual(4 * 100_000_000)
+    const whole = await fetch(`${app.url}/large`)
+    expect((await whole.text()).length).toBe(50_000_000)
+    for (const socket of sockets) socket.destroy()
+    await Promise.all(closed)
+  })
+})
+
 describe('a client that takes nothing', () => {
   it.each(['/large', '/pieces'])('of %s is dropped after times.stall', async (path) => {
     await start({ times: { stall: 200, drain: 600_000 } })

@@ -13,6 +13,8 @@ import type { DatabaseOptions } from '../../src/records/database-options.js'
 import { migrateUp } from '../../src/records/migrations/migrations.js'
 import { bundleProgram } from './creating-program.js'
 import { pgbouncer, startPgBouncer, type Pooler } from './pgbouncer.js'
+import { CacheFor } from '../../src/modules/cache/cache.js'
+import { Get } from '../../src/routing/verbs.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
 @Record
@@ -59,6 +61,27 @@ const where =
   })
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((database) => database.close()))
+  })
+
+  it('a start that needs a session says which address it needs', async () => {
+    @Controller('/kept')
+    @NoAuth
+    class Kept {
+      @Get('/') @CacheFor('60s') all(): number {
+        return 1
+      }
+    }
+    @Module({ records: [Entry], controllers: [Kept] })
+    class KeptModule {}
+    const starting = bootstrap(KeptModule, { database: pooled, listen: false, logger: false })
+    await expect(starting).rejects.toThrow(/behind a pooler[^]*DATABASE_DIRECT_URL/)
+    const app = await bootstrap(KeptModule, {
+      database: `${pooled}?direct=${encodeURIComponent(direct)}`,
+      listen: false,
+      logger: false,
+    })
+    expect((await app.inject('/kept')).json()).toBe(1)
+    await app.close()
   })
 
   const open = async (url: string, options: Partial<DatabaseOptions> = {}): Promise<Database> => {

@@ -311,6 +311,8 @@ export interface FaultDetails {
   readonly constraint?: string
   /** It takes no writes at all. */
   readonly isReadOnly?: boolean
+  /** A pooler stands before it that keeps no sessions: only another address helps. */
+  readonly needsSession?: boolean
 }
 
 /** A driver's error, sorted. Its message is the driver's and never sent to a client. */
@@ -319,6 +321,7 @@ export class EngineFault extends Error {
   readonly columns: readonly string[] | undefined
   readonly constraint: string | undefined
   readonly isReadOnly: boolean
+  readonly needsSession: boolean
 
   constructor(kind: FaultKind, message: string, cause?: unknown, details: FaultDetails = {}) {
     super(message, { cause })
@@ -327,5 +330,6 @@ export class EngineFault extends Error {
     this.columns = details.columns
     this.constraint = details.constraint
     this.isReadOnly = details.isReadOnly === true
+    this.needsSession = details.needsSession === true
   }
 }

@@ -108,7 +108,8 @@ export async function proveListening({ client }: Session, pool: ConnectionPool):
   const isHeard = await heard
   await client.query(`unlisten ${name}`)
   if (isHeard) return
-  throw new EngineFault('unavailable', 'A pooler before the database keeps no sessions for LISTEN.')
+  const message = 'A pooler before the database keeps no sessions for LISTEN.'
+  throw new EngineFault('unavailable', message, undefined, { needsSession: true })
 }
 
 function hears(client: Client): Promise<boolean> {

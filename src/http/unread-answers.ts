@@ -1,0 +1,161 @@
+/**
+ * Large answers go out in pieces, each when the one before has been taken, and what clients have not read of them is
+ * bounded together: beyond that the slowest are ended, so that readers who stop cannot fill the memory. Source:
+ * docs/configuration.md, "Bounds".
+ */
+import type { Writable } from 'node:stream'
+import type { Log } from '../core/log.js'
+import type { Sending } from './end-with.js'
+
+/** Answers of fewer bytes are written at once. */
+export const largeAnswer = 256 * 1024
+/** Bytes, or letters, of a piece. */
+const piece = 128 * 1024
+/** Milliseconds for which somebody who has read nothing is not ended for others. */
+const grace = 500
+/** Times the bound: beyond it there is no grace. */
+const mostTimes = 4
+/** Milliseconds between two looks, while there is too much, and between two lines of the log. */
+const [lookEvery, tellEvery] = [200, 10_000]
+
+interface Unread {
+  readonly socket: Writable
+  bytes: number
+  /** When something was taken last. */
+  movedAt: number
+}
+
+export class UnreadAnswers {
+  readonly #most: number
+  readonly #log: Log
+  readonly #all = new Set<Unread>()
+  #bytes = 0
+  #looks: NodeJS.Timeout | undefined
+  #ended = 0
+  #stalled = 0
+  #telling: NodeJS.Timeout | undefined
+  #toldAt = -Infinity
+
+  /** @param most bytes of all answers together */
+  constructor(most: number, log: Log) {
+    this.#most = most
+    this.#log = log
+  }
+
+  /** Answers written to this connection count. */
+  follow(socket: object): void {
+    followers.set(socket, this)
+  }
+
+  /** A connection was closed because nothing of its answer was taken for too long. */
+  stalled(): void {
+    this.#stalled++
+    this.#tell()
+  }
+
+  add(socket: Writable, bytes: number): Unread {
+    const unread = { socket, bytes, movedAt: performance.now() }
+    this.#all.add(unread)
+    this.#bytes += bytes
+    if (this.#bytes > this.#most) this.#relieve()
+    return unread
+  }
+
+  took(unread: Unread, bytes: number): void {
+    unread.bytes -= bytes
+    unread.movedAt = performance.now()
+    this.#bytes -= bytes
+    // To the end: those before it have waited longer.
+    this.#all.delete(unread)
+    this.#all.add(unread)
+  }
+
+  remove(unread: Unread): void {
+    if (this.#all.delete(unread)) this.#bytes -= unread.bytes
+  }
+
+  #relieve(): void {
+    const now = performance.now()
+    for (const unread of this.#all) {
+      if (this.#bytes <= this.#most) break
+      const hasGrace = now - unread.movedAt < grace
+      if (hasGrace && this.#bytes <= mostTimes * this.#most) break
+      this.remove(unread)
+      unread.socket.destroy()
+      this.#ended++
+      this.#tell()
+    }
+    this.#looks ??= setInterval(() => {
+      if (this.#bytes > this.#most) {
+        this.#relieve()
+        return
+      }
+      clearInterval(this.#looks)
+      this.#looks = undefined
+    }, lookEvery).unref()
+  }
+
+  /** At once, then at most every ten seconds, with how many there were. */
+  #tell(): void {
+    this.#telling ??= setTimeout(
+      () => {
+        this.#telling = undefined
+        this.#toldAt = performance.now()
+        const counts = { ended: this.#ended, stalled: this.#stalled, unread: this.#bytes }
+        this.#ended = 0
+        this.#stalled = 0
+        this.#log.warn(counts, 'clients that do not read their answers were ended')
+      },
+      Math.max(0, this.#toldAt + tellEvery - performance.now()),
+    ).unref()
+  }
+}
+
+const followers = new WeakMap<object, UnreadAnswers>()
+
+/** Sends a large answer in pieces. A connection that nobody follows gets it whole. */
+export function endInPieces(sending: Sending, content: string | Uint8Array, bytes: number): void {
+  const { outgoing } = sending
+  const { socket } = outgoing
+  const answers = socket ? followers.get(socket) : undefined
+  if (socket === undefined || socket === null || answers === undefined) {
+    sending.sentBytes = bytes
+    outgoing.end(content)
+    return
+  }
+  // A text of as many bytes as letters is ASCII.
+  const encoding = bytes === content.length ? 'latin1' : 'utf8'
+  const unread = answers.add(socket, bytes)
+  const over = (): void => {
+    answers.remove(unread)
+  }
+  outgoing.once('close', over)
+  let at = 0
+  const send = (): void => {
+    while (at < content.length && !outgoing.destroyed) {
+      const end = endOfPiece(content, at)
+      const part = typeof content === 'string' ? content.slice(at, end) : content.subarray(at, end)
+      at = end
+      const size = typeof part === 'string' ? Buffer.byteLength(part, encoding) : part.length
+      sending.sentBytes += size
+      const goesOn =
+        typeof part === 'string' ? outgoing.write(part, encoding) : outgoing.write(part)
+      answers.took(unread, size)
+      if (!goesOn && at < content.length) {
+        outgoing.once('drain', send)
+        return
+      }
+    }
+    outgoing.end()
+  }
+  sending.sentBytes = 0
+  send()
+}
+
+/** Not between the halves of a letter. */
+function endOfPiece(content: string | Uint8Array, at: number): number {
+  const end = Math.min(content.length, at + piece)
+  if (typeof content !== 'string' || end === content.length) return end
+  const last = content.charCodeAt(end - 1)
+  return last >= 0xd800 && last <= 0xdbff ? end - 1 : end
+}
