@@ -2,6 +2,7 @@
  * Who is next where statements of many requests wait for few threads or connections: a request's first statement goes before
  * everybody's second, its tenth behind another's first. For every engine:
  * - `add(request, statement)` once it must wait; `next()` whenever a thread or connection is free;
+ * - `pass(request)` for a statement that need not wait: the request's next one is its second all the same;
  * - `drop(statement)` when its caller has left: it frees its turn at once, whoever waits behind it.
  * A request with few statements so waits for one statement of each other request at most, however many those ask.
  */
@@ -22,12 +23,18 @@ export class StatementTurns<Item> {
 
   /** @param owner the request, the same object for all of its statements */
   add(owner: object, item: Item): void {
-    const before = this.#asked.get(owner) ?? 0
-    this.#asked.set(owner, before + 1)
+    const before = this.pass(owner)
     const round = Math.min(before, mostRounds - 1)
     this.#roundOf.set(item, round)
     while (this.#rounds.length <= round) this.#rounds.push(new Set())
     this.#rounds[round]?.add(item)
+  }
+
+  /** One that need not wait counts before its request's next. @returns how many came before it */
+  pass(owner: object): number {
+    const before = this.#asked.get(owner) ?? 0
+    this.#asked.set(owner, before + 1)
+    return before
   }
 
   /**

@@ -2,6 +2,7 @@
  * Places for work that takes long, given in turns between those who ask: somebody's next piece of work goes behind the first
  * one of anybody else, and nobody has more than a share of the places.
  */
+import { StatementTurns } from '../statement-turns.js'
 
 /** Who asks: the reads of one request. */
 export interface TurnTaker {
@@ -11,14 +12,18 @@ export interface TurnTaker {
   readonly isOver: boolean
 }
 
+/** A piece of work that waits for its place. */
+interface Waiting {
+  readonly taker: TurnTaker
+  readonly go: () => void
+}
+
 export class ReadTurns {
   readonly #most: number
   readonly #mostOfOne: number
   #inUse = 0
-  /** Those who wait for their first place, and those who had one before; each group in turns. */
-  readonly #first = new Map<TurnTaker, (() => void)[]>()
-  readonly #next = new Map<TurnTaker, (() => void)[]>()
-  readonly #served = new WeakSet<TurnTaker>()
+  readonly #line = new StatementTurns<Waiting>()
+  readonly #waiting = new WeakMap<TurnTaker, Waiting[]>()
 
   /**
    * @param most places for all
@@ -31,15 +36,16 @@ export class ReadTurns {
 
   /** Calls back when there is a place, which may be at once; never for one that leaves before. */
   take(taker: TurnTaker, go: () => void): void {
-    const isTurn = this.#first.size === 0 && (this.#next.size === 0 || !this.#served.has(taker))
-    if (isTurn && this.#fits(taker)) {
-      this.#begin(taker, go)
+    if (this.#line.size === 0 && this.#fits(taker)) {
+      this.#line.pass(taker)
+      this.#begin({ taker, go })
       return
     }
-    const line = this.#served.has(taker) ? this.#next : this.#first
-    const waiting = line.get(taker)
-    if (waiting === undefined) line.set(taker, [go])
-    else waiting.push(go)
+    const waiting = { taker, go }
+    this.#line.add(taker, waiting)
+    const others = this.#waiting.get(taker)
+    if (others === undefined) this.#waiting.set(taker, [waiting])
+    else others.push(waiting)
     // Those before it may have their share already.
     this.#wake()
   }
@@ -52,8 +58,8 @@ export class ReadTurns {
 
   /** What it waits for is not begun any more. */
   leave(taker: TurnTaker): void {
-    this.#first.delete(taker)
-    this.#next.delete(taker)
+    for (const waiting of this.#waiting.get(taker) ?? []) this.#line.drop(waiting)
+    this.#waiting.delete(taker)
   }
 
   /** Work that turned out to be long has a place, too, whether there is one or not. */
@@ -63,24 +69,14 @@ export class ReadTurns {
   }
 
   #wake(): void {
-    while (this.#wakeOne(this.#first) || this.#wakeOne(this.#next));
-  }
-
-  #wakeOne(line: Map<TurnTaker, (() => void)[]>): boolean {
-    if (this.#inUse >= this.#most) return false
-    for (const [taker, waiting] of line) {
-      if (!this.#fits(taker)) continue
-      const go = waiting.shift()
-      line.delete(taker)
-      if (waiting.length > 0) this.#next.set(taker, waiting)
-      if (go !== undefined) this.#begin(taker, go)
-      return true
+    while (this.#inUse < this.#most) {
+      const next = this.#line.next(({ taker }) => this.#fits(taker))
+      if (next === undefined) return
+      this.#begin(next)
     }
-    return false
   }
 
-  #begin(taker: TurnTaker, go: () => void): void {
-    this.#served.add(taker)
+  #begin({ taker, go }: Waiting): void {
     this.count(taker, 1)
     go()
   }
