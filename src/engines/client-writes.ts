@@ -14,7 +14,7 @@ import {
 } from './contract/engine.js'
 import { changes } from './contract/statement.js'
 
-/** Runs work in its turn. @param isOver asked before the work begins: then it throws `lateFault` instead */
+/** Runs work in its turn. @param isOver asked before work begins that had to wait: then it throws `lateFault` instead */
 export type InTurn = <T>(work: () => Later<T>, writes: boolean, isOver?: () => boolean) => Later<T>
 
 export class ClientWrites implements Runner {
@@ -54,11 +54,10 @@ export class ClientWrites implements Runner {
     if (!writes) return this.#inTurn(work, false)
     if (writing.late) throw lateFault()
     let hasBegun = false
-    const begin = (): Later<T> => {
-      hasBegun = true
-      return work()
-    }
-    const answer = this.#inTurn(begin, true, () => writing.late)
+    const answer = this.#inTurn(work, true, () => {
+      hasBegun = !writing.late
+      return writing.late
+    })
     if (!isThenable(answer)) return answer
     return new Promise<T>((resolve, reject) => {
       const write: UnderWay = {
@@ -88,7 +87,10 @@ export function writesOn(engine: Engine, writing: ClientWriting): Runner {
   return engine.clientWrites?.(writing) ?? new ClientWrites(writing, engine, atOnce)
 }
 
-const atOnce: InTurn = (work) => work()
+const atOnce: InTurn = (work, _writes, isOver) => {
+  isOver?.()
+  return work()
+}
 
 /** Of changes for a request whose time is over. */
 export function lateFault(): EngineFault {
