@@ -3,70 +3,30 @@
  * statement, and so with one commit. That statement waits for nobody: a row that others hold, and a row that is not there,
  * are tried by themselves behind it. Of what fails each half is tried, down to the call that is the reason.
  */
-import { isThenable, type Later } from '../../../core/later.js'
+import type { Later } from '../../../core/later.js'
 import type { Engine, Row, Statement } from '../../contract/engine.js'
 import { isOfAll } from '../faults.js'
-import { askJoined, writeJoinedChange, type JoinedStatement } from './joined-statement.js'
-import { mostFailures, mostRows, QueuedWrite, type WriteCaller } from './queued-write.js'
+import { writeJoinedChange, type JoinedStatement } from './joined-statement.js'
+import { mostRows, type QueuedWrite, type WriteCaller } from './queued-write.js'
+import { WriteQueue } from './write-queue.js'
 
-export class ChangeQueue {
-  readonly #statement: Statement
-  readonly #engine: Engine
+export class ChangeQueue extends WriteQueue {
   readonly #keyPlace: number
   readonly #most: number
-  #waiting: QueuedWrite[] = []
-  #underWay = 0
-  /** What is on its way from an earlier one is not waited for any more. */
-  #turn = 0
-  /** Nothing has come since somebody looked. */
-  #isSlow = false
   #isGathering = false
-  #joined: JoinedStatement | 'unknown' | 'asked' | 'never' = 'unknown'
-  #failures = 0
 
   /** @param most statements on their way at once */
   constructor(statement: Statement, engine: Engine, most: number) {
-    this.#statement = statement
-    this.#engine = engine
+    super(statement, engine, writeJoinedChange)
     this.#most = most
     this.#keyPlace = (statement.oneRow?.keyPlace ?? 1) - 1
   }
 
-  /** A call may go by itself: nobody is before it, or it is not known how they go together. */
-  get isFree(): boolean {
-    return this.#underWay === 0 || typeof this.#joined !== 'object'
-  }
-
-  /** A call that goes by itself. */
-  run(values: readonly unknown[], { runner }: WriteCaller): Later<readonly Row[]> {
-    if (this.#underWay > 0 && this.#joined === 'unknown') this.#ask()
-    const answer = runner.rows(this.#statement, values)
-    if (isThenable(answer)) {
-      const onAnswer = this.#begin()
-      answer.then(onAnswer, onAnswer)
-    }
-    return answer
-  }
-
-  wait(values: readonly unknown[], caller: WriteCaller): Promise<readonly Row[]> {
-    if (this.#underWay < this.#most) this.#gather()
-    return new Promise((resolve, reject) => {
-      this.#waiting.push(new QueuedWrite(values, caller, resolve, reject))
-    })
-  }
-
-  /**
-   * What takes long may stand in a line of its own: nobody waits for it any more.
-   *
-   * @returns whether somebody waits
-   */
-  look(): boolean {
-    if (this.#isSlow) {
-      this.#turn++
-      this.#underWay = 0
-      this.#send()
-    } else this.#isSlow = true
-    return this.#waiting.length > 0
+  /** @returns the changed row. It goes by itself where nobody is before it, or it is not known how they go together */
+  run(values: readonly unknown[], caller: WriteCaller): Later<readonly Row[]> {
+    if (this.underWay === 0 || typeof this.joined !== 'object') return this.goAlone(values, caller)
+    if (this.underWay < this.#most) this.#gather()
+    return this.queue(values, caller)
   }
 
   /** Sends at the end of the loop's turn: until then others may come. */
@@ -75,31 +35,22 @@ export class ChangeQueue {
     this.#isGathering = true
     setImmediate(() => {
       this.#isGathering = false
-      if (this.#underWay < this.#most) this.#send()
+      if (this.underWay < this.#most) this.send()
     })
   }
 
-  /** Something goes. @returns what is called with its answer */
-  #begin(): () => void {
-    const turn = this.#turn
-    this.#underWay++
-    this.#isSlow = false
-    return () => {
-      if (turn !== this.#turn) return
-      this.#underWay--
-      this.#isSlow = false
-      this.#send()
-    }
+  protected override answered(): void {
+    this.send()
   }
 
-  #send(): void {
-    const joined = this.#joined
-    if (this.#waiting.length === 0 || typeof joined !== 'object') return
+  protected override send(): void {
+    const { joined } = this
+    if (!this.isWaiting || typeof joined !== 'object') return
     const calls = this.#take()
     const [first] = calls
     if (first !== undefined && calls.length === 1)
-      void first.runAlone(this.#statement).then(this.#begin())
-    else void this.#runTogether(calls, joined)
+      void first.runAlone(this.statement).then(this.begin())
+    else if (first !== undefined) void this.#runTogether(calls, joined)
   }
 
   /** Calls for different rows, as many as go into one statement; what else is for one of them comes behind it. */
@@ -107,32 +58,25 @@ export class ChangeQueue {
     const keys = new Set<unknown>()
     const calls: QueuedWrite[] = []
     const left: QueuedWrite[] = []
-    for (const call of this.#waiting) {
+    for (const call of this.waiting) {
       if (call.isOver) continue
       const key = String(call.values[this.#keyPlace])
       const goes = calls.length < mostRows && !keys.has(key)
       keys.add(key)
       ;(goes ? calls : left).push(call)
     }
-    this.#waiting = left
+    this.waiting = left
     return calls
   }
 
   /** @returns whether each was answered */
   async #runTogether(calls: readonly QueuedWrite[], joined: JoinedStatement): Promise<boolean> {
-    const onAnswer = this.#begin()
     let rows: readonly Row[]
-    for (const call of calls) call.hasGone = true
     try {
-      rows = await this.#engine.rows(
-        joined.statement,
-        joined.toLists(calls.map(({ values }) => values)),
-      )
+      rows = await this.runJoined(calls, joined)
     } catch (error) {
-      onAnswer()
       return this.#fail(calls, error, joined)
     }
-    onAnswer()
     const isChanged = new Set<QueuedWrite>()
     for (const row of rows as unknown[][]) {
       const call = calls[Number(row.pop()) - 1]
@@ -146,7 +90,7 @@ export class ChangeQueue {
 
   /** In a turn of the loop of its own: calls of one turn may wait for each other. */
   #runApart(call: QueuedWrite): void {
-    setImmediate(() => void call.runAlone(this.#statement))
+    setImmediate(() => void call.runAlone(this.statement))
   }
 
   /** Of what failed nothing was kept, unless the server was lost: then nobody knows. What took its time is not tried again. */
@@ -162,25 +106,12 @@ export class ChangeQueue {
     const half = calls.length >> 1
     const tried = [calls.slice(0, half), calls.slice(half)].map((part) => {
       const [first] = part
-      if (first !== undefined && part.length === 1) return first.runAlone(this.#statement)
+      if (first !== undefined && part.length === 1) return first.runAlone(this.statement)
       return this.#runTogether(part, joined)
     })
     const isAnswered = (await Promise.all(tried)).every(Boolean)
-    if (isAnswered) this.#failures++
-    if (this.#failures === mostFailures) this.#stop()
+    if (isAnswered && this.failedTogether())
+      for (const call of this.waiting.splice(0)) this.#runApart(call)
     return isAnswered
-  }
-
-  /** Each goes by itself from now on. */
-  #stop(): void {
-    this.#joined = 'never'
-    for (const call of this.#waiting.splice(0)) this.#runApart(call)
-  }
-
-  #ask(): void {
-    this.#joined = 'asked'
-    void askJoined(this.#statement, this.#engine, writeJoinedChange).then((joined) => {
-      this.#joined = joined
-    })
   }
 }

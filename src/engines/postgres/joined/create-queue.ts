@@ -4,101 +4,48 @@
  * run by itself, so that it has its own answer or fault. One that has to wait for somebody (a unique value that another
  * transaction has written, a row that it refers to) holds the others for a moment only: then it waits by itself.
  */
-import { isThenable, type Later } from '../../../core/later.js'
+import type { Later } from '../../../core/later.js'
 import type { Engine, Row, Statement } from '../../contract/engine.js'
 import { isLockTimeout, isOfAll } from '../faults.js'
-import { askJoined, writeJoinedCreate, type JoinedStatement } from './joined-statement.js'
-import { mostFailures, mostRows, QueuedWrite, type WriteCaller } from './queued-write.js'
+import { writeJoinedCreate, type JoinedStatement } from './joined-statement.js'
+import { mostRows, type QueuedWrite, type WriteCaller } from './queued-write.js'
+import { WriteQueue } from './write-queue.js'
 
-export class CreateQueue {
-  readonly #statement: Statement
-  readonly #engine: Engine
-  #waiting: QueuedWrite[] = []
-  #underWay = 0
-  /** What is on its way from an earlier one is not waited for any more. */
-  #turn = 0
-  /** Nothing has come since somebody looked. */
-  #isSlow = false
-  #joined: JoinedStatement | 'unknown' | 'asked' | 'never' = 'unknown'
-  #failures = 0
-
+export class CreateQueue extends WriteQueue {
   constructor(statement: Statement, engine: Engine) {
-    this.#statement = statement
-    this.#engine = engine
-  }
-
-  get isWaiting(): boolean {
-    return this.#waiting.length > 0
+    super(statement, engine, writeJoinedCreate)
   }
 
   /** @returns the stored row */
   run(values: readonly unknown[], caller: WriteCaller): Later<readonly Row[]> {
-    if (this.#underWay > 0 && typeof this.#joined === 'object')
-      return new Promise((resolve, reject) => {
-        this.#waiting.push(new QueuedWrite(values, caller, resolve, reject))
-      })
-    if (this.#underWay > 0 && this.#joined === 'unknown') this.#ask()
-    const answer = caller.runner.rows(this.#statement, values)
-    if (isThenable(answer)) {
-      const onAnswer = this.#begin()
-      answer.then(onAnswer, onAnswer)
-    }
-    return answer
+    return this.underWay > 0 && typeof this.joined === 'object'
+      ? this.queue(values, caller)
+      : this.goAlone(values, caller)
   }
 
-  /**
-   * What takes long may wait for somebody: nobody waits for it any more.
-   *
-   * @returns whether somebody waits
-   */
-  look(): boolean {
-    if (this.#isSlow) {
-      this.#turn++
-      this.#underWay = 0
-      this.#send()
-    } else this.#isSlow = true
-    return this.#waiting.length > 0
+  protected override answered(): void {
+    if (this.underWay === 0) this.send()
   }
 
-  /** Something goes. @returns what is called with its answer */
-  #begin(): () => void {
-    const turn = this.#turn
-    this.#underWay++
-    this.#isSlow = false
-    return () => {
-      if (turn !== this.#turn) return
-      this.#underWay--
-      this.#isSlow = false
-      if (this.#underWay === 0) this.#send()
-    }
-  }
-
-  #send(): void {
-    const joined = this.#joined
-    this.#waiting = this.#waiting.filter(({ isOver }) => !isOver)
-    const calls = this.#waiting.splice(0, mostRows)
+  protected override send(): void {
+    const { joined } = this
+    this.waiting = this.waiting.filter(({ isOver }) => !isOver)
+    const calls = this.waiting.splice(0, mostRows)
     const [first] = calls
     if (first === undefined) return
     if (calls.length === 1 || typeof joined !== 'object')
-      for (const call of calls) void call.runAlone(this.#statement).then(this.#begin())
+      for (const call of calls) void call.runAlone(this.statement).then(this.begin())
     else void this.#runTogether(calls, joined)
   }
 
   async #runTogether(calls: readonly QueuedWrite[], joined: JoinedStatement): Promise<void> {
-    const onAnswer = this.#begin()
     let rows: readonly Row[]
-    for (const call of calls) call.hasGone = true
     try {
-      rows = await this.#engine.rows(
-        joined.statement,
-        joined.toLists(calls.map(({ values }) => values)),
-      )
+      rows = await this.runJoined(calls, joined)
     } catch (error) {
-      onAnswer()
       await this.#fail(calls, error)
       return
     }
-    onAnswer()
     // The statement makes sure that there are as many, in the order of the calls.
     for (const [index, call] of calls.entries()) call.resolve(rows.slice(index, index + 1))
   }
@@ -110,16 +57,7 @@ export class CreateQueue {
       for (const call of calls) call.reject(error)
       return
     }
-    const answered = await Promise.all(calls.map((call) => call.runAlone(this.#statement)))
-    if (isWait || !answered.every(Boolean)) return
-    this.#failures++
-    if (this.#failures === mostFailures) this.#joined = 'never'
-  }
-
-  #ask(): void {
-    this.#joined = 'asked'
-    void askJoined(this.#statement, this.#engine, writeJoinedCreate).then((joined) => {
-      this.#joined = joined
-    })
+    const answered = await Promise.all(calls.map((call) => call.runAlone(this.statement)))
+    if (!isWait && answered.every(Boolean)) this.failedTogether()
   }
 }

@@ -113,9 +113,8 @@ class Queues {
       queue = new ChangeQueue(statement, this.#engine, this.#most)
       this.#changes.set(statement, queue)
     }
-    if (queue.isFree) return queue.run(values, caller)
-    const answer = queue.wait(values, caller)
-    this.#lookAt(queue)
+    const answer = queue.run(values, caller)
+    if (queue.isWaiting) this.#lookAt(queue)
     return answer
   }
 

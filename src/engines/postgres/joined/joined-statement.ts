@@ -12,6 +12,12 @@ export interface JoinedStatement {
   readonly toLists: (calls: readonly (readonly unknown[])[]) => readonly unknown[]
 }
 
+/** Writes it from the types of the placeholders. */
+export type WriteJoined = (
+  statement: Statement,
+  types: readonly string[],
+) => JoinedStatement | undefined
+
 /**
  * The statement that answers many calls of this one, once it has run; `never` where there is none, `unknown` where the
  * database was not available to tell. Does not reject.
@@ -19,7 +25,7 @@ export interface JoinedStatement {
 export async function askJoined(
   statement: Statement,
   engine: Engine,
-  write: (statement: Statement, types: readonly string[]) => JoinedStatement | undefined,
+  write: WriteJoined,
 ): Promise<JoinedStatement | 'never' | 'unknown'> {
   try {
     if (engine.parameterTypes === undefined) return 'never'

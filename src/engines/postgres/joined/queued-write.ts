@@ -5,8 +5,6 @@ import type { Row, Runner, Statement } from '../../contract/engine.js'
 
 /** Rows in one statement. */
 export const mostRows = 64
-/** Groups that failed where each of their calls did not: then all go by themselves. */
-export const mostFailures = 3
 
 /** Who writes: a request, or the program itself. */
 export interface WriteCaller {
