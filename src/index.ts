@@ -162,3 +162,10 @@ export type { PoolState } from './engines/contract/engine.js'
 export type { ReplicaState } from './engines/contract/replica-state.js'
 export type { GraphqlEvent } from './graphql/operation-events.js'
 export { currentRequest } from './serving/current-request.js'
+export {
+  oneTime,
+  type OneTime,
+  type OneTimeMakeOptions,
+  type OneTimeOptions,
+  type OneTimeProvider,
+} from './records/one-time.js'

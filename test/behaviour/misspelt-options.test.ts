@@ -46,6 +46,7 @@ const {
   file,
   pglite,
   reply,
+  oneTime,
 } = face
 
 /** Options with names that are known to nobody, in any place that takes options. */
@@ -285,6 +286,7 @@ const index: Places<typeof face> = {
   pglite: [['', (odd) => pglite(odd)]],
   pick: [],
   logFieldsOf: [],
+  oneTime: [['oneTime', (odd) => oneTime('invitation', odd)]],
   readSeconds: [],
   redirect: [],
   reply: [['cookie', (odd) => reply().cookie('a', 'b', odd)]],

@@ -1,0 +1,186 @@
+/**
+ * Tokens that are good once: invitations, password resets, confirmations of an address. Only the hash of a token is stored;
+ * taking it deletes its row, in the transaction that is open there. Source: decisions, "Third storey: signing in".
+ *
+ *     const invitations = oneTime<{ orgId: number }>('invitation', { for: '7d' })    // @Module({ providers: [invitations] })
+ *     const token = await invitations.make({ orgId: 3 })
+ *     const invitation = await invitations.take(token)                               // { orgId: 3 }, and null afterwards
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { Clock } from '../core/clock.js'
+import { readSeconds } from '../core/duration.js'
+import type { Class } from '../metadata/note.js'
+import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { Database } from './database.js'
+import type { OwnSql } from './own-sql.js'
+
+export interface OneTimeOptions {
+  /** How long a token is good: `'7d'`, or seconds. By the database's clock. */
+  readonly for: string | number
+}
+
+export interface OneTimeMakeOptions {
+  /** Whom or what the token is about: a token that was made before with the same key ends. */
+  readonly key?: string
+}
+
+/** Makes tokens that stand for a value, and gives the value once. */
+export interface OneTime<T> {
+  /**
+   * @param value JSON
+   * @returns 256 random bits as 43 characters that need no escaping in an address
+   */
+  make(value: T, options?: OneTimeMakeOptions): Promise<string>
+  /** @returns the value; null where the token is wrong, was taken, was replaced, or has run out */
+  take(token: string): Promise<T | null>
+}
+
+/**
+ * What `oneTime` gives: the provider of an application, to be injected as `OneTime<T>`, and the same two methods for a process
+ * with one application.
+ */
+export type OneTimeProvider<T> = OneTime<T> & Class<OneTime<T>>
+
+const table = 'filigree_one_time'
+const createTable = `create table if not exists ${table} (
+  hash text primary key not null,
+  name text not null,
+  about text,
+  value text not null,
+  ends_at bigint not null,
+  unique (name, about)
+);
+create index if not exists ${table}_ends_at on ${table} (ends_at)`
+
+/** Milliseconds between two removals of what has run out. */
+const sweepEvery = 60_000
+
+class OneTimeTokens<T> implements OneTime<T> {
+  static readonly inject: readonly unknown[] = [Database, Clock]
+  #statements: Readonly<Record<'make' | 'take' | 'sweep', OwnSql>> | undefined
+  #nextSweep = 0
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly name: string,
+    private readonly lifetime: number,
+  ) {}
+
+  async start(): Promise<void> {
+    await this.database.ensureTable(table, createTable)
+    const tables = [table]
+    const { database } = this
+    this.#statements = {
+      make: database.prepare({ kind: 'upsert', tables }, ({ value }) => {
+        const values = ['hash', 'name', 'about', 'value', 'ends'].map(value).join(', ')
+        return `insert into ${table} (hash, name, about, value, ends_at) values (${values})
+          on conflict (name, about) do update
+          set hash = excluded.hash, value = excluded.value, ends_at = excluded.ends_at`
+      }),
+      take: database.prepare(
+        { kind: 'delete', tables },
+        ({ value }) =>
+          `delete from ${table} where hash = ${value('hash')} and name = ${value('name')}
+          and ends_at > ${value('now')} returning value`,
+      ),
+      sweep: database.prepare(
+        { kind: 'delete', tables },
+        ({ value }) => `delete from ${table} where ends_at <= ${value('now')}`,
+      ),
+    }
+  }
+
+  async make(value: T, options: OneTimeMakeOptions = {}): Promise<string> {
+    refuseUnknownOptions('make', options, new Set(['key']))
+    const text = JSON.stringify(value) as string | undefined
+    if (text === undefined) throw new TypeError(`${this.name}: the value of a token must be JSON.`)
+    await this.#sweep()
+    const token = randomBytes(32).toString('base64url')
+    const about = options.key ?? null
+    const ends = this.database.now(this.clock) + this.lifetime
+    await this.#run('make').change({
+      hash: hashOf(token),
+      name: this.name,
+      about,
+      value: text,
+      ends,
+    })
+    return token
+  }
+
+  async take(token: string): Promise<T | null> {
+    const now = this.database.now(this.clock)
+    // Whatever came is hashed and asked for, so that all refusals take the same time.
+    const asked = { hash: hashOf(token), name: this.name, now }
+    const [row] = await this.#run('take').rows(asked)
+    return row === undefined ? null : (JSON.parse(String(row[0])) as T)
+  }
+
+  /** Not in a transaction: two that drop the same rows are in each other's way. */
+  async #sweep(): Promise<void> {
+    const now = this.database.now(this.clock)
+    if (now < this.#nextSweep || this.database.openTransaction() !== undefined) return
+    this.#nextSweep = now + sweepEvery
+    await this.#run('sweep').change({ now })
+  }
+
+  #run(statement: 'make' | 'take' | 'sweep'): OwnSql {
+    if (this.#statements === undefined)
+      throw new Error(`${this.name}: the application has not started yet.`)
+    return this.#statements[statement]
+  }
+}
+
+const example = "For example: oneTime('invitation', { for: '7d' })."
+
+/**
+ * @param name tells the tokens of different purposes apart: one of an invitation is none of a password reset
+ * @returns a provider: list it in `@Module({ providers })`
+ */
+export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvider<T> {
+  refuseUnknownOptions('oneTime', options, new Set(['for']))
+  if (typeof name !== 'string' || name === '')
+    throw new TypeError(`oneTime: the tokens need a name. ${example}`)
+  const seconds = readSeconds(options.for)
+  if (seconds === undefined)
+    throw new TypeError(`oneTime: "for" must be a time from one second on. ${example}`)
+  const lifetime = seconds * 1000
+  const running = new Set<OneTime<T>>()
+  const only = (): OneTime<T> => {
+    const [first, second] = running
+    if (first === undefined)
+      throw new Error(
+        `${name}: no application runs that has it among its providers. Add it to @Module({ providers }).`,
+      )
+    if (second !== undefined)
+      throw new Error(
+        `${name}: several applications run in this process. Inject it: static inject = [invitations].`,
+      )
+    return first
+  }
+  const provider = class extends OneTimeTokens<T> {
+    constructor(database: Database, clock: Clock) {
+      super(database, clock, name, lifetime)
+    }
+    async onStart(): Promise<void> {
+      await this.start()
+      running.add(this)
+    }
+    onStop(): void {
+      running.delete(this)
+    }
+    static make(value: T, options?: OneTimeMakeOptions): Promise<string> {
+      return only().make(value, options)
+    }
+    static take(token: string): Promise<T | null> {
+      return only().take(token)
+    }
+  }
+  Object.defineProperty(provider, 'name', { value: `oneTime(${name})` })
+  return provider
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('base64url')
+}

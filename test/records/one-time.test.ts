@@ -1,0 +1,145 @@
+/** Tokens that are good once. Source: decisions, "Third storey: signing in", oneTime. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { bootstrap, Database, Module, oneTime, type Application, type OneTime } from 'filigree'
+import { testApplication, type TestApplication } from 'filigree/testing'
+import { startPostgres, type PostgresServer } from './postgres-server.js'
+
+interface Invitation {
+  readonly orgId: number
+}
+const invitations = oneTime<Invitation>('invitation', { for: '7d' })
+const resets = oneTime<string>('password reset', { for: '10m' })
+
+class Desk {
+  static readonly inject = [invitations, resets]
+  constructor(
+    readonly invitations: OneTime<Invitation>,
+    readonly resets: OneTime<string>,
+  ) {}
+}
+
+@Module({ providers: [Desk, invitations, resets] })
+class DeskModule {}
+
+describe.each(['sqlite', 'postgres'] as const)('tokens that are good once, on %s', (engine) => {
+  let server: PostgresServer | undefined
+  let app: TestApplication
+  let folder: string
+  let url: string
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'filigree-one-time-'))
+    if (engine === 'postgres') server = await startPostgres()
+    url = server === undefined ? `sqlite:${join(folder, 'desk.db')}` : await server.createDatabase()
+    app = await testApplication(DeskModule, { database: url })
+  })
+  beforeEach(() => app.reset({ emptyTables: true }))
+  afterAll(async () => {
+    await app.close()
+    await server?.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const desk = (): Desk => app.get(Desk)
+  const stored = () =>
+    app.get(Database).kysely.selectFrom('filigree_one_time').selectAll().execute()
+
+  it('give their value once', async () => {
+    const token = await desk().invitations.make({ orgId: 3 })
+    expect(token).toMatch(/^[\w-]{43}$/)
+    expect(await desk().invitations.take(token)).toEqual({ orgId: 3 })
+    expect(await desk().invitations.take(token)).toBeNull()
+  })
+
+  it('are made and taken by what oneTime gave, where one application runs', async () => {
+    const token = await invitations.make({ orgId: 4 })
+    expect(await invitations.take(token)).toEqual({ orgId: 4 })
+  })
+
+  it('are stored as hashes alone', async () => {
+    const token = await desk().invitations.make({ orgId: 3 })
+    const rows = await stored()
+    expect(rows).toHaveLength(1)
+    expect(JSON.stringify(rows)).not.toContain(token)
+  })
+
+  it('are taken once by fifty at the same time', async () => {
+    const token = await desk().invitations.make({ orgId: 3 })
+    const taken = await Promise.all(
+      Array.from({ length: 50 }, () => desk().invitations.take(token)),
+    )
+    expect(taken.filter((value) => value !== null)).toEqual([{ orgId: 3 }])
+  })
+
+  it('were not taken, and not made, in a transaction that is rolled back', async () => {
+    const token = await desk().invitations.make({ orgId: 3 })
+    let other = ''
+    const failing = app.get(Database).transaction(async () => {
+      expect(await desk().invitations.take(token)).toEqual({ orgId: 3 })
+      expect(await desk().invitations.take(token)).toBeNull()
+      other = await desk().invitations.make({ orgId: 5 })
+      throw new Error('The name is taken.')
+    })
+    await expect(failing).rejects.toThrow('The name is taken.')
+    expect(await desk().invitations.take(other)).toBeNull()
+    expect(await desk().invitations.take(token)).toEqual({ orgId: 3 })
+  })
+
+  it('end when another is made with the same key, for the same purpose', async () => {
+    const first = await desk().resets.make('ann', { key: 'ann' })
+    const second = await desk().resets.make('ann', { key: 'ann' })
+    const bea = await desk().resets.make('bea', { key: 'bea' })
+    await desk().invitations.make({ orgId: 1 }, { key: 'bea' })
+    expect(await desk().resets.take(first)).toBeNull()
+    expect(await desk().resets.take(second)).toBe('ann')
+    expect(await desk().resets.take(bea)).toBe('bea')
+  })
+
+  it('run out, and are removed later', async () => {
+    const token = await desk().resets.make('ann')
+    const invitation = await desk().invitations.make({ orgId: 3 })
+    await app.clock.advance('11m')
+    expect(await desk().resets.take(token)).toBeNull()
+    await desk().resets.make('bea')
+    expect(await stored()).toHaveLength(2)
+    expect(await desk().invitations.take(invitation)).toEqual({ orgId: 3 })
+  })
+
+  it.each(['', 'x', '\0', '\ud800', 'a'.repeat(10_000), "' or 1=1 --"])(
+    'are null for what is none: %j',
+    async (token) => {
+      await desk().invitations.make({ orgId: 3 })
+      expect(await desk().invitations.take(token)).toBeNull()
+    },
+  )
+
+  it('of one purpose are none of another', async () => {
+    const token = await desk().invitations.make({ orgId: 3 })
+    expect(await desk().resets.take(token)).toBeNull()
+    expect(await desk().invitations.take(token)).toEqual({ orgId: 3 })
+  })
+
+  it('say which application is meant where several run', async () => {
+    const other: Application = await bootstrap(DeskModule, {
+      ...{ database: url, listen: false, logger: false },
+    })
+    await expect(async () => invitations.make({ orgId: 1 })).rejects.toThrow(
+      'several applications run in this process. Inject it',
+    )
+    const token = await desk().invitations.make({ orgId: 9 })
+    expect(await other.get(Desk).invitations.take(token)).toEqual({ orgId: 9 })
+    await other.close()
+  })
+})
+
+describe('oneTime', () => {
+  it('says what is missing', async () => {
+    expect(() => oneTime('', { for: '7d' })).toThrow('the tokens need a name')
+    expect(() => oneTime('x', { for: 'soon' })).toThrow('"for" must be a time from one second on')
+    expect(() => oneTime('x', { fro: '7d' } as never)).toThrow('Did you mean "for"?')
+    const unused = oneTime('unused', { for: '7d' })
+    await expect(async () => unused.make('x')).rejects.toThrow('no application runs that has it')
+  })
+})
