@@ -20,7 +20,6 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
 
 /** What still leads up, and why. Nothing is added here. */
 const standing: Readonly<Record<string, string>> = {
-  'records: filters → statements': 'the options of lists name the rows that statements read',
   'records: . → policy': 'a repository writes rows with their relations by the writer for programs',
 }
 

@@ -2,7 +2,7 @@
 import type { TimeUnit } from '../../engines/contract/time-group.js'
 import type { OrderTerm, Where } from '../model/filter-types.js'
 import type { Skip } from '../model/skip.js'
-import type { RowsView } from '../statements/rows-view.js'
+import type { RowsView } from '../filters/rows-view.js'
 
 /** The functions that compute one value of all values of a field. */
 export type AggregateFunction = 'sum' | 'avg' | 'min' | 'max'

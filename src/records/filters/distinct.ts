@@ -5,7 +5,7 @@ import { readOwn } from '../model/hidden-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { ascending } from '../../sql/order.js'
-import type { RowsView } from '../statements/rows-view.js'
+import type { RowsView } from './rows-view.js'
 import { invalid } from './invalid.js'
 
 const mostFields = 50

@@ -3,8 +3,7 @@ import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import { invalid } from './invalid.js'
 import type { OrderBy, Where } from '../model/filter-types.js'
-import type { RelatedRows } from '../statements/related-json.js'
-import type { RowsView } from '../statements/rows-view.js'
+import type { RelatedRows, RowsView } from './rows-view.js'
 import { undefinedWhole, type Skip } from '../model/skip.js'
 
 /** A record's key: a number or a UUID. A number may also be given as text. */

@@ -7,8 +7,7 @@ import { clip } from '../../fields/faults.js'
 import { isHidden } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'
 import type { Relation, Table } from '../model/table.js'
-import type { RelatedQuestion } from '../statements/related-json.js'
-import type { Slots } from '../statements/rows-view.js'
+import type { RelatedQuestion, Slots } from '../filters/rows-view.js'
 import type { ClientView } from './client-view.js'
 
 /** Each relation, with the relations to load behind it. */

@@ -5,25 +5,11 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Relation, Table } from '../model/table.js'
 import type { Row } from '../../engines/contract/engine.js'
-import type { Related } from '../../sql/tree.js'
 import type { RelatedParts } from './plans.js'
-import type { Slots } from './rows-view.js'
+import type { RelatedQuestion } from '../filters/rows-view.js'
 import type { RecordsContext } from './source.js'
 
 type Instance = Record<string, unknown>
-
-/** What is wanted of a relation. The values of its conditions are in the statement's slots. */
-export type RelatedQuestion = Related<Relation>
-
-/** Related rows to read with a list, for a client. */
-export interface RelatedRows {
-  /** Rows that may come along behind one relation, with those behind them; `undefined` where there cannot be many. */
-  readonly most?: number | undefined
-  /** Reads what is wanted; values go behind those of the rows. */
-  read(slots: Slots): readonly RelatedQuestion[]
-  /** Receives every related row. */
-  found(table: Table, record: Record<string, unknown>): void
-}
 
 /** @param most as in `RelatedRows` */
 export function toRelatedParts(

@@ -1,0 +1,35 @@
+/** Limits queries of a repository to what a client may see. The policy of records implements it. */
+import type { Condition } from './condition.js'
+import type { Order } from '../../sql/order.js'
+import type { Related } from '../../sql/tree.js'
+import type { Relation, Table } from '../model/table.js'
+
+/**
+ * The values of a statement that is being written, and a key that is the same for statements that differ in values
+ * only.
+ */
+export interface Slots {
+  readonly values: unknown[]
+  key: string
+}
+
+/** The view of a client; hidden fields do not exist in it. */
+export interface RowsView {
+  /** The condition for rows that the client may find, joined with its own; `undefined` for all. */
+  bind(table: Table, asked: Condition | undefined, slots: Slots): Condition | undefined
+  /** Refuses an order by fields that the client may not read. */
+  order(table: Table, order: Order): void
+}
+
+/** What is wanted of a relation. The values of its conditions are in the statement's slots. */
+export type RelatedQuestion = Related<Relation>
+
+/** Related rows to read with a list, for a client. */
+export interface RelatedRows {
+  /** Rows that may come along behind one relation, with those behind them; `undefined` where there cannot be many. */
+  readonly most?: number | undefined
+  /** Reads what is wanted; values go behind those of the rows. */
+  read(slots: Slots): readonly RelatedQuestion[]
+  /** Receives every related row. */
+  found(table: Table, record: Record<string, unknown>): void
+}
