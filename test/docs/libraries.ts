@@ -1,5 +1,6 @@
 /** The libraries that the pages `docs/coming-from-….md` compare with, and how a block of each is started. */
 import { readParts, withDecorator } from './block-parts.js'
+import { prepareTsoa } from './prepare-theirs.js'
 
 export interface Library {
   /** `express` of `coming-from-express.md`. */
@@ -10,6 +11,8 @@ export interface Library {
   readonly packages: readonly string[]
   /** A block as a program: it listens on `PORT`, or prints its answers as lines of JSON. */
   readonly toProgram: (code: string) => string
+  /** Runs before the programs `blocks/<number>/main.ts` are compiled. */
+  readonly prepare?: (folder: string, code: readonly string[]) => void
 }
 
 const port = 'Number(process.env.PORT)'
@@ -54,6 +57,16 @@ export const libraries: readonly Library[] = [
       ...['reflect-metadata@0.2.2', '@types/node@20.19.43', 'dataloader@2'],
     ],
     toProgram: toSchemaProgram,
+  },
+  {
+    page: 'tsoa',
+    side: 'tsoa',
+    packages: [
+      ...['tsoa@6.6.0', '@tsoa/runtime@6.6.0', 'express@4.22.1', '@types/express@4', 'multer@2'],
+      ...['@types/multer@2', '@types/node@20.19.43'],
+    ],
+    toProgram: (code) => code,
+    prepare: prepareTsoa,
   },
 ]
 

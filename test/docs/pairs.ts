@@ -4,8 +4,8 @@
  *
  * The first line of a block of code names its library: `// Express`, `// Filigree`. A `console` block has requests with their
  * answers, a `graphql` block an operation and the `json` block behind it its result; a `json` block without an operation is the
- * value that a block of code exports as `answer`. All of them hold for each library, or for the one that their first line names
- * behind a `#`.
+ * value that a block of code exports as `answer`. All of them hold for each library, or for the one that their first line names:
+ * `# Express`, `// Express`.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -49,19 +49,24 @@ function readPairs(markdown: string): Pair[] {
 function readPair(title: string, section: string): Pair {
   const blocks = new Map<string, string>()
   const asks: (Ask & { of: string | undefined })[] = []
-  let operation: string | undefined
+  let operation: { text: string; of: string | undefined } | undefined
   for (const [, language, text = ''] of section.matchAll(/^```(\w+)\n([^]*?)^```$/gm)) {
     const of = /^(?:#|\/\/) (\w+)\n/.exec(text)?.[1]
     if (language === 'ts' && of !== undefined) blocks.set(of, text)
     if (language === 'console')
       for (const { command, answer } of readCommands(text))
         asks.push({ kind: 'request', command, answer, of })
-    if (language === 'graphql') operation = text
+    if (language === 'graphql') operation = { text, of }
     if (language === 'json') {
-      const json = JSON.parse(text.replace(/^#.*\n/, '')) as unknown
+      const json = JSON.parse(text.replace(/^\/\/.*\n/, '')) as unknown
       if (operation === undefined) asks.push({ kind: 'value', value: json, of })
-      else asks.push({ kind: 'operation', operation, result: json, of })
-      operation = undefined
+      else
+        asks.push({
+          kind: 'operation',
+          operation: operation.text,
+          result: json,
+          of: operation.of ?? of,
+        })
     }
   }
   return { title, blocks, asks }

@@ -42,6 +42,10 @@ export async function runPage(page: PairPage, library: Library): Promise<Outcome
     const program = library.toProgram(code.get(library.side) ?? '')
     writeFileSync(join(blocks, String(at), 'main.ts'), program)
   }
+  library.prepare?.(
+    folder,
+    pairs.map(({ blocks: code }) => code.get(library.side) ?? ''),
+  )
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
   const { stdout } = spawnSync(process.execPath, [compiler, '-p', blocks, '--pretty', 'false'], {
     encoding: 'utf8',

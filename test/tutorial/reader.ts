@@ -150,7 +150,7 @@ function installPackages(folder: string): void {
   mkdirSync(join(to, '.bin'), { recursive: true })
   for (const name of readdirSync(from))
     if (!name.startsWith('.')) symlinkSync(join(from, name), join(to, name))
-  for (const name of ['tsc', 'tsx', 'esbuild'])
+  for (const name of ['tsc', 'tsx', 'esbuild', 'vitest'])
     symlinkSync(join(from, '.bin', name), join(to, '.bin', name))
   symlinkSync(root, join(to, 'filigree'))
   const command = `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/server/cli.js')}' "$@"\n`
