@@ -11,6 +11,7 @@ import * as compressModule from '../../src/modules/compress/compress.js'
 import * as healthModule from '../../src/modules/health/health.js'
 import * as idempotentModule from '../../src/modules/idempotent/idempotent.js'
 import * as jobsModule from '../../src/modules/jobs/jobs.js'
+import * as mailModule from '../../src/modules/mail/mail.js'
 import * as metricsModule from '../../src/modules/metrics/metrics.js'
 import * as securityHeadersModule from '../../src/modules/security-headers/security-headers.js'
 import * as testingModule from '../../src/modules/testing/testing.js'
@@ -331,6 +332,12 @@ const jobs: Places<typeof jobsModule> = {
   ],
   jobs: [['', (odd) => start({ imports: [jobsModule.jobs(odd)] })]],
 }
+const mail: Places<typeof mailModule> = {
+  MailJobs: [],
+  // Its mails are no options, and "cbc" is as near to cc as to bcc: test/modules/mail has it.
+  Mailer: [],
+  mail: [['', (odd) => start({ imports: [jobsModule.jobs(), mailModule.mail(odd)] })]],
+}
 const metrics: Places<typeof metricsModule> = {
   metrics: [['', (odd) => start({ imports: [metricsModule.metrics(odd)] })]],
 }
@@ -386,6 +393,7 @@ const all: readonly (readonly [string, object, Readonly<globalThis.Record<string
   ['filigree/health', healthModule, health],
   ['filigree/idempotent', idempotentModule, idempotent],
   ['filigree/jobs', jobsModule, jobs],
+  ['filigree/mail', mailModule, mail],
   ['filigree/metrics', metricsModule, metrics],
   ['filigree/security-headers', securityHeadersModule, securityHeaders],
   ['filigree/testing', testingModule, testing],
@@ -402,7 +410,11 @@ const cases = all.flatMap(([entry, , places]) =>
 describe('misspelt options', () => {
   beforeAll(async () => {
     testApp = await testingModule.testApplication(
-      moduleOf({ records: [Shelf], providers: [Work], imports: [jobsModule.jobs()] }),
+      moduleOf({
+        records: [Shelf],
+        providers: [Work],
+        imports: [jobsModule.jobs(), mailModule.mail()],
+      }),
     )
   })
 

@@ -323,6 +323,7 @@ where id = ${value('id')} and claims = ${value('claims')} and worker = ${value('
         statement: this.#renewal,
         values: { worker, shift: this.shift, lease: this.shift + lease },
       },
+      { statement: this.#release, values: { shift: this.shift } },
       { statement: this.#recovery, values: this.#recoveryValues },
     ]
   }
@@ -340,7 +341,21 @@ returning id, claims, case when cancel_at is null then 0 else 1 end`,
 
   /** Takes rows back whose lease has ended. A lost run counts. */
   async recover(): Promise<Recovered[]> {
+    await this.#release.rows({ shift: this.shift })
     return (await this.#recovery.rows(this.#recoveryValues)).map(toRecovered)
+  }
+
+  /**
+   * A run whose time is over and that still stands there is an endless loop: what else that process holds cannot go on there,
+   * however long its thread renews it. It is given back, as if it had not been begun.
+   */
+  get #release(): OwnSql {
+    return this.#prepare('release', 'update', ({ value, now }) => {
+      const late = `select worker from jobs where state = 'running' and deadline <`
+      return `update jobs set state = 'waiting', attempt = attempt - 1, worker = null, lease_until = null, deadline = null, started_at = null
+where state = 'running' and deadline > ${now(value('shift'))} and worker in (${late} ${now(value('shift'))})
+returning id`
+    })
   }
 
   get #recovery(): OwnSql {

@@ -606,7 +606,7 @@ export class Worker implements Taker {
     })
   }
 
-  #heed([renewed = [], recovered = []]: readonly (readonly SqlRow[])[]): void {
+  #heed([renewed = [], , recovered = []]: readonly (readonly SqlRow[])[]): void {
     const still = new Map(
       renewed.map(([id, claims, isCancelled]) => [
         Number(id),

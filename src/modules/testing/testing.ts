@@ -21,6 +21,7 @@ import {
   type LogLine,
   type SentStatement,
 } from './record-events.js'
+import type { MailHome, TestMail } from './caught-mail.js'
 import { TestClock } from './test-clock.js'
 import { TestJobs } from './test-jobs.js'
 import { randomKey, testKey } from './test-keys.js'
@@ -29,6 +30,7 @@ export type { CallOptions, TestAnswer, TestFile, TestResult } from './caller.js'
 export { TestCaller } from './caller.js'
 export { TestClock } from './test-clock.js'
 export { TestJobs, type AddedEntry } from './test-jobs.js'
+export type { TestMail } from './caught-mail.js'
 export type { TestEvent } from './read-events.js'
 export type { LogLine, SentStatement } from './record-events.js'
 
@@ -152,6 +154,11 @@ export class TestApplication {
     this.jobs = new TestJobs((token) => app.get(token))
     this.anonymous = this.#caller(undefined)
     this.operator = this.#caller(() => operatorKey)
+  }
+
+  /** The mails that were sent since the last reset, once their jobs have run. Needs `filigree/mail`. */
+  get mail(): readonly TestMail[] {
+    return [...this.app.get<MailHome>('filigree.mail').caught]
   }
 
   /**

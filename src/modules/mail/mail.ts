@@ -1,0 +1,177 @@
+/**
+ * `filigree/mail`: mail that is sent by a job, in the transaction that asks for it. Outside production it is caught: in the
+ * log, and in tests in `desk.mail`. Source: decisions, "Third storey: jobs", Face.
+ */
+import { createHash } from 'node:crypto'
+import {
+  ApplicationState,
+  Clock,
+  createModule,
+  DeclarationError,
+  unknownOptions,
+  type Lifecycle,
+  type Problem,
+} from '../../index.js'
+import { Job, Jobs, type AddedJob, type AddOptions, type RunningJob } from '../jobs/jobs.js'
+import { KeptMail, mailNames, toKeptMail, type Mail } from './message.js'
+import { openTransport, type MailTransport } from './transport.js'
+
+export type { Address, Attachment, Mail } from './message.js'
+export type { MailTransport } from './transport.js'
+
+export interface MailOptions {
+  /** `smtp://user:password@host:587`, `smtps://…`, or what has `sendMail`. Needed in production. */
+  transport?: string | MailTransport
+  /** The sender of mails that name none: `Help desk <desk@example.com>`. */
+  from?: string
+  /** Mail is not sent but logged, and kept for tests. Default: outside production. */
+  catch?: boolean
+}
+
+/** A mail that was caught. */
+export interface CaughtMail extends Omit<Mail, 'to' | 'cc' | 'bcc' | 'attachments'> {
+  readonly from: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  readonly bcc: readonly string[]
+}
+
+/** Sends mail. Name it in a constructor: `static inject = [Mailer]`. */
+export class Mailer {
+  readonly #jobs: Jobs
+  readonly #from: string | undefined
+
+  /** Provided by `mail()`. */
+  constructor(jobs: Jobs, from: string | undefined) {
+    this.#jobs = jobs
+    this.#from = from
+  }
+
+  /**
+   * Adds the job that sends the mail: it is sent once the open transaction is committed, and again until it is taken; a
+   * mail may come twice, with the same `Message-ID`.
+   *
+   * @throws {TypeError} no sender, no receiver, no content, a line break in an address or in the subject
+   */
+
+  async send(mail: Mail, options: AddOptions = {}): Promise<AddedJob> {
+    for (const { message, remedy } of unknownOptions(mail, mailNames, 'mailer.send'))
+      throw new TypeError(`${message} ${remedy}`)
+    return this.#jobs.add(MailJobs, 'send', toKeptMail(mail, this.#from), options)
+  }
+}
+
+/** The mails that a process has caught: the last ones. */
+const mostCaught = 1000
+
+export class MailJobs implements Lifecycle {
+  static readonly inject = [ApplicationState, Clock, 'filigree.mail.options']
+  readonly caught: CaughtMail[] = []
+  readonly #state: ApplicationState
+  readonly #options: MailOptions
+  readonly #catches: boolean
+  #transport: Promise<MailTransport> | undefined
+
+  constructor(state: ApplicationState, clock: Clock, options: MailOptions) {
+    this.#state = state
+    this.#options = options
+    this.#catches = options.catch ?? (clock.isMoved || !state.production)
+  }
+
+  onStart(): void {
+    if (this.#catches || this.#options.transport !== undefined) return
+    throw new DeclarationError([
+      {
+        code: 'INVALID_OPTION',
+        message: 'mail: in production it needs a transport.',
+        remedy: "Write mail({ transport: 'smtp://user:password@host:587', from }).",
+      },
+    ])
+  }
+
+  @Job({ name: 'mail.send', body: KeptMail, retries: 10, backoff: '30s', timeout: '2m' })
+  async send(mail: KeptMail, job: RunningJob): Promise<void> {
+    if (this.#catches) {
+      this.#keep(mail)
+      return
+    }
+    const { transport } = this.#options
+    this.#transport ??=
+      typeof transport === 'object' ? Promise.resolve(transport) : openTransport(transport ?? '')
+    const sending = await this.#transport
+    // The same at each attempt, so that receivers can tell a repetition.
+    await sending.sendMail({ ...mail, messageId: messageIdOf(mail, job.id) })
+  }
+
+  onReset(): void {
+    this.caught.length = 0
+  }
+
+  async onStop(): Promise<void> {
+    const { transport } = this.#options
+    if (typeof transport === 'object' || this.#transport === undefined) return
+    ;(await this.#transport.catch(() => undefined))?.close?.()
+  }
+
+  #keep(mail: KeptMail): void {
+    const { from, to, cc, bcc, subject, text, html, replyTo, headers, attachments = [] } = mail
+    const more = {
+      ...(text === undefined ? {} : { text }),
+      ...(html === undefined ? {} : { html }),
+      ...(replyTo === undefined ? {} : { replyTo }),
+      ...(headers === undefined ? {} : { headers }),
+    }
+    this.caught.push({ from, to, cc, bcc, subject, ...more })
+    if (this.caught.length > mostCaught) this.caught.shift()
+    const details = { to, subject, text: text ?? html, attachments: attachments.length }
+    this.#state.log.info(details, 'a mail was caught: outside production none is sent')
+  }
+}
+
+/** Mail: `@Module({ imports: [jobs({ work: true }), mail({ transport, from })] })`. */
+export const mail = createModule(function mail(options: MailOptions = {}) {
+  return {
+    problems: findProblems(options),
+    check: (providers: readonly unknown[]) =>
+      providers.includes(Jobs)
+        ? []
+        : [
+            {
+              code: 'MAIL_WITHOUT_JOBS',
+              message: 'mail: it sends by jobs, and no module imports them.',
+              remedy: "Write imports: [jobs({ work: true }), mail(…)], jobs from 'filigree/jobs'.",
+            },
+          ],
+    providers: [
+      MailJobs,
+      { provide: 'filigree.mail.options', use: options },
+      { provide: Mailer, make: (jobs: Jobs) => new Mailer(jobs, options.from), inject: [Jobs] },
+      { provide: 'filigree.mail', make: (jobs: MailJobs) => jobs, inject: [MailJobs] },
+    ],
+  }
+})
+
+function messageIdOf({ from, subject, to }: KeptMail, id: number): string {
+  const domain = /@([^\s>@]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
+  const hash = createHash('sha256')
+    .update(JSON.stringify([from, to, subject]))
+    .digest('hex')
+  return `<${id}.${hash.slice(0, 24)}@${domain}>`
+}
+
+function findProblems(options: MailOptions): Problem[] {
+  const { transport, from, catch: catches } = options as Readonly<Record<string, unknown>>
+  const problems = unknownOptions(options, ['transport', 'from', 'catch'], 'mail')
+  const refuse = (name: string, remedy: string): void => {
+    problems.push({ code: 'INVALID_OPTION', message: `mail: ${name} cannot be used.`, remedy })
+  }
+  const isAddress = typeof transport === 'string' && /^smtps?:\/\/./.test(transport)
+  const isObject =
+    typeof (transport as Partial<MailTransport> | null | undefined)?.sendMail === 'function'
+  if (transport !== undefined && !isAddress && !isObject)
+    refuse('transport', "Write 'smtp://user:password@host:587', or an object with sendMail.")
+  if (from !== undefined && (typeof from !== 'string' || !/^[^\r\n]*@[^\r\n]+$/.test(from)))
+    refuse('from', "Write 'desk@example.com' or 'Help desk <desk@example.com>'.")
+  if (catches !== undefined && typeof catches !== 'boolean') refuse('catch', 'Write true or false.')
+  return problems
+}

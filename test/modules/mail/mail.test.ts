@@ -1,0 +1,173 @@
+/** `filigree/mail`: sent by a job in the transaction, caught outside production, on both engines. */
+import { createServer, type Server, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { bootstrap, connect, Database, Module, type Application } from 'filigree'
+import { JobEntry, jobs } from 'filigree/jobs'
+import { mail, Mailer, type MailOptions } from 'filigree/mail'
+import { testApplication, type TestApplication } from 'filigree/testing'
+import { closeGrounds, grounds } from '../jobs/grounds.js'
+
+function applicationOf(options: MailOptions) {
+  @Module({ imports: [jobs(), mail(options)] })
+  class App {}
+  return App
+}
+
+describe.each(grounds)('on %s', (_name, open) => {
+  let desk: TestApplication
+  let mailer: Mailer
+
+  beforeAll(async () => {
+    const app = applicationOf({ transport: 'smtp://127.0.0.1:1', from: 'desk@example.com' })
+    desk = await testApplication(app, { database: await open() })
+    mailer = desk.get(Mailer)
+  })
+  afterEach(() => desk.reset({ emptyTables: true }))
+  afterAll(() => desk.close())
+
+  it('a mail is caught in tests, when its job has run', async () => {
+    await mailer.send({
+      to: 'ann@example.com',
+      subject: 'Welcome',
+      text: 'Hello',
+      html: '<p>Hello',
+    })
+    expect(desk.mail).toEqual([])
+    expect(await desk.jobs.run()).toBe(1)
+    expect(desk.mail).toMatchObject([
+      {
+        from: 'desk@example.com',
+        to: ['ann@example.com'],
+        subject: 'Welcome',
+        text: 'Hello',
+        html: '<p>Hello',
+      },
+    ])
+    await desk.reset({ emptyTables: true })
+    expect(desk.mail).toEqual([])
+  })
+
+  it('a mail of a transaction that is rolled back is never sent', async () => {
+    const work = desk.get(Database).transaction(async () => {
+      await mailer.send({ to: 'ann@example.com', subject: 'Welcome', text: 'Hello' })
+      throw new Error('no')
+    })
+    await expect(work).rejects.toThrow('no')
+    expect(await desk.jobs.run()).toBe(0)
+  })
+
+  it.each<[string, object, string]>([
+    ['no content', { to: 'a@b.c', subject: 'x' }, 'neither text nor html'],
+    ['nobody to send it to', { to: [], subject: 'x', text: 'x' }, 'to '],
+    [
+      'a second header in the subject',
+      { to: 'a@b.c', subject: 'x\r\nBcc: z@b.c', text: 'x' },
+      'subject',
+    ],
+    ['a second header in an address', { to: 'a@b.c\nBcc: z@b.c', subject: 'x', text: 'x' }, 'to'],
+    [
+      'an unknown key',
+      { too: 'a@b.c', to: 'a@b.c', subject: 'x', text: 'x' },
+      'unknown option "too"',
+    ],
+  ])('%s is refused', async (_what, given, message) => {
+    await expect(mailer.send(given as never)).rejects.toThrow(message)
+    expect(await desk.jobs.run()).toBe(0)
+  })
+})
+
+it.each<[string, MailOptions, string]>([
+  ['a transport that is none', { transport: 'http://example.com' }, 'transport cannot be used'],
+  ['a sender that is none', { from: 'desk' }, 'from cannot be used'],
+  ['an unknown option', { form: 'a@b.c' } as never, 'Did you mean "from"?'],
+])('%s is a fault at the start', async (_name, options, message) => {
+  await expect(testApplication(applicationOf(options))).rejects.toThrow(message)
+})
+
+it('without jobs it says what to import', async () => {
+  @Module({ imports: [mail()] })
+  class App {}
+  await expect(testApplication(App)).rejects.toThrow('imports: [jobs({ work: true }), mail(…)]')
+})
+
+it('in production it needs a transport', async () => {
+  await using database = await connect('sqlite::memory:', { records: [JobEntry] })
+  await database.sync()
+  const env = { NODE_ENV: 'production' }
+  const start = (options: MailOptions): Promise<Application> => {
+    const given = { listen: false, logger: false, auth: { keys: false }, database, env } as const
+    return bootstrap(applicationOf(options), given)
+  }
+  await expect(start({})).rejects.toThrow('in production it needs a transport')
+  await (await start({ transport: 'smtp://127.0.0.1:1' })).close()
+})
+
+/** A server that takes mail, and refuses the first attempts. */
+async function startSmtp(refusals: number): Promise<{ server: Server; taken: string[] }> {
+  const taken: string[] = []
+  let left = refusals
+  const server = createServer((socket: Socket) => {
+    let text = ''
+    let isData = false
+    const say = (line: string): void => void socket.write(`${line}\r\n`)
+    say('220 test')
+    socket.on('error', () => undefined)
+    socket.on('data', (bytes) => {
+      text += bytes.toString()
+      for (;;) {
+        const end = isData ? text.indexOf('\r\n.\r\n') : text.indexOf('\r\n')
+        if (end === -1) return
+        const line = text.slice(0, end)
+        text = text.slice(end + (isData ? 5 : 2))
+        if (isData) {
+          taken.push(line)
+          isData = false
+          say('250 taken')
+        } else if (/^EHLO/i.test(line)) say('250 test')
+        else if (/^MAIL/i.test(line)) say(left-- > 0 ? '451 later' : '250 ok')
+        else if (/^DATA/i.test(line)) {
+          isData = true
+          say('354 go on')
+        } else if (/^QUIT/i.test(line)) {
+          say('221 bye')
+          socket.end()
+        } else say('250 ok')
+      }
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, taken }
+}
+
+it('is sent by SMTP, again after a refusal, with an id that stays', async () => {
+  const { server, taken } = await startSmtp(1)
+  const { port } = server.address() as AddressInfo
+  const app = applicationOf({
+    transport: `smtp://127.0.0.1:${port}`,
+    from: 'Help desk <desk@example.com>',
+    catch: false,
+  })
+  const desk = await testApplication(app)
+  const attachments = [{ filename: 'a.txt', content: Buffer.from('attached') }]
+  const { id } = await desk.get(Mailer).send({
+    to: ['Ann <ann@example.com>', 'bob@example.com'],
+    subject: 'Grüße',
+    text: 'Hello Ann',
+    attachments,
+  })
+  expect(await desk.jobs.run()).toBe(1)
+  expect(taken).toEqual([])
+  await desk.clock.advance('31s')
+  expect(await desk.jobs.run()).toBe(1)
+  expect(taken).toHaveLength(1)
+  expect(taken[0]).toContain('Hello Ann')
+  expect(taken[0]).toMatch(new RegExp(`Message-ID: <${id}\\.[0-9a-f]{24}@example\\.com>`))
+  expect(taken[0]).toContain(Buffer.from('attached').toString('base64'))
+  await desk.close()
+  server.close()
+})
+
+afterAll(closeGrounds)

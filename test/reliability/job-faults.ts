@@ -1,0 +1,423 @@
+/**
+ * What becomes of jobs when processes are killed, paused and blocked, and when the database is away. `npm run job-faults --
+ * [kills] [engine]`: a table of what happened. Bounded: each part ends by itself.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { build } from 'esbuild'
+import { connect, type Database } from '../../src/index.js'
+import { JobEntry } from '../../src/modules/jobs/jobs.js'
+import { startOwnPostgres, type OwnPostgres } from '../records/postgres-server.js'
+
+const kills = Number(process.argv[2] ?? 50)
+const only = process.argv[3]
+const parts = process.argv[4]?.split(',')
+
+const folder = await mkdtemp(join(tmpdir(), 'filigree-job-faults-'))
+const program = resolve('dist/job-faults/jobs-process.mjs')
+
+await build({
+  entryPoints: ['test/modules/jobs/fixtures/jobs-process.ts'],
+  outfile: program,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  packages: 'external',
+  keepNames: true,
+  tsconfig: 'tsconfig.json',
+  plugins: [
+    {
+      name: 'sources',
+      setup: (steps) => {
+        steps.onResolve({ filter: /^filigree$/ }, () => ({ path: resolve('src/index.ts') }))
+        steps.onResolve({ filter: /^filigree\// }, ({ path }) => {
+          const module = path.slice('filigree/'.length)
+          return { path: resolve(`src/modules/${module}/${module}.ts`) }
+        })
+      },
+    },
+  ],
+})
+
+interface Line {
+  readonly what: string
+  readonly job: string
+  readonly id: number
+  readonly attempt: number
+  readonly process: number
+}
+
+/** A database and the processes that work on it. */
+class Ground {
+  readonly url: string
+  readonly notes: string
+  readonly children = new Set<ChildProcess>()
+
+  constructor(url: string, name: string) {
+    this.url = url
+    this.notes = join(folder, `${name}.notes`)
+  }
+
+  async start(
+    env: Record<string, string> = {},
+    args: readonly string[] = [],
+  ): Promise<ChildProcess> {
+    const child = spawn(process.execPath, [...args, program], {
+      stdio: ['ignore', 'pipe', process.env.JOBS_LOG === undefined ? 'ignore' : 'inherit'],
+      env: {
+        ...process.env,
+        NODE_ENV: 'development',
+        DATABASE_URL: this.url,
+        JOBS_NOTES: this.notes,
+        ...env,
+      },
+    })
+    this.children.add(child)
+    child.once('exit', () => this.children.delete(child))
+    await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
+    return child
+  }
+
+  get lines(): Line[] {
+    if (!existsSync(this.notes)) return []
+    const text = readFileSync(this.notes, 'utf8')
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => {
+        const [what = '', job = '', id, attempt, pid] = line.split(' ')
+        return { what, job, id: Number(id), attempt: Number(attempt), process: Number(pid) }
+      })
+  }
+
+  async end(): Promise<void> {
+    for (const child of this.children) child.kill('SIGKILL')
+    while (this.children.size > 0) await pause(10)
+  }
+}
+
+const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
+
+async function until(isSo: () => unknown, most = 120_000): Promise<boolean> {
+  const end = Date.now() + most
+  while (Date.now() < end) {
+    if (await isSo()) return true
+    await pause(50)
+  }
+  return false
+}
+
+const rows: string[][] = []
+function report(engine: string, fault: string, outcome: string): void {
+  rows.push([engine, fault, outcome])
+  process.stdout.write(`${engine} | ${fault} | ${outcome}\n`)
+}
+
+/** Adds by the table: this program and the bundled one are different copies of the framework. */
+async function add(
+  database: Database,
+  name: string,
+  body: object,
+  count: number,
+  more: object = {},
+): Promise<void> {
+  const now = new Date(Date.now() - 1000).toISOString()
+  const row = {
+    ...{
+      name,
+      state: 'waiting',
+      body,
+      priority: 0,
+      runAt: now,
+      laterAt: null,
+      attempt: 0,
+      retries: 20,
+    },
+    ...{
+      backoff: 1000,
+      keep: 86_400,
+      claims: 0,
+      uniqueKey: null,
+      groupKey: null,
+      schedule: null,
+      worker: null,
+    },
+    ...{
+      leaseUntil: null,
+      deadline: null,
+      cancelAt: null,
+      progress: null,
+      progressText: null,
+      error: null,
+    },
+    ...{
+      errors: null,
+      trace: null,
+      addedAt: now,
+      startedAt: null,
+      endedAt: null,
+      keepUntil: null,
+      ...more,
+    },
+  }
+  await database.records(JobEntry).insertMany(Array.from({ length: count }, () => row) as never)
+}
+
+const countOf = (database: Database, state: string): Promise<number> =>
+  database.records(JobEntry).count({ state } as never)
+
+/** Kills one of two processes again and again in the middle of jobs. */
+async function killing(engine: string, url: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-kill`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  const jobs = kills * 90
+  await add(database, 'Work.plain', { ms: 40 }, jobs)
+  const began = Date.now()
+  let killed = 0
+  let [victim, other] = await Promise.all([ground.start(), ground.start()])
+  for (; killed < kills; killed++) {
+    await pause(150 + Math.random() * 250)
+    if ((await countOf(database, 'done')) >= jobs) break
+    victim.kill('SIGKILL')
+    ;[victim, other] = [other, await ground.start()]
+  }
+  const isDone = await until(async () => (await countOf(database, 'done')) === jobs, 240_000)
+  await ground.end()
+  const { lines } = ground
+  const ended = new Map<number, number>()
+  const begun = new Map<number, number>()
+  for (const { what, id } of lines) {
+    const into = what === 'ended' ? ended : begun
+    into.set(id, (into.get(id) ?? 0) + 1)
+  }
+  const lost = jobs - ended.size
+  const twiceBegun = [...begun.values()].filter((count) => count > 1).length
+  const twiceEnded = [...ended.values()].filter((count) => count > 1).length
+  const failed = await countOf(database, 'failed')
+  report(
+    engine,
+    `${killed} × kill -9 with ${jobs} jobs`,
+    `${isDone ? 'all done' : 'NOT ALL DONE'} in ${Math.round((Date.now() - began) / 1000)} s: ${lost} lost, ${failed} failed, ${twiceBegun} begun twice, of these ${twiceEnded} had ended before the kill`,
+  )
+  await database.close()
+}
+
+/** How long a killed process's job waits. */
+async function recovery(engine: string, url: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-recovery`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  await add(database, 'Work.plain', { ms: 3000 }, 1)
+  const victim = await ground.start()
+  await until(() => ground.lines.length === 1)
+  await ground.start()
+  victim.kill('SIGKILL')
+  const began = Date.now()
+  await until(() => ground.lines.filter(({ what }) => what === 'began').length === 2)
+  report(
+    engine,
+    'kill -9 of one, another goes on',
+    `runs again after ${((Date.now() - began) / 1000).toFixed(1)} s`,
+  )
+  await ground.end()
+  await database.close()
+}
+
+async function pausing(engine: string, url: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-pause`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  await add(database, 'Work.plain', { ms: 1500 }, 1)
+  const victim = await ground.start()
+  await until(() => ground.lines.length === 1)
+  victim.kill('SIGSTOP')
+  await ground.start()
+  await until(() => ground.lines.some(({ what }) => what === 'ended'), 90_000)
+  const entry = async (): Promise<JobEntry | null> =>
+    (await database.records(JobEntry).list({ limit: 1 }))[0] ?? null
+  await until(async () => (await entry())?.state === 'done')
+  const before = await entry()
+  await pause(Math.max(0, 60_000 - 25_000))
+  victim.kill('SIGCONT')
+  await until(() => ground.lines.filter(({ what }) => what === 'ended').length === 2, 20_000)
+  await pause(2000)
+  const after = await entry()
+  const same = JSON.stringify(before) === JSON.stringify(after)
+  report(
+    engine,
+    'SIGSTOP for a minute, then SIGCONT',
+    `another ran it as attempt ${after?.attempt}; the paused one ${same ? 'changed nothing' : 'CHANGED THE ROW'}`,
+  )
+  await ground.end()
+  await database.close()
+}
+
+async function blocking(engine: string, url: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-block`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  await add(database, 'Work.busy', { ms: 25_000 }, 1)
+  await ground.start()
+  await until(() => ground.lines.length === 1)
+  await ground.start()
+  await until(async () => (await countOf(database, 'done')) === 1, 60_000)
+  report(
+    engine,
+    'a loop blocked for 25 s',
+    `${ground.lines.filter(({ what }) => what === 'began').length} run, ${await countOf(database, 'done')} done`,
+  )
+  await ground.end()
+  await database.close()
+}
+
+async function poison(engine: string, url: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-poison`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  await add(database, 'Work.exits', {}, 1, { retries: 1 })
+  await add(database, 'Work.eats', {}, 1, { retries: 1 })
+  await add(database, 'Work.endless', {}, 1, { retries: 1 })
+  await add(database, 'Work.plain', {}, 20)
+  const began = Date.now()
+  let starts = 0
+  let isOver = false
+  const supervise = async (): Promise<void> => {
+    while (!isOver) {
+      const child = await ground.start({ JOBS_AT_ONCE: '2' }, ['--max-old-space-size=100'])
+      starts++
+      if (child.exitCode === null) await once(child, 'exit')
+    }
+  }
+  const supervisors = [supervise(), supervise(), supervise()]
+  const isDone = await until(
+    async () =>
+      (await countOf(database, 'failed')) === 3 && (await countOf(database, 'done')) === 20,
+    150_000,
+  )
+  isOver = true
+  await ground.end()
+  await Promise.all(supervisors)
+  report(
+    engine,
+    'poison: exit, out of memory, endless loop',
+    `${isDone ? 'all three failed, the 20 others done' : `${await countOf(database, 'failed')} failed, ${await countOf(database, 'done')} done`} in ${Math.round((Date.now() - began) / 1000)} s with ${starts} starts of 3 processes`,
+  )
+  await database.close()
+}
+
+async function groups(engine: string, url: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-groups`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  await add(database, 'Work.single', { ms: 30 }, 60, { groupKey: 'one' })
+  const first = await ground.start()
+  await Promise.all([ground.start(), ground.start()])
+  await pause(1500)
+  first.kill('SIGKILL')
+  const isDone = await until(async () => (await countOf(database, 'done')) === 60, 90_000)
+  await ground.end()
+  let open = 0
+  let most = 0
+  const running = new Map<number, number>()
+  for (const { what, id, process: pid } of ground.lines) {
+    if (what === 'began') {
+      // What the killed one had begun ends with it.
+      if (running.get(id) !== undefined) open--
+      running.set(id, pid)
+      most = Math.max(most, ++open)
+    } else if (running.delete(id)) open--
+  }
+  report(
+    engine,
+    'a group of one over three processes, one killed',
+    `${isDone ? 'all done' : 'NOT ALL DONE'}, at most ${most} at once`,
+  )
+  await database.close()
+}
+
+async function schedules(engine: string, url: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-timed`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  await Promise.all([ground.start({ JOBS_TIMED: '1' }), ground.start({ JOBS_TIMED: '1' })])
+  await pause(70_000)
+  await ground.end()
+  const ended = ground.lines.filter(({ what }) => what === 'ended')
+  const minutes = ended.filter(({ job }) => job === 'minutely').length
+  const often = ended.filter(({ job }) => job === 'often').length
+  report(
+    engine,
+    'two processes with a schedule of each minute and one of 2 s, for 70 s',
+    `${minutes} and ${often} runs`,
+  )
+  await database.close()
+}
+
+async function idle(engine: string, url: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-idle`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  await add(database, 'Work.plain', {}, 100_000, { name: 'Gone.job' })
+  const child = await ground.start()
+  await add(database, 'Work.plain', {}, 10)
+  const began = Date.now()
+  const isDone = await until(async () => (await countOf(database, 'done')) === 10)
+  report(
+    engine,
+    '100,000 waiting of a class that is gone',
+    `${isDone ? 'others run' : 'OTHERS WAIT'} after ${Date.now() - began} ms; they wait: ${await countOf(database, 'waiting')}`,
+  )
+  child.kill('SIGKILL')
+  await ground.end()
+  await database.close()
+}
+
+async function away(postgres: OwnPostgres, url: string): Promise<void> {
+  const ground = new Ground(url, 'away')
+  let database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  await add(database, 'Work.plain', { ms: 500 }, 200)
+  await ground.start()
+  await until(() => ground.lines.length > 20)
+  await database.close()
+  await postgres.stop()
+  await pause(60_000)
+  await postgres.start()
+  database = await connect(url, { records: [JobEntry] })
+  const isDone = await until(async () => (await countOf(database, 'done')) === 200, 120_000)
+  await ground.end()
+  const ended = new Map<number, number>()
+  for (const { what, id } of ground.lines)
+    if (what === 'ended') ended.set(id, (ended.get(id) ?? 0) + 1)
+  const doubles = [...ended.values()].filter((count) => count > 1).length
+  report(
+    'PostgreSQL',
+    'the database away for a minute',
+    `${isDone ? 'all done' : 'NOT ALL DONE'}: ${200 - ended.size} lost, ${doubles} run twice`,
+  )
+  await database.close()
+}
+
+const all = { killing, recovery, pausing, blocking, poison, groups, schedules, idle }
+const wanted = Object.entries(all).filter(([name]) => parts === undefined || parts.includes(name))
+
+if (only !== 'postgres')
+  for (const [name, part] of wanted) await part('SQLite', `sqlite:${join(folder, `${name}.db`)}`)
+if (only !== 'sqlite') {
+  const postgres = await startOwnPostgres()
+  for (const [, part] of wanted) await part('PostgreSQL', await postgres.createDatabase())
+  if (parts === undefined || parts.includes('away'))
+    await away(postgres, await postgres.createDatabase())
+  await postgres.close()
+}
+await rm(folder, { recursive: true, force: true })
+const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+process.stdout.write(
+  `\n${rows.map(([a = '', b = '', c = '']) => `| ${a.padEnd(widths[0] ?? 0)} | ${b.padEnd(widths[1] ?? 0)} | ${c} |`).join('\n')}\n`,
+)
+process.exit(0)
