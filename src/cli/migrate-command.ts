@@ -16,7 +16,7 @@ import { readArguments } from './read-arguments.js'
 import { readEngines } from './package-settings.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
-const usage = `filigree migrate make <name> | up | down | status | check  [--module module.js] [--folder migrations]
+const usage = `filigree migrate make <name> | up | down | status | check  [--module module.js] [--folder migrations] [--json]
   Changes the schema of the application's database (its option \`database\`, else DATABASE_URL;
   DATABASE_DIRECT_URL where a pooler stands before it), which is not started.
   make <name>       writes a migration for every engine, <stamp>_<name>.<engine>.sql, to be read before it runs: from
@@ -25,6 +25,7 @@ const usage = `filigree migrate make <name> | up | down | status | check  [--mod
   down              takes the last one back; --steps 2 the last two
   status            lists all, and exits with 1 where one has not run
   check             exits with 1 where the files do not lead to what the records want, and names the fields; needs no database
+  --json            what was made, run, taken back or found, as one value on standard output
   "filigree": { "engines": […] } in package.json says for which engines files are written and checked`
 
 export const migrateCommand: Command = { usage, summary: 'the migrations of its records', run }
@@ -38,6 +39,7 @@ interface Arguments {
   readonly module: string | undefined
   readonly folder: string
   readonly steps: number
+  readonly json: boolean
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -65,6 +67,10 @@ async function check(
   const folder = resolve(terminal.cwd, given.folder)
   const engines = await readEngines(terminal.cwd)
   const found = await checkMigrations(tables, { folder, engines })
+  if (given.json) {
+    await terminal.out(toJson({ problems: found }))
+    return found.length === 0 ? exitCodes.done : exitCodes.failed
+  }
   if (found.length === 0) {
     await terminal.out('The migrations fit the records.\n')
     return exitCodes.done
@@ -84,9 +90,16 @@ async function act(
     case 'make': {
       const engines = await readEngines(terminal.cwd)
       const made = await makeMigration(database, given.name, { folder, engines })
-      const lines = made?.files.map((file) => relative(terminal.cwd, file)) ?? [
-        'The migrations already fit the records: no new one is needed.',
-      ]
+      const files = made?.files.map((file) => relative(terminal.cwd, file)) ?? []
+      if (given.json) {
+        const { applied = [], warnings = [] } = made ?? {}
+        await terminal.out(toJson({ files, applied, warnings }))
+        return exitCodes.done
+      }
+      const lines =
+        made === undefined
+          ? ['The migrations already fit the records: no new one is needed.']
+          : files
       made?.applied.forEach((name) => lines.push(`already in this database: ${name}`))
       await terminal.out(`${lines.join('\n')}\n`)
       if (made !== undefined && made.warnings.length > 0)
@@ -94,31 +107,47 @@ async function act(
       return exitCodes.done
     }
     case 'up':
-      return tell(await migrateUp(database, { folder }), 'ran', terminal)
+      return tell(await migrateUp(database, { folder }), 'ran', given, terminal)
     case 'down':
       return tell(
         await migrateDown(database, { folder, steps: given.steps }),
         'taken back',
+        given,
         terminal,
       )
     case 'status': {
       const all = await migrationStatus(database, { folder })
+      if (given.json) await terminal.out(toJson(all))
       const lines = all.map(({ name, state }) => `${state.padEnd(7)} ${name}\n`)
-      await terminal.out(lines.length === 0 ? 'There are no migrations.\n' : lines.join(''))
+      if (!given.json)
+        await terminal.out(lines.length === 0 ? 'There are no migrations.\n' : lines.join(''))
       return all.every(({ state }) => state === 'applied') ? exitCodes.done : exitCodes.failed
     }
   }
 }
 
-async function tell(names: readonly string[], what: string, terminal: Terminal): Promise<number> {
+async function tell(
+  names: readonly string[],
+  what: string,
+  { json }: Arguments,
+  terminal: Terminal,
+): Promise<number> {
+  if (json) {
+    await terminal.out(toJson({ [what === 'ran' ? 'ran' : 'takenBack']: names }))
+    return exitCodes.done
+  }
   await terminal.out(
     names.length === 0 ? 'Nothing to do.\n' : names.map((name) => `${what}: ${name}\n`).join(''),
   )
   return exitCodes.done
 }
 
+function toJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}
+
 function toArguments(args: readonly string[]): Arguments {
-  const kinds = { module: 'text', folder: 'text', steps: 'text' } as const
+  const kinds = { module: 'text', folder: 'text', steps: 'text', json: 'switch' } as const
   const { values, words } = readArguments(args, kinds, 'any')
   const [action, name = '', ...rest] = words
   if (!isAction(action)) {
@@ -130,7 +159,8 @@ function toArguments(args: readonly string[]): Arguments {
     throw new UsageError('too many arguments.')
   const steps = Number(values.steps ?? '1')
   if (!Number.isSafeInteger(steps) || steps < 1) throw new UsageError('--steps is a number from 1.')
-  return { action, name, module: values.module, folder: values.folder ?? 'migrations', steps }
+  const { module, folder = 'migrations', json } = values
+  return { action, name, module, folder, steps, json }
 }
 
 function isAction(word: string | undefined): word is Action {

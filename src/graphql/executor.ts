@@ -120,13 +120,15 @@ export class Executor {
 
   /** Tells of an operation. */
   #told<T extends Later<Outcome | AsyncIterableIterator<Outcome>>>(
-    { node }: Operation,
+    operation: Operation,
     run: () => T,
   ): T {
+    const { node } = operation
     const event: GraphqlEvent = {
       graphql: this.#owner,
       type: node.operation,
       name: node.name?.value,
+      cost: operation.measuredCost,
       failed: false,
       ms: 0,
       error: undefined,

@@ -96,6 +96,11 @@ export class Operation {
     return this.#readVariables(given)
   }
 
+  /** What it costs for variables that are not known. */
+  get measuredCost(): number {
+    return this.#measured.cost
+  }
+
   /** What it costs with these variables. */
   cost(variables: Readonly<Record<string, unknown>>): number {
     const { schema, fragments, costs } = this.#parts

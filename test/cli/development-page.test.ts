@@ -226,7 +226,10 @@ describe('what is recorded', () => {
       body: JSON.stringify({ query: 'query Names { shelves { name } }' }),
     })
     const graphql = find(one.steps, 'graphql')
-    expect(graphql).toMatchObject({ name: 'query Names', steps: [{ kind: 'statement' }] })
+    expect(graphql).toMatchObject({
+      ...{ name: 'query Names', cost: expect.any(Number) },
+      steps: [{ kind: 'statement' }],
+    })
     expect(one.body.query).toContain('query Names')
   })
 

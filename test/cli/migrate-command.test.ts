@@ -60,6 +60,12 @@ describe('filigree migrate', () => {
     })
     expect((await run('up', '--module', shop)).out).toBe(`ran: ${name}\n`)
     expect((await run('up', '--module', shop)).out).toBe('Nothing to do.\n')
+    const asJson = async (...args: string[]): Promise<unknown> =>
+      JSON.parse((await run(...args, '--json', '--module', shop)).out)
+    expect(await asJson('up')).toEqual({ ran: [] })
+    expect(await asJson('status')).toEqual([expect.objectContaining({ name, state: 'applied' })])
+    expect(await asJson('check')).toEqual({ problems: [] })
+    expect(await asJson('make', 'again')).toEqual({ files: [], applied: [], warnings: [] })
     expect(await run('status', '--module', shop)).toEqual({
       code: 0,
       out: `applied ${name}\n`,

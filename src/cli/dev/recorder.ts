@@ -21,6 +21,8 @@ export interface RecordedStep {
   /** Milliseconds that it took; null while it runs. */
   ms: number | null
   failed: boolean
+  /** Of an operation of GraphQL. */
+  readonly cost?: number | undefined
   readonly steps: RecordedStep[]
 }
 
@@ -80,7 +82,7 @@ export class Recorder {
       this.#beginStep(event, 'handler', event.name),
     )
     begin('filigree:graphql', (event: GraphqlEvent) =>
-      this.#beginStep(event, 'graphql', [event.type, event.name].filter(Boolean).join(' ')),
+      this.#beginStep(event, 'graphql', `${event.type} ${event.name ?? ''}`.trim(), event.cost),
     )
     begin('filigree:statement', (event: StatementEvent) =>
       this.#beginStep(event, 'statement', event.sql),
@@ -161,13 +163,18 @@ export class Recorder {
     this.#onRequest?.(recorded)
   }
 
-  #beginStep(work: object, kind: RecordedStep['kind'], name: string): Place | undefined {
+  #beginStep(
+    work: object,
+    kind: RecordedStep['kind'],
+    name: string,
+    cost?: number,
+  ): Place | undefined {
     const place = this.#place.getStore()
     // Work outside of requests, or of one that sends statements without end.
     if (place === undefined || (place.count[0] ?? 0) >= most.steps) return place
     place.count[0] = (place.count[0] ?? 0) + 1
     const at = round(performance.now() - place.began)
-    const step: RecordedStep = { kind, name, at, ms: null, failed: false, steps: [] }
+    const step: RecordedStep = { kind, name, at, ms: null, failed: false, cost, steps: [] }
     place.steps.push(step)
     this.#steps.set(work, step)
     return { ...place, steps: step.steps }

@@ -2,6 +2,7 @@
  * What waits in an application: what its providers say by a method `waiting`, and the handles of the process. A module
  * that keeps work for later lists it so: `waiting() { return [{ name: 'Mail.welcome', state: 'waiting', at: … }] }`.
  */
+import { redactValue } from './redact.js'
 
 export interface Waiting {
   /** The provider's name. */
@@ -31,7 +32,8 @@ async function askFor(of: string, ask: () => unknown): Promise<Waiting> {
   })
   try {
     const entries = await Promise.race([Promise.resolve().then(ask), late])
-    return { of, entries: Array.isArray(entries) ? entries : [entries] }
+    const list: unknown[] = Array.isArray(entries) ? entries : [entries]
+    return { of, entries: list.map((entry) => redactValue(entry)) }
   } catch (error) {
     return { of, entries: [{ name: `It failed: ${String(error)}` }] }
   } finally {

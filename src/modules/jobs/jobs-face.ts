@@ -151,6 +151,18 @@ export class Jobs {
     >
   }
 
+  /** What waits or runs, without bodies: for the development page. At most 100 of each. */
+  async waiting(): Promise<object[]> {
+    const [waiting, running] = await Promise.all([
+      this.list({ state: 'waiting', limit: 100 }),
+      this.list({ state: 'running', limit: 100 }),
+    ])
+    return [...running, ...waiting].map(({ id, name, state, runAt, attempt, schedule }) => ({
+      ...{ id, name, state, runAt, attempt },
+      ...(schedule === null ? {} : { schedule }),
+    }))
+  }
+
   /** Runs all that is due, here and now, and what that adds: for tests. @returns how many runs there were */
   drain(): Promise<number> {
     return this.#parts.worker.drain()

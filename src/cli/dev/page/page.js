@@ -210,6 +210,9 @@ function drawSteps(steps, whole) {
         step.scans.length > 0
           ? h('span', { class: 'mark warn' }, `reads all of ${step.scans.join(', ')}`)
           : undefined,
+        step.cost === undefined
+          ? undefined
+          : h('span', { class: 'mark quiet' }, `costs ${step.cost}`),
         step.failed ? h('span', { class: 'mark bad' }, 'failed') : undefined,
       ]
       const head = [
