@@ -48,6 +48,8 @@ export interface ModuleOptions {
 
 /** The parts of a module and of all modules that it imports, without repetition. */
 export interface Parts {
+  /** All of them, those of packages by the names of their functions. */
+  readonly modules: readonly Class[]
   /** The name of the root module, for remedies. */
   readonly name: string
   readonly controllers: readonly Class[]
@@ -167,6 +169,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     controllers: [...controllers],
     records: [...records],
     providers: [...providers],
+    modules: [...modules.keys()],
     graphql: [...graphql],
     use: isClass(given) ? useByController(modules, given) : new Map(),
     useLists: [...modules.values()].map(({ use }) => use),

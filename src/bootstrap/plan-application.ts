@@ -55,6 +55,8 @@ export interface ApplicationPlan {
   /** Writes the document when it is first requested. */
   readonly document: ReadDocument
   readonly records: readonly Class[]
+  readonly modules: readonly Class[]
+  readonly providers: readonly ProviderDeclaration[]
   /** True if something needs the database: a provider, a controller of a record, or a route with a transaction. */
   readonly needsDatabase: boolean
   readonly graphql: PlannedGraphql
@@ -140,6 +142,8 @@ export async function planApplication(
     folders,
     document: documentReader(routes, settings, authOptions.cookie, documentedEndpoints(graphql)),
     records: withGraphqlRecords(parts.records, graphql),
+    modules: parts.modules,
+    providers: parts.providers,
     graphql,
     graphqlStands: rootStands,
     requestContext: options.requestContext ?? parts.requestContext,

@@ -10,6 +10,7 @@ import {
   examineMigrations,
   toFaults,
 } from './examine-application.js'
+import { examineList } from './examine-production.js'
 import { examineSetup } from './examine-setup.js'
 import {
   findingsToJson,
@@ -26,7 +27,7 @@ import { exitCodes, type Terminal } from './terminal.js'
 const usage = `filigree doctor [--production | --database] [--module module.js] [--json]
   Looks at Node.js, the compiler's options, the declarations, keys, migrations, the database and its slow queries, and at
   what is open to everybody. Changes nothing, starts nothing; exits with 1 where there is a fault.
-  --production      looks at it as production would, without its database, and lists what is open
+  --production      holds it against the list of docs/production.md, without its database, and lists what is open
   --database        names only the queries of the last hour that read whole tables, and the index that would serve each
   --json            a list of { about, state: "ok" | "note" | "fault", what, remedy } on standard output`
 
@@ -73,11 +74,18 @@ async function examineProduction({ module, options }: LoadedApplication): Promis
   const own = { ...options, env, logger: false as const }
   try {
     const plan = await planApplication(module, own)
-    return [{ about: 'settings', state: 'ok', what: 'complete' }, ...findOpenDoors(plan, own)]
+    return [
+      { about: 'settings', state: 'ok', what: 'complete' },
+      ...examineList(plan, options),
+      ...findOpenDoors(plan, own),
+    ]
   } catch (error) {
     const faults = toFaults('settings', error)
-    const plan = await planApplication(module, { ...options, logger: false }).catch(() => undefined)
-    return plan === undefined ? faults : [...faults, ...findOpenDoors(plan, options)]
+    const forgiving = { ...own, env: { ...env, NODE_ENV: 'development' } }
+    const plan = await planApplication(module, forgiving).catch(() => undefined)
+    return plan === undefined
+      ? faults
+      : [...faults, ...examineList(plan, options), ...findOpenDoors(plan, options)]
   }
 }
 

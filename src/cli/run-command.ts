@@ -4,6 +4,7 @@ import type { Command } from './command.js'
 import { describeFailure } from './describe-failure.js'
 import { devCommand } from './dev-command.js'
 import { docsCommand } from './docs-command.js'
+import { backupCommand } from './backup-command.js'
 import { doctorCommand } from './doctor-command.js'
 import { explainCommand } from './explain-command.js'
 import { jobsCommand } from './jobs-command.js'
@@ -28,6 +29,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['keys', keysCommand],
   ['migrate', migrateCommand],
   ['doctor', doctorCommand],
+  ['backup', backupCommand],
   ['openapi', openapiCommand],
   ['types', typesCommand],
   ['work', workCommand],

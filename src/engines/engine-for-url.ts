@@ -33,6 +33,26 @@ export async function openEngine(url: string, options: OpenOptions): Promise<Eng
  */
 export const dialects: readonly Dialect[] = [sqliteDialect, createPostgresDialect(true)]
 
+/** True for a database that is a file, or lives in memory. */
+export function isLocalAddress(url: string): boolean {
+  return url.startsWith('sqlite:')
+}
+
+/** The program that makes backups of a server's database; `undefined` where the engine itself does. */
+export function backupProgram(
+  url: string,
+): { readonly title: string; readonly command: string } | undefined {
+  if (isLocalAddress(url)) return undefined
+  const { title = 'a server', backup: command = '' } =
+    dialects.find(({ backup }) => backup !== undefined) ?? {}
+  return { title, command }
+}
+
+/** The same address, of a database that is opened to be read alone where its engine knows the difference. */
+export function readOnlyAddress(url: string): string {
+  return isLocalAddress(url) ? `${url}${url.includes('?') ? '&' : '?'}mode=ro` : url
+}
+
 type Open = (url: string, options: OpenOptions) => Promise<Engine>
 
 const engines: Readonly<Record<string, Open>> = {

@@ -132,6 +132,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
   readonly channel: EngineChannel | undefined
   readonly clientReads?: (reading: ClientReading) => Runner
   readonly pool?: () => PoolState
+  readonly backup?: (file: string) => void
   readonly pulse?: (options: PulseOptions) => Pulse
   readonly followCallers?: (current: CurrentCaller, others?: OtherProcesses) => void
 
@@ -152,6 +153,7 @@ export class ToldEngine extends ToldRunner<Engine> implements Engine {
       this.followCallers = (current, others) => inner.followCallers?.(current, others)
     }
     if (inner.pulse !== undefined) this.pulse = inner.pulse.bind(inner)
+    if (inner.backup !== undefined) this.backup = (file) => inner.backup?.(file)
     if (inner.pool !== undefined) this.pool = () => inner.pool?.() ?? noPool
   }
 

@@ -155,6 +155,48 @@ describe('filigree doctor', () => {
     expect(out).not.toContain('/stock')
   })
 
+  it('holds production against the list of the page, and names each setting that is missing', async () => {
+    const { found } = await findings('--production')
+    const missing = found.filter(({ state }) => state === 'fault').map(({ about: name }) => name)
+    expect(missing).toEqual(
+      expect.arrayContaining(['NODE_ENV', 'trustProxy', 'health', 'accessLog', 'throttle']),
+    )
+    for (const one of found.filter(({ state }) => state === 'fault'))
+      expect(one.remedy).toBeDefined()
+  })
+
+  it('finds nothing where all of it is met', async () => {
+    const met = join(root, 'test/cli/doctor/met.ts')
+    const variables = {
+      NODE_ENV: 'production',
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+      APP_API_KEY: 'a-key-of-thirty-two-letters-and-more',
+    }
+    const names = Object.keys(variables)
+    const before = names.map((name) => process.env[name])
+    Object.assign(process.env, variables)
+    try {
+      const { out, code } = await doctor('--production', '--json', '--module', met)
+      const found = JSON.parse(out) as Finding[]
+      const listed = [
+        'NODE_ENV',
+        'DATABASE_URL',
+        'trustProxy',
+        'health',
+        'metrics',
+        'accessLog',
+        'throttle',
+      ]
+      expect(code).toBe(0)
+      for (const name of listed) expect(about(found, name)).toMatchObject([{ state: 'ok' }])
+    } finally {
+      for (const [at, name] of names.entries()) {
+        if (before[at] === undefined) Reflect.deleteProperty(process.env, name)
+        else process.env[name] = before[at]
+      }
+    }
+  })
+
   it('names an option that is near', async () => {
     const { code, err } = await doctor('--databse')
     expect(code).toBe(2)

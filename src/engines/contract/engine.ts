@@ -106,6 +106,13 @@ export interface Engine extends Runner {
    * client-writing.ts says. What it reads runs as all else does. Absent: what was begun is done.
    */
   clientWrites?(writing: ClientWriting): Runner
+  /**
+   * Writes a copy of the whole database as it is at one moment into a new file, while others write, and opens it to see
+   * that it is sound. Absent where another program does that: `dialect.backup` names it.
+   *
+   * @throws {Error} the file is there, is no place to write to, or the copy is not sound
+   */
+  backup?(file: string): void
   /** What tables there are. */
   catalogue(runner: Runner): Promise<Catalogue>
   /** Roughly how many rows these tables have, by name; without looking at the rows. */
@@ -177,6 +184,8 @@ export interface Dialect {
   /** What monitoring calls it. Default `name`. */ readonly system?: string
   /** For people: `PostgreSQL`. */
   readonly title: string
+  /** The command that makes its backups, where the engine does not. */
+  readonly backup?: string
   /** The family of Kysely's compiler, for what repositories do not do. */
   readonly kysely: 'Sqlite' | 'Postgres' | 'Mysql'
   /** A statement costs no journey: rows are inserted one by one. */

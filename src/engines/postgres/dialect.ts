@@ -30,6 +30,7 @@ export function createPostgresDialect(
     name: 'postgres',
     system: 'postgresql',
     title: 'PostgreSQL',
+    backup: 'pg_dump --format=custom --file=backup.dump "$DATABASE_URL"',
     kysely: 'Postgres',
     isLocal: false,
     lists: postgresLists,

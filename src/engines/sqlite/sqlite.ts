@@ -60,6 +60,7 @@ class SqliteEngine implements Engine {
   /** Absent for databases in memory. */
   readonly pulse?: (options: PulseOptions) => Pulse
   readonly #open: () => Connection
+  readonly #openCopy: (file: string) => Connection
   readonly #main: Connection
   readonly #turn: Turn
   readonly #patience: number
@@ -74,6 +75,7 @@ class SqliteEngine implements Engine {
 
   constructor(driver: Driver, options: SqliteOptions) {
     this.#open = () => new Connection(driver, options)
+    this.#openCopy = (file) => new Connection(driver, { file, readOnly: true })
     this.#main = this.#open()
     this.driver = driver.name
     this.dialect = createSqliteDialect({
@@ -92,6 +94,18 @@ class SqliteEngine implements Engine {
     this.clientReads = (reading) => new SqliteClientReads(reading, parts)
     const pulsed = { driver: driver.name, file, timeout: this.#patience }
     this.pulse = (given) => pulseOfFile(pulsed, given)
+  }
+
+  /** By `VACUUM INTO`, which holds up nobody who writes. */
+  backup(file: string): void {
+    this.#main.script(`vacuum into '${file.replaceAll("'", "''")}'`)
+    const copy = this.#openCopy(file)
+    try {
+      const [found] = copy.rows(ownQuestion('pragma integrity_check'), [])
+      if (found?.[0] !== 'ok') throw new Error(`The copy is not sound: ${String(found?.[0])}`)
+    } finally {
+      copy.close()
+    }
   }
 
   rows(statement: Statement, values: readonly unknown[]): Later<Row[]> {

@@ -1,0 +1,100 @@
+/** A copy of a database in use, restored. Source: docs/production.md, Backups. */
+import { existsSync } from 'node:fs'
+import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { runCommand } from '../../src/cli/run-command.js'
+import { connect, Field, Record, type Database } from '../../src/index.js'
+
+@Record
+class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+
+let folder: string
+const before = process.env.DATABASE_URL
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-backup-'))
+})
+afterEach(() => {
+  if (before === undefined) delete process.env.DATABASE_URL
+  else process.env.DATABASE_URL = before
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+async function backup(...args: string[]) {
+  let [out, err] = ['', '']
+  const code = await runCommand(['backup', ...args], {
+    out: (text) => Promise.resolve(void (out += text)),
+    err: (text) => Promise.resolve(void (err += text)),
+    cwd: folder,
+  })
+  return { code, out, err }
+}
+
+const open = (file: string): Promise<Database> =>
+  connect(`sqlite:${join(folder, file)}`, { records: [Note] })
+
+describe('filigree backup', () => {
+  it('copies a database in use, and what is restored of it has what was written before', async () => {
+    await using database = await open('app.db')
+    await database.sync()
+    const notes = database.records(Note)
+    await notes.insertMany(Array.from({ length: 5000 }, (_, number) => ({ text: `n${number}` })))
+    process.env.DATABASE_URL = `sqlite:${join(folder, 'app.db')}`
+    // Somebody writes meanwhile, and the open transaction is not in it.
+    const done = await database.transaction(async (tx) => {
+      await tx.records(Note).create({ text: 'not committed' })
+      return await backup('copies/to.db')
+    })
+    expect(done).toMatchObject({
+      code: 0,
+      err: '',
+      out: expect.stringMatching(/to\.db: \d+ bytes/),
+    })
+    expect(await readdir(join(folder, 'copies'))).toEqual(['to.db'])
+    await notes.create({ text: 'later' })
+    await copyFile(join(folder, 'copies/to.db'), join(folder, 'restored.db'))
+    await using restored = await open('restored.db')
+    await restored.sync()
+    expect(await restored.records(Note).count()).toBe(5000)
+    expect((await restored.records(Note).create({ text: 'goes on' })).id).toBeGreaterThan(5000)
+  })
+
+  it('replaces an earlier copy', async () => {
+    await using database = await open('again.db')
+    await database.sync()
+    process.env.DATABASE_URL = `sqlite:${join(folder, 'again.db')}`
+    expect((await backup('again-to.db')).code).toBe(0)
+    await database.records(Note).create({ text: 'one' })
+    expect((await backup('again-to.db')).code).toBe(0)
+    await using copy = await open('again-to.db')
+    expect(await copy.records(Note).count()).toBe(1)
+  })
+
+  it('names the program of a server, and not its password', async () => {
+    process.env.DATABASE_URL = 'postgres://desk:secret@127.0.0.1:1/desk'
+    const { code, err } = await backup('to.db')
+    expect(code).toBe(1)
+    expect(err).toContain('pg_dump')
+    expect(err).not.toContain('secret')
+  })
+
+  it('refuses the database itself, a folder, and one that is not there', async () => {
+    await (await open('self.db')).close()
+    process.env.DATABASE_URL = `sqlite:${join(folder, 'self.db')}`
+    expect(await backup('self.db')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('the database itself'),
+    })
+    expect((await backup('.')).code).toBe(2)
+    expect((await backup()).code).toBe(2)
+    process.env.DATABASE_URL = `sqlite:${join(folder, 'nowhere.db')}`
+    expect((await backup('to-nowhere.db')).code).toBe(1)
+    expect(['nowhere.db', 'to-nowhere.db'].some((file) => existsSync(join(folder, file)))).toBe(
+      false,
+    )
+  })
+})

@@ -1,0 +1,92 @@
+/** The files to deploy by say what the page explains, in forms that can be read. Source: docs/production.md, Deploying. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { describe, expect, it } from '@jest/globals'
+
+const folder = new URL('../../docs/deploy/', import.meta.url)
+const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8')
+const page = readFileSync(new URL('../../docs/production.md', import.meta.url), 'utf8')
+
+/** Lines without comments; those that end with a backslash go on. */
+function linesOf(name: string): string[] {
+  const text = read(name).replace(/\\\n\s*/g, ' ')
+  return text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
+}
+
+/** What reads YAML for one of our own tools. */
+const tools = createRequire(createRequire(import.meta.url).resolve('@readme/openapi-parser'))
+const { loadAll } = tools('js-yaml') as { loadAll: (text: string) => unknown[] }
+
+describe('docs/deploy', () => {
+  it.each(readdirSync(folder))('%s is named on the page', (name) => {
+    expect(page).toContain(`(deploy/${name})`)
+  })
+
+  it('the Dockerfile has two stages, is not root, and asks live without curl', () => {
+    const steps = linesOf('Dockerfile').map((line) => {
+      const [, what = '', rest = ''] = /^([A-Z]+) (.+)$/.exec(line) ?? []
+      expect([
+        'FROM',
+        'WORKDIR',
+        'COPY',
+        'RUN',
+        'ENV',
+        'USER',
+        'EXPOSE',
+        'HEALTHCHECK',
+        'CMD',
+      ]).toContain(what)
+      return { what, rest }
+    })
+    expect(steps.filter(({ what }) => what === 'FROM')).toHaveLength(2)
+    expect(steps.find(({ what }) => what === 'USER')?.rest).toBe('node')
+    const health = steps.find(({ what }) => what === 'HEALTHCHECK')?.rest ?? ''
+    const command = JSON.parse(health.slice(health.indexOf('['))) as string[]
+    expect(command[0]).toBe('node')
+    expect(command[2]).toContain('/health/live')
+    expect(JSON.parse(steps.at(-1)?.rest ?? '')).toEqual(['node', 'dist/main.js'])
+  })
+
+  it('the unit ends it by SIGTERM, with time to close', () => {
+    const found = new Map<string, string>()
+    let section = ''
+    for (const line of linesOf('shop.service')) {
+      const [, name] = /^\[(\w+)\]$/.exec(line) ?? []
+      if (name !== undefined) section = name
+      else {
+        expect(line).toMatch(/^\w+=.+$/)
+        found.set(
+          `${section}.${line.slice(0, line.indexOf('='))}`,
+          line.slice(line.indexOf('=') + 1),
+        )
+      }
+    }
+    expect(found.get('Service.KillSignal')).toBe('SIGTERM')
+    expect(Number(found.get('Service.TimeoutStopSec'))).toBeGreaterThan(11)
+    expect(found.get('Install.WantedBy')).toBe('multi-user.target')
+  })
+
+  it('the manifest asks live to restart and ready to send, and gives time to close', () => {
+    const [deployment, service] = loadAll(read('kubernetes.yaml'))
+    expect(service).toMatchObject({ kind: 'Service', spec: { ports: [{ targetPort: 3000 }] } })
+    expect(deployment).toMatchObject({
+      kind: 'Deployment',
+      spec: {
+        strategy: { rollingUpdate: { maxUnavailable: 0 } },
+        template: {
+          spec: {
+            terminationGracePeriodSeconds: 30,
+            containers: [
+              {
+                livenessProbe: { httpGet: { path: '/health/live' } },
+                readinessProbe: { httpGet: { path: '/health/ready' } },
+                lifecycle: { preStop: { exec: { command: ['node', '-e', expect.any(String)] } } },
+                resources: { limits: { memory: '768Mi' } },
+              },
+            ],
+          },
+        },
+      },
+    })
+  })
+})
