@@ -7,7 +7,7 @@ import type { Claims } from '../http/request.js'
 import type { Database } from '../records/database.js'
 import type { StatementEvent } from '../records/statement-events.js'
 import { describeAccess, judge } from './describe-access.js'
-import { planStatement } from './plan-statement.js'
+import { isQuestion, planStatement } from './plan-statement.js'
 import { UsageError } from './terminal.js'
 
 export interface ExplainedOperation {
@@ -100,7 +100,7 @@ async function run(
   const sent: string[] = []
   const heard = (message: unknown): void => {
     const event = message as StatementEvent
-    if (event.database === database) sent.push(event.sql)
+    if (event.database === database && isQuestion(event)) sent.push(event.sql)
   }
   subscribe('filigree:statement', heard)
   try {

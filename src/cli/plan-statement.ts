@@ -1,5 +1,6 @@
 /** The database's plan of a statement, and the tables that it reads as a whole. */
 import type { Database } from '../records/database.js'
+import type { StatementEvent } from '../records/statement-events.js'
 import { tableCalled } from '../records/scans/advise-index.js'
 
 export interface PlannedStatement {
@@ -12,12 +13,19 @@ export interface PlannedStatement {
 const noPlan: PlannedStatement = { scans: [], plan: [] }
 const mostLines = 60
 
-/** Reads only, and the framework's own tables are left out. */
+/** Whether it reads, or may read, and no table of the framework's own: of others no plan is asked. */
+export function isQuestion({ kind, tables }: Pick<StatementEvent, 'kind' | 'tables'>): boolean {
+  return questions.has(kind) && !tables.some((name) => name.startsWith('filigree_'))
+}
+
+/** SQL that was written out may be anything; to explain it changes nothing. */
+const questions: ReadonlySet<string> = new Set(['SELECT', 'UNKNOWN'])
+
+/** @param sql of a question */
 export async function planStatement(
   { context, tables }: Database,
   sql: string,
 ): Promise<PlannedStatement> {
-  if (!isRead(sql) || /filigree_/.test(sql)) return noPlan
   const { engine, dialect } = context
   try {
     const rows = await dialect.scans.explain(engine, sql)
@@ -31,10 +39,6 @@ export async function planStatement(
     // Statements that the database explains only with their values.
     return noPlan
   }
-}
-
-export function isRead(sql: string): boolean {
-  return /^\s*(?:select|with)\b/i.test(sql)
 }
 
 function toLines(cell: unknown): string[] {

@@ -128,17 +128,19 @@ describe('filigree openapi', () => {
     expect(noModule.err).toContain('It exports: root')
   })
 
-  it('names the built file as the remedy for a source that Node.js cannot load', async () => {
+  it('asks for tsx, or for the built file, where it is given a source and finds none', async () => {
     await withFolder({}, async (built) => {
       const command = join(built, 'cli.mjs')
       const bundle = ['--bundle', '--platform=node', '--format=esm', '--packages=external']
       const esbuild = join(root, 'node_modules/esbuild/bin/esbuild')
       const main = join(root, 'src/cli/main.ts')
       execFileSync(esbuild, [main, ...bundle, '--log-level=error', `--outfile=${command}`])
-      const { code, output } = await runNode(command, 'openapi', 'test/cli/shop-v1.ts')
+      const source = join(folder, 'shop.ts')
+      await writeFile(source, 'export class AppModule {}')
+      const { code, output } = await runNode(command, 'openapi', source)
       expect(code).toBe(2)
       expect(output).toMatch(
-        /^filigree openapi: test\/cli\/shop-v1\.ts is TypeScript, which this Node\.js cannot load: .+\. Name the built file instead\.\n/,
+        /^filigree openapi: .+shop\.ts is TypeScript, and tsx is not installed\. Run npm install --save-dev tsx, or name the built file\.\n/,
       )
     })
   })

@@ -1,6 +1,6 @@
 /** Looks at a recorded request: which statements repeat, and which read whole tables. */
 import type { Database } from '../../records/database.js'
-import { isRead, planStatement, type PlannedStatement } from '../plan-statement.js'
+import { planStatement, type PlannedStatement } from '../plan-statement.js'
 import type { RecordedRequest, RecordedStep } from './recorder.js'
 
 export interface ExaminedStep extends Omit<RecordedStep, 'steps'> {
@@ -32,12 +32,12 @@ export async function examine(
   for (const sql of counts.keys())
     if (database !== undefined) plans.set(sql, await planOf(database, sql))
   const toExamined = (step: RecordedStep): ExaminedStep => {
-    const isStatement = step.kind === 'statement'
+    const isStatement = step.isQuestion
     const { scans = [], plan = [] } = (isStatement ? plans.get(step.name) : undefined) ?? {}
     const repeats = isStatement ? (counts.get(step.name) ?? 1) : 1
     return { ...step, repeats, scans, plan, steps: step.steps.map(toExamined) }
   }
-  const repeated = [...counts].filter(([sql, times]) => times >= many && isRead(sql))
+  const repeated = [...counts].filter(([, times]) => times >= many)
   const scanned = new Set([...plans.values()].flatMap(({ scans }) => scans))
   return {
     ...request,
@@ -53,8 +53,8 @@ export async function examine(
 }
 
 function count(steps: readonly RecordedStep[], counts: Map<string, number>): void {
-  for (const { kind, name, steps: inner } of steps) {
-    if (kind === 'statement') counts.set(name, (counts.get(name) ?? 0) + 1)
+  for (const { isQuestion, name, steps: inner } of steps) {
+    if (isQuestion) counts.set(name, (counts.get(name) ?? 0) + 1)
     count(inner, counts)
   }
 }

@@ -8,6 +8,7 @@ import type { WatchedWork } from '../../core/watched.js'
 import type { GraphqlEvent } from '../../graphql/operation-events.js'
 import type { HandlerEvent, RequestEvent } from '../../http/request-events.js'
 import type { StatementEvent } from '../../records/statement-events.js'
+import { isQuestion } from '../plan-statement.js'
 import { findFault, type Fault } from './fault.js'
 import { redactHeaders, redactUrl, redactValue } from './redact.js'
 
@@ -16,6 +17,8 @@ export interface RecordedStep {
   readonly kind: 'gate' | 'handler' | 'graphql' | 'statement'
   /** `ItemController.show`, `query Items`, the SQL. */
   readonly name: string
+  /** A statement that asks tables of the application: its plan tells something. */
+  readonly isQuestion: boolean
   /** Milliseconds after the request's head. */
   readonly at: number
   /** Milliseconds that it took; null while it runs. */
@@ -82,10 +85,12 @@ export class Recorder {
       this.#beginStep(event, 'handler', event.name),
     )
     begin('filigree:graphql', (event: GraphqlEvent) =>
-      this.#beginStep(event, 'graphql', `${event.type} ${event.name ?? ''}`.trim(), event.cost),
+      this.#beginStep(event, 'graphql', `${event.type} ${event.name ?? ''}`.trim(), {
+        cost: event.cost,
+      }),
     )
     begin('filigree:statement', (event: StatementEvent) =>
-      this.#beginStep(event, 'statement', event.sql),
+      this.#beginStep(event, 'statement', event.sql, { isQuestion: isQuestion(event) }),
     )
     this.#onEnd('filigree:request', (event) => {
       this.#endRequest(event as RequestEvent)
@@ -167,14 +172,17 @@ export class Recorder {
     work: object,
     kind: RecordedStep['kind'],
     name: string,
-    cost?: number,
+    more: { readonly cost?: number; readonly isQuestion?: boolean } = {},
   ): Place | undefined {
     const place = this.#place.getStore()
     // Work outside of requests, or of one that sends statements without end.
     if (place === undefined || (place.count[0] ?? 0) >= most.steps) return place
     place.count[0] = (place.count[0] ?? 0) + 1
     const at = round(performance.now() - place.began)
-    const step: RecordedStep = { kind, name, at, ms: null, failed: false, cost, steps: [] }
+    const { cost, isQuestion = false } = more
+    const step: RecordedStep = {
+      ...{ kind, name, isQuestion, at, ms: null, failed: false, cost, steps: [] },
+    }
     place.steps.push(step)
     this.#steps.set(work, step)
     return { ...place, steps: step.steps }
