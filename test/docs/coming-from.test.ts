@@ -72,7 +72,7 @@ async function askAll({ asks }: Pair, block: OurBlock): Promise<void> {
   const env = { APP_API_KEY: 'a-key-only-to-try-it' }
   await using desk = await testApplication(block.module, { env, ...block.options })
   const jar: Jar = new Map()
-  const open: { next: Promise<unknown>; result: unknown }[] = []
+  const open: { next: Promise<unknown>; result: unknown; isTold: boolean }[] = []
   for (const ask of own)
     if (ask.kind === 'request') {
       const send = (request: Request): Promise<Response> => desk.app.handle(request)
@@ -82,8 +82,17 @@ async function askAll({ asks }: Pair, block: OurBlock): Promise<void> {
       const { operation, result } = ask
       if (operation.startsWith('subscription')) {
         const results = desk.operator.subscribe(operation)
-        open.push({ next: results.next().then(({ value }) => value as unknown), result })
-      } else expect(await desk.operator.graphql(operation)).toEqual(result)
+        const next = results.next().then(({ value }) => {
+          told.isTold = true
+          return value
+        })
+        const told = { next, result, isTold: false }
+        open.push(told)
+      } else {
+        expect(await desk.operator.graphql(operation)).toEqual(result)
+        // A subscription is open a moment after it was asked for.
+        while (open.some(({ isTold }) => !isTold)) await desk.operator.graphql(operation)
+      }
     }
   for (const { next, result } of open) expect(await next).toEqual(result)
 }

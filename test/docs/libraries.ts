@@ -1,6 +1,6 @@
 /** The libraries that the pages `docs/coming-from-….md` compare with, and how a block of each is started. */
 import { readParts, withDecorator } from './block-parts.js'
-import { prepareTsoa } from './prepare-theirs.js'
+import { preparePrisma, prepareTsoa, prismaTables } from './prepare-theirs.js'
 
 export interface Library {
   /** `express` of `coming-from-express.md`. */
@@ -68,6 +68,23 @@ export const libraries: readonly Library[] = [
     toProgram: (code) => code,
     prepare: prepareTsoa,
   },
+  {
+    page: 'typeorm-and-prisma',
+    side: 'TypeORM',
+    // better-sqlite3 is the repository's own, which is built.
+    packages: ['typeorm@1.1.1', 'reflect-metadata@0.2.2', '@types/node@20.19.43'],
+    toProgram: toPrinter,
+  },
+  {
+    page: 'typeorm-and-prisma',
+    side: 'Prisma',
+    packages: [
+      ...['prisma@7.10.1', '@prisma/client@7.10.0', '@prisma/adapter-better-sqlite3@7.10.0'],
+      '@types/node@20.19.43',
+    ],
+    toProgram: toPrismaProgram,
+    prepare: preparePrisma,
+  },
 ]
 
 /** A block without a module is put into one; it is started with the usual pipe. */
@@ -109,6 +126,24 @@ for (const [at, source] of (JSON.parse(process.argv[2]!) as string[]).entries())
   } else resultsOfBlock[at] = await runOfBlock({ schema: schemaOfBlock, source, contextValue: contextOfBlock() })
 for (const [at, next] of openOfBlock) resultsOfBlock[at] = await next
 for (const result of resultsOfBlock) console.log(JSON.stringify(result))
+process.exit()
+`
+}
+
+/** Prints the value that a block exports. */
+function toPrinter(code: string): string {
+  return `import 'reflect-metadata'
+${code}
+console.log(JSON.stringify(answer))
+process.exit()
+`
+}
+
+function toPrismaProgram(code: string): string {
+  return `import { prisma as clientOfBlock } from '../prisma.js'
+for (const sql of ${JSON.stringify(prismaTables)}) await clientOfBlock.$executeRawUnsafe(sql)
+${code.replaceAll("'./prisma.js'", "'../prisma.js'")}
+console.log(JSON.stringify(answer))
 process.exit()
 `
 }

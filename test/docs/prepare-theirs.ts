@@ -1,7 +1,7 @@
 /** What some libraries want to have generated before their programs are compiled. */
-import { renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runTool } from '../tools/install.js'
+import { root, runTool } from '../tools/install.js'
 
 /**
  * A block is a controller: its routes are generated, and registered in an application that answers errors as tsoa's guide
@@ -45,3 +45,31 @@ const answerError: ErrorRequestHandler = (error, req, res, next) => {
 app.use(answerError)
 app.listen(Number(process.env.PORT))
 `
+
+/** The tables of the page's schema: Prisma's own command for them wants an engine that it downloads. */
+export const prismaTables = [
+  'create table "Category" (id integer primary key autoincrement, name text not null unique)',
+  `create table "Product" (id integer primary key autoincrement, name text not null,
+    price real not null default 1, stock integer not null default 0, deletedAt datetime,
+    categoryId integer references "Category" (id))`,
+  'create table "Tag" (id integer primary key autoincrement, word text not null unique)',
+  `create table "_ProductToTag" ("A" integer not null references "Product" (id),
+    "B" integer not null references "Tag" (id), unique ("A", "B"))`,
+]
+
+/** Generates the client from the page's schema, and lets it use a database in memory. */
+export function preparePrisma(folder: string): void {
+  // The adapter's own copy was installed without being built; the repository's is found above it.
+  rmSync(join(folder, 'node_modules/better-sqlite3'), { recursive: true, force: true })
+  const page = readFileSync(join(root, 'docs/coming-from-typeorm-and-prisma.md'), 'utf8')
+  const [, schema = ''] = /^```prisma\n([^]*?)^```$/m.exec(page) ?? []
+  const [, client = ''] = /^```ts\n\/\/ prisma\.ts\n([^]*?)^```$/m.exec(page) ?? []
+  const blocks = join(folder, 'blocks')
+  writeFileSync(join(blocks, 'schema.prisma'), schema)
+  writeFileSync(join(blocks, 'prisma.ts'), client.replace('file:./shop.db', ':memory:'))
+  const cli = join(folder, 'node_modules/prisma/build/index.js')
+  // Any program will do for the engine, which generating does not need.
+  const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath }
+  const config = join(blocks, 'schema.prisma')
+  runTool(process.execPath, [cli, 'generate', '--schema', config], folder, env)
+}

@@ -41,9 +41,15 @@ export function npm(cwd: string, ...args: readonly string[]): string {
 }
 
 /** @throws {Error} with what the tool has said */
-export function runTool(command: string, args: readonly string[], cwd = root): string {
+export function runTool(
+  command: string,
+  args: readonly string[],
+  cwd = root,
+  env = process.env,
+): string {
   try {
-    return execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+    const stdio = ['ignore', 'pipe', 'pipe'] as const
+    return execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: [...stdio] })
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
     throw new Error(`${command} ${args.join(' ')}\n${stdout}\n${stderr}`)
