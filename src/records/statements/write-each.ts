@@ -1,6 +1,6 @@
 /** Writes rows one after the other in one transaction, and adds the row's number to errors. */
 import { HttpError } from '../../errors/http-error.js'
-import type { Later } from '../../core/later.js'
+import { attempt, type Later } from '../../core/later.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
@@ -17,7 +17,7 @@ export async function createEach<T extends object>(
   demandList('createMany', 'records', rows)
   const created: T[] = []
   for (const [index, row] of rows.entries())
-    created.push(await numbered(index, () => records.create(row)))
+    created.push(await ofRow(index, () => records.create(row)))
   return created
 }
 
@@ -43,7 +43,7 @@ export async function changeEach<T extends object>(
     const { [key.property]: id, ...values } = row
     if (id === undefined || id === null)
       throw invalid(`${index}.${key.property}`, 'required', 'must be given')
-    const record = await numbered(index, () => records.update(id as Id, values as Partial<T>))
+    const record = await ofRow(index, () => records.update(id as Id, values as Partial<T>))
     if (record === null) throw notThere(type.name, id)
     changed.push(record)
   }
@@ -57,10 +57,8 @@ export function notThere(name: string, id: unknown): HttpError {
 }
 
 /** Adds the row's number to an error. */
-export async function numbered<R>(index: number, work: () => Later<R>): Promise<R> {
-  try {
-    return await work()
-  } catch (error) {
+export function ofRow<R>(index: number, work: () => Later<R>): Later<R> {
+  return attempt(work, (error) => {
     throw atRow(error, index)
-  }
+  })
 }

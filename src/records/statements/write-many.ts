@@ -2,6 +2,7 @@
  * Writes many rows with one statement each, if no row must be checked alone. If such a statement is refused, the rows
  * are written one by one, which tells the row of an error. Source: decisions, Second storey: records, Many.
  */
+import { isThenable } from '../../core/later.js'
 import { EngineFault } from '../../engines/contract/engine.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
@@ -18,7 +19,7 @@ import { isInTransaction } from './guarded-runner.js'
 import { withShard } from './shard.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './write-faults.js'
-import { numbered, type ChangedRow } from './write-each.js'
+import { ofRow, type ChangedRow } from './write-each.js'
 import { readMeant } from './write-options.js'
 import { announced, type Instance } from './write-row.js'
 import { valuesToInsert, valuesToUpdate } from './write-values.js'
@@ -41,7 +42,8 @@ export async function createTogether(
   let alike: readonly Column[] | undefined
   if (rows.some((row) => namesRelations(table, row))) return undefined
   for (const [index, row] of rows.entries()) {
-    const record = await numbered(index, () => create(withShard(table, row)))
+    const checking = ofRow(index, () => create(withShard(table, row)))
+    const record = isThenable(checking) ? await checking : checking
     if (table.version !== undefined) record[table.version.property] = 1
     const { columns, values } = valuesToInsert(table, codec, record)
     alike ??= columns
@@ -134,7 +136,8 @@ async function readChanges(
     seen.add(key)
     const { values: given, expected } = readMeant(table, codec, key, row)
     if (expected !== undefined || hasAddition(table, given)) return undefined
-    const record = await numbered(index, () => checks.update(given))
+    const checking = ofRow(index, () => checks.update(given))
+    const record = isThenable(checking) ? await checking : checking
     const { columns, values } = valuesToUpdate(table, codec, record, context)
     alike ??= columns
     if (columns.length === 0 || !isAlike(columns, alike)) return undefined
