@@ -93,8 +93,9 @@ function toOperationText(explained: ExplainedOperation): string {
   const sections = [
     errors.length > 0 && operation === 'none' ? '' : `${operation}: costs ${cost} of ${limit}\n`,
     gate.length === 0 ? '' : `Gate:\n${gate.map((line) => `  ${line}\n`).join('')}`,
-    ...statements.map(({ sql, scans, plan }) => {
-      const scanned = scans.length === 0 ? '' : `  reads all of ${scans.join(', ')}\n`
+    ...statements.map(({ sql, scans, plan, advice }) => {
+      const remedy = advice.map((index) => `  ${index}\n`).join('')
+      const scanned = scans.length === 0 ? '' : `  reads all of ${scans.join(', ')}\n${remedy}`
       return `${sql}\n${plan.map((line) => `  ${line}\n`).join('')}${scanned}`
     }),
     errors.map((message) => `${message}\n`).join(''),

@@ -30,6 +30,8 @@ export interface ExplainedStatement {
   /** Tables that are read from one end to the other. */
   readonly scans: readonly string[]
   readonly plan: readonly string[]
+  /** The indexes that would serve it. */
+  readonly advice: readonly string[]
 }
 
 /** Begins as a document does. */

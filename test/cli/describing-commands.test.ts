@@ -148,7 +148,12 @@ describe('filigree explain', () => {
     expect(query).toMatchObject({ code: 0, operation: 'query Notes at /graphql', limit: 5000 })
     expect(query.cost).toBeGreaterThan(1)
     expect(query.statements).toEqual([
-      { sql: expect.stringMatching(/^select .* from "note"/), plan: expect.anything(), scans: [] },
+      {
+        sql: expect.stringMatching(/^select .* from "note"/),
+        plan: expect.anything(),
+        scans: [],
+        advice: [],
+      },
     ])
     const mutation = await ask('mutation { deleteNote(id: 1) }', '--as', '{"sub":"7"}')
     expect(mutation).toMatchObject({

@@ -216,7 +216,9 @@ describe('what is recorded', () => {
       scans: ['shelf'],
       plan: expect.arrayContaining([expect.stringMatching(/SCAN/)]),
     })
-    expect(hints).toContainEqual(expect.stringContaining('whole table shelf'))
+    expect(hints).toContainEqual(expect.stringMatching(/whole table.*fields: \['name'/))
+    const { hints: none } = await examined('/api/shelves?count=none')
+    expect(none).toEqual([])
   })
 
   it('tells an operation of GraphQL with its SQL', async () => {
@@ -345,6 +347,11 @@ describe('in a browser', () => {
           expect({ view, colorScheme, faults }).toEqual({ view, colorScheme, faults: [] })
         }
       }
+      await page.goto(`${origin}/__filigree#requests/${String(numbers[0])}`)
+      await page.waitForSelector('ol.steps')
+      const text = (await page.locator('main').textContent()) ?? ''
+      expect(text).toMatch(/sent \d times/)
+      expect(text).not.toContain('[object')
       await page.setViewportSize({ width: 360, height: 740 })
       for (const view of [...views, 'routes', 'records', 'waiting', 'log']) {
         await page.goto(`${origin}/__filigree#${view}`)

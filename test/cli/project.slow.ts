@@ -152,6 +152,7 @@ describe('a new project', () => {
     expect(await readFile(join(folder, 'desk-offline/src/main.ts'), 'utf8')).toContain('bootstrap')
   })
 
+  // Minutes, where better-sqlite3 is compiled.
   it('installs itself from the registry, and is green', async () => {
     const registry = (await run(folder, ['npm', 'config', 'get', 'registry'])).output.match(
       /http\S+/,

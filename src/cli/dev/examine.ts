@@ -38,7 +38,7 @@ export async function examine(
     return { ...step, repeats, scans, plan, steps: step.steps.map(toExamined) }
   }
   const repeated = [...counts].filter(([, times]) => times >= many)
-  const scanned = new Set([...plans.values()].flatMap(({ scans }) => scans))
+  const advice = new Set([...plans.values()].flatMap((planned) => planned.advice))
   return {
     ...request,
     steps: request.steps.map(toExamined),
@@ -47,7 +47,7 @@ export async function examine(
         ([sql, times]) =>
           `${times} times the same statement (N + 1): ask for all rows at once, by a relation or \`in\`. ${sql}`,
       ),
-      ...[...scanned].map((table) => `The whole table ${table} is read: an index may serve it.`),
+      ...[...advice].map((index) => `A whole table is read. ${index}`),
     ],
   }
 }

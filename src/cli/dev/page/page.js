@@ -11,7 +11,9 @@ function h(name, attributes = {}, ...children) {
     if (key.startsWith('on')) element.addEventListener(key.slice(2), value)
     else element.setAttribute(key, value === true ? '' : value)
   }
-  element.append(...children.flat().filter((child) => child !== undefined && child !== null))
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== undefined && child !== null),
+  )
   return element
 }
 
@@ -152,7 +154,7 @@ async function drawRequest(number) {
     one.steps.length === 0 ? empty('None that is watched.') : drawSteps(one.steps, one.ms || 1),
     one.body === undefined || one.body === null
       ? undefined
-      : [h('h3', {}, 'Body'), graphqlText(one.body), json(one.body)],
+      : [h('h3', {}, 'Body'), drawBody(one.body)],
     one.lines.length === 0
       ? undefined
       : [
@@ -174,8 +176,11 @@ async function drawRequest(number) {
   )
 }
 
-function graphqlText(body) {
-  return typeof body.query === 'string' ? h('pre', { tabindex: '0' }, body.query) : undefined
+/** The document of an operation is easier to read by itself. */
+function drawBody(body) {
+  if (typeof body?.query !== 'string') return json(body)
+  const { query, ...rest } = body
+  return [json(query), Object.keys(rest).length === 0 ? undefined : json(rest)]
 }
 
 function drawFault(fault) {
@@ -315,6 +320,12 @@ function drawForm(route) {
   )
   const own = h('input', { value: claims, spellcheck: 'false' })
   if (route.access !== 'everybody') caller.value = 'token'
+  const claimsLabel = h('label', {}, 'Claims of the token', own)
+  const showClaims = () => {
+    claimsLabel.hidden = caller.value === ''
+  }
+  caller.addEventListener('change', showClaims)
+  showClaims()
   const answer = h('div', { role: 'status' })
   const send = async (event) => {
     event.preventDefault()
@@ -332,7 +343,7 @@ function drawForm(route) {
     route.method === 'GET' || route.query.length > 0 ? h('label', {}, 'Query', query) : undefined,
     body === undefined ? undefined : h('label', {}, 'Body (JSON)', body),
     h('label', {}, 'Sent by', caller),
-    h('label', {}, 'Claims of the token', own),
+    claimsLabel,
     h('button', {}, 'Send'),
     answer,
   )
