@@ -1,0 +1,162 @@
+/**
+ * Rolling restarts of three processes under load, behind each balancer with its configuration of docs/deploy: no request
+ * fails, and streams are whole. Source: docs/production.md, Balancers.
+ */
+import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { freePort } from '../records/postgres-server.js'
+
+const program = fileURLToPath(new URL('./served.ts', import.meta.url))
+const configurations = fileURLToPath(new URL('../../docs/deploy/', import.meta.url))
+const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
+
+interface Balancer {
+  readonly file: string
+  readonly run: (file: string, folder: string) => string[]
+}
+
+const balancers: Readonly<Record<string, Balancer>> = {
+  nginx: {
+    file: 'nginx.conf',
+    run: (file, folder) => [
+      ...['-c', file, '-p', folder],
+      ...['-g', `daemon off; error_log stderr; pid ${folder}/nginx.pid;`],
+    ],
+  },
+  haproxy: { file: 'haproxy.cfg', run: (file) => ['-f', file, '-db'] },
+  caddy: { file: 'Caddyfile', run: (file) => ['run', '--adapter', 'caddyfile', '--config', file] },
+}
+
+const children = new Set<ChildProcess>()
+const made: string[] = []
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  children.clear()
+  await Promise.all(made.splice(0).map((folder) => rm(folder, { recursive: true, force: true })))
+})
+
+async function serve(port: number): Promise<ChildProcess> {
+  const child = fork(program, [String(port)], {
+    execArgv: ['--import', 'tsx'],
+    env: { ...process.env, NODE_ENV: 'development', TSX_TSCONFIG_PATH: 'test/tsconfig.json' },
+  })
+  children.add(child)
+  await once(child, 'message')
+  return child
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  const [code] = (await ended) as [number]
+  children.delete(child)
+  expect(code).toBe(0)
+}
+
+async function balance(command: string, { file, run }: Balancer, ports: readonly number[]) {
+  const folder = await mkdtemp(join(tmpdir(), 'filigree-balancer-'))
+  made.push(folder)
+  const port = await freePort()
+  let configuration = await readFile(join(configurations, file), 'utf8')
+  for (const [index, own] of ports.entries())
+    configuration = configuration.replaceAll(`127.0.0.1:300${index + 1}`, `127.0.0.1:${own}`)
+  const path = join(folder, file)
+  await writeFile(path, configuration.replaceAll('8080', String(port)))
+  const child = spawn(command, run(path, folder), {
+    stdio: 'ignore',
+    env: { ...process.env, HOME: folder },
+  })
+  children.add(child)
+  return `http://127.0.0.1:${port}`
+}
+
+interface Outcome {
+  readonly path: string
+  readonly what: string | number
+}
+
+/** Asks again and again on kept connections until it is told to stop. @returns what was not as it should be */
+function load(url: string): () => Promise<{ failed: Outcome[]; asked: number }> {
+  let goesOn = true
+  let asked = 0
+  const failed: Outcome[] = []
+  const ask = async (agent: Agent, path: string, method = 'GET'): Promise<void> => {
+    asked++
+    try {
+      const sent = request(url + path, {
+        agent,
+        method,
+        headers: method === 'POST' ? { 'content-type': 'application/json' } : {},
+      })
+      sent.end(method === 'POST' ? '{"name":"lamp"}' : undefined)
+      const [answer] = (await once(sent, 'response')) as [import('node:http').IncomingMessage]
+      const body = await text(answer)
+      if (answer.statusCode !== 200) failed.push({ path, what: answer.statusCode ?? 0 })
+      else if (path === '/pieces' && body !== '0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n')
+        failed.push({ path, what: body })
+    } catch (error) {
+      failed.push({ path, what: String(error) })
+    }
+  }
+  const clients = Array.from({ length: 8 }, async (_, number) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    while (goesOn) {
+      if (number === 0) await ask(agent, '/pieces')
+      else if (number === 1) await ask(agent, '/items', 'POST')
+      else await ask(agent, '/items/7')
+      // By the clock: the machine has other work, too.
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    agent.destroy()
+  })
+  return async () => {
+    goesOn = false
+    await Promise.all(clients)
+    return { failed, asked }
+  }
+}
+
+async function untilUp(url: string): Promise<void> {
+  for (;;) {
+    const isUp = await fetch(`${url}/items/1`).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+    if (isUp) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+describe.each(Object.entries(balancers))('%s', (name, balancer) => {
+  const command = folders.map((folder) => join(folder, name)).find((file) => existsSync(file))
+  const title = 'loses no request while its processes are restarted one after the other'
+  if (command === undefined) {
+    it.skip(`${title} (skipped: ${name} is not installed; Debian has it as a package)`, () =>
+      undefined)
+    return
+  }
+  it(title, async () => {
+    const ports = [await freePort(), await freePort(), await freePort()]
+    const processes = await Promise.all(ports.map(serve))
+    const url = await balance(command, balancer, ports)
+    await untilUp(url)
+    const end = load(url)
+    for (const [index, port] of ports.entries()) {
+      await stop(processes[index] as ChildProcess)
+      processes[index] = await serve(port)
+      // It is asked again before the next one goes.
+      await new Promise((resolve) => setTimeout(resolve, 1500))
+    }
+    const { failed, asked } = await end()
+    expect(failed).toEqual([])
+    expect(asked).toBeGreaterThan(100)
+  })
+})

@@ -1,0 +1,31 @@
+/** One of the processes behind a balancer: `served.ts <port>`. Says `up` once it listens. */
+import { bootstrap, Controller, Get, Module, NoAuth, Post } from '../../src/index.js'
+import { health } from '../../src/modules/health/health.js'
+
+@Controller('/')
+class ServedController {
+  @Get('/items/<id:int>') show(id: number) {
+    return { id, pid: process.pid }
+  }
+  @Post('/items') @NoAuth create(body: unknown) {
+    return body
+  }
+  /** A stream of a second, in ten pieces. */
+  @Get('/pieces') async *pieces() {
+    for (let number = 0; number < 10; number++) {
+      yield `${number}\n`
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+}
+
+@Module({ controllers: [ServedController], imports: [health()] })
+class ServedModule {}
+
+await bootstrap(ServedModule, {
+  port: Number(process.argv[2]),
+  host: '127.0.0.1',
+  logger: false,
+  trustProxy: 1,
+})
+process.send?.('up')
