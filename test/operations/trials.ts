@@ -1,0 +1,282 @@
+/** The trials of the fire drill, each on a database of its own. Source: docs/reliability.md, Operations. */
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync, statfsSync, chmodSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { pgbouncer, startPgBouncer } from '../records/pgbouncer.js'
+import { Client, startOwnPostgres, type OwnPostgres } from '../records/postgres-server.js'
+import { startStallingProxy } from '../records/stalling-proxy.js'
+import { startStandby } from '../records/standby-server.js'
+import {
+  ask,
+  command,
+  folder,
+  lostOf,
+  pause,
+  post,
+  program,
+  serve,
+  stop,
+  textOf,
+  untilOk,
+  writeTo,
+  type Seen,
+} from './ground.js'
+
+export type Trial = (server: OwnPostgres) => Promise<Seen>
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
+
+export const trials: Readonly<Record<string, Trial>> = {
+  'database stalled': async (server) => {
+    const proxy = await startStallingProxy(server.url)
+    const shop = await serve(proxy.through(await server.createDatabase()))
+    const first = await post(`${shop.url}/visits`)
+    const [cookie = ''] = (first.headers.get('set-cookie') ?? '').split(';')
+    proxy.stall()
+    const live = await ask(`${shop.url}/health/live`)
+    const scrape = await ask(`${shop.url}/metrics`)
+    const plain = await ask(`${shop.url}/plain`)
+    const ready = await ask(`${shop.url}/health/ready`)
+    const keyed = await post(`${shop.url}/notes`, { text: 'keyed' }, { 'idempotency-key': 'k' })
+    const visit = await post(`${shop.url}/visits`, {}, { cookie })
+    proxy.resume()
+    const began = performance.now()
+    const after = await untilOk(() => post(`${shop.url}/visits`, {}, { cookie }))
+    const back = performance.now() - began
+    const texts = (await untilOk(() => ask(`${shop.url}/texts`))).body as string[]
+    await stop(shop)
+    await proxy.close()
+    return {
+      promised:
+        'live, metrics and limits answer; ready, keyed writes and sessions 503 within 3 s; nothing done',
+      seen: `live ${live.status} in ${seconds(live.ms)}, metrics ${scrape.status} in ${seconds(scrape.ms)}, limited GET ${plain.status} in ${seconds(plain.ms)}, ready ${ready.status} in ${seconds(ready.ms)}, keyed write ${keyed.status} in ${seconds(keyed.ms)} (${texts.includes('keyed') ? 'done' : 'not done'}), session ${visit.status} in ${seconds(visit.ms)}; all again ${seconds(back)} after`,
+      isKept:
+        [live, scrape, plain].every(({ status, ms }) => status === 200 && ms < 3000) &&
+        [ready, keyed, visit].every(({ status, ms }) => status === 503 && ms < 3000) &&
+        visit.headers.get('set-cookie') === null &&
+        !texts.includes('keyed') &&
+        after.status === 200,
+    }
+  },
+
+  'database restarted': async (server) => {
+    const shop = await serve(await server.createDatabase())
+    const end = writeTo([shop, shop, shop], 'restart')
+    await pause(1000)
+    await server.stop()
+    const reads = await ask(`${shop.url}/plain`)
+    await pause(500)
+    await server.start()
+    const began = performance.now()
+    await untilOk(() => post(`${shop.url}/notes`, { text: 'after' }))
+    const back = performance.now() - began
+    const { written, others } = await end()
+    const lost = await lostOf(shop, written)
+    await stop(shop)
+    return {
+      promised: 'writes are done or 503, none lost; by itself as before',
+      seen: `${written.length} written, ${lost} lost, ${textOf(others)}; GET without database ${reads.status}; as before in ${seconds(back)}`,
+      isKept:
+        lost === 0 && reads.status === 200 && [...others.keys()].every((status) => status === 503),
+    }
+  },
+
+  'standby promoted': async (server) => {
+    const url = await server.createDatabase()
+    const first = await serve(url)
+    const standby = await startStandby(server)
+    const end = writeTo([first], 'promote')
+    await pause(1000)
+    const { written } = await end()
+    await server.stop()
+    const client = new Client({ connectionString: standby.at(server.url) })
+    await client.connect()
+    await client.query('select pg_promote()')
+    await client.end()
+    await stop(first)
+    const shop = await serve(standby.at(url))
+    const lost = await lostOf(shop, written)
+    const after = await untilOk(() => post(`${shop.url}/notes`, { text: 'after' }))
+    await stop(shop)
+    await standby.close()
+    await server.start()
+    return {
+      promised:
+        'what the primary confirmed before it was stopped is on the promoted one, which takes writes',
+      seen: `${written.length} written, ${lost} lost; a write afterwards ${after.status}`,
+      isKept: lost === 0 && after.status === 200,
+    }
+  },
+
+  'disk full, embedded': () =>
+    onSmallDisk('8m', (disk) => fill(disk, `sqlite:${join(disk, 'app.db')}`)),
+
+  'disk full, PostgreSQL': () =>
+    onSmallDisk('160m', async (disk) => {
+      const before = process.env['TMPDIR']
+      process.env['TMPDIR'] = disk
+      const own = await startOwnPostgres().finally(() => {
+        if (before === undefined) delete process.env['TMPDIR']
+        else process.env['TMPDIR'] = before
+      })
+      try {
+        return await fill(disk, await own.createDatabase())
+      } finally {
+        await own.close()
+      }
+    }),
+
+  'clock an hour off': async (server) => {
+    const url = await server.createDatabase()
+    const right = await serve(url)
+    const wrong = await serve(url, { ahead: 3_600_000 })
+    const first = await post(`${wrong.url}/visits`)
+    const [cookie = ''] = (first.headers.get('set-cookie') ?? '').split(';')
+    const visits = (await post(`${right.url}/visits`, {}, { cookie })).body as { visits: number }
+    const key = { 'idempotency-key': 'hour' }
+    await post(`${right.url}/notes`, { text: 'once' }, key)
+    const again = await post(`${wrong.url}/notes`, { text: 'once' }, key)
+    await ask(`${wrong.url}/rare`)
+    await ask(`${right.url}/rare`)
+    const refused = await ask(`${right.url}/rare`)
+    const wait = Number(refused.headers.get('retry-after'))
+    const texts = (await ask(`${right.url}/texts`)).body as string[]
+    await stop(right, wrong)
+    const times = texts.filter((text) => text === 'once').length
+    return {
+      promised: 'sessions are shared, a keyed write is done once, limits end in their own time',
+      seen: `visits ${visits.visits}, written ${times} ×, repeated ${again.headers.get('idempotent-replayed') === 'true' ? 'the answer' : 'the work'}, Retry-After ${wait}`,
+      isKept: visits.visits === 2 && times === 1 && refused.status === 429 && wait <= 60,
+    }
+  },
+
+  'pooler stopped': async (server) => {
+    const promised = 'writes are 503 meanwhile and done afterwards, none lost'
+    if (pgbouncer === undefined)
+      return { promised, seen: 'left out: PgBouncer is not installed', isKept: true }
+    const direct = await server.createDatabase()
+    const proxy = await startPgBouncer(server.url)
+    const gate = await startStallingProxy(proxy.through(server.url))
+    const pooled = new URL(proxy.through(direct))
+    pooled.host = new URL(gate.through(direct)).host
+    const shop = await serve(pooled.href, { env: { DATABASE_DIRECT_URL: direct } })
+    const end = writeTo([shop], 'pooler')
+    await pause(500)
+    gate.stall()
+    const live = await ask(`${shop.url}/health/live`)
+    const session = await post(`${shop.url}/notes`, { text: 'k' }, { 'idempotency-key': 'p' })
+    gate.resume()
+    await untilOk(() => post(`${shop.url}/notes`, { text: 'after' }))
+    const { written, others } = await end()
+    const lost = await lostOf(shop, written)
+    await stop(shop)
+    await gate.close()
+    await proxy.close()
+    return {
+      promised,
+      seen: `live ${live.status}, keyed write ${session.status} in ${seconds(session.ms)}; ${written.length} written, ${lost} lost, ${textOf(others)}`,
+      isKept: lost === 0 && live.status === 200 && session.status === 503,
+    }
+  },
+
+  'one of three processes killed': async (server) => {
+    const url = await server.createDatabase()
+    const first = await serve(url)
+    const shops = [first, ...(await Promise.all([serve(url), serve(url)]))]
+    const [ended, ...others] = [
+      writeTo(shops.slice(0, 1), 'killed'),
+      writeTo(shops.slice(1), 'lives'),
+    ]
+    await pause(1000)
+    await stop(first)
+    await pause(1000)
+    const killed = await ended()
+    const lived = (await Promise.all(others.map((end) => end())))[0]
+    const written = [...killed.written, ...(lived?.written ?? [])]
+    const lost = await lostOf(shops[1] as (typeof shops)[0], written)
+    await stop(...shops)
+    return {
+      promised: 'what was answered is there, and the others go on',
+      seen: `${written.length} written, ${lost} lost; of the others ${textOf(lived?.others ?? new Map())}`,
+      isKept: lost === 0 && lived?.others.size === 0,
+    }
+  },
+
+  'two deploys migrate at once': async (server) => {
+    const url = await server.createDatabase()
+    const place = join(folder, 'deploy')
+    mkdirSync(join(place, 'migrations'), { recursive: true })
+    writeFileSync(join(place, 'package.json'), '{"type":"module"}')
+    const run = promisify(execFile)
+    const env = { ...process.env, DATABASE_URL: url, NODE_ENV: 'production' }
+    const migrate = (...args: string[]) =>
+      run(process.execPath, [command, 'migrate', ...args, '--module', program], { cwd: place, env })
+    await migrate('make', 'first')
+    const results = await Promise.allSettled([migrate('up'), migrate('up'), migrate('up')])
+    const failed = results.filter(({ status }) => status === 'rejected').length
+    const status = await migrate('status').then(
+      () => 'all have run',
+      () => 'some have not run',
+    )
+    const shop = await serve(url, { env: { NODE_ENV: 'production' } })
+    const { status: written } = await post(`${shop.url}/notes`, { text: 'one' })
+    await stop(shop)
+    return {
+      promised: 'each migration runs once, nobody fails, and production starts on it',
+      seen: `3 at once, ${failed} failed; ${status}; a write ${written}`,
+      isKept: failed === 0 && status === 'all have run' && written === 200,
+    }
+  },
+}
+
+/** Fills the disk under a shop that writes, and makes room again. */
+async function fill(disk: string, database: string): Promise<Seen> {
+  const shop = await serve(database)
+  const end = writeTo([shop, shop], 'disk')
+  await pause(500)
+  const filler = join(disk, 'filler')
+  const { bavail, bsize } = statfsSync(disk)
+  try {
+    writeFileSync(filler, Buffer.alloc(bavail * bsize))
+  } catch {
+    // Somebody was quicker by a block: it is full.
+  }
+  const text = 'x'.repeat(20_000)
+  let full = 0
+  for (let count = 0; count < 400 && full !== 503; count++) {
+    full = (await post(`${shop.url}/notes`, { text })).status
+  }
+  const reads = await ask(`${shop.url}/health/live`)
+  rmSync(filler, { force: true })
+  const after = await untilOk(() => post(`${shop.url}/notes`, { text: 'after' }))
+  const { written, others } = await end()
+  const lost = await lostOf(shop, written)
+  await stop(shop)
+  return {
+    promised: 'writes are 503 while it is full, none lost; with room again as before',
+    seen: `full: ${full}, live ${reads.status}; ${written.length} written, ${lost} lost, ${textOf(others)}; afterwards ${after.status}`,
+    isKept: lost === 0 && full === 503 && after.status === 200 && reads.status === 200,
+  }
+}
+
+async function onSmallDisk(size: string, run: (disk: string) => Promise<Seen>): Promise<Seen> {
+  const disk = mkdtempSync(join(tmpdir(), 'filigree-disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=1777`, 'tmpfs', disk], {
+      stdio: 'pipe',
+    })
+  } catch {
+    rmSync(disk, { recursive: true })
+    const seen = 'left out: no disk in memory can be mounted here'
+    return { promised: 'writes are 503 while it is full, none lost', seen, isKept: true }
+  }
+  try {
+    chmodSync(disk, 0o1777)
+    return await run(disk)
+  } finally {
+    execFileSync('umount', ['-l', disk])
+    rmSync(disk, { recursive: true, force: true })
+  }
+}
