@@ -212,11 +212,10 @@ async function recovery(engine: string, url: string): Promise<void> {
   const ground = new Ground(url, `${engine}-recovery`)
   const database = await connect(url, { records: [JobEntry] })
   await database.sync()
-  await add(database, 'Work.plain', { ms: 3000 }, 1)
-  const victim = await ground.start()
+  const both = [await ground.start(), await ground.start()]
+  await add(database, 'Work.plain', { ms: 60_000 }, 1)
   await until(() => ground.lines.length === 1)
-  await ground.start()
-  victim.kill('SIGKILL')
+  both.find(({ pid }) => pid === ground.lines[0]?.process)?.kill('SIGKILL')
   const began = Date.now()
   await until(() => ground.lines.filter(({ what }) => what === 'began').length === 2)
   report(

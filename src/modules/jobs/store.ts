@@ -225,10 +225,8 @@ export class JobStore {
 
   /** Takes due rows of these names: those of higher priority first, then by time. */
   async take(rooms: readonly Room[], most: number, worker: string): Promise<Taken[]> {
-    const statement = this.#prepare(
-      `take ${rooms.map(({ name }) => name).join('\n')}`,
-      'update',
-      (words) => writeTake(words, rooms.length),
+    const statement = this.#prepare(`take ${rooms.length}`, 'update', (words) =>
+      writeTake(words, rooms.length),
     )
     const values: Record<string, string | number> = {
       most,

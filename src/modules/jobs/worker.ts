@@ -190,10 +190,7 @@ export class Worker implements Taker {
     this.#next = setTimeout(
       () => {
         this.#nextAt = Infinity
-        void this.#guard(async () => {
-          await this.#parts.store.promote()
-          await this.#fill()
-        })
+        void this.#guard(() => this.#promote())
       },
       Math.min(ms + 1, 3_600_000),
     )
@@ -424,9 +421,11 @@ export class Worker implements Taker {
       Math.min(job.timeout, 2 ** 31 - 1),
     )
     running.timer.unref()
-    jobEvents.begin(event, () => {
-      void this.#perform(running)
-    })
+    if (!jobEvents.heard) void this.#perform(running)
+    else
+      jobEvents.begin(event, () => {
+        void this.#perform(running)
+      })
   }
 
   async #perform(running: Running): Promise<void> {
@@ -648,6 +647,7 @@ export class Worker implements Taker {
   #later(): void {
     if (this.#isStopping) return
     const { poll } = this.#options
+    // It keeps the process alive, which may have nothing else to do.
     this.#tick = setTimeout(
       () => {
         void this.#guard(() => this.#look()).then(() => {
@@ -657,16 +657,21 @@ export class Worker implements Taker {
       // Processes that were started together do not ask together, and an idle one asks less than once a second.
       poll * (1.05 + 0.2 * Math.random()),
     )
-    this.#tick.unref()
   }
 
   async #look(): Promise<void> {
     const { store } = this.#parts
     const { isReady, hasLost, nextIn } = await store.look(this.#known.map(({ name }) => name))
     if (hasLost) await this.#lookForLost()
-    if (nextIn === 0) await store.promote()
+    if (nextIn === 0) await this.#promote()
     else if (nextIn !== undefined && nextIn < 10 * this.#options.poll) this.wakeIn(nextIn)
-    if (isReady || nextIn === 0) await this.#fill()
+    if (isReady) await this.#fill()
+  }
+
+  /** In pieces, so that the first ones begin while the others follow. */
+  async #promote(): Promise<void> {
+    while ((await this.#parts.store.promote()) === 1000) void this.#fill()
+    await this.#fill()
   }
 
   async #lookForLost(): Promise<void> {

@@ -100,7 +100,8 @@ export class MailJobs implements Lifecycle {
       typeof transport === 'object' ? Promise.resolve(transport) : openTransport(transport ?? '')
     const sending = await this.#transport
     // The same at each attempt, so that receivers can tell a repetition.
-    await sending.sendMail({ ...mail, messageId: messageIdOf(mail, job.id) })
+    const content: object = mail
+    await sending.sendMail({ ...content, messageId: messageIdOf(mail, job.id) })
   }
 
   onReset(): void {

@@ -1,0 +1,119 @@
+/** `filigree work` as a process: it works, answers probes, gives back at SIGTERM, and loses nothing when it is killed. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { bootstrap, type Application } from 'filigree'
+import { Jobs } from 'filigree/jobs'
+import { startPostgres, type PostgresServer } from '../../records/postgres-server.js'
+import { AppModule, Other, Work } from './fixtures/jobs-module.js'
+
+const root = join(import.meta.dirname, '../../..')
+let server: PostgresServer | undefined
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-jobs-'))
+})
+afterAll(async () => {
+  await server?.close()
+  await rm(folder, { recursive: true })
+})
+
+const addresses: readonly (readonly [string, () => Promise<string>])[] = [
+  ['SQLite', () => Promise.resolve(`sqlite:${join(folder, 'app.db')}`)],
+  ['PostgreSQL', async () => (server ??= await startPostgres()).createDatabase()],
+]
+
+const until = async (isSo: () => unknown): Promise<void> => {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 50))
+}
+
+describe.each(addresses)('on %s', (name, address) => {
+  const children = new Set<ChildProcess>()
+  let app: Application
+  let queue: Jobs
+  let database: string
+  let notes: string
+
+  beforeAll(async () => {
+    database = await address()
+    notes = join(folder, `${name}.notes`)
+    app = await bootstrap(AppModule, { listen: false, logger: false, env: {}, database })
+    queue = app.get(Jobs)
+  })
+  afterEach(() => {
+    for (const child of children) child.kill('SIGKILL')
+  })
+  afterAll(() => app.close())
+
+  async function work(...args: string[]): Promise<{ child: ChildProcess; log: () => string }> {
+    const file = 'test/modules/jobs/fixtures/jobs-module.ts'
+    const child = spawn(
+      process.execPath,
+      ['--import', 'tsx', 'src/cli/main.ts', 'work', file, ...args],
+      {
+        cwd: root,
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: {
+          ...process.env,
+          NODE_ENV: 'development',
+          DATABASE_URL: database,
+          JOBS_NOTES: notes,
+          TSX_TSCONFIG_PATH: 'test/tsconfig.json',
+        },
+      },
+    )
+    children.add(child)
+    let log = ''
+    child.stdout.on('data', (bytes: Buffer) => (log += bytes.toString()))
+    const ended = once(child, 'exit').then(() => Promise.reject(new Error(`It ended: ${log}`)))
+    ended.catch(() => undefined)
+    await Promise.race([until(() => log.includes('working')), ended])
+    return { child, log: () => log }
+  }
+
+  const lines = (): string[] =>
+    existsSync(notes)
+      ? readFileSync(notes, 'utf8')
+          .split('\n')
+          .filter((line) => line !== '')
+      : []
+
+  it('works on what it is to, and answers those who operate it', async () => {
+    const { child, log } = await work('--only', 'Other', '--port', '0')
+    await queue.add(Work, 'plain', {})
+    await queue.add(Other, 'run')
+    await until(async () => (await queue.counts()).done === 1)
+    expect(await queue.list({ state: 'waiting' })).toMatchObject([{ name: 'Work.plain' }])
+    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(log()) ?? []
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain('jobs_waiting 1')
+    expect((await fetch(`${url}/secret`)).status).toBe(404)
+    const exit = once(child, 'exit')
+    child.kill('SIGTERM')
+    expect((await exit)[0]).toBe(0)
+  })
+
+  it('a job of a killed process runs again in another, as its second attempt', async () => {
+    const first = await work()
+    const { id } = await queue.add(Work, 'plain', { ms: 4000 })
+    await until(() => lines().some((line) => line.startsWith(`began Work.plain ${id} 1 `)))
+    first.child.kill('SIGKILL')
+    await work()
+    await until(async () => (await queue.find(id))?.state === 'done')
+    expect(await queue.find(id)).toMatchObject({ attempt: 2 })
+  })
+
+  it('a blocked loop loses no lease', async () => {
+    const { id } = await queue.add(Work, 'busy', { ms: 20_000 })
+    await work()
+    await until(() => lines().some((line) => line.startsWith(`began Work.busy ${id} 1 `)))
+    await work()
+    await until(async () => (await queue.find(id))?.state === 'done')
+    expect(await queue.find(id)).toMatchObject({ attempt: 1 })
+  })
+})
