@@ -1,5 +1,5 @@
 /** PostgreSQL in the process. Source: docs/records.md, PostgreSQL without a server. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
@@ -49,7 +49,13 @@ describe('PGlite', () => {
         { id: 1, name: 'Moon', picture: Buffer.from('ab') },
       ])
       await expect(again.kysely.selectFrom('lamp').select('nothing').execute()).rejects.toThrow()
+      // A second process, or a second time in this one, would destroy it.
+      const second = connect({ engine: pglite({ folder }), records: [Lamp] })
+      await expect(second).rejects.toThrow(`is in use by process ${process.pid}`)
       await again.close()
+      // What a process that was killed leaves behind.
+      await writeFile(`${folder}.lock`, `${process.ppid} 1\n`)
+      await (await connect({ engine: pglite({ folder }), records: [Lamp] })).close()
       await expect(again.records(Lamp).count()).rejects.toMatchObject({ status: 503 })
     } finally {
       await rm(parent, { recursive: true })

@@ -13,6 +13,7 @@ import type { Catalogue } from '../contract/catalogue.js'
 import { ClientWrites, lateFault } from '../client-writes.js'
 import type { ClientWriting } from '../contract/client-writing.js'
 import { Turn } from '../turn.js'
+import { lockFolder } from './folder-lock.js'
 import {
   EngineFault,
   type Engine,
@@ -49,15 +50,18 @@ export function pglite(options: PgliteOptions = {}): EngineSource {
     open: async () => {
       const { PGlite } = await loadDriver()
       // PGlite makes the folder itself, but not those above it. An address such as `memory://` is no folder.
-      if (folder !== undefined && !folder.includes('://'))
-        mkdirSync(dirname(folder), { recursive: true })
+      const isFolder = folder !== undefined && !folder.includes('://')
+      if (isFolder) mkdirSync(dirname(folder), { recursive: true })
+      const unlock = isFolder ? lockFolder(folder) : () => undefined
+      if (typeof unlock === 'number') throw inUse(String(folder), unlock)
       const database = new PGlite(folder)
       try {
         await database.waitReady
       } catch (cause) {
+        unlock()
         throw unreadable(folder, cause)
       }
-      return new JoinedEngine(new PgliteEngine(database, busyTimeout))
+      return new JoinedEngine(new PgliteEngine(database, busyTimeout, unlock))
     },
   }
 }
@@ -99,6 +103,16 @@ async function loadDriver(): Promise<Driver> {
     error.cause = cause
     throw error
   }
+}
+
+function inUse(folder: string, pid: number): DeclarationError {
+  return new DeclarationError([
+    {
+      code: 'DATABASE_UNREADABLE',
+      message: `The database ${folder} is in use by process ${pid}, and has one process at a time.`,
+      remedy: 'End that process first, or use a server: DATABASE_URL=postgres://….',
+    },
+  ])
 }
 
 function unreadable(folder: string | undefined, cause: unknown): DeclarationError {
@@ -193,10 +207,12 @@ class PgliteEngine implements Engine {
   readonly #database: DriverDatabase
   readonly #runner: PgliteRunner
   readonly #turn: Turn
+  readonly #unlock: () => void
   readonly #types = new PlaceholderTypes()
 
-  constructor(database: DriverDatabase, patience: number) {
+  constructor(database: DriverDatabase, patience: number, unlock: () => void) {
     this.#database = database
+    this.#unlock = unlock
     this.#runner = new PgliteRunner(database)
     this.#turn = new Turn(patience)
   }
@@ -273,8 +289,9 @@ class PgliteEngine implements Engine {
     return this.#types.name(numbers, (statement, values) => this.rows(statement, values))
   }
 
-  close(): Promise<void> {
-    return this.#database.close()
+  async close(): Promise<void> {
+    await this.#database.close()
+    this.#unlock()
   }
 
   /** Runs between transactions; the driver itself runs statements one after the other. */
