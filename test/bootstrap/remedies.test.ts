@@ -27,6 +27,7 @@ import {
 } from '../../src/index.js'
 import type { Class } from '../../src/metadata/note.js'
 import { Job, jobs } from '../../src/modules/jobs/jobs.js'
+import { mail } from '../../src/modules/mail/mail.js'
 
 interface Attempt {
   readonly module: Class
@@ -702,6 +703,12 @@ const faults: readonly (readonly [
     () => app({ imports: [argument({ tenant: 5 })] }),
     () => app({ imports: [argument({ tenant: (request: unknown) => request })] }),
   ],
+  [
+    'MAIL_WITHOUT_JOBS',
+    /jobs\(/,
+    () => app({ imports: [mail({ from: 'desk@example.com' })] }),
+    () => app({ imports: [mail({ from: 'desk@example.com' }), jobs()] }),
+  ],
 ]
 
 function crudOf(type: Class): Class {
@@ -790,6 +797,8 @@ const elsewhere: Readonly<globalThis.Record<string, string>> = {
   CLIENT_MISSING: 'of the build',
   AUTH_KEYS: 'of the environment',
   DATABASE_DRIVER_MISSING: 'of the machine',
+  DATABASE_POOLED: 'of the machine: pooler.slow.ts',
+  MAIL_DRIVER_MISSING: 'of the machine',
   DATABASE_UNREACHABLE: 'of the machine',
   DATABASE_UNREADABLE: 'of the machine',
   SCHEMA_DIFFERS: 'of the database: schema.test.ts',
