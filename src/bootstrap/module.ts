@@ -5,6 +5,7 @@ import { GraphQL } from '../graphql/graphql.js'
 import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
 import { isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, type Class } from '../metadata/note.js'
+import type { Database } from '../records/database-face.js'
 import type { EntryInterceptor, Interceptor } from '../seam/interceptor.js'
 import {
   collectArguments,
@@ -37,6 +38,8 @@ export interface ModuleOptions {
    * before anything is created.
    */
   check?: (providers: readonly Class[]) => readonly Problem[]
+  /** Notes for `filigree doctor`: what it finds in the database that this application cannot do. */
+  examine?: (database: Database, providers: readonly Class[]) => Promise<readonly string[]>
   /** Arguments that handlers of the whole application may name: `{ tenant: (request) => … }`. */
   arguments?: Readonly<Record<string, TakeArgument>>
   /**
@@ -63,6 +66,8 @@ export interface Parts {
   readonly arguments: OwnArguments
   /** The `check` of each module. */
   readonly checks: readonly NonNullable<ModuleOptions['check']>[]
+  /** The `examine` of each module. */
+  readonly examinations: readonly NonNullable<ModuleOptions['examine']>[]
   /** True if a module sets `requestContext`. */
   readonly requestContext: boolean
 }
@@ -96,6 +101,7 @@ export function isOfPackage(controller: Class): boolean {
 const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
   arguments: true,
   check: true,
+  examine: true,
   controllers: true,
   graphql: true,
   imports: true,
@@ -121,6 +127,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
   const seen = new Set<Class>()
   const declared: DeclaredArguments[] = []
   const checks: NonNullable<ModuleOptions['check']>[] = []
+  const examinations: NonNullable<ModuleOptions['examine']>[] = []
   let requestContext = false
   const visit = (module: Class): void => {
     if (seen.has(module)) return
@@ -148,6 +155,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     const own = resolveList(module, 'controllers', options.controllers, problems)
     for (const controller of own) controllers.add(controller)
     if (options.check !== undefined) checks.push(options.check)
+    if (options.examine !== undefined) examinations.push(options.examine)
     requestContext ||= options.requestContext === true
     declared.push({ module: module.name, taken: options.arguments ?? {} })
     modules.set(module, {
@@ -175,6 +183,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     useLists: [...modules.values()].map(({ use }) => use),
     arguments: collectArguments(declared, problems),
     checks,
+    examinations,
     requestContext,
   }
 }

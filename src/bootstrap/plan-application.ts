@@ -63,6 +63,8 @@ export interface ApplicationPlan {
   /** Custom decorators on its root fields. */
   readonly graphqlStands: GraphqlStands
   readonly container: Container
+  /** What packages look for in the database, for `filigree doctor`. */
+  readonly examine: (database: Database) => Promise<readonly string[]>
   /** True if `currentRequest()` also works behind an `await`. */
   readonly requestContext: boolean
 }
@@ -155,6 +157,10 @@ export async function planApplication(
           (route.options.transaction ?? false) !== false || stands.some(asksForDatabase),
       ),
     container,
+    examine: async (database) => {
+      const notes = parts.examinations.map((examine) => examine(database, classes))
+      return (await Promise.all(notes)).flat()
+    },
   }
 }
 

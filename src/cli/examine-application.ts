@@ -116,7 +116,15 @@ export async function examineDatabase(
     return toFaults(about, error)
   }
   try {
-    return [{ about, state: 'ok', what: database.driverName }, ...(await examineScans(database))]
+    return [
+      { about, state: 'ok', what: database.driverName },
+      ...(await examineScans(database)),
+      ...(await plan.examine(database)).map((what): Finding => ({
+        about: 'packages',
+        state: 'note',
+        what,
+      })),
+    ]
   } catch (error) {
     return toFaults(about, error)
   } finally {

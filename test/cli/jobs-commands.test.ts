@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { bootstrap, type Application } from 'filigree'
+import { bootstrap, Database, type Application } from 'filigree'
 import { Jobs } from 'filigree/jobs'
 import { runCommand } from '../../src/cli/run-command.js'
 import { AppModule, Work } from '../modules/jobs/fixtures/jobs-module.js'
@@ -83,6 +83,18 @@ describe('filigree jobs', () => {
     expect(code).toBe(2)
     expect(err).toContain("imports: [jobs()], from 'filigree/jobs'")
   })
+})
+
+it('filigree doctor names jobs whose class is gone', async () => {
+  const { id } = await app.get(Jobs).add(Work, 'plain', {})
+  await app
+    .get(Database)
+    .kysely.updateTable('jobs')
+    .set({ name: 'Old.gone' })
+    .where('id', '=', id)
+    .execute()
+  const { out } = await run('doctor', '--module', file)
+  expect(out).toContain('1 jobs of Old.gone wait, which no class of the application has')
 })
 
 describe('filigree work', () => {

@@ -289,7 +289,7 @@ async function poison(engine: string, url: string): Promise<void> {
     while (!isOver) {
       const child = await ground.start({ JOBS_AT_ONCE: '2' }, ['--max-old-space-size=100'])
       starts++
-      if (child.exitCode === null) await once(child, 'exit')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
     }
   }
   const supervisors = [supervise(), supervise(), supervise()]

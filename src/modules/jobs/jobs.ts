@@ -9,6 +9,7 @@ import {
   createModule,
   readSeconds,
   unknownOptions,
+  type Database,
   type Gauge,
   type Lifecycle,
   type Problem,
@@ -93,6 +94,7 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
       readJobs(providers, found)
       return found
     },
+    examine: findLacking,
     providers: [
       JobStore,
       Registry,
@@ -106,6 +108,22 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
     ],
   }
 })
+
+/** Jobs that wait and whose class no process can have: a deploy has dropped it. */
+async function findLacking(database: Database, providers: readonly Class[]): Promise<string[]> {
+  const known = new Set(readJobs(providers, []).map(({ name }) => name))
+  const records = database.records(JobEntry)
+  const waiting = await records
+    .aggregate({ where: { state: 'waiting' }, groupBy: ['name'], count: true })
+    // There is no table yet.
+    .catch(() => [])
+  return waiting
+    .filter(({ name }) => !known.has(String(name)))
+    .map(
+      ({ name, count }) =>
+        `${count} jobs of ${String(name)} wait, which no class of the application has`,
+    )
+}
 
 interface HomeParts {
   readonly state: ApplicationState
