@@ -2,6 +2,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ApplicationPlan } from '../bootstrap/plan-application.js'
 import { silentLog } from '../core/log.js'
+import { DeclarationError } from '../errors/declaration-error.js'
 import { Refusal } from '../graphql/operations.js'
 import type { Claims } from '../http/request.js'
 import type { Database } from '../records/database.js'
@@ -78,7 +79,7 @@ export async function explainOperation(
   try {
     database = await open()
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     return { ...empty, note: `Without its database the SQL is not known. ${reason}` }
   }
   try {
@@ -91,6 +92,12 @@ export async function explainOperation(
   } finally {
     await database.close()
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof DeclarationError)
+    return error.problems.map(({ message, remedy }) => `${message} ${remedy}`).join(' ')
+  return error instanceof Error ? error.message : String(error)
 }
 
 async function run(

@@ -152,7 +152,7 @@ describe('a new project', () => {
     expect(await readFile(join(folder, 'desk-offline/src/main.ts'), 'utf8')).toContain('bootstrap')
   })
 
-  // Minutes, where better-sqlite3 is compiled.
+  // Without SQLite's driver, which Node 20 compiles for minutes.
   it('installs itself from the registry, and is green', async () => {
     const registry = (await run(folder, ['npm', 'config', 'get', 'registry'])).output.match(
       /http\S+/,
@@ -166,7 +166,14 @@ describe('a new project', () => {
       return
     }
     const cli = join(folder, 'node_modules/.bin/filigree')
-    const made = await run(folder, [cli, 'new', 'desk-installed', '--json'])
+    const made = await run(folder, [
+      cli,
+      'new',
+      'desk-installed',
+      '--records',
+      'postgres',
+      '--json',
+    ])
     expect(made.output).toContain('"installed": true')
     const tested = await run(join(folder, 'desk-installed'), ['npm', 'test'])
     expect(tested).toEqual({ code: 0, output: expect.stringMatching(/\bpass 4\b/) })
