@@ -6,6 +6,7 @@ import { accessLog } from '../../src/modules/access-log/access-log.js'
 import { compress } from '../../src/modules/compress/compress.js'
 import { health } from '../../src/modules/health/health.js'
 import { idempotent } from '../../src/modules/idempotent/idempotent.js'
+import { jobs } from '../../src/modules/jobs/jobs.js'
 import { metrics } from '../../src/modules/metrics/metrics.js'
 import { securityHeaders } from '../../src/modules/security-headers/security-headers.js'
 import { throttle } from '../../src/modules/throttle/throttle.js'
@@ -26,6 +27,8 @@ it.each<[string, () => Class, string | undefined]>([
   ['compress', () => compress(), undefined],
   ['health', () => health(), undefined],
   ['idempotent', () => idempotent(), inMemory],
+  ['jobs', () => jobs(), inMemory],
+  ['jobs that work', () => jobs({ work: true }), inMemory],
   ['metrics', () => metrics(), undefined],
   ['securityHeaders', () => securityHeaders(), undefined],
   ['throttle in memory', () => throttle({ limit: '100/m' }), undefined],
