@@ -6,7 +6,7 @@ import type { Class } from '../metadata/note.js'
 import type { Claims } from '../http/request.js'
 import { readShape } from '../fields/shape.js'
 import { readTables } from '../records/model/read-table.js'
-import type { RecordOptions } from '../records/model/record.js'
+import { describeRows } from '../records/policy/visible-rows.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { readController } from '../routing/controller.js'
 import { RouteTable } from '../routing/route-table.js'
@@ -190,23 +190,10 @@ function recordSteps(
   const steps = [
     { step: 'rights', what: `${table.type.name} is ${isRead ? 'read' : 'written'} by ${asked}` },
   ]
-  const { rows } = table.options
-  if (rows !== undefined) steps.push({ step: 'rows', what: rowsOf(rows, claims) })
+  if (policy.hasRows) steps.push({ step: 'rows', what: describeRows(table, claims) })
   const secured = [...policy.columns].map(
     ([column, access]) => `${column.property}: ${describeAccess(access).words}`,
   )
   if (secured.length > 0) steps.push({ step: 'fields', what: secured.join(', ') })
   return steps
-}
-
-/** The filter that the record's own function gives for this caller. */
-function rowsOf(rows: NonNullable<RecordOptions['rows']>, claims: Claims | undefined): string {
-  try {
-    const answer: unknown = rows(claims ?? null, claims === undefined ? {} : { by: 'token' })
-    if (answer === true) return 'all'
-    if (answer === false) return 'none'
-    return `where ${JSON.stringify(answer)}`
-  } catch (error) {
-    return `none: ${error instanceof Error ? error.message : String(error)}`
-  }
 }

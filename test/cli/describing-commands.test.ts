@@ -137,6 +137,15 @@ describe('filigree explain', () => {
       step: 'rights',
       what: 'Note is written by role editor; let in',
     })
+    const rowsOf = async (...args: string[]) => {
+      const { steps: all } = await explain('GET', '/drafts', ...args)
+      return all.find(({ step }) => step === 'rows')?.what
+    }
+    expect(await rowsOf('--as', '{"sub":"7"}')).toBe('where {"owner":"7"}')
+    expect(await rowsOf()).toBe('none')
+    expect(await rowsOf('--as', '{}')).toMatch(
+      /^none: Draft: rows answered a filter whose owner is undefined/,
+    )
   })
 
   it('tells what an operation of GraphQL costs, who may run it, and its SQL', async () => {

@@ -52,5 +52,17 @@ class Note {
 @Controller('/notes', { crud: Note })
 class NoteController {}
 
-@Module({ controllers: [ItemController, NoteController], records: [Note] })
+@Record({ rows: (user) => user !== null && { owner: user.sub } })
+class Draft {
+  @Field('id') id!: number
+  @Field('string') owner!: string
+}
+
+@Controller('/drafts', { crud: Draft })
+class DraftController {}
+
+@Module({
+  controllers: [ItemController, NoteController, DraftController],
+  records: [Note, Draft],
+})
 export class AppModule {}

@@ -3,7 +3,7 @@
  * `false` nor a filter, no row is shown, and the application's fault is logged. Source: decisions, Second storey:
  * rights.
  */
-import type { Log } from '../../core/log.js'
+import { silentLog, type Log } from '../../core/log.js'
 import { isThenable } from '../../core/later.js'
 import type { Claims } from '../../http/request.js'
 import type { RowsCaller } from '../model/record.js'
@@ -26,6 +26,18 @@ export function visibleRows(table: Table, caller: Caller, log: Log): object | bo
     logFault(table, log, 'threw', error)
   }
   return false
+}
+
+/** What a caller with these claims sees, in words: `all`, `none`, `where {"owner":"7"}`, or what is wrong with the answer. */
+export function describeRows(table: Table, claims: Claims | undefined): string {
+  const faults: string[] = []
+  const log = { ...silentLog, error: (_details: object, text: string) => void faults.push(text) }
+  const auth = claims === undefined ? undefined : ({ by: 'token', claims } as const)
+  const caller = { trusted: false, auth, user: claims ?? null, request: undefined }
+  const answer = visibleRows(table, caller, log)
+  if (typeof answer === 'object') return `where ${JSON.stringify(answer)}`
+  if (answer) return 'all'
+  return ['none', ...faults].join(': ')
 }
 
 /** Logs that the answer of `rows` could not be used. */
