@@ -86,7 +86,9 @@ export class Worker implements Taker {
   #schedules: Schedules | undefined
   #succeeded: Running[] = []
   #isFlushing = false
+  #draining = 0
   #isStarted = false
+  #isPrepared = false
   #isStopping = false
   #filling: Promise<number> | undefined
   #fillAgain = false
@@ -112,8 +114,10 @@ export class Worker implements Taker {
 
   /** Makes what it needs in the database. */
   async prepare(): Promise<void> {
+    this.#isPrepared = false
     await this.#limits.start(this.#known.filter((job) => Limits.isLimited(job)))
     await this.#knownSchedules.keep()
+    this.#isPrepared = true
   }
 
   /** Begins to work, until `stop`. */
@@ -125,13 +129,14 @@ export class Worker implements Taker {
     this.#schedules = undefined
     const { wakes } = this.#parts
     wakes.taker = this
-    await this.prepare()
+    // While the database is away the looks try it again.
+    await this.#guard(() => this.prepare())
     this.#listening = this.#listen()
     this.#housekeeping = [
       this.#repeat(sweepEvery, () => this.#sweep()),
       this.#repeat(signEvery, () => this.#knownSchedules.keep()),
     ]
-    await this.#lookForLost()
+    await this.#guard(() => this.#lookForLost())
     this.#later()
     this.wake()
   }
@@ -210,21 +215,33 @@ export class Worker implements Taker {
 
   /** Runs all that is due, and what that adds. @returns how many runs there were */
   async drain(): Promise<number> {
-    const { store, wakes } = this.#parts
-    return wakes.outside(async () => {
-      let runs = 0
-      await this.#knownSchedules.keep()
-      for (;;) {
-        await store.recover()
-        while ((await store.promote()) > 0);
-        const begun = await this.#fill()
-        runs += begun
-        await this.#idle()
-        if (begun > 0 || this.#running.size > 0) continue
-        await this.#sweep()
-        return runs
-      }
-    })
+    this.#draining++
+    try {
+      return await this.#parts.wakes.outside(() => this.#drainAll())
+    } finally {
+      this.#draining--
+    }
+  }
+
+  /** A run that adds a job at once must not wait for itself: whoever drains comes to that job. */
+  get isDraining(): boolean {
+    return this.#draining > 0
+  }
+
+  async #drainAll(): Promise<number> {
+    const { store } = this.#parts
+    let runs = 0
+    await this.#knownSchedules.keep()
+    for (;;) {
+      await store.recover()
+      while ((await store.promote()) > 0);
+      const begun = await this.#fill()
+      runs += begun
+      await this.#idle()
+      if (begun > 0 || this.#running.size > 0) continue
+      await this.#sweep()
+      return runs
+    }
   }
 
   /** Takes no more; running ones may end, are told to stop, and are given back at last. */
@@ -660,6 +677,7 @@ export class Worker implements Taker {
   }
 
   async #look(): Promise<void> {
+    if (!this.#isPrepared) await this.prepare()
     const { store } = this.#parts
     const { isReady, hasLost, nextIn } = await store.look(this.#known.map(({ name }) => name))
     if (hasLost) await this.#lookForLost()

@@ -6,7 +6,7 @@ interface JobsHome {
     list(options: ListOptions): Promise<AddedEntry[]>
   }
   readonly registry: { find(owner: JobClass, method: string): { readonly name: string } }
-  readonly worker: { drain(): Promise<number> }
+  readonly worker: { readonly isDraining: boolean; drain(): Promise<number> }
   readonly wakes: { inline: (() => Promise<unknown>) | undefined }
 }
 
@@ -76,6 +76,7 @@ export class TestJobs {
   }
 
   set inline(isInline: boolean) {
-    this.#home().wakes.inline = isInline ? () => this.run() : undefined
+    const { wakes, worker } = this.#home()
+    wakes.inline = isInline ? async () => (worker.isDraining ? 0 : worker.drain()) : undefined
   }
 }

@@ -59,6 +59,14 @@ class Work {
     ran.push(name)
   }
 
+  static inject = [Jobs]
+  constructor(private readonly jobs: Jobs) {}
+
+  @Job() async adds({ left }: { readonly left: number }): Promise<void> {
+    ran.push(`adds ${left}`)
+    if (left > 0) await this.jobs.add(Work, 'adds', { left: left - 1 })
+  }
+
   @Job() async held({ fails }: { readonly fails: boolean }): Promise<void> {
     await meanwhile()
     if (fails) throw new Error('no')
@@ -394,6 +402,8 @@ describe('in tests', () => {
       expect(ran).toHaveLength(3)
     })
     expect(ran).toHaveLength(4)
+    await queue.add(Work, 'adds', { left: 2 })
+    expect(ran.slice(4)).toEqual(['adds 2', 'adds 1', 'adds 0'])
     await desk.reset()
     expect(await desk.jobs.added(Work, 'plain')).toEqual([])
   })
