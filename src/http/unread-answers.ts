@@ -5,6 +5,7 @@
  */
 import type { Writable } from 'node:stream'
 import type { Log } from '../core/log.js'
+import { collectGarbage } from './collect-garbage.js'
 import type { Sending } from './end-with.js'
 
 /** Answers of fewer bytes are written at once. */
@@ -14,15 +15,20 @@ const piece = 128 * 1024
 /** Milliseconds for which somebody who has read nothing is not ended for others. */
 const grace = 500
 /** Times the bound: beyond it there is no grace. */
-const mostTimes = 4
+const mostTimes = 1.5
 /** Milliseconds between two looks, while there is too much, and between two lines of the log. */
 const [lookEvery, tellEvery] = [200, 10_000]
+
+/** Bytes of ended answers after which the memory is made free at once. */
+const mostDropped = 32 * 1024 * 1024
 
 interface Unread {
   readonly socket: Writable
   bytes: number
   /** When something was taken last. */
   movedAt: number
+  /** Lets go what is left of the answer. */
+  readonly drop: () => void
 }
 
 export class UnreadAnswers {
@@ -32,6 +38,7 @@ export class UnreadAnswers {
   #bytes = 0
   #looks: NodeJS.Timeout | undefined
   #ended = 0
+  #dropped = 0
   #stalled = 0
   #telling: NodeJS.Timeout | undefined
   #toldAt = -Infinity
@@ -53,8 +60,8 @@ export class UnreadAnswers {
     this.#tell()
   }
 
-  add(socket: Writable, bytes: number): Unread {
-    const unread = { socket, bytes, movedAt: performance.now() }
+  add(socket: Writable, bytes: number, drop: () => void): Unread {
+    const unread = { socket, bytes, movedAt: performance.now(), drop }
     this.#all.add(unread)
     this.#bytes += bytes
     if (this.#bytes > this.#most) this.#relieve()
@@ -81,9 +88,16 @@ export class UnreadAnswers {
       const hasGrace = now - unread.movedAt < grace
       if (hasGrace && this.#bytes <= mostTimes * this.#most) break
       this.remove(unread)
+      unread.drop()
       unread.socket.destroy()
       this.#ended++
+      this.#dropped += unread.bytes
       this.#tell()
+    }
+    if (this.#dropped >= mostDropped) {
+      this.#dropped = 0
+      // Not later: the next answers may be made in this turn of the loop.
+      collectGarbage()
     }
     this.#looks ??= setInterval(() => {
       if (this.#bytes > this.#most) {
@@ -125,23 +139,28 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
   }
   // A text of as many bytes as letters is ASCII.
   const encoding = bytes === content.length ? 'latin1' : 'utf8'
-  const unread = answers.add(socket, bytes)
+  let rest: string | Uint8Array = content
+  const drop = (): void => {
+    rest = ''
+  }
+  const unread = answers.add(socket, bytes, drop)
   const over = (): void => {
+    drop()
     answers.remove(unread)
   }
   outgoing.once('close', over)
   let at = 0
   const send = (): void => {
-    while (at < content.length && !outgoing.destroyed) {
-      const end = endOfPiece(content, at)
-      const part = typeof content === 'string' ? content.slice(at, end) : content.subarray(at, end)
+    while (at < rest.length && !outgoing.destroyed) {
+      const end = endOfPiece(rest, at)
+      const part = typeof rest === 'string' ? rest.slice(at, end) : rest.subarray(at, end)
       at = end
       const size = typeof part === 'string' ? Buffer.byteLength(part, encoding) : part.length
       sending.sentBytes += size
       const goesOn =
         typeof part === 'string' ? outgoing.write(part, encoding) : outgoing.write(part)
       answers.took(unread, size)
-      if (!goesOn && at < content.length) {
+      if (!goesOn && at < rest.length) {
         outgoing.once('drain', send)
         return
       }

@@ -97,7 +97,7 @@ describe('large answers that nobody reads', () => {
     expect(told[0]?.[1]).toBe('clients that do not read their answers were ended')
     const { ended, unread } = told[0]?.[0] as { ended: number; unread: number }
     expect(ended).toBeGreaterThan(0)
-    expect(unread).toBeLessThanOrEqual(4 * 100_000_000)
+    expect(unread).toBeLessThanOrEqual(1.5 * 100_000_000)
     const whole = await fetch(`${app.url}/large`)
     expect((await whole.text()).length).toBe(50_000_000)
     for (const socket of sockets) socket.destroy()
