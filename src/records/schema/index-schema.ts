@@ -20,7 +20,9 @@ export function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect)
     whereNull: unique ? table.deletedAt?.name : undefined,
   }
   if (form === undefined) return [schema]
-  const where = form.where && writeRows(table, form.where, dialect)
+  const undeleted = schema.whereNull === undefined ? [] : [`${quote(schema.whereNull)} is null`]
+  const rows = form.where && writeRows(table, form.where, dialect)
+  const where = rows && [rows, ...undeleted].join(' and ')
   if (!form.like) return [{ ...schema, where, parts: writeOrders(columns, form, dialect) }]
   if (!dialect.indexes.trigrams) return []
   // One index for `like`, one for case-insensitive comparisons.
