@@ -237,6 +237,7 @@ describe('Route declaration rules', () => {
       path: '/items/<id:int>',
       name: 'ItemController.remove',
       secured: false,
+      operational: false,
       roles: [],
     })
   })

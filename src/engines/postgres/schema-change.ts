@@ -101,8 +101,10 @@ async function begin(client: Client, patience: Patience, lease?: RowLease): Prom
   }
 }
 
+/** Locks of this number in other databases of the server are others' business. */
 const holders = `select l.pid, a.application_name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
-    where l.locktype = 'advisory' and l.classid = 0 and l.objid = ${schemaLock} and l.objsubid = 1 and l.granted`
+    where l.locktype = 'advisory' and l.classid = 0 and l.objid = ${schemaLock} and l.objsubid = 1 and l.granted
+      and l.database = (select oid from pg_database where datname = current_database())`
 
 /** Runs work whose statements are committed one by one, while the first session's transaction holds the lock. */
 async function beside<T>(
