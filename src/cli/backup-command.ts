@@ -20,7 +20,7 @@ import { withoutPasswords } from './without-passwords.js'
 const usage = `filigree backup <file> [--module module.js]
   Writes a copy of the application's database (its option \`database\`, else DATABASE_URL) as it is at one moment, while it
   is in use, and opens the copy to see that it is sound. An earlier file of this name is replaced when the copy is whole.
-  Other servers have a program of their own for that, which is named`
+  Other servers have a program of their own for that: the command exits with 1 and names it`
 
 export const backupCommand: Command = {
   usage,
