@@ -97,7 +97,8 @@ class OneTimeTokens<T> implements OneTime<T> {
     if (text === undefined) throw new TypeError(`${this.name}: the value of a token must be JSON.`)
     await this.#sweep()
     const token = randomBytes(32).toString('base64url')
-    const about = options.key ?? null
+    // As a hash, so that every text can be a key, whatever the database takes.
+    const about = options.key === undefined ? null : hashOf(options.key)
     const ends = this.database.now(this.clock) + this.lifetime
     await this.#run('make').change({
       hash: hashOf(token),
@@ -181,6 +182,7 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
   return provider
 }
 
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64url')
+/** Halves of characters differ in UTF-16 alone. */
+function hashOf(text: unknown): string {
+  return createHash('sha256').update(String(text), 'utf16le').digest('base64url')
 }

@@ -97,6 +97,22 @@ describe.each(['sqlite', 'postgres'] as const)('tokens that are good once, on %s
     expect(await desk().resets.take(bea)).toBe('bea')
   })
 
+  it.each(['a\0b', 'a'.repeat(12_000), 'x\ud800'])(
+    'have any text as their key: %j',
+    async (key) => {
+      const first = await desk().resets.make('ann', { key })
+      const other = await desk().resets.make('bea', { key: 'x\ud801' })
+      const second = await desk().resets.make('ann', { key })
+      expect(await desk().resets.take(first)).toBeNull()
+      expect(await desk().resets.take(second)).toBe('ann')
+      expect(await desk().resets.take(other)).toBe('bea')
+    },
+  )
+
+  it.each([undefined, null, 5, {}])('are null for what is no text: %j', async (token) => {
+    expect(await desk().invitations.take(token as never)).toBeNull()
+  })
+
   it('run out, and are removed later', async () => {
     const token = await desk().resets.make('ann')
     const invitation = await desk().invitations.make({ orgId: 3 })

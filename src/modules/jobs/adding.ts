@@ -52,6 +52,8 @@ export async function toNewJob(
     throw new TypeError(`${where}: priority is ${String(priority)}. Write 0 to 100.`)
   if (unique !== undefined && (typeof unique !== 'string' || unique === '' || unique.length > 500))
     throw new TypeError(`${where}: unique is no text of 1 to 500 characters.`)
+  if (unique !== undefined && unstorable.test(unique))
+    throw new TypeError(`${where}: unique has the character NUL, or half of a character.`)
   if (unique?.startsWith(schedulePrefix) === true)
     throw new TypeError(
       `${where}: unique begins with "${schedulePrefix}", as those of schedules do.`,
@@ -71,6 +73,11 @@ export async function toNewJob(
   }
 }
 
+/** The character NUL in JSON, not a backslash and `u0000` that somebody wrote. */
+const escapedNul = /(?<!\\)(?:\\\\)*\\u0000/
+/** What databases refuse, or keep as something else. */
+const unstorable = /[\0\ud800-\udfff]/u
+
 /** Before the unique keys of schedules. */
 export const schedulePrefix = 'schedule:'
 
@@ -88,7 +95,7 @@ function toText(where: string, body: unknown): string | null {
     throw new TypeError(
       `${where}: the body has ${bytes} bytes of JSON, at most ${mostBytes} are stored. Store it elsewhere and give its key.`,
     )
-  if (text.includes('\\u0000'))
+  if (escapedNul.test(text))
     throw new TypeError(`${where}: the body contains the character NUL, which databases refuse.`)
   return text
 }

@@ -292,6 +292,12 @@ describe.each(grounds)('on %s', (_name, open) => {
       'is no JSON',
     ],
     ['NUL', () => queue.add(Mail, 'farewell', { name: 'a\0b' }), 'NUL'],
+    ['NUL in unique', () => queue.add(Mail, 'farewell', { name: '' }, { unique: 'a\0b' }), 'NUL'],
+    [
+      'half a character',
+      () => queue.add(Mail, 'farewell', { name: '' }, { unique: 'a\ud800' }),
+      'NUL',
+    ],
     ['a class without jobs', () => queue.add(Orders, 'count' as never), 'Orders.count is no job'],
     ['an unknown method', () => queue.add(Mail, 'nothing' as never), 'Mail.nothing is no job'],
     [
@@ -332,6 +338,12 @@ describe.each(grounds)('on %s', (_name, open) => {
   ])('%s is refused, and nothing is added', async (_what, add, message) => {
     await expect(add()).rejects.toThrow(message)
     expect(await waiting()).toBe(0)
+  })
+
+  it('takes a backslash and u0000 that somebody wrote', async () => {
+    const name = 'C:\\u0000'
+    const { id } = await queue.add(Mail, 'farewell', { name })
+    expect(await queue.find(id)).toMatchObject({ body: { name } })
   })
 
   it('waits for its time, by the clock', async () => {
