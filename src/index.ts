@@ -34,6 +34,7 @@ export type { CookieOptions } from './http/cookies.js'
 export type { CorsOptions } from './http/cors.js'
 export { Clock } from './core/clock.js'
 export { readSeconds } from './core/duration.js'
+export { readRate, type Rate } from './core/rate.js'
 export {
   addLogFields,
   fieldsOf as logFieldsOf,

@@ -288,6 +288,7 @@ const index: Places<typeof face> = {
   pick: [],
   logFieldsOf: [],
   oneTime: [['oneTime', (odd) => oneTime('invitation', odd)]],
+  readRate: [],
   readSeconds: [],
   redirect: [],
   reply: [['cookie', (odd) => reply().cookie('a', 'b', odd)]],

@@ -3,12 +3,13 @@ import {
   checkOf,
   createNote,
   DeclarationError,
+  readRate,
   readSeconds,
   unknownOptions,
   type InputCheck,
   type Problem,
+  type Rate,
 } from '../../index.js'
-import { readRate, type Rate } from './rate.js'
 import { readCron, type NextMoment } from './schedule.js'
 
 /** Any class. */

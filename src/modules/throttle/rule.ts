@@ -1,9 +1,10 @@
 /** What a limit says, read from how it is written: `100/m` by address. */
 import {
-  readSeconds,
+  readRate,
   unknownOptions,
   type ApplicationState,
   type HttpRequest,
+  type Rate,
   type RequestAuth,
 } from '../../index.js'
 
@@ -21,11 +22,7 @@ export interface ThrottleRule {
 }
 
 /** A limit, parsed. */
-export interface Limit {
-  /** The most requests in a window. */
-  readonly most: number
-  /** The length of a window in milliseconds. */
-  readonly window: number
+export interface Limit extends Rate {
   /** The limit as it was written, quoted, for headers. */
   readonly label: string
   /** The header `RateLimit-Policy`. */
@@ -39,13 +36,11 @@ export interface Fault {
 
 /** @returns `undefined` if it is not a limit */
 export function readLimit(text: unknown): Limit | undefined {
-  if (typeof text !== 'string') return undefined
-  const [, most, count, unit] = /^(\d{1,9})\/(\d{0,6})([smhd])$/.exec(text) ?? []
-  const seconds = readSeconds(`${count === '' ? '1' : count}${unit}`)
-  if (!(Number(most) > 0) || seconds === undefined) return undefined
-  const label = `"${text}"`
-  const policy = `${label};q=${Number(most)};w=${seconds}`
-  return { most: Number(most), window: seconds * 1000, label, policy }
+  const rate = readRate(text)
+  if (rate === undefined) return undefined
+  const label = `"${String(text)}"`
+  const policy = `${label};q=${rate.most};w=${rate.window / 1000}`
+  return { most: rate.most, window: rate.window, label, policy }
 }
 
 /** @param more the names of options besides those of the rule */

@@ -1,5 +1,5 @@
-/** How many jobs may begin in a time: `'100/m'`. */
-import { readSeconds } from '../../index.js'
+/** Reads how much may happen in a time: `100/m`, `1000/15m`. */
+import { readSeconds } from './duration.js'
 
 export interface Rate {
   readonly most: number
