@@ -33,6 +33,7 @@ export { events, type EventItem, type EventStream } from './http/events.js'
 export type { CookieOptions } from './http/cookies.js'
 export type { CorsOptions } from './http/cors.js'
 export { Clock } from './core/clock.js'
+export { PublicUrl } from './bootstrap/public-url.js'
 export { readSeconds } from './core/duration.js'
 export { readRate, type Rate } from './core/rate.js'
 export {

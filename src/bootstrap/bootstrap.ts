@@ -9,6 +9,7 @@ import { createKeys } from '../auth/keys.js'
 import { createCors } from '../http/cors.js'
 import { Clock } from '../core/clock.js'
 import type { Log } from '../core/log.js'
+import { localAddress, PublicUrl } from './public-url.js'
 import { Ending } from '../http/ending.js'
 import { RequestObservers } from '../http/request-observers.js'
 import { isOperational } from '../openapi/documented-route.js'
@@ -104,6 +105,12 @@ async function start(
   const auth = createAuth(plan, storage)
   container.provide(Auth, auth)
   container.provide(Clock, plan.clock)
+  let { port } = settings
+  const { production } = plan.environment
+  container.provide(
+    PublicUrl,
+    new PublicUrl(() => settings.publicUrl ?? localAddress(port, production)),
+  )
   if (storage.database !== undefined) container.provide(Database, storage.database)
   const context = createContext(plan, storage, auth, options)
   const observers = new RequestObservers()
@@ -155,6 +162,7 @@ async function start(
   const take = guestOf(plan.environment)?.attend({ plan, state })
   const faultHeaders = cors.fixed ?? []
   const listener = await listen({ settings, dispatcher, faultHeaders, log, take })
+  if (listener !== undefined) port = Number(new URL(listener.url).port)
   const running = { state, dispatcher, ending, listener }
   const application = createApplication(plan, storage, running)
   if (listener !== undefined) reportToPrimary(listener.url, () => application.close())

@@ -56,7 +56,14 @@ export class Container {
 
   /** True if a provider or controller depends on it. */
   needs(token: Token): boolean {
-    return [...this.#providers.values()].some(({ dependencies }) => dependencies.includes(token))
+    return this.whoNeeds(token).length > 0
+  }
+
+  /** The names of the providers and controllers that depend on it. */
+  whoNeeds(token: Token): string[] {
+    return [...this.#providers.values()]
+      .filter(({ dependencies }) => dependencies.includes(token))
+      .map((provider) => tokenName(provider.token))
   }
 
   /** Sets an instance that was created elsewhere, before all others are created. */

@@ -2,6 +2,7 @@
  * Reads environment variables; only this file does. Source: specification, neutral naming; decisions, Authentication.
  */
 import type { Problem } from '../errors/declaration-error.js'
+import { readPublicUrl } from './public-url.js'
 import { suggestion } from '../errors/did-you-mean.js'
 
 export interface Environment {
@@ -19,6 +20,8 @@ export interface Environment {
   readonly databaseDirectUrl: string | undefined
   /** `DATABASE_REPLICAS`, if set: addresses, separated by commas. */
   readonly databaseReplicas: string | undefined
+  /** `PUBLIC_URL`, if set, without a slash at its end. */
+  readonly publicUrl: string | undefined
   /** `LOG_LEVEL`. Default `info`, and `warn` while `NODE_ENV` is `test`. */
   readonly logLevel: string
   /** All variables, for the parts that check their own: keys, database. */
@@ -40,6 +43,7 @@ export function readEnvironment(
     databaseUrl: blankToUndefined(variables.DATABASE_URL),
     databaseDirectUrl: blankToUndefined(variables.DATABASE_DIRECT_URL),
     databaseReplicas: blankToUndefined(variables.DATABASE_REPLICAS),
+    publicUrl: readOwnAddress(variables, problems),
     logLevel: readLogLevel(variables, problems),
     variables,
   })
@@ -56,6 +60,17 @@ function readPort(text: string | undefined, problems: Problem[]): number | undef
     remedy: 'Set a number from 0 to 65535; 0 takes any free port.',
   })
   return undefined
+}
+
+function readOwnAddress(
+  variables: Readonly<Record<string, string | undefined>>,
+  problems: Problem[],
+): string | undefined {
+  const given = blankToUndefined(variables.PUBLIC_URL)
+  if (given === undefined) return undefined
+  const production = variables.NODE_ENV === 'production'
+  const about = { where: 'PUBLIC_URL', code: 'INVALID_ENVIRONMENT', production }
+  return readPublicUrl(given, about, problems)
 }
 
 function readLogLevel(

@@ -7,6 +7,7 @@ import { defaultBounds, resolveBounds, type Bounds } from '../http/bounds.js'
 import { findCorsProblems, type CorsOptions } from '../http/cors.js'
 import { defaultLimits, multipartAround, readSize, type Limits } from '../http/limits.js'
 import { silentLog, type Log } from '../core/log.js'
+import { readPublicUrl } from './public-url.js'
 import { defaultTimes, type Times } from '../http/server.js'
 import { Database } from '../records/database.js'
 import { checkSearchLimit } from '../records/database-options.js'
@@ -73,6 +74,11 @@ export interface BootstrapOptions {
   /** The log: a pino logger or anything with its methods; false turns it off. Default: pino on standard output. */
   logger?: Log | boolean
   /**
+   * Where browsers find the application: `'https://desk.example'`. Links and addresses for others are made of it, never of
+   * `Host`. Default: `PUBLIC_URL`; outside production `http://localhost` with our port.
+   */
+  publicUrl?: string
+  /**
    * Whether to trust `X-Forwarded-For` and `X-Forwarded-Proto`: the number of proxies in front, each of which appends
    * its client's address. True trusts the leftmost entry, which a client can forge unless the proxy replaces it.
    * Default false.
@@ -111,6 +117,8 @@ export interface Settings {
   readonly times: Times
   readonly static: Readonly<Record<string, string>>
   readonly client: boolean
+  /** Without a slash at its end; `undefined` where nobody said it. */
+  readonly publicUrl: string | undefined
   readonly trustProxy: boolean | number
   /** `''` if there is none, else without a slash at its end. */
   readonly basePath: string
@@ -138,6 +146,7 @@ const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   logger: true,
   override: true,
   port: true,
+  publicUrl: true,
   requestContext: true,
   searchLimit: true,
   sessions: true,
@@ -175,6 +184,7 @@ export function resolveOptions(
     times: resolveTimes(options.times ?? {}, problems),
     static: Object.freeze({ ...options.static }),
     client: options.client ?? false,
+    publicUrl: choosePublicUrl(options.publicUrl, environment, problems),
     trustProxy: options.trustProxy ?? false,
     basePath: readBasePath(options.basePath, problems),
     versions: resolveVersions(options.versions, problems),
@@ -214,6 +224,16 @@ function readBasePath(given: unknown, problems: Problem[]): string {
     ),
   )
   return ''
+}
+
+function choosePublicUrl(
+  given: string | undefined,
+  { publicUrl, production }: Environment,
+  problems: Problem[],
+): string | undefined {
+  if (given === undefined) return publicUrl
+  const about = { where: 'bootstrap: publicUrl', code: 'INVALID_OPTION', production }
+  return readPublicUrl(given, about, problems)
 }
 
 function checkProxies(given: unknown, problems: Problem[]): void {

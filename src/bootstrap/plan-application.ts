@@ -7,6 +7,7 @@ import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { Clock } from '../core/clock.js'
 import type { Log } from '../core/log.js'
+import { PublicUrl } from './public-url.js'
 import { resolveClass } from '../metadata/class-reference.js'
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
@@ -126,10 +127,15 @@ export async function planApplication(
       controllers: controllers.map(({ controller }) => controller),
       interceptors,
       override: settings.override,
-      builtIn: [Auth, Clock, Database, ApplicationState],
+      builtIn: [Auth, Clock, Database, ApplicationState, PublicUrl],
     },
     problems,
   )
+  if (
+    environment.production &&
+    (options.publicUrl ?? environment.variables.PUBLIC_URL ?? '') === ''
+  )
+    problems.push(...findUnknownAddress(container))
   const classes = providers.flatMap(classOf)
   for (const check of parts.checks) problems.push(...check(classes))
   if (problems.length > 0) throw new DeclarationError(problems)
@@ -162,6 +168,20 @@ export async function planApplication(
       return (await Promise.all(notes)).flat()
     },
   }
+}
+
+/** Elsewhere it would be loopback, and nobody outside could follow a link. */
+function findUnknownAddress(container: Container): Problem[] {
+  const names = container.whoNeeds(PublicUrl)
+  if (names.length === 0) return []
+  return [
+    {
+      code: 'PUBLIC_URL_MISSING',
+      message: `Production has no public address, and ${names.join(', ')} needs it.`,
+      remedy:
+        "Set PUBLIC_URL to the address that people type, or write bootstrap(AppModule, { publicUrl: 'https://desk.example' }).",
+    },
+  ]
 }
 
 /** The class that a provider gives; that of a value is not its own. */

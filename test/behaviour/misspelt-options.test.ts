@@ -162,6 +162,7 @@ const index: Places<typeof face> = {
   BeforeDelete: [],
   BeforeWrite: [],
   BelongsTo: [['', (odd) => startRecord(BelongsTo(() => Shelf, odd))]],
+  PublicUrl: [],
   Clock: [],
   Config: [],
   Controller: [

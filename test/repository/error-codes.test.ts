@@ -4,7 +4,8 @@ import { describe, expect, it } from '@jest/globals'
 import { readSources, root } from './source-files.js'
 
 /** Upper-case names in the source that are no codes of ours. */
-const foreign = /^(?:APP_[A-Z]+_KEY|APP_API_KEY|NODE_ENV|LOG_LEVEL|HPE_|ERR_|SQLITE_|E[A-Z]+$)/
+const foreign =
+  /^(?:APP_[A-Z]+_KEY|APP_API_KEY|NODE_ENV|LOG_LEVEL|PUBLIC_URL$|HPE_|ERR_|SQLITE_|E[A-Z]+$)/
 
 /** Made from a status by HttpError, or without an underscore, and so not found by their spelling. */
 const plain = [

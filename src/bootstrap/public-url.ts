@@ -1,0 +1,92 @@
+/**
+ * The address at which browsers find the application: what links and addresses for others are made of. It comes from the
+ * settings, never from a request. Source: decisions, "Third storey: signing in", The public address.
+ */
+import type { Problem } from '../errors/declaration-error.js'
+
+/**
+ * The application's public address: `static inject = [PublicUrl]`, `publicUrl.to('/reset?token=…')`. In production whoever
+ * asks for it needs `publicUrl` of `bootstrap` or `PUBLIC_URL`; elsewhere it is `http://localhost` with our port.
+ */
+export class PublicUrl {
+  readonly #href: () => string
+
+  /** @param href without a slash at its end; asked again each time, because a port may be known only later */
+  constructor(href: () => string) {
+    this.#href = href
+  }
+
+  /** Without a slash at its end: `https://desk.example`. */
+  get href(): string {
+    return this.#href()
+  }
+
+  /** Scheme, name and port, as browsers say them in `Origin`. */
+  get origin(): string {
+    return new URL(this.href).origin
+  }
+
+  /** True where browsers come by https. */
+  get secure(): boolean {
+    return this.href.startsWith('https:')
+  }
+
+  /**
+   * The whole address of a path of the application.
+   *
+   * @param path with a slash in front; a query may follow
+   * @throws {TypeError} when it is none
+   */
+  to(path: string): string {
+    if (!/^\/(?![/\\])/.test(path))
+      throw new TypeError(
+        `PublicUrl.to: ${JSON.stringify(path)} is no path of ours. Start it with one slash: '/reset?token=…'.`,
+      )
+    return this.href + path
+  }
+}
+
+/**
+ * What it is where nobody said it.
+ *
+ * @throws {Error} in production, where nobody outside could follow it
+ */
+export function localAddress(port: number, production: boolean): string {
+  if (!production) return `http://localhost:${port}`
+  throw new Error(
+    'This application has no public address. Set PUBLIC_URL, or publicUrl of bootstrap.',
+  )
+}
+
+/** @returns whether the host is this machine itself, so that http is as good as https */
+function isLoopback(hostname: string): boolean {
+  return /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)
+}
+
+/**
+ * @param given the option, or the variable
+ * @param where its name in messages: `bootstrap: publicUrl`, `PUBLIC_URL`
+ * @param problems gets what is wrong
+ * @returns without a slash at its end; `undefined` where it cannot be used
+ */
+export function readPublicUrl(
+  given: unknown,
+  { where, code, production }: { where: string; code: string; production: boolean },
+  problems: Problem[],
+): string | undefined {
+  const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined
+  const fault = findFault(String(given), url, production)
+  if (url !== undefined && fault === undefined) return url.href.replace(/\/+$/, '')
+  const remedy = "Give the address that people type: 'https://desk.example'."
+  problems.push({ code, message: `${where} ${fault ?? ''}.`, remedy })
+  return undefined
+}
+
+function findFault(given: string, url: URL | undefined, production: boolean): string | undefined {
+  if (url === undefined || !/^https?:\/\/[^/]/.test(given)) return 'is no http or https address'
+  if (url.username !== '' || url.password !== '') return 'has a user or a password'
+  // `?` alone is an empty query, which URL does not show.
+  if (/[?#]/.test(given)) return 'has a query or a fragment'
+  const isReadable = production && url.protocol === 'http:' && !isLoopback(url.hostname)
+  return isReadable ? 'is http, which anybody on the way can read' : undefined
+}
