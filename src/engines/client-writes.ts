@@ -6,11 +6,11 @@ import { isThenable, type Later } from '../core/later.js'
 import type { ClientWriting, UnderWay } from './contract/client-writing.js'
 import {
   EngineFault,
+  type Answers,
   type Engine,
-  type QueryResult,
-  type Row,
   type Runner,
   type Statement,
+  type Wanted,
 } from './contract/engine.js'
 import { changes } from './contract/statement.js'
 
@@ -29,29 +29,14 @@ export class ClientWrites implements Runner {
     this.#inTurn = inTurn
   }
 
-  rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
-    return this.#run(changes(statement), () => this.#inner.rows(statement, values))
-  }
-
-  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
-    return this.#run(changes(statement), () => this.#inner.first(statement, values))
-  }
-
-  change(statement: Statement, values: readonly unknown[]): Later<number> {
-    return this.#run(true, () => this.#inner.change(statement, values))
-  }
-
-  query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
-    return this.#run(changes(statement), () => this.#inner.query(statement, values))
-  }
-
-  script(sql: string): Later<void> {
-    return this.#run(true, () => this.#inner.script(sql))
-  }
-
-  #run<T>(writes: boolean, work: () => Later<T>): Later<T> {
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
+    const work = (): Later<Answers[W]> => this.#inner.run(statement, values, wanted)
     const writing = this.#writing
-    if (!writes) return this.#inTurn(work, false)
+    if (!changes(statement)) return this.#inTurn(work, false)
     if (writing.late) throw lateFault()
     let hasBegun = false
     const answer = this.#inTurn(work, true, () => {
@@ -59,7 +44,7 @@ export class ClientWrites implements Runner {
       return writing.late
     })
     if (!isThenable(answer)) return answer
-    return new Promise<T>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       const write: UnderWay = {
         stop: () => {
           if (hasBegun) return

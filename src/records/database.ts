@@ -74,7 +74,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const opened = await (options.engine?.open(opening) ?? openEngine(url, opening))
   const engine = new ToldEngine(opened)
   const readClock = ownQuestion(`select ${opened.dialect.clock}`, { isFresh: true })
-  const clock = new DatabaseClock(() => opened.first(readClock, []))
+  const clock = new DatabaseClock(() => opened.run(readClock, [], 'first'))
   const home = {} as { database: Database }
   const kysely = await createBuilder(engine, {
     runner: () => home.database.runner(),
@@ -156,7 +156,7 @@ export class Database implements Source {
    */
   check(what: 'writes' | 'reads' = 'writes'): Promise<unknown> {
     const question = what === 'reads' ? isSomewhere : isThere
-    return promise(() => this.context.engine.first(question, [])).catch(refuseUnavailable)
+    return promise(() => this.context.engine.run(question, [], 'first')).catch(refuseUnavailable)
   }
 
   /**

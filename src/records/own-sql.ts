@@ -68,7 +68,7 @@ export class OwnSql {
   /** @throws {HttpError} 503 if the database cannot be reached */
   async rows(values: SqlValues = {}): Promise<readonly Row[]> {
     return attempt<readonly Row[]>(
-      () => this.#runner().rows(this.statement, this.bind(values)),
+      () => this.#runner().run(this.statement, this.bind(values), 'rows'),
       refuseUnavailable,
     )
   }
@@ -76,7 +76,7 @@ export class OwnSql {
   /** @returns how many rows it has changed */
   async change(values: SqlValues = {}): Promise<number> {
     return attempt<number>(
-      () => this.#runner().change(this.statement, this.bind(values)),
+      () => this.#runner().run(this.statement, this.bind(values), 'count'),
       refuseUnavailable,
     )
   }

@@ -2,6 +2,7 @@
 import type { Later } from '../core/later.js'
 import type { Database } from './database.js'
 import { EngineFault } from '../engines/contract/engine.js'
+import { ownScript } from '../engines/contract/statement.js'
 
 /**
  * @param sql a script that creates the table if it is missing
@@ -14,7 +15,7 @@ export async function ensureTable(database: Database, name: string, sql: string)
   if (engine.isReadOnly === true) return false
   // Two processes that start together must not both create it; `changeSchema` lets one in at a time.
   await engine.changeSchema(async (runner) => {
-    await runner.script(sql)
+    await runner.run(ownScript(sql), [], 'nothing')
   })
   return true
 }

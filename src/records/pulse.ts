@@ -33,7 +33,8 @@ export function startPulse(
   }
   const beat = async (): Promise<void> => {
     const rows: (readonly Row[])[] = []
-    for (const { statement, values } of statements) rows.push(await engine.rows(statement, values))
+    for (const { statement, values } of statements)
+      rows.push(await engine.run(statement, values, 'rows'))
     heard(rows)
   }
   const timer = setInterval(() => {

@@ -80,7 +80,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       const { statement } = isHeld ? this.#plans.findToWrite : this.#plans.find
       const values = keyValues(this.table, this.source.context, key, options)
       return settle(
-        () => runner.first(statement, values),
+        () => runner.run(statement, values, 'first'),
         (row): Later<T | null> => {
           if (row === undefined) return null
           const record = this.#codec.readRow(row)

@@ -44,10 +44,12 @@ export async function createDatabaseRevocations(
   ): Promise<void> => {
     const asked = [namesOf(traces.map(({ name }) => name)), at]
     const names = new Set(
-      (await database.runner().rows(statements.names, asked)).map(([name]) => name),
+      (await database.runner().run(statements.names, asked, 'rows')).map(([name]) => name),
     )
     const subjects = namesOf(traces.flatMap(({ subject }) => subject ?? []))
-    const ends = new Map((await database.runner().rows(statements.subjects, [subjects])).map(toEnd))
+    const ends = new Map(
+      (await database.runner().run(statements.subjects, [subjects], 'rows')).map(toEnd),
+    )
     for (const trace of traces) {
       const until = ends.get(trace.subject)
       const isEnded = until !== undefined && trace.signedIn <= until
@@ -60,7 +62,7 @@ export async function createDatabaseRevocations(
   // Not in a transaction: two that drop the same rows are in each other's way.
   const sweep = (): Later<unknown> =>
     openTransaction() === undefined
-      ? ask(() => database.context.engine.change(statements.sweep, [now() - sweptAfter]))
+      ? ask(() => database.context.engine.run(statements.sweep, [now() - sweptAfter], 'count'))
       : undefined
   const revocations: Revocations = {
     trustFor,
@@ -69,22 +71,24 @@ export async function createDatabaseRevocations(
       after(sweep(), () => {
         const end = Math.min(Math.ceil(until), never)
         return after(
-          ask(() => database.runner().change(statements.add, [name, end])),
+          ask(() => database.runner().run(statements.add, [name, end], 'count')),
           (added): Later<boolean> => {
             if (added > 0) return true
-            const extend = () => database.runner().change(statements.extend, [end, name, end])
+            const extend = () => database.runner().run(statements.extend, [end, name, end], 'count')
             return after(ask(extend), () => false)
           },
         )
       }),
     addSubject: (subject, second) =>
       after(
-        ask(() => database.runner().change(statements.addSubject, [subject, second])),
+        ask(() => database.runner().run(statements.addSubject, [subject, second], 'count')),
         () => undefined,
       ),
     has: ({ name, subject, signedIn }, at) =>
       after(
-        ask(() => database.runner().first(statements.has, [name, at, subject ?? '', signedIn])),
+        ask(() =>
+          database.runner().run(statements.has, [name, at, subject ?? '', signedIn], 'first'),
+        ),
         (row) => row !== undefined,
       ),
     now,

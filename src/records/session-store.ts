@@ -16,14 +16,17 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
   const ask = askWithin(database)
   const change = (statement: Statement, values: readonly unknown[]): Later<void> =>
     after(
-      attempt(() => ask(() => database.runner().change(statement, values)), refuseUnavailable),
+      attempt(
+        () => ask(() => database.runner().run(statement, values, 'count')),
+        refuseUnavailable,
+      ),
       () => undefined,
     )
   const store: SessionStore = {
     read: (hash, now) =>
       after(
         attempt(
-          () => ask(() => database.runner().first(statements.read, [hash, now])),
+          () => ask(() => database.runner().run(statements.read, [hash, now], 'first')),
           refuseUnavailable,
         ),
         (row) => (row === undefined ? undefined : String(row[0])),

@@ -2,27 +2,20 @@
  * The messages of `filigree:statement`, and an engine that publishes them. They never contain the values of statements.
  */
 import type { BeginOptions } from '../engines/contract/begin-options.js'
-import type { CurrentCaller, OtherProcesses } from '../engines/contract/engine-caller.js'
 import { Watched, type WatchedWork } from '../core/watched.js'
 import type { Later } from '../core/later.js'
 import type { OrderedRunner } from '../engines/contract/ordered-runner.js'
-import type { Pulse, PulseOptions } from '../engines/contract/pulse.js'
-import type { Catalogue } from '../engines/contract/catalogue.js'
 import type {
-  ClientReading,
+  Answers,
   ClientWriting,
   Dialect,
   Engine,
-  EngineChannel,
-  PoolState,
-  QueryResult,
-  Row,
   Runner,
-  SchemaChangeOptions,
-  ScriptKind,
   Statement,
   TransactionRunner,
+  Wanted,
 } from '../engines/contract/engine.js'
+import { EngineLayer } from '../engines/engine-layer.js'
 import { writesOn } from '../engines/client-writes.js'
 import { anyTable, ownQuestion } from '../engines/contract/statement.js'
 
@@ -60,6 +53,16 @@ class Teller {
     this.#system = system
   }
 
+  run<W extends Wanted>(
+    inner: Runner,
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
+    if (!statementEvents.heard) return inner.run(statement, values, wanted)
+    return this.around(statement, () => inner.run(statement, values, wanted))
+  }
+
   around<T>({ sql, kind, tables }: Told, run: () => T): T {
     const { database } = this
     const system = this.#system
@@ -67,6 +70,11 @@ class Teller {
     const table = first === anyTable ? undefined : first
     const told = { database, system, sql, kind: kind.toUpperCase(), table, tables }
     return statementEvents.around({ ...told, ms: 0, error: undefined }, run)
+  }
+
+  /** A step of a transaction. */
+  step<T>(sql: string, run: () => T): T {
+    return statementEvents.heard ? this.around({ sql, kind: sql, tables: [] }, run) : run()
   }
 }
 
@@ -79,42 +87,22 @@ class ToldRunner<R extends Runner> implements Runner {
     this.teller = teller
   }
 
-  rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
-    if (!statementEvents.heard) return this.inner.rows(statement, values)
-    return this.teller.around(statement, () => this.inner.rows(statement, values))
-  }
-
-  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
-    if (!statementEvents.heard) return this.inner.first(statement, values)
-    return this.teller.around(statement, () => this.inner.first(statement, values))
-  }
-
-  change(statement: Statement, values: readonly unknown[]): Later<number> {
-    if (!statementEvents.heard) return this.inner.change(statement, values)
-    return this.teller.around(statement, () => this.inner.change(statement, values))
-  }
-
-  query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
-    if (!statementEvents.heard) return this.inner.query(statement, values)
-    return this.teller.around(statement, () => this.inner.query(statement, values))
-  }
-
-  script(sql: string, kind?: ScriptKind): Later<void> {
-    if (!statementEvents.heard) return this.inner.script(sql, kind)
-    const told = kind === 'savepoint' ? toStep(sql, kind) : { sql, kind: 'script', tables }
-    return this.teller.around(told, () => this.inner.script(sql, kind))
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
+    return this.teller.run(this.inner, statement, values, wanted)
   }
 }
 
 class ToldTransaction extends ToldRunner<TransactionRunner> implements TransactionRunner {
   commit(): Promise<void> {
-    if (!statementEvents.heard) return this.inner.commit()
-    return this.teller.around(toStep('commit'), () => this.inner.commit())
+    return this.teller.step('commit', () => this.inner.commit())
   }
 
   rollback(): Promise<void> {
-    if (!statementEvents.heard) return this.inner.rollback()
-    return this.teller.around(toStep('rollback'), () => this.inner.rollback())
+    return this.teller.step('rollback', () => this.inner.rollback())
   }
 }
 
@@ -125,77 +113,43 @@ class ToldLine extends ToldRunner<OrderedRunner> implements OrderedRunner {
 }
 
 /** An engine whose statements are published if somebody listens. */
-export class ToldEngine extends ToldRunner<Engine> implements Engine {
-  readonly dialect: Dialect
-  readonly driver: string
-  readonly changesPiecemeal: boolean
-  readonly channel: EngineChannel | undefined
-  readonly clientReads?: (reading: ClientReading) => Runner
-  readonly pool?: () => PoolState
-  readonly backup?: (file: string) => void
-  readonly pulse?: (options: PulseOptions) => Pulse
-  readonly followCallers?: (current: CurrentCaller, others?: OtherProcesses) => void
+export class ToldEngine extends EngineLayer {
+  readonly #teller: Teller
 
   constructor(inner: Engine) {
+    super(inner)
     const teller = new Teller(inner.dialect)
-    super(inner, teller)
-    this.dialect = inner.dialect
-    this.driver = inner.driver
-    this.changesPiecemeal = inner.changesPiecemeal
-    this.channel = inner.channel
-    if (inner.clientReads !== undefined) {
-      this.clientReads = (reading) => {
-        const reads = inner.clientReads?.(reading) ?? inner
-        return new ToldRunner(reads, teller)
+    this.#teller = teller
+    const { clientReads, inOrder } = this
+    if (clientReads !== undefined)
+      this.clientReads = (reading) => new ToldRunner(clientReads(reading), teller)
+    if (inOrder !== undefined)
+      this.inOrder = async (writing) => {
+        const line = await inOrder(writing)
+        return line && new ToldLine(line, teller)
       }
-    }
-    if (inner.followCallers !== undefined) {
-      this.followCallers = (current, others) => inner.followCallers?.(current, others)
-    }
-    if (inner.pulse !== undefined) this.pulse = inner.pulse.bind(inner)
-    if (inner.backup !== undefined) this.backup = (file) => inner.backup?.(file)
-    if (inner.pool !== undefined) this.pool = () => inner.pool?.() ?? noPool
   }
 
-  get isReadOnly(): boolean {
-    return this.inner.isReadOnly === true
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
+    return this.#teller.run(this.inner, statement, values, wanted)
   }
 
   /** Names the database that the statements belong to. */
   belongsTo(database: object): void {
-    this.teller.database = database
+    this.#teller.database = database
   }
 
-  async begin(options?: BeginOptions): Promise<TransactionRunner> {
-    const begun = statementEvents.heard
-      ? await this.teller.around(toStep('begin'), () => this.inner.begin(options))
-      : await this.inner.begin(options)
-    return new ToldTransaction(begun, this.teller)
+  override async begin(options?: BeginOptions): Promise<TransactionRunner> {
+    const begun = await this.#teller.step('begin', () => this.inner.begin(options))
+    return new ToldTransaction(begun, this.#teller)
   }
 
   clientWrites(writing: ClientWriting): Runner {
-    return new ToldRunner(writesOn(this.inner, writing), this.teller)
-  }
-
-  async inOrder(writing?: ClientWriting): Promise<OrderedRunner | undefined> {
-    const line = await this.inner.inOrder?.(writing)
-    return line && new ToldLine(line, this.teller)
-  }
-
-  changeSchema<T>(work: (runner: Runner) => Promise<T>, options?: SchemaChangeOptions): Promise<T> {
-    return this.inner.changeSchema(work, options)
-  }
-
-  catalogue(runner: Runner): Promise<Catalogue> {
-    return this.inner.catalogue(runner)
-  }
-
-  tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>> {
-    return this.inner.tableSizes(tables)
-  }
-
-  close(): Promise<void> {
-    return this.inner.close()
+    return new ToldRunner(writesOn(this.inner, writing), this.#teller)
   }
 }
 
@@ -204,13 +158,3 @@ export const isThere: Statement = ownQuestion('select 1', { isFresh: true })
 
 /** The same, of the database or of one of its copies. */
 export const isSomewhere: Statement = ownQuestion('select 1')
-
-/** Of a script. */
-const tables: readonly string[] = [anyTable]
-
-/** A step of a transaction. */
-function toStep(sql: string, kind = sql): Told {
-  return { sql, kind, tables: [] }
-}
-
-const noPool: PoolState = Object.freeze({ most: 0, open: 0, idle: 0, waiting: 0 })

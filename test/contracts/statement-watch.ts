@@ -5,6 +5,7 @@ import type {
   Engine,
   Runner,
   Statement,
+  Wanted,
 } from '../../src/engines/contract/engine.js'
 import { changes } from '../../src/engines/contract/statement.js'
 import { JoinedEngine } from '../../src/engines/postgres/joined/joined-engine.js'
@@ -72,11 +73,15 @@ export class StatementWatch {
   }
 
   #watched<R extends Runner>(runner: R, own: object): R {
-    const read = (name: 'rows' | 'first') => (statement: Statement, values: readonly unknown[]) =>
-      this.#follow(
-        this.#read(statement, async () => runner[name](statement, values) as Promise<unknown>),
-      )
-    const instead: object = { rows: read('rows'), first: read('first'), ...own }
+    const instead: object = {
+      run: (statement: Statement, values: readonly unknown[], wanted: Wanted) =>
+        this.#follow(
+          wanted === 'rows' || wanted === 'first'
+            ? this.#read(statement, async () => runner.run(statement, values, wanted))
+            : runner.run(statement, values, wanted),
+        ),
+      ...own,
+    }
     return new Proxy(runner, {
       get: (target, name) => {
         if (name in instead) return Reflect.get(instead, name) as unknown

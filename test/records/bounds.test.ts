@@ -11,6 +11,7 @@ import { Connection } from '../../src/engines/sqlite/connection.js'
 import { ShortReads } from '../../src/engines/sqlite/short-reads.js'
 import { arrange } from '../../src/sql/write.js'
 import { planList } from '../../src/records/statements/list-plan.js'
+import { ownScript } from '../../src/engines/contract/statement.js'
 
 @Record()
 class Shelf {
@@ -48,14 +49,18 @@ beforeAll(async () => {
   file = join(folder, 'bounds.db')
   database = await connect(`sqlite:${file}`, { records: [Shelf, Good, Gone] })
   await database.sync()
-  await database.context.engine.script(`
+  await database.context.engine.run(
+    ownScript(`
     with recursive n (i) as (select 1 union all select i + 1 from n limit 50)
       insert into shelf (code) select 'shelf ' || i from n;
     with recursive n (i) as (select 1 union all select i + 1 from n limit ${rows})
       insert into good (color, price, weight, note, shelf_id)
       select 'color ' || i % 3, i % 100, case when i % 2 then i end, 'note', 1 + i % 50 from n;
     with recursive n (i) as (select 1 union all select i + 1 from n limit ${rows})
-      insert into gone (code) select 'code ' || i from n`)
+      insert into gone (code) select 'code ' || i from n`),
+    [],
+    'nothing',
+  )
   connection = new Connection(await chooseDriver(undefined), { file, readOnly: true })
   short = new ShortReads(connection)
 })
@@ -157,7 +162,7 @@ describe('An index that the database lacks', () => {
       .indexes.filter(({ columns }) => columns[0]?.name === 'weight')
     const asked = { where: { weight: 8 }, limit: 20 }
     expect(lengthOf(Good, asked)).toBe('short')
-    await engine.script(`drop index "${index?.name ?? ''}"`)
+    await engine.run(ownScript(`drop index "${index?.name ?? ''}"`), [], 'nothing')
     // A connection plans by the schema that it has read.
     const other = new Connection(await chooseDriver(undefined), { file, readOnly: true })
     short = new ShortReads(other)

@@ -182,7 +182,7 @@ describe('reads of clients on PostgreSQL', () => {
     const own = await connect(`${url}?statement_timeout=7000`, { records: [Item, Thing] })
     expect(await show(own)).toEqual([{ statement_timeout: '7s' }])
     await database.context.engine.changeSchema(async (runner) => {
-      const { rows } = await runner.query(ownQuestion('show statement_timeout'), [])
+      const { rows } = await runner.run(ownQuestion('show statement_timeout'), [], 'all')
       expect(rows).toEqual([['0']])
     })
     expect(await show(database)).toEqual([{ statement_timeout: '30s' }])

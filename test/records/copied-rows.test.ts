@@ -6,7 +6,7 @@ import type { Database as OpenDatabase } from '../../src/records/database.js'
 import type { Engine } from '../../src/engines/contract/engine.js'
 import { pgbouncer, startPgBouncer } from './pgbouncer.js'
 import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
-import { ownChange, ownQuestion } from '../../src/engines/contract/statement.js'
+import { ownChange, ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
 
 @Record()
 class Parcel {
@@ -74,7 +74,8 @@ describe('rows for PostgreSQL', () => {
   let url: string
   let database: Database
   const engineOf = (of: Database): Engine => (of as OpenDatabase).context.engine
-  const script = (sql: string) => Promise.resolve(engineOf(database).script(sql))
+  const script = (sql: string) =>
+    Promise.resolve(engineOf(database).run(ownScript(sql), [], 'nothing'))
   const parcels = (count: number, from = 0) =>
     Array.from({ length: count }, (_, index) => ({
       code: `code ${from + index}`,
@@ -337,27 +338,27 @@ describe('rows for PostgreSQL', () => {
     const good = 'a\t1\t\\N\n'
     expect(
       await outcomes([
-        transaction.change(copy, [good]),
-        transaction.rows(one, []),
-        transaction.change(copy, ['b\t2\tx\nc\t3\ty\n']),
-        transaction.rows(one, []),
+        transaction.run(copy, [good], 'count'),
+        transaction.run(one, [], 'rows'),
+        transaction.run(copy, ['b\t2\tx\nc\t3\ty\n'], 'count'),
+        transaction.run(one, [], 'rows'),
       ]),
     ).toStrictEqual(Array(4).fill('fulfilled'))
-    expect(await transaction.change(copy, ['d\t4\tx\ne\t5\ty\n'])).toBe(2)
+    expect(await transaction.run(copy, ['d\t4\tx\ne\t5\ty\n'], 'count')).toBe(2)
     // Of those that the server refuses, one before it takes rows and one while it does.
     for (const [statement, rows] of [
       [nowhere, good],
       [copy, 'z\t1\t\\N\n'.repeat(50_000)],
     ] as const) {
-      await transaction.script('savepoint part')
+      await transaction.run(ownScript('savepoint part'), [], 'nothing')
       expect(
         await outcomes([
-          transaction.rows(one, []),
-          transaction.change(statement, [rows]),
-          transaction.rows(one, []),
-          transaction.change(copy, [good]),
-          transaction.script('rollback to savepoint part'),
-          transaction.rows(one, []),
+          transaction.run(one, [], 'rows'),
+          transaction.run(statement, [rows], 'count'),
+          transaction.run(one, [], 'rows'),
+          transaction.run(copy, [good], 'count'),
+          transaction.run(ownScript('rollback to savepoint part'), [], 'nothing'),
+          transaction.run(one, [], 'rows'),
         ]),
       ).toStrictEqual(['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled', 'fulfilled'])
     }

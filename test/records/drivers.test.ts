@@ -53,9 +53,10 @@ describe.each(drivers)('SQLite by %s', (driver) => {
     const engine = await openEngine(url, { log: silentLog })
     const answers = [engine.dialect, sqliteDialect].map(
       async ({ jsonOfSubquery: [before, after] }) =>
-        engine.first(
+        engine.run(
           ownQuestion(`select json_object('a', ${before}(select json_group_array(1))${after})`),
           [],
+          'first',
         ),
     )
     expect(await Promise.all(answers)).toEqual([['{"a":[1]}'], ['{"a":[1]}']])
@@ -119,7 +120,7 @@ describe.each(drivers)('SQLite by %s', (driver) => {
 
   it('refuses whole numbers of more than 64 bits', async () => {
     const engine = await openEngine(url, { log: silentLog })
-    const asking = async () => engine.rows(ownQuestion('select ?'), [2n ** 70n])
+    const asking = async () => engine.run(ownQuestion('select ?'), [2n ** 70n], 'rows')
     await expect(asking()).rejects.toMatchObject({ name: 'EngineFault', kind: 'value' })
     await engine.close()
   })

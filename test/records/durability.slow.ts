@@ -47,7 +47,7 @@ describe('kill -9 in the middle of creates', () => {
       expect(answered.length).toBeGreaterThanOrEqual(rounds * 150)
       if (engine === 'postgres') return
       const check = ownQuestion('pragma integrity_check')
-      expect((await database.context.engine.query(check, [])).rows).toStrictEqual([['ok']])
+      expect((await database.context.engine.run(check, [], 'all')).rows).toStrictEqual([['ok']])
     },
   )
 })

@@ -13,6 +13,7 @@ import { follow } from './follower.js'
 import { pgbouncer, startPgBouncer } from './pgbouncer.js'
 import { startPostgres } from './postgres-server.js'
 import { Author, Category, shop } from './shop.js'
+import { ownScript } from '../../src/engines/contract/statement.js'
 
 const server = await startPostgres()
 afterAll(() => server.close())
@@ -152,9 +153,11 @@ describe('locks=row', () => {
   afterEach(closeAll)
 
   const hold = async (database: Database, until: string): Promise<void> => {
-    await database.context.engine.script(
-      `insert into filigree_lock (name, holder, who, until_at)
-       values ('schema', 'x', 'elsewhere 7', ${until})`,
+    await database.context.engine.run(
+      ownScript(`insert into filigree_lock (name, holder, who, until_at)
+       values ('schema', 'x', 'elsewhere 7', ${until})`),
+      [],
+      'nothing',
     )
   }
 
@@ -190,8 +193,12 @@ describe('locks=row', () => {
     const { engine } = database.context
     await expect(
       engine.changeSchema(async (runner) => {
-        await runner.script('create table made (id integer)')
-        await engine.script(`update filigree_lock set holder = 'x' where name = 'schema'`)
+        await runner.run(ownScript('create table made (id integer)'), [], 'nothing')
+        await engine.run(
+          ownScript(`update filigree_lock set holder = 'x' where name = 'schema'`),
+          [],
+          'nothing',
+        )
       }),
     ).rejects.toThrow('The lock of the schema was lost.')
     const made = sql<{ made: unknown }>`select to_regclass('made') as made`

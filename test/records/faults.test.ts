@@ -9,7 +9,7 @@ import { silentLog } from '../../src/core/log.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { failure } from './failure.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
-import { ownQuestion } from '../../src/engines/contract/statement.js'
+import { ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
 
 @Record
 class Entry {
@@ -110,7 +110,7 @@ describe('a SQLite file', () => {
     const entries = await open()
     await entries.create({ name: 'a' })
     const { engine } = entries.database.context
-    await engine.script('pragma max_page_count = 1')
+    await engine.run(ownScript('pragma max_page_count = 1'), [], 'nothing')
     const rows = Array.from({ length: 50 }, (_, index) => ({
       name: `${index}`.padEnd(4000, 'x'),
     }))
@@ -119,10 +119,10 @@ describe('a SQLite file', () => {
     })()
     await expect(filling).rejects.toMatchObject(unavailable)
     expect(await entries.list({ where: { name: 'a' } })).toHaveLength(1)
-    await engine.script('pragma max_page_count = 1000000')
+    await engine.run(ownScript('pragma max_page_count = 1000000'), [], 'nothing')
     await entries.create({ name: 'b' })
     const check = ownQuestion('pragma integrity_check')
-    expect((await engine.query(check, [])).rows).toStrictEqual([['ok']])
+    expect((await engine.run(check, [], 'all')).rows).toStrictEqual([['ok']])
   })
 
   it('on which a transaction fails in the middle keeps none of it', async () => {
@@ -305,8 +305,8 @@ describe('a PostgreSQL', () => {
       runs++
       const sql = `do $$ begin raise exception 'no' using errcode = '40001'; end $$`
       await tx.records(Entry).count()
-      await database.context.engine.script('select 1')
-      await database.runner().script(sql)
+      await database.context.engine.run(ownScript('select 1'), [], 'nothing')
+      await database.runner().run(ownScript(sql), [], 'nothing')
     })
     await expect(work).rejects.toMatchObject({ status: 409, code: 'CONFLICT_RETRY' })
     expect(runs).toBeGreaterThan(10)
@@ -315,7 +315,11 @@ describe('a PostgreSQL', () => {
   it('whose table was changed under a prepared statement goes on', async () => {
     await entries.create({ name: 'a' })
     const [first] = await entries.list()
-    await database.context.engine.script('alter table entry alter column name type varchar(50)')
+    await database.context.engine.run(
+      ownScript('alter table entry alter column name type varchar(50)'),
+      [],
+      'nothing',
+    )
     expect(await entries.find(first!.id)).toMatchObject({ name: 'a' })
     expect(await entries.list()).toHaveLength(1)
   })

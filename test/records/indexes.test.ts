@@ -5,7 +5,7 @@ import { readTable } from '../../src/records/model/read-table.js'
 import type { Problem, RecordOptions } from '../../src/index.js'
 import { readDifferences } from '../../src/records/schema/sync.js'
 import { startBothEngines } from './both-engines.js'
-import { ownQuestion } from '../../src/engines/contract/statement.js'
+import { ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
 
 @Record()
 class Maker {
@@ -45,7 +45,7 @@ describe.each(engines)('indexes on %s', (name, open) => {
   afterAll(() => database.close())
 
   const read = async (sql: string) =>
-    (await database.context.engine.query(ownQuestion(sql), [])).rows
+    (await database.context.engine.run(ownQuestion(sql), [], 'all')).rows
 
   const definitions = async (): Promise<string[]> => {
     const rows = await read(
@@ -90,8 +90,12 @@ describe.each(engines)('indexes on %s', (name, open) => {
 
   it('give way to those of today where a foreign key had a plain one, and hinder nobody before', async () => {
     const { context } = database
-    await context.engine.script('drop index "ticket_maker_id_index"')
-    await context.engine.script('create index "ticket_maker_id_index" on "ticket" ("maker_id")')
+    await context.engine.run(ownScript('drop index "ticket_maker_id_index"'), [], 'nothing')
+    await context.engine.run(
+      ownScript('create index "ticket_maker_id_index" on "ticket" ("maker_id")'),
+      [],
+      'nothing',
+    )
     await expect(database.verify()).resolves.toBeUndefined()
     await database.sync()
     expect((await definitions()).join('\n')).toMatch(/\(maker_id, id\)/)

@@ -12,6 +12,7 @@ import { failure } from './failure.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { shop } from './shop.js'
 import { thing, type Fields } from './thing.js'
+import { ownScript } from '../../src/engines/contract/statement.js'
 
 @Record
 class Owner {
@@ -277,7 +278,7 @@ describe.each(engines)('migrations on %s', (engine) => {
     const database = await open(thing({ name: ['string', { index: true }] }))
     await makeMigration(database, 'a', at())
     await migrateUp(database, at())
-    await database.context.engine.script('drop index thing_name_index')
+    await database.context.engine.run(ownScript('drop index thing_name_index'), [], 'nothing')
     if (engine === 'sqlite') {
       const error = await failure(makeMigration(database, 'b', at(1)))
       expect(error.message).toContain(

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import { connect } from '../../src/records/database.js'
 import { startPostgres } from './postgres-server.js'
 import { thing } from './thing.js'
+import { ownScript } from '../../src/engines/contract/statement.js'
 
 const server = await startPostgres()
 afterAll(() => server.close())
@@ -16,7 +17,11 @@ describe('moments that PostgreSQL keeps as text', () => {
     await things.create({ at: moment })
     const { engine } = database.context
     const using = `to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-    await engine.script(`alter table thing alter column at type text collate "C" using ${using}`)
+    await engine.run(
+      ownScript(`alter table thing alter column at type text collate "C" using ${using}`),
+      [],
+      'nothing',
+    )
     expect((await things.list({ where: { at: { gte: moment } } })).map(({ at }) => at)).toEqual([
       moment,
     ])

@@ -38,7 +38,9 @@ describe('statements over few connections', () => {
   })
 
   const ask = async (sql: string, values: unknown[] = []): Promise<readonly unknown[]> =>
-    (await engineOf(observer).query(ownChange('unknown', sql), values)).rows.map(([value]) => value)
+    (await engineOf(observer).run(ownChange('unknown', sql), values, 'all')).rows.map(
+      ([value]) => value,
+    )
   const others = `from pg_stat_activity where datname = current_database() and application_name = 'filigree'`
   const until = async (sql: string, holds: (value: number) => boolean): Promise<void> => {
     const end = performance.now() + 20_000
@@ -75,12 +77,12 @@ describe('statements over few connections', () => {
     const circle: { self?: unknown } = {}
     circle.self = circle
     const answers = await settle([
-      engine.first(divide, [3]),
-      engine.first(divide, [0]),
-      engine.first(broken, [1]),
-      engine.first(divide, [circle]),
-      engine.first(broken, [2]),
-      engine.first(divide, [4]),
+      engine.run(divide, [3], 'first'),
+      engine.run(divide, [0], 'first'),
+      engine.run(broken, [1], 'first'),
+      engine.run(divide, [circle], 'first'),
+      engine.run(broken, [2], 'first'),
+      engine.run(divide, [4], 'first'),
     ])
     expect(answers.map(({ status }) => status)).toEqual([
       'fulfilled',
@@ -93,9 +95,9 @@ describe('statements over few connections', () => {
     expect([answers[0], answers[5]]).toMatchObject([{ value: [4] }, { value: [3] }])
     // What failed to be prepared is prepared once it can be.
     await ask('create table no_such_table (id int)')
-    expect(await engine.rows(broken, [1])).toEqual([])
+    expect(await engine.run(broken, [1], 'rows')).toEqual([])
     await ask('drop table no_such_table')
-    expect(await engine.first(divide, [6])).toEqual([2])
+    expect(await engine.run(divide, [6], 'first')).toEqual([2])
   })
 
   it('answer every kind of value as it was sent', async () => {
@@ -113,24 +115,25 @@ describe('statements over few connections', () => {
       ['text', null],
     ] as const
     for (const [type, value] of kinds) {
-      const [answer] = (await engine.first(brief(`select $1::${type}`), [value])) ?? []
+      const [answer] = (await engine.run(brief(`select $1::${type}`), [value], 'first')) ?? []
       expect(answer).toEqual(value)
     }
-    expect(await engine.first(brief('select $1::int[]'), [[1, 2]])).toEqual([[1, 2]])
-    expect(await engine.first(brief(`select 'NaN'::float8, 'Infinity'::float8`), [])).toEqual([
-      NaN,
-      Infinity,
-    ])
+    expect(await engine.run(brief('select $1::int[]'), [[1, 2]], 'first')).toEqual([[1, 2]])
+    expect(
+      await engine.run(brief(`select 'NaN'::float8, 'Infinity'::float8`), [], 'first'),
+    ).toEqual([NaN, Infinity])
   })
 
   it('a read whose connection is lost runs once more, a write does not', async () => {
     const engine = engineOf(database)
-    const reads = Array.from({ length: 40 }, async (_, key) => engine.first(nap, [key, 0.01]))
+    const reads = Array.from({ length: 40 }, async (_, key) =>
+      engine.run(nap, [key, 0.01], 'first'),
+    )
     const write = ownChange(
       'unknown',
       `with slept as (select pg_sleep(5)) insert into pipe_item (name, stock) select 'Once', 1 from slept returning id`,
     )
-    const writing = settle([engine.rows(write, [])])
+    const writing = settle([engine.run(write, [], 'rows')])
     await until(`select count(*) ${others} and state = 'active' and query like '%Once%'`, Boolean)
     await ask(`select pg_terminate_backend(pid) ${others}`)
     const rows = await Promise.all(reads)
@@ -157,8 +160,8 @@ describe('statements over few connections', () => {
     const engine = engineOf(fresh)
     const order: string[] = []
     const note = (name: string) => () => order.push(name)
-    const long = Promise.resolve(engine.first(nap, [1, 1])).then(note('long'))
-    const behind = Promise.resolve(engine.first(nap, [2, 0])).then(note('behind'))
+    const long = Promise.resolve(engine.run(nap, [1, 1], 'first')).then(note('long'))
+    const behind = Promise.resolve(engine.run(nap, [2, 0], 'first')).then(note('behind'))
     await Promise.all([long, behind])
     expect(order).toEqual(['behind', 'long'])
     await fresh.close()
@@ -170,8 +173,10 @@ describe('statements over few connections', () => {
     let end: () => void = () => undefined
     const request = { onFinished: (ended: () => void) => (end = ended) }
     const mine = engine.clientReads?.(request) as Runner
-    const long = settle([mine.first(nap, [1, 60])])
-    const neighbours = Array.from({ length: 30 }, async (_, key) => engine.first(nap, [key, 0.002]))
+    const long = settle([mine.run(nap, [1, 60], 'first')])
+    const neighbours = Array.from({ length: 30 }, async (_, key) =>
+      engine.run(nap, [key, 0.002], 'first'),
+    )
     end()
     const [ended] = await long
     expect(ended).toMatchObject({ status: 'rejected' })
@@ -189,13 +194,17 @@ describe('statements over few connections', () => {
     const mine = engine.clientReads?.({ onFinished: (ended) => (end = ended) }) as Runner
     const sleep = ownQuestion('select $1::int, pg_sleep($2)')
     const fail = ownQuestion('select 1 / $1::int')
-    const first = [mine.first(sleep, [1, 0]), mine.first(fail, [0]), mine.first(sleep, [2, 0])]
+    const first = [
+      mine.run(sleep, [1, 0], 'first'),
+      mine.run(fail, [0], 'first'),
+      mine.run(sleep, [2, 0], 'first'),
+    ]
     expect(await settle(first)).toMatchObject([
       { value: [1, ''] },
       { reason: { kind: 'value' } },
       { value: [2, ''] },
     ])
-    const long = settle(Array.from({ length: 5 }, () => mine.first(sleep, [1, 60])))
+    const long = settle(Array.from({ length: 5 }, () => mine.run(sleep, [1, 60], 'first')))
     await until(`select count(*) ${others} and state = 'active'`, Boolean)
     end()
     expect((await long).map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
@@ -206,7 +215,7 @@ describe('statements over few connections', () => {
   it('a write that waits for a row holds up no other of its turn', async () => {
     const fresh = await connect(`${url}?connections=2`, { records: [Item] })
     const update = ownChange('unknown', 'update pipe_item set stock = 1 where id = $1')
-    const change = async (id: number) => engineOf(fresh).query(update, [id])
+    const change = async (id: number) => engineOf(fresh).run(update, [id], 'all')
     let held: Promise<unknown> | undefined
     await observer.transaction(
       async (tx) => {

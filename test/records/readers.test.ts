@@ -7,7 +7,7 @@ import { isThenable } from '../../src/core/later.js'
 import type { ClientReading, Engine, Runner } from '../../src/engines/contract/engine.js'
 import { openSqlite } from '../../src/engines/sqlite/sqlite.js'
 import { findDrivers } from './sqlite-drivers.js'
-import { ownChange, ownQuestion } from '../../src/engines/contract/statement.js'
+import { ownChange, ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
 
 const drivers = await findDrivers()
 
@@ -41,9 +41,13 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filigree-readers-'))
     engine = await open()
-    await engine.script(`create table item (id integer primary key, name text not null);
+    await engine.run(
+      ownScript(`create table item (id integer primary key, name text not null);
       with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
-      insert into item select i, 'Item ' || i from n`)
+      insert into item select i, 'Item ' || i from n`),
+      [],
+      'nothing',
+    )
   })
   afterAll(async () => {
     await engine.close()
@@ -52,43 +56,43 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
 
   it('leave the loop to others, which are answered meanwhile', async () => {
     const reads = engine.clientReads!(ask())
-    const reading = reads.first(long, ['item 1%'])
+    const reading = reads.run(long, ['item 1%'], 'first')
     expect(isThenable(reading)).toBe(true)
-    expect(engine.clientReads!(ask()).first(quick, [7])).toEqual(['Item 7'])
+    expect(engine.clientReads!(ask()).run(quick, [7], 'first')).toEqual(['Item 7'])
     expect(await reading).toEqual([11111])
   })
 
   it('see what was committed before they began', async () => {
-    await engine.change(ownChange('unknown', `insert into item (name) values ('Last')`), [])
-    expect(await engine.clientReads!(ask()).rows(long, ['last'])).toEqual([[1]])
+    await engine.run(ownChange('unknown', `insert into item (name) values ('Last')`), [], 'count')
+    expect(await engine.clientReads!(ask()).run(long, ['last'], 'rows')).toEqual([[1]])
   })
 
   it('are an unavailable database once their time is over, and the next is answered', async () => {
     const other = await open(100)
     const reads = other.clientReads!(ask())
-    await expect(reads.first(endless, ['x'])).rejects.toMatchObject({
+    await expect(reads.run(endless, ['x'], 'first')).rejects.toMatchObject({
       kind: 'unavailable',
       message: "A client's reads took longer than 100 ms.",
     })
     // The time is the request's: its next read does not begin.
-    await expect(reads.first(long, ['x'])).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(reads.run(long, ['x'], 'first')).rejects.toMatchObject({ kind: 'unavailable' })
     await other.close()
-    expect(await engine.clientReads!(ask()).first(long, ['item 2'])).toEqual([1])
+    expect(await engine.clientReads!(ask()).run(long, ['item 2'], 'first')).toEqual([1])
   })
 
   it('end when nobody waits for them any more', async () => {
     const request = ask()
-    const reading = engine.clientReads!(request).first(endless, ['x'])
+    const reading = engine.clientReads!(request).run(endless, ['x'], 'first')
     request.finish()
     await expect(reading).rejects.toMatchObject({
       message: 'The client no longer waits for the answer of the read.',
     })
-    expect(await engine.clientReads!(ask()).first(long, ['item 3'])).toEqual([1])
+    expect(await engine.clientReads!(ask()).run(long, ['item 3'], 'first')).toEqual([1])
   })
 
   it('wait in line where there are more of them than threads', async () => {
     const many = Array.from({ length: 12 }, async (_, index) =>
-      engine.clientReads!(ask()).first(long, [`item ${index + 1}`]),
+      engine.clientReads!(ask()).run(long, [`item ${index + 1}`], 'first'),
     )
     expect(await Promise.all(many)).toEqual(many.map(() => [1]))
   })
@@ -97,7 +101,7 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
     const [greedy, small] = [engine.clientReads!(ask()), engine.clientReads!(ask())]
     const ended: string[] = []
     const first = async (runner: Runner, name: string): Promise<void> => {
-      await runner.first(long, ['item 1%'])
+      await runner.run(long, ['item 1%'], 'first')
       ended.push(name)
     }
     const all = Array.from({ length: 12 }, (_, index) => first(greedy, `greedy ${index + 1}`))
@@ -109,16 +113,16 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
   it('that surely end soon wait for no long one', async () => {
     const request = ask()
     const reads = engine.clientReads!(request)
-    const endlessly = Array.from({ length: 8 }, async () => reads.first(endless, ['x']))
+    const endlessly = Array.from({ length: 8 }, async () => reads.run(endless, ['x'], 'first'))
     const soon = { ...long, bound: 20_000 }
-    expect(await engine.clientReads!(ask()).first(soon, ['item 5'])).toEqual([1])
+    expect(await engine.clientReads!(ask()).run(soon, ['item 5'], 'first')).toEqual([1])
     request.finish()
     for (const one of endlessly) await expect(one).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
   it('tell what is wrong with a statement', async () => {
     const wrong = ownQuestion(`select json('{') from "item" as "t0" where "t0"."name" > ?`)
-    await expect(engine.clientReads!(ask()).rows(wrong, ['A'])).rejects.toMatchObject({
+    await expect(engine.clientReads!(ask()).run(wrong, ['A'], 'rows')).rejects.toMatchObject({
       name: 'EngineFault',
       message: 'malformed JSON',
     })

@@ -9,6 +9,7 @@ import { failure } from './failure.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { shop } from './shop.js'
 import { thing, type Fields } from './thing.js'
+import { ownScript } from '../../src/engines/contract/statement.js'
 
 @Record
 class Owner {
@@ -147,7 +148,11 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
   it('loosens what may be null now, and keeps columns it does not know', async () => {
     await filled()
     const extra = await open()
-    await extra.context.engine.script('alter table thing add column extra text')
+    await extra.context.engine.run(
+      ownScript('alter table thing add column extra text'),
+      [],
+      'nothing',
+    )
     await extra.kysely.updateTable('thing').set({ extra: 'kept' }).execute()
     const database = await open(thing({ name: ['string', { nullable: true }] }))
     await database.sync()

@@ -13,7 +13,7 @@ import { ShortReads } from '../../src/engines/sqlite/short-reads.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
 import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
 import { startBothEngines } from './both-engines.js'
-import { ownQuestion, type Statement } from '../../src/engines/contract/statement.js'
+import { ownQuestion, type Statement, ownScript } from '../../src/engines/contract/statement.js'
 
 @Record({ table: 'article' })
 class Plain {
@@ -146,7 +146,7 @@ describe.each(engines)('what a search needs on %s', (name, open) => {
       name === 'SQLite'
         ? `select name from sqlite_schema where name glob 'filigree_search_*'`
         : `select indexname from pg_indexes where indexname like 'filigree_search_%'`
-    const { rows } = await database.context.engine.query(ownQuestion(left), [])
+    const { rows } = await database.context.engine.run(ownQuestion(left), [], 'all')
     expect(rows).toEqual([])
   })
 
@@ -166,19 +166,23 @@ describe('a search', () => {
     const database = await connected((await open?.()) ?? '', Searched)
     await database.sync()
     const { engine } = database.context
-    await engine.script(
-      `insert into article (title, text) select 'title ' || n, 'word' || n from generate_series(1, 20000) n; analyze article`,
+    await engine.run(
+      ownScript(
+        `insert into article (title, text) select 'title ' || n, 'word' || n from generate_series(1, 20000) n; analyze article`,
+      ),
+      [],
+      'nothing',
     )
     const seen: string[] = []
-    const rows = engine.rows.bind(engine)
-    engine.rows = (statement, values) => {
+    const run = engine.run.bind(engine)
+    engine.run = (statement, values, wanted) => {
       seen.push(statement.sql)
-      return rows(statement, values)
+      return run(statement, values, wanted)
     }
     const found = await database.records(Searched).list({ search: 'word77', limit: 5 })
     expect(found).toHaveLength(1)
     const sql = `explain ${(seen[0] ?? '').replace('$3', '5').replaceAll(/\$\d/g, `'word77'`)}`
-    const plan = await engine.query(ownQuestion(sql), [])
+    const plan = await engine.run(ownQuestion(sql), [], 'all')
     expect(plan.rows.join('\n')).toMatch(/Bitmap Index Scan on filigree_search_article/)
   })
 
@@ -186,9 +190,11 @@ describe('a search', () => {
     const file = join(folder, 'many.db')
     const database = await connected(`sqlite:${file}`, Searched)
     await database.sync()
-    await database.context.engine.script(
-      `with recursive n (i) as (select 1 union all select i + 1 from n limit 20000)
-       insert into article (title, text) select 'lamp', '' from n`,
+    await database.context.engine.run(
+      ownScript(`with recursive n (i) as (select 1 union all select i + 1 from n limit 20000)
+       insert into article (title, text) select 'lamp', '' from n`),
+      [],
+      'nothing',
     )
     const connection = new Connection(await chooseDriver(undefined), {
       file,
@@ -198,10 +204,10 @@ describe('a search', () => {
       const short = new ShortReads(connection)
       const { context } = database
       const seen: Statement[] = []
-      const rows = context.engine.rows.bind(context.engine)
-      context.engine.rows = (statement, values) => {
+      const run = context.engine.run.bind(context.engine)
+      context.engine.run = (statement, values, wanted) => {
         seen.push(statement)
-        return rows(statement, values)
+        return run(statement, values, wanted)
       }
       await database.records(Searched).list({ search: 'lamp', limit: 5 })
       const [statement] = seen

@@ -11,6 +11,7 @@ import { toCheckName } from '../../src/records/model/column-names.js'
 import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { Badge, Player, Team, uuidRecords } from '../contracts/database-uuids.contract.js'
 import { startPostgres } from './postgres-server.js'
+import { ownScript } from '../../src/engines/contract/statement.js'
 
 const server = await startPostgres()
 afterAll(() => server.close())
@@ -55,7 +56,8 @@ const check = (table: string, column: string, rule: string): string =>
 
 /** The tables as earlier versions made them. */
 const asText = async ({ context: { engine } }: Database): Promise<void> => {
-  await engine.script(`
+  await engine.run(
+    ownScript(`
     create table uuid_badge (id text collate "C" primary key, form text collate "C" not null default 'aaaaaaaa-0000-4000-8000-000000000001',
       constraint ${check('uuid_badge', 'form', `{c} in ('aaaaaaaa-0000-4000-8000-000000000001')`)});
     create table uuid_team (id text collate "C" primary key, name text collate "C" not null, badge text collate "C");
@@ -67,7 +69,10 @@ const asText = async ({ context: { engine } }: Database): Promise<void> => {
     create table uuid_badge_uuid_player (
       uuid_player_id text collate "C" constraint uuid_badge_uuid_player_uuid_player_id_fkey references uuid_player on delete cascade,
       uuid_badge_id text collate "C" constraint uuid_badge_uuid_player_uuid_badge_id_fkey references uuid_badge on delete cascade,
-      primary key (uuid_player_id, uuid_badge_id));`)
+      primary key (uuid_player_id, uuid_badge_id));`),
+    [],
+    'nothing',
+  )
 }
 
 const fill = async (database: Database): Promise<void> => {
@@ -150,7 +155,11 @@ describe('UUIDs in PostgreSQL', () => {
     const database = await open()
     await asText(database)
     const { engine } = database.context
-    await engine.script('create table theirs (team text references uuid_team (id))')
+    await engine.run(
+      ownScript('create table theirs (team text references uuid_team (id))'),
+      [],
+      'nothing',
+    )
     await database.sync()
     expect(await typesOf(database)).toEqual(kept('text'))
     await fill(database)
@@ -160,7 +169,11 @@ describe('UUIDs in PostgreSQL', () => {
   it('say which column holds what is none', async () => {
     const database = await open()
     await asText(database)
-    await database.context.engine.script(`insert into uuid_team values ('x', 'x', null)`)
+    await database.context.engine.run(
+      ownScript(`insert into uuid_team values ('x', 'x', null)`),
+      [],
+      'nothing',
+    )
     await expect(database.sync()).rejects.toThrow(
       'uuid_team.id is of type text and should be uuid (Team.id).',
     )

@@ -20,6 +20,7 @@ import {
 } from 'filigree'
 import { connect, type Database } from '../../src/records/database.js'
 import { startOwnPostgres } from '../records/postgres-server.js'
+import { ownScript } from '../../src/engines/contract/statement.js'
 
 @Record()
 class Seller {
@@ -384,7 +385,7 @@ async function measureInserts(database: Database, url: string, isLite: boolean):
   ]
   for (let round = -1; round < 5; round++) {
     for (const [place, run] of ways.entries()) {
-      await database.context.engine.script('delete from line')
+      await database.context.engine.run(ownScript('delete from line'), [], 'nothing')
       const start = performance.now()
       await run()
       if (round >= 0) times[place]?.push(performance.now() - start)
@@ -440,7 +441,7 @@ async function measureOn(title: string, url: string, isLite: boolean): Promise<v
     .records(Seller)
     .insertMany(Array.from({ length: sellers }, (_, index) => ({ name: `seller ${index}` })))
   await database.records(Item).insertMany(makeItems())
-  await database.context.engine.script(isLite ? 'analyze' : 'vacuum analyze')
+  await database.context.engine.run(ownScript(isLite ? 'analyze' : 'vacuum analyze'), [], 'nothing')
   const found: string[] = []
   const { sql, close } = await openByHand(url, isLite)
   for (const task of tasksOf(database, sql)) found.push(await measure(task))

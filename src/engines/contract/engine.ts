@@ -1,5 +1,12 @@
 /**
  * What a database must be able to do for records. The contract, in short:
+ * - Everything that is asked of a database is one call, `run(statement, values, wanted)`: the statement says what it is, and
+ *   `wanted` which part of its answer is needed. An engine, a transaction of it, the reads or the changes of one request and
+ *   statements in order are all such a `Runner`. What stands between records and a driver is a `Runner` around another one,
+ *   which reads the statement and decides: when it runs (turns, a queue of those that go together), where (a replica, a
+ *   reader thread, a connection of its own), and who is told of it. Only the driver tells the parts of an answer apart.
+ * - What layers leave as it is stands once, in `engine-layer.ts`. From the top: `ToldEngine` (publishes statements),
+ *   `ReplicatedEngine` (replicas), `JoinedEngine` (calls that go together), the engine itself.
  * - An engine lives in `engines/<name>/`: the `Engine`, which runs statements, and its `Dialect`, which is everything that
  *   differs in SQL and values. Nobody else decides by an engine's name (test/repository/engines.test.ts).
  * - Answers come at once where the driver is synchronous, so that such a database costs no promise.
@@ -40,21 +47,26 @@ export type Row = readonly unknown[]
 
 /** Runs statements. What goes wrong is an `EngineFault`, thrown at once or later. */
 export interface Runner {
-  rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]>
-  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined>
-  /** @returns the number of rows that were inserted, updated or deleted */
-  change(statement: Statement, values: readonly unknown[]): Later<number>
-  /** Any statement once, not kept. */
-  query(statement: Statement, values: readonly unknown[]): Later<QueryResult>
-  /** Runs a script of statements without values. @param kind default `script` */
-  script(sql: string, kind?: ScriptKind): Later<void>
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]>
 }
 
-/**
- * `savepoint`: begins or ends a part of a transaction, and changes nothing. `patient`: waits for others as long as it takes,
- * because it holds nobody meanwhile: `create index concurrently`.
- */
-export type ScriptKind = 'script' | 'savepoint' | 'patient'
+/** What may be wanted of a statement's answer. */
+export interface Answers {
+  readonly rows: readonly Row[]
+  readonly first: Row | undefined
+  /** The number of rows that were inserted, updated or deleted. */
+  readonly count: number
+  /** Everything, of a statement that runs once: it is not kept for others. */
+  readonly all: QueryResult
+  /** Nothing, of a script: several statements without values. */
+  readonly nothing: undefined
+}
+
+export type Wanted = keyof Answers
 
 export interface QueryResult {
   /** Names of the columns, of a statement that returns rows. */
@@ -78,15 +90,15 @@ export interface SchemaChangeOptions {
 
 export interface Engine extends Runner {
   readonly dialect: Dialect
-  /** The driver's name, for the log. */ readonly driver: string
+  /** The driver's name, for the log. */
+  readonly driver: string
   /** It takes no writes: a replica. Default false. */
   readonly isReadOnly?: boolean
   /** Reads go to copies that may be behind: it asks who calls, who must see what it has written. Absent: all are one. */
   followCallers?(current: CurrentCaller, others?: OtherProcesses): void
   begin(options?: BeginOptions): Promise<TransactionRunner>
-  /** Absent where a statement costs no journey. */ inOrder?(
-    writing?: ClientWriting,
-  ): Later<OrderedRunner | undefined>
+  /** Absent where a statement costs no journey. */
+  inOrder?(writing?: ClientWriting): Later<OrderedRunner | undefined>
   /**
    * Runs work that changes the schema: nobody else changes it meanwhile, references are checked at the end, and work that
    * had to wait for a table too long runs again from its beginning.
@@ -237,12 +249,12 @@ export interface Dialect {
   readonly uuidText?: Around
   /** SQL around a column that makes the text of its values; absent where they are such text. */
   textOf(column: Column): Around | undefined
-  /** The sum or mean of a column of numbers, exact where they are; `isLarge` once a sum failed as an `overflow`. */
   /**
    * SQL of the first local day of a moment's unit as text, `2026-11-16`; for hours the local hour with its offset,
    * `2026-11-16T10:00:00+01:00`.
    */
   timeGroup(group: TimeGroup): string
+  /** The sum or mean of a column of numbers, exact where they are; `isLarge` once a sum failed as an `overflow`. */
   total(called: 'sum' | 'avg', column: Pick<Column, 'storage' | 'field'>, isLarge?: boolean): Total
   /** SQL around a text that makes it lower case, for comparing without regard to case. */
   readonly fold: readonly [before: string, after: string]

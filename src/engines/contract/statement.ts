@@ -4,9 +4,12 @@
  */
 import type { OneNewRow, OneRowChange } from './one-row-change.js'
 
-/** `script`: changes of the schema, and several statements at once; `unknown`: SQL that an application wrote. */
+/**
+ * `script`: changes of the schema, and several statements at once; `savepoint`: begins or ends a part of a transaction;
+ * `unknown`: SQL that an application wrote.
+ */
 export type StatementKind =
-  'select' | 'insert' | 'update' | 'delete' | 'upsert' | 'script' | 'unknown'
+  'select' | 'insert' | 'update' | 'delete' | 'upsert' | 'script' | 'savepoint' | 'unknown'
 
 /** SQL with placeholders. Keep the object: engines remember by it what they have prepared. */
 export interface Statement {
@@ -23,6 +26,8 @@ export interface Statement {
   readonly by?: readonly string[] | undefined
   /** A record's, which clients ask for (whether one does is said by the runner); an application's own; the framework's. */
   readonly for: 'client' | 'program' | 'ourselves'
+  /** It waits for others as long as it takes, because it holds nobody meanwhile: `create index concurrently`. */
+  readonly isPatient?: boolean
   /** What it reads must be as it is now: no copy that may be behind is asked. Default false. */
   readonly isFresh?: boolean
   /** With whom it may go as one. Default: it goes alone. */
@@ -50,7 +55,7 @@ export type Together = 'calls' | 'same' | 'page'
 
 /** Whether it changes something; where nobody knows, it does. */
 export function changes({ kind }: Pick<Statement, 'kind'>): boolean {
-  return kind !== 'select'
+  return kind !== 'select' && kind !== 'savepoint'
 }
 
 /** It finds few rows by an index that is surely there: others need not fear to go beside it. */
@@ -94,12 +99,16 @@ export function ownQuestion(sql: string, facts: Partial<Statement> = {}): Statem
 
 /** A change of the framework's own. */
 export function ownChange(
-  kind: Exclude<StatementKind, 'select'>,
+  kind: 'insert' | 'update' | 'delete' | 'upsert' | 'unknown',
   sql: string,
   facts: Partial<Statement> = {},
 ): Statement {
-  const tables = kind === 'script' ? [anyTable] : []
-  return Object.freeze({ sql, kind, tables, mayWait: true, for: 'ourselves', ...facts })
+  return Object.freeze({ sql, kind, tables: [], mayWait: true, for: 'ourselves', ...facts })
+}
+
+/** Statements without values, of whose answer nothing is wanted. */
+export function ownScript(sql: string, facts: Partial<Statement> = {}): Statement {
+  return ownChange('unknown', sql, { kind: 'script', tables: [anyTable], ...facts })
 }
 
 /** The names of the framework's own tables begin so; no record's does. */

@@ -16,12 +16,17 @@ import { Turn } from '../turn.js'
 import { lockFolder } from './folder-lock.js'
 import {
   EngineFault,
+  type Answers,
   type Engine,
   type EngineSource,
-  type QueryResult,
+  type Row,
+  type Runner,
+  type SchemaChangeOptions,
+  type Statement,
+  type TransactionRunner,
+  type Wanted,
 } from '../contract/engine.js'
-import type { Row, Runner, SchemaChangeOptions, Statement } from '../contract/engine.js'
-import type { TransactionRunner } from '../contract/engine.js'
+import { ownScript } from '../contract/statement.js'
 import { readPostgresCatalogue } from '../postgres/catalogue.js'
 import { createPostgresDialect } from '../postgres/dialect.js'
 import { toPostgresFault } from '../postgres/faults.js'
@@ -155,34 +160,23 @@ class PgliteRunner implements Runner {
     this.#database = database
   }
 
-  async rows(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return (await this.#run(statement, values)).rows
-  }
-
-  async first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
-    return (await this.#run(statement, values)).rows[0]
-  }
-
-  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return (await this.#run(statement, values)).affectedRows ?? 0
-  }
-
-  async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
-    const { fields, rows, affectedRows } = await this.#run(statement, values)
-    return { names: fields.map(({ name }) => name), rows, changes: affectedRows ?? 0 }
-  }
-
-  async script(sql: string): Promise<void> {
+  async run<W extends Wanted>(
+    { sql }: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Promise<Answers[W]> {
     try {
-      await this.#database.exec(sql)
-    } catch (error) {
-      throw toFault(error)
-    }
-  }
-
-  async #run({ sql }: Statement, values: readonly unknown[]): Promise<DriverResult> {
-    try {
-      return await this.#database.query(sql, values, queryOptions)
+      if (wanted === 'nothing') {
+        await this.#database.exec(sql)
+        return undefined as Answers[W]
+      }
+      const {
+        fields,
+        rows,
+        affectedRows: count = 0,
+      } = await this.#database.query(sql, values, queryOptions)
+      const all = { names: fields.map(({ name }) => name), rows, changes: count }
+      return { rows, first: rows[0], count, all, nothing: undefined }[wanted]
     } catch (error) {
       throw toFault(error)
     }
@@ -217,24 +211,12 @@ class PgliteEngine implements Engine {
     this.#turn = new Turn(patience)
   }
 
-  rows(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return this.#alone(() => this.#runner.rows(statement, values))
-  }
-
-  first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
-    return this.#alone(() => this.#runner.first(statement, values))
-  }
-
-  change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return this.#alone(() => this.#runner.change(statement, values))
-  }
-
-  query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
-    return this.#alone(() => this.#runner.query(statement, values))
-  }
-
-  script(sql: string): Promise<void> {
-    return this.#alone(() => this.#runner.script(sql))
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Promise<Answers[W]> {
+    return this.#alone(() => this.#runner.run(statement, values, wanted))
   }
 
   clientWrites(writing: ClientWriting): Runner {
@@ -251,7 +233,7 @@ class PgliteEngine implements Engine {
     await this.#turn.take(patience)
     try {
       if (writing?.late === true) throw lateFault()
-      await this.#runner.script(begin)
+      await this.#runner.run(ownScript(begin), [], 'nothing')
       return new PgliteTransaction(this.#database, this.#turn)
     } catch (error) {
       this.#turn.release()
@@ -286,7 +268,7 @@ class PgliteEngine implements Engine {
   async parameterTypes({ sql }: Statement): Promise<readonly string[]> {
     const { queryParams } = await this.#alone(() => this.#database.describeQuery(sql))
     const numbers = queryParams.map(({ dataTypeID }) => dataTypeID)
-    return this.#types.name(numbers, (statement, values) => this.rows(statement, values))
+    return this.#types.name(numbers, (statement, values) => this.run(statement, values, 'rows'))
   }
 
   async close(): Promise<void> {
@@ -321,7 +303,7 @@ class PgliteTransaction extends PgliteRunner implements TransactionRunner {
     if (this.#isOver) return
     this.#isOver = true
     try {
-      await super.script(sql)
+      await this.run(ownScript(sql), [], 'nothing')
     } finally {
       this.#turn.release()
     }

@@ -2,7 +2,7 @@
  * One statement that is sent through pg's clients: it writes its own messages and reads its own answer, so that it
  * costs one buffer, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
  */
-import type { Row, Statement } from '../contract/engine.js'
+import type { Row, Statement, Wanted } from '../contract/engine.js'
 import { sendRows } from './copy.js'
 import { noColumns, type Columns } from './columns.js'
 import { changes } from '../contract/statement.js'
@@ -11,12 +11,6 @@ import type { Driver, Field, ParameterDescription, Submittable, Wire } from './d
 import { writeStatement } from './messages.js'
 import type { Preparation, PooledConnection } from './pooled-connection.js'
 import { mostAttempts, stalenessOf } from './statement-names.js'
-
-/**
- * The part of the answer that is wanted: its rows, the first row, the number of rows, all of it, or nothing, for a
- * script.
- */
-export type Wanted = 'rows' | 'first' | 'count' | 'all' | 'script'
 
 /** Decides whether a failed call runs again or is refused. */
 export interface CallOwner {
@@ -123,7 +117,7 @@ export class Call implements Submittable {
   submit(wire: Wire): Error | null {
     const { sql } = this.statement
     const connection = this.#connection as PooledConnection
-    if (this.#wanted === 'script' || this.statement.takesRows === true) {
+    if (this.#wanted === 'nothing' || this.statement.takesRows === true) {
       wire.query(sql)
       return null
     }
@@ -166,7 +160,7 @@ export class Call implements Submittable {
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
     const wanted = this.#wanted
-    if (wanted === 'script' || (wanted === 'first' && this.#found.length > 0)) return
+    if (wanted === 'nothing' || (wanted === 'first' && this.#found.length > 0)) return
     const { read } = this.#columns ?? noColumns
     const row = new Array<unknown>(fields.length)
     try {
@@ -248,7 +242,7 @@ export class Call implements Submittable {
         const { names } = this.#columns ?? noColumns
         return { names, rows: this.#found, changes: this.#changes }
       }
-      case 'script':
+      case 'nothing':
         return undefined
     }
   }

@@ -10,7 +10,7 @@ import { ownQuestion } from '../contract/statement.js'
 
 export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> {
   const read = async (sql: string): Promise<readonly Row[]> =>
-    (await runner.query(ownQuestion(sql, { isFresh: true }), [])).rows
+    (await runner.run(ownQuestion(sql, { isFresh: true }), [], 'all')).rows
   const tables = new Map<string, Mutable>()
   for (const [table, name, type, notNull, preset, kind] of await read(columnsSql)) {
     const isForeign = kind !== 'r' && kind !== 'p'

@@ -53,10 +53,10 @@ export async function createPostgresChannel(
   }
   return {
     send: async (runner, messages) => {
-      await runner.rows(sendAll, [messages])
+      await runner.run(sendAll, [messages], 'rows')
     },
     topics: async (runner, but) => {
-      const rows = await runner.rows(readTopics, [but ?? null])
+      const rows = await runner.run(readTopics, [but ?? null], 'rows')
       return new Set(rows.map(([topic]) => Number(topic) | 0))
     },
     listen: (handlers) => new PostgresListener({ driver, pool, options, handlers }),

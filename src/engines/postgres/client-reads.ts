@@ -4,23 +4,23 @@
  * together, in one round trip.
  * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
-import type { ClientReading, Statement } from '../contract/engine.js'
+import type { Later } from '../../core/later.js'
+import type { Answers, ClientReading, Runner, Statement, Wanted } from '../contract/engine.js'
 import { boundOf, changes } from '../contract/statement.js'
-import { Call, type CallOwner, type Wanted } from './call.js'
+import { Call, type CallOwner } from './call.js'
 import { overFault, toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 import type { QuickReads } from './quick-reads.js'
 import type { ReadTurns, TurnTaker } from './read-turns.js'
 import { mayRunAgain } from './run-again.js'
-import { PostgresRunner } from './runner.js'
 import type { SharedReads } from './shared-reads.js'
 import type { StatementNames } from './statement-names.js'
 import { currentTurn } from './waiting.js'
 
 /** The parts of the engine that a request's reads use. */
 export interface ReadParts {
-  readonly engine: PostgresRunner
+  readonly engine: Runner
   readonly pool: ConnectionPool
   readonly names: StatementNames
   readonly turns: ReadTurns
@@ -45,7 +45,7 @@ interface Group {
 }
 
 /** Runs the reads of one request. Writes run like all others. */
-export class ClientReads extends PostgresRunner implements CallOwner, TurnTaker {
+export class ClientReads implements Runner, CallOwner, TurnTaker {
   inUse = 0
   isOver: boolean
   readonly #parts: ReadParts
@@ -64,7 +64,6 @@ export class ClientReads extends PostgresRunner implements CallOwner, TurnTaker 
   }
 
   constructor(reading: ClientReading, parts: ReadParts) {
-    super()
     this.#parts = parts
     this.isOver = reading.isOver === true
     if (!this.isOver) {
@@ -74,17 +73,17 @@ export class ClientReads extends PostgresRunner implements CallOwner, TurnTaker 
     }
   }
 
-  run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
     if (changes(statement)) return this.#parts.engine.run(statement, values, wanted)
     if (this.isOver) return Promise.reject(overFault())
     const call = new Call(statement, values, wanted, this)
-    const answer = call.answer<T>()
+    const answer = call.answer<Answers[W]>()
     this.#read(call)
     return answer
-  }
-
-  script(sql: string): Promise<void> {
-    return this.#parts.engine.script(sql)
   }
 
   /**

@@ -4,41 +4,44 @@
  * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
 import { lateFault } from '../client-writes.js'
+import type { Later } from '../../core/later.js'
 import type { ClientWriting, UnderWay } from '../contract/client-writing.js'
-import type { Statement } from '../contract/engine.js'
-import { changes, ownChange } from '../contract/statement.js'
-import { Call, type CallOwner, type Wanted } from './call.js'
+import type { Answers, Runner, Statement, Wanted } from '../contract/engine.js'
+import { changes } from '../contract/statement.js'
+import { Call, type CallOwner } from './call.js'
 import { toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
-import { PostgresRunner } from './runner.js'
 import type { Waiter } from './waiting.js'
 
 /** The parts of the engine that a request's changes use. */
 export interface WriteParts {
-  readonly engine: PostgresRunner
+  readonly engine: Runner
   readonly pool: ConnectionPool
   /** Decides whether a failed call runs again by `run`, else refuses it. */
   readonly fail: (call: Call, error: unknown, run: (call: Call) => void) => void
 }
 
-export class ClientWrites extends PostgresRunner {
+export class ClientWrites implements Runner {
   readonly #writing: ClientWriting
   readonly #parts: WriteParts
 
   constructor(writing: ClientWriting, parts: WriteParts) {
-    super()
     this.#writing = writing
     this.#parts = parts
   }
 
-  run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
     const writing = this.#writing
     if (!changes(statement)) return this.#parts.engine.run(statement, values, wanted)
     if (writing.late) return Promise.reject(lateFault())
     const write = new ClientWrite(this.#parts)
     const call = new Call(statement, values, wanted, write)
-    const answer = call.answer<T>()
+    const answer = call.answer<Answers[W]>()
     writing.begun(write)
     answer.then(
       () => {
@@ -50,10 +53,6 @@ export class ClientWrites extends PostgresRunner {
     )
     write.send(call)
     return answer
-  }
-
-  script(sql: string): Promise<void> {
-    return this.run(ownChange('script', sql), [], 'script')
   }
 }
 

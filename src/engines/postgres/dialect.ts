@@ -13,6 +13,7 @@ import { postgresTotal } from './totals.js'
 import type { Column } from '../contract/table.js'
 import { quote } from '../contract/ddl.js'
 import { PostgresJson } from './json.js'
+import { ownScript } from '../contract/statement.js'
 
 /**
  * @param hasIcu whether the server knows the letters of all languages; without it only ASCII letters become lower case
@@ -134,7 +135,11 @@ const changes: TableChanges = {
   kind: 'in place',
   empty: async (runner, tables) => {
     if (tables.length === 0) return
-    await runner.script(`truncate table ${tables.map(quote).join(', ')} restart identity`)
+    await runner.run(
+      ownScript(`truncate table ${tables.map(quote).join(', ')} restart identity`),
+      [],
+      'nothing',
+    )
   },
   changeType: (table, column, type, bareType) =>
     `alter table ${quote(table)} alter column ${quote(column)} type ${type} using ${quote(column)}::text::${bareType}`,

@@ -3,20 +3,15 @@
  * Pipelining.
  */
 import { lateFault } from '../client-writes.js'
-import { EngineFault, type Statement } from '../contract/engine.js'
+import { EngineFault, type Answers, type Statement, type Wanted } from '../contract/engine.js'
 import type { ClientWriting, UnderWay } from '../contract/client-writing.js'
-import { ownChange } from '../contract/statement.js'
 import type { OrderedRunner } from '../contract/ordered-runner.js'
-import { Call, type CallOwner, type Wanted } from './call.js'
+import { Call, type CallOwner } from './call.js'
 import { toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
-import { PostgresRunner } from './runner.js'
 
-export class OrderedStatements
-  extends PostgresRunner
-  implements OrderedRunner, CallOwner, UnderWay
-{
+export class OrderedStatements implements OrderedRunner, CallOwner, UnderWay {
   readonly #pool: ConnectionPool
   readonly #connection: PooledConnection
   readonly #writing: ClientWriting | undefined
@@ -27,26 +22,25 @@ export class OrderedStatements
    * @param writing the client's request, for which nothing more is done once its time is over
    */
   constructor(pool: ConnectionPool, connection: PooledConnection, writing?: ClientWriting) {
-    super()
     this.#pool = pool
     this.#connection = connection
     this.#writing = writing
     writing?.begun(this)
   }
 
-  run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Promise<Answers[W]> {
     const connection = this.#connection
     if (this.#writing?.late === true) return Promise.reject(lateFault())
     const isKept = wanted !== 'all' && !connection.names.isPooled
     const call = new Call(statement, values, wanted, this, isKept)
-    const answer = call.answer<T>()
+    const answer = call.answer<Answers[W]>()
     connection.sendLater(call)
     if (this.#writing !== undefined) answer.then(this.#onDone, this.#onFailed)
     return answer
-  }
-
-  script(sql: string): Promise<void> {
-    return this.run(ownChange('script', sql), [], 'script')
   }
 
   end(): void {

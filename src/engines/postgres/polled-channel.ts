@@ -10,7 +10,7 @@ import {
   type ChannelListener,
 } from '../contract/channel-listener.js'
 import type { EngineChannel, Row, Runner } from '../contract/engine.js'
-import { ownQuestion, ownChange } from '../contract/statement.js'
+import { ownQuestion, ownChange, ownScript } from '../contract/statement.js'
 import type { Driver } from './driver.js'
 import { toPostgresFault } from './faults.js'
 import type { PostgresOptions } from './options.js'
@@ -73,16 +73,17 @@ export async function createPolledChannel(
 ): Promise<EngineChannel> {
   const [there] = await ask(pool, isThere.sql, [])
   if (there?.[0] !== true) {
-    const make = async (runner: Runner): Promise<void> => runner.script(tables)
+    const make = async (runner: Runner): Promise<void> =>
+      runner.run(ownScript(tables), [], 'nothing')
     await changePostgresSchema(driver, options, make, true)
   }
   return {
     send: async (runner, messages) => {
       const places = messages.map((_, place) => place)
-      await runner.change(insert, [messages.map(() => randomUUID()), places, messages])
+      await runner.run(insert, [messages.map(() => randomUUID()), places, messages], 'count')
     },
     topics: async (runner, but) => {
-      const rows = await runner.rows(readTopics, [silence, but ?? null])
+      const rows = await runner.run(readTopics, [silence, but ?? null], 'rows')
       return new Set(rows.map(([topic]) => Number(topic)))
     },
     listen: (handlers) => new PolledListener(pool, options, handlers),

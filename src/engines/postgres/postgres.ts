@@ -8,6 +8,7 @@ import { lateFault } from '../client-writes.js'
 import type { BeginOptions } from '../contract/begin-options.js'
 import type { Catalogue } from '../contract/catalogue.js'
 import type {
+  Answers,
   ClientReading,
   ClientWriting,
   Dialect,
@@ -18,10 +19,11 @@ import type {
   Runner,
   SchemaChangeOptions,
   TransactionRunner,
+  Wanted,
 } from '../contract/engine.js'
-import { ownQuestion, isBrief, ownChange } from '../contract/statement.js'
+import { ownQuestion, isBrief } from '../contract/statement.js'
 import type { OrderedRunner } from '../contract/ordered-runner.js'
-import { Call, type CallOwner, type Wanted } from './call.js'
+import { Call, type CallOwner } from './call.js'
 import { readPostgresCatalogue } from './catalogue.js'
 import { createPostgresChannel } from './channel.js'
 import { ClientReads, type ReadParts } from './client-reads.js'
@@ -43,7 +45,6 @@ import { limitedWithin, refusesLimits } from './pooled-limits.js'
 import { ReadTurns } from './read-turns.js'
 import { mayRunAgain, runsAfterConflict } from './run-again.js'
 import { QuickReads } from './quick-reads.js'
-import { PostgresRunner } from './runner.js'
 import { changePostgresSchema } from './schema-change.js'
 import { readServerTraits, type ServerTraits } from './server-traits.js'
 import { SharedReads } from './shared-reads.js'
@@ -135,7 +136,7 @@ interface EngineParts {
   readonly channel: EngineChannel | undefined
 }
 
-class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
+class PostgresEngine implements Engine, CallOwner {
   readonly dialect: Dialect
   readonly driver = 'pg'
   readonly isReadOnly: boolean
@@ -148,7 +149,6 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
   readonly #writeParts: WriteParts
 
   constructor(parts: EngineParts) {
-    super()
     this.#parts = parts
     this.dialect = parts.dialect
     this.isReadOnly = parts.traits.isReadOnly
@@ -169,9 +169,13 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
     return new ClientWrites(writing, this.#writeParts)
   }
 
-  run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Promise<Answers[W]> {
     const call = new Call(statement, values, wanted, this)
-    const answer = call.answer<T>()
+    const answer = call.answer<Answers[W]>()
     if (isBrief(statement)) this.#brief.read(call)
     else this.#parts.pool.run(call)
     return answer
@@ -198,10 +202,6 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
 
   moved(call: Call): void {
     this.#brief.read(call)
-  }
-
-  script(sql: string): Promise<void> {
-    return this.run(ownChange('script', sql), [], 'script')
   }
 
   async begin({ isolation, patience, writing }: BeginOptions = {}): Promise<TransactionRunner> {
@@ -239,7 +239,7 @@ class PostgresEngine extends PostgresRunner implements Engine, CallOwner {
 
   parameterTypes({ sql }: Statement): Promise<readonly string[]> {
     return this.#parts.names.types.of(sql, async (statement, values) =>
-      this.clientReads(new Deadline(catalogueTime)).rows(statement, values),
+      this.clientReads(new Deadline(catalogueTime)).run(statement, values, 'rows'),
     )
   }
 

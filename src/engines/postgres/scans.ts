@@ -1,6 +1,6 @@
 /** Reads PostgreSQL's query plans. Source: PostgreSQL, EXPLAIN; PREPARE. */
 import type { Row } from '../contract/engine.js'
-import { ownQuestion } from '../contract/statement.js'
+import { ownQuestion, ownScript } from '../contract/statement.js'
 import type { ScanSql } from '../contract/scan-sql.js'
 
 interface PlanNode {
@@ -24,12 +24,16 @@ export const postgresScans: ScanSql = {
     const name = `filigree_scan_${++count}`
     const runner = await engine.begin()
     try {
-      await runner.script(
-        `set local lock_timeout = ${lockTime}; set local plan_cache_mode = force_generic_plan; prepare ${name} as ${sql}`,
+      await runner.run(
+        ownScript(
+          `set local lock_timeout = ${lockTime}; set local plan_cache_mode = force_generic_plan; prepare ${name} as ${sql}`,
+        ),
+        [],
+        'nothing',
       )
       const statement = ownQuestion(`explain (format json) execute ${name}${values}`)
-      const { rows } = await runner.query(statement, [])
-      await runner.script(`deallocate ${name}`)
+      const { rows } = await runner.run(statement, [], 'all')
+      await runner.run(ownScript(`deallocate ${name}`), [], 'nothing')
       return rows
     } finally {
       await runner.rollback()

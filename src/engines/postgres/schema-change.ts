@@ -7,13 +7,17 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { DeclarationError } from '../../errors/declaration-error.js'
-import { EngineFault, type Runner, type ScriptKind, type Statement } from '../contract/engine.js'
-import type { Wanted } from './call.js'
+import {
+  EngineFault,
+  type Answers,
+  type Runner,
+  type Statement,
+  type Wanted,
+} from '../contract/engine.js'
 import type { Client, Driver } from './driver.js'
 import { isLockTimeout } from './faults.js'
 import type { PostgresOptions } from './options.js'
 import { RowLease } from './row-lease.js'
-import { PostgresRunner } from './runner.js'
 import { endSession, openSession, runOn, scriptOn, type Session } from './session.js'
 
 export type SchemaWork<T> = (runner: Runner) => Promise<T>
@@ -122,16 +126,10 @@ async function beside<T>(
     // Behind a pooler the setting would affect others.
     if (!isPooled) await client.query('set statement_timeout = 0')
     return await work(
-      new SessionRunner(client, async (sql, kind) => {
+      new SessionRunner(client, async ({ sql, isPatient }) => {
         if (isLost) throw new EngineFault('unavailable', 'The lock of the schema was lost.')
         if (isPooled) await scriptOn(client, sql)
-        else
-          await scriptWithPatience(
-            client,
-            sql,
-            kind === 'patient' ? 0 : patience.lockTimeout,
-            patience,
-          )
+        else await scriptWithPatience(client, sql, isPatient ? 0 : patience.lockTimeout, patience)
       }),
     )
   } finally {
@@ -139,8 +137,11 @@ async function beside<T>(
   }
 }
 
-/** An interrupted `create index concurrently` leaves an invalid index; it blocks nobody. */
-/** @param limit milliseconds that it waits for a lock; 0 is for ever */
+/**
+ * An interrupted `create index concurrently` leaves an invalid index; it blocks nobody.
+ *
+ * @param limit milliseconds that it waits for a lock; 0 is for ever
+ */
 async function scriptWithPatience(
   client: Client,
   sql: string,
@@ -213,29 +214,28 @@ function locked(why: string, patience: number, cause?: unknown): DeclarationErro
   return error
 }
 
-class SessionRunner extends PostgresRunner {
+/** @param script runs scripts; default: as they are */
+class SessionRunner implements Runner {
   readonly #client: Client
-  readonly #script: (sql: string, kind?: ScriptKind) => Promise<void>
+  readonly #script: (statement: Statement) => Promise<void>
 
-  constructor(client: Client, script?: (sql: string, kind?: ScriptKind) => Promise<void>) {
-    super()
+  constructor(client: Client, script?: (statement: Statement) => Promise<void>) {
     this.#client = client
-    this.#script = script ?? ((sql) => scriptOn(client, sql))
+    this.#script = script ?? (({ sql }) => scriptOn(client, sql))
   }
 
-  async run<T>({ sql }: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
-    const { rows, rowCount, fields } = await runOn(this.#client, sql, values)
-    const made = {
-      rows,
-      first: rows[0],
-      count: rowCount ?? 0,
-      all: { names: fields.map(({ name }) => name), rows, changes: rowCount ?? 0 },
-      script: undefined,
+  async run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Promise<Answers[W]> {
+    if (wanted === 'nothing') {
+      await this.#script(statement)
+      return undefined as Answers[W]
     }
-    return made[wanted] as T
-  }
-
-  script(sql: string, kind?: ScriptKind): Promise<void> {
-    return this.#script(sql, kind)
+    const { rows, rowCount, fields } = await runOn(this.#client, statement.sql, values)
+    const count = rowCount ?? 0
+    const all = { names: fields.map(({ name }) => name), rows, changes: count }
+    return { rows, first: rows[0], count, all, nothing: undefined }[wanted]
   }
 }

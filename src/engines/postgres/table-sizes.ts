@@ -17,6 +17,6 @@ export async function readPostgresSizes(
   runner: Runner,
   tables: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  const rows = await runner.rows(statement, [tables])
+  const rows = await runner.run(statement, [tables], 'rows')
   return new Map(rows.map(([name, size]) => [String(name), Math.round(Number(size))]))
 }

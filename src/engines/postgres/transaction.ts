@@ -2,13 +2,18 @@
 import { lateFault } from '../client-writes.js'
 import type { BeginOptions } from '../contract/begin-options.js'
 import type { ClientWriting, UnderWay } from '../contract/client-writing.js'
-import { EngineFault, type Statement, type TransactionRunner } from '../contract/engine.js'
-import { ownChange } from '../contract/statement.js'
-import { Call, type CallOwner, type Wanted } from './call.js'
+import {
+  EngineFault,
+  type Answers,
+  type Statement,
+  type TransactionRunner,
+  type Wanted,
+} from '../contract/engine.js'
+import { ownScript } from '../contract/statement.js'
+import { Call, type CallOwner } from './call.js'
 import { toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
-import { PostgresRunner } from './runner.js'
 
 const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read', 'serializable'])
 
@@ -21,10 +26,7 @@ export function beginStatement(isolation: BeginOptions['isolation']): string {
   )
 }
 
-export class PostgresTransaction
-  extends PostgresRunner
-  implements TransactionRunner, CallOwner, UnderWay
-{
+export class PostgresTransaction implements TransactionRunner, CallOwner, UnderWay {
   readonly #pool: ConnectionPool
   readonly #connection: PooledConnection
   readonly #writing: ClientWriting | undefined
@@ -36,7 +38,6 @@ export class PostgresTransaction
    * @param writing the client's request, for which nothing is committed once its time is over
    */
   constructor(pool: ConnectionPool, connection: PooledConnection, writing?: ClientWriting) {
-    super()
     this.#pool = pool
     this.#connection = connection
     this.#writing = writing
@@ -46,7 +47,7 @@ export class PostgresTransaction
   /** @param begin the SQL of `beginStatement` */
   async begin(begin: string): Promise<this> {
     try {
-      await this.script(begin)
+      await this.run(ownScript(begin), [], 'nothing')
       return this
     } catch (error) {
       this.#letGo(true)
@@ -54,18 +55,18 @@ export class PostgresTransaction
     }
   }
 
-  run<T>(statement: Statement, values: readonly unknown[], wanted: Wanted): Promise<T> {
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Promise<Answers[W]> {
     if (this.#isOver) return Promise.reject(new EngineFault('other', 'The transaction is over.'))
     if (this.#isCancelled && statement.sql !== 'rollback') return Promise.reject(lateFault())
     const isKept = wanted !== 'all' && !this.#connection.names.isPooled
     const call = new Call(statement, values, wanted, this, isKept)
-    const answer = call.answer<T>()
+    const answer = call.answer<Answers[W]>()
     this.#connection.send(call)
     return answer
-  }
-
-  script(sql: string): Promise<void> {
-    return this.run(ownChange('script', sql), [], 'script')
   }
 
   commit(): Promise<void> {
@@ -99,7 +100,7 @@ export class PostgresTransaction
 
   async #end(sql: string): Promise<void> {
     if (this.#isOver) return
-    const ending = this.script(sql)
+    const ending = this.run(ownScript(sql), [], 'nothing')
     this.#isOver = true
     try {
       await ending

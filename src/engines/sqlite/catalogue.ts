@@ -10,7 +10,7 @@ import { ownQuestion } from '../contract/statement.js'
 
 export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
   const read = async (sql: string): Promise<readonly Row[]> =>
-    (await runner.query(ownQuestion(sql), [])).rows
+    (await runner.run(ownQuestion(sql), [], 'all')).rows
   const rows = await read(columnsSql)
   const columns = group(rows, ([, name, type, notNull, preset, key]) =>
     toColumn({ name, type, notNull, preset, key }),

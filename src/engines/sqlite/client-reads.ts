@@ -5,11 +5,12 @@
 import { type Later, after } from '../../core/later.js'
 import {
   EngineFault,
+  type Answers,
   type ClientReading,
-  type QueryResult,
   type Row,
   type Runner,
   type Statement,
+  type Wanted,
 } from '../contract/engine.js'
 import { changes } from '../contract/statement.js'
 import type { Length, ShortReads } from './short-reads.js'
@@ -36,28 +37,15 @@ export class SqliteClientReads implements Runner {
     this.#parts = parts
   }
 
-  rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
-    const length = this.#lengthOf(statement, values)
-    if (length === 'short') return this.#parts.engine.rows(statement, values)
-    return this.#read(statement, values, length)
-  }
-
-  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
-    const length = this.#lengthOf(statement, values)
-    if (length === 'short') return this.#parts.engine.first(statement, values)
-    return after(this.#read(statement, values, length), (rows) => rows[0])
-  }
-
-  change(statement: Statement, values: readonly unknown[]): Later<number> {
-    return this.#parts.engine.change(statement, values)
-  }
-
-  query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
-    return this.#parts.engine.query(statement, values)
-  }
-
-  script(sql: string): Later<void> {
-    return this.#parts.engine.script(sql)
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
+    const length = isOfRows(wanted) ? this.#lengthOf(statement, values) : 'short'
+    if (length === 'short') return this.#parts.engine.run(statement, values, wanted)
+    const rows = this.#read(statement, values, length)
+    return (wanted === 'first' ? after(rows, ([row]) => row) : rows) as Later<Answers[W]>
   }
 
   #lengthOf(statement: Statement, values: readonly unknown[]): Length {
@@ -97,12 +85,17 @@ export class SqliteClientReads implements Runner {
       return await reading.rows
     } catch (error) {
       if (readers.isUsable) throw error
-      return await engine.rows(statement, values)
+      return await engine.run(statement, values, 'rows')
     } finally {
       clearTimeout(timer)
       this.#running.delete(reading)
     }
   }
+}
+
+/** What the program asks for as a whole, or only counts, is not sent to a reader. */
+function isOfRows(wanted: Wanted): boolean {
+  return wanted === 'rows' || wanted === 'first'
 }
 
 function tookTooLong(time: number): EngineFault {

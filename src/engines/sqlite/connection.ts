@@ -1,6 +1,13 @@
 /** One connection to a SQLite file. Sources: SQLite, PRAGMA Statements; Result and Error Codes. */
 import { DeclarationError } from '../../errors/declaration-error.js'
-import { EngineFault, type QueryResult, type Row, type Statement } from '../contract/engine.js'
+import {
+  EngineFault,
+  type Answers,
+  type QueryResult,
+  type Runner,
+  type Statement,
+  type Wanted,
+} from '../contract/engine.js'
 import { ownQuestion, changes } from '../contract/statement.js'
 import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
 import { toSqliteFault } from './faults.js'
@@ -24,7 +31,7 @@ export interface SqliteOptions {
   readonly driver?: string | undefined
 }
 
-export class Connection {
+export class Connection implements Runner {
   readonly #database: DriverDatabase
   readonly #prepared = new WeakMap<Statement, DriverStatement>()
 
@@ -52,25 +59,9 @@ export class Connection {
     return this.#database.inTransaction
   }
 
-  rows(statement: Statement, values: readonly unknown[]): Row[] {
+  run<W extends Wanted>(statement: Statement, values: readonly unknown[], wanted: W): Answers[W] {
     try {
-      return this.#prepare(statement).all(values)
-    } catch (error) {
-      throw toSqliteFault(error)
-    }
-  }
-
-  first(statement: Statement, values: readonly unknown[]): Row | undefined {
-    try {
-      return this.#prepare(statement).get(values)
-    } catch (error) {
-      throw toSqliteFault(error)
-    }
-  }
-
-  change(statement: Statement, values: readonly unknown[]): number {
-    try {
-      return this.#prepare(statement).run(values).changes
+      return this.#run(statement, values, wanted) as Answers[W]
     } catch (error) {
       throw toSqliteFault(error)
     }
@@ -84,22 +75,9 @@ export class Connection {
     }
   }
 
-  query(statement: Statement, values: readonly unknown[]): QueryResult {
-    try {
-      const prepared = this.#database.prepare(statement.sql, changes(statement))
-      if (!prepared.reader) return { names: [], rows: [], changes: prepared.run(values).changes }
-      const names = prepared.columns().map(({ name }) => name)
-      const rows = prepared.all(values).map((row) => row.map(toBuffer))
-      return { names, rows, changes: rows.length }
-    } catch (error) {
-      throw toSqliteFault(error)
-    }
-  }
-
   /** @throws {EngineFault} `reference` if a row refers to a missing row */
   checkReferences(): void {
-    const { rows } = this.query(ownQuestion('pragma foreign_key_check'), [])
-    const [row] = rows
+    const row = this.run(ownQuestion('pragma foreign_key_check'), [], 'first')
     if (row === undefined) return
     throw new EngineFault(
       'reference',
@@ -109,6 +87,29 @@ export class Connection {
 
   close(): void {
     this.#database.close()
+  }
+
+  #run(statement: Statement, values: readonly unknown[], wanted: Wanted): Answers[Wanted] {
+    switch (wanted) {
+      case 'rows':
+        return this.#prepare(statement).all(values)
+      case 'first':
+        return this.#prepare(statement).get(values)
+      case 'count':
+        return this.#prepare(statement).run(values).changes
+      case 'all':
+        return this.#all(statement, values)
+      case 'nothing':
+        this.#database.exec(statement.sql)
+    }
+  }
+
+  #all(statement: Statement, values: readonly unknown[]): QueryResult {
+    const prepared = this.#database.prepare(statement.sql, changes(statement))
+    if (!prepared.reader) return { names: [], rows: [], changes: prepared.run(values).changes }
+    const names = prepared.columns().map(({ name }) => name)
+    const rows = prepared.all(values).map((row) => row.map(toBuffer))
+    return { names, rows, changes: rows.length }
   }
 
   #prepare(statement: Statement): DriverStatement {

@@ -1,7 +1,7 @@
 /** SQLite's SQL and values. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
 import { sqliteScans } from './scans.js'
 import type { Dialect, Runner } from '../contract/engine.js'
-import { ownQuestion } from '../contract/statement.js'
+import { ownQuestion, ownScript } from '../contract/statement.js'
 import type { Column } from '../contract/table.js'
 import { decimalEncoder, decimalType, isBeyondNumbers } from './decimals.js'
 import { decimals } from './functions.js'
@@ -153,10 +153,11 @@ function toDriver(value: unknown): unknown {
 
 /** The counts of `autoincrement` are a table that is there once something counts. */
 async function emptyTables(runner: Runner, tables: readonly string[]): Promise<void> {
-  for (const table of tables) await runner.script(`delete from ${quote(table)}`)
+  for (const table of tables)
+    await runner.run(ownScript(`delete from ${quote(table)}`), [], 'nothing')
   const counts = `select 1 from sqlite_master where name = 'sqlite_sequence'`
-  if ((await runner.first(ownQuestion(counts), [])) === undefined) return
-  await runner.script('delete from sqlite_sequence')
+  if ((await runner.run(ownQuestion(counts), [], 'first')) === undefined) return
+  await runner.run(ownScript('delete from sqlite_sequence'), [], 'nothing')
 }
 
 async function dumpTables(runner: Runner): Promise<string> {
@@ -164,7 +165,7 @@ async function dumpTables(runner: Runner): Promise<string> {
     where sql is not null and tbl_name not glob 'sqlite_*'
       and (tbl_name not glob 'filigree_*' or tbl_name glob 'filigree_search_*_keys' or (type = 'table' and rootpage = 0))
     order by rowid`
-  const { rows } = await runner.query(ownQuestion(sql), [])
+  const { rows } = await runner.run(ownQuestion(sql), [], 'all')
   return rows.map(([text]) => `${String(text)};\n`).join('\n')
 }
 

@@ -11,5 +11,5 @@ export const wholeDouble: Around = ['json(filigree_double(', '))']
 /** Whether this SQLite writes doubles with all their digits. */
 export function writesDoubles(connection: Connection): boolean {
   const sql = 'select json_array(0.1e0 + 0.2e0)'
-  return connection.query(ownQuestion(sql), []).rows[0]?.[0] === JSON.stringify([0.1 + 0.2])
+  return connection.run(ownQuestion(sql), [], 'first')?.[0] === JSON.stringify([0.1 + 0.2])
 }

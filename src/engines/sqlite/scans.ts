@@ -6,7 +6,7 @@ export const sqliteScans: ScanSql = {
   explain: async (engine, sql) => {
     // Some drivers require a value for each placeholder.
     const values = Array.from({ length: sql.split('?').length - 1 }, () => null)
-    const { rows } = await engine.query(ownQuestion(`explain query plan ${sql}`), values)
+    const { rows } = await engine.run(ownQuestion(`explain query plan ${sql}`), values, 'all')
     return rows
   },
   read: (rows) => {

@@ -42,7 +42,7 @@ export class ShortReads {
     const now = this.#now()
     if (now < size.until) return size.rows
     try {
-      const [row] = this.#connection.rows(size.read, [])
+      const row = this.#connection.run(size.read, [], 'first')
       size.rows = Number(row?.[0] ?? 0)
     } catch {
       // A view, or a table without such numbers.
@@ -59,7 +59,7 @@ export class ShortReads {
     let known = this.#isServed.get(statement)
     if (known === undefined) {
       const explain = ownQuestion(`explain query plan ${statement.sql}`)
-      const plan = this.#connection.query(explain, values).rows
+      const { rows: plan } = this.#connection.run(explain, values, 'all')
       known = goesBy(
         plan.map((row) => String(row[3])),
         by,

@@ -10,20 +10,18 @@ import { setTimeout } from 'node:timers/promises'
 import type { Catalogue } from '../contract/catalogue.js'
 import {
   EngineFault,
+  type Answers,
+  type ClientReading,
+  type ClientWriting,
   type Dialect,
   type Engine,
-  type Row,
+  type Runner,
   type Statement,
+  type TransactionRunner,
+  type Wanted,
 } from '../contract/engine.js'
 import { ownQuestion, changes } from '../contract/statement.js'
 import type { Later } from '../../core/later.js'
-import type {
-  ClientReading,
-  ClientWriting,
-  QueryResult,
-  Runner,
-  TransactionRunner,
-} from '../contract/engine.js'
 import { ClientWrites, lateFault } from '../client-writes.js'
 import { Turn } from '../turn.js'
 import { readSqliteCatalogue } from './catalogue.js'
@@ -101,33 +99,19 @@ class SqliteEngine implements Engine {
     this.#main.script(`vacuum into '${file.replaceAll("'", "''")}'`)
     const copy = this.#openCopy(file)
     try {
-      const [found] = copy.rows(ownQuestion('pragma integrity_check'), [])
+      const found = copy.run(ownQuestion('pragma integrity_check'), [], 'first')
       if (found?.[0] !== 'ok') throw new Error(`The copy is not sound: ${String(found?.[0])}`)
     } finally {
       copy.close()
     }
   }
 
-  rows(statement: Statement, values: readonly unknown[]): Later<Row[]> {
-    return this.#run(changes(statement), () => this.#main.rows(statement, values))
-  }
-
-  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
-    return this.#run(changes(statement), () => this.#main.first(statement, values))
-  }
-
-  change(statement: Statement, values: readonly unknown[]): Later<number> {
-    return this.#run(true, () => this.#main.change(statement, values))
-  }
-
-  query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
-    return this.#run(changes(statement), () => this.#main.query(statement, values))
-  }
-
-  script(sql: string): Later<void> {
-    return this.#run(true, () => {
-      this.#main.script(sql)
-    })
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
+    return this.#run(changes(statement), () => this.#main.run(statement, values, wanted))
   }
 
   catalogue(runner: Runner): Promise<Catalogue> {
@@ -211,7 +195,7 @@ class SqliteEngine implements Engine {
 /** Whether JSON from a subquery is still JSON in the outer query. */
 function leavesJson(connection: Connection): boolean {
   const sql = 'select json_array((select json_array(1)))'
-  return connection.query(ownQuestion(sql), []).rows[0]?.[0] === '[[1]]'
+  return connection.run(ownQuestion(sql), [], 'first')?.[0] === '[[1]]'
 }
 
 /** Tries again while another process has the lock; other work can run meanwhile. */
@@ -239,24 +223,8 @@ class SqliteTransaction implements TransactionRunner {
     this.#schema = schema
   }
 
-  rows(statement: Statement, values: readonly unknown[]): Row[] {
-    return this.#living().rows(statement, values)
-  }
-
-  first(statement: Statement, values: readonly unknown[]): Row | undefined {
-    return this.#living().first(statement, values)
-  }
-
-  change(statement: Statement, values: readonly unknown[]): number {
-    return this.#living().change(statement, values)
-  }
-
-  query(statement: Statement, values: readonly unknown[]): QueryResult {
-    return this.#living().query(statement, values)
-  }
-
-  script(sql: string): void {
-    this.#living().script(sql)
+  run<W extends Wanted>(statement: Statement, values: readonly unknown[], wanted: W): Answers[W] {
+    return this.#living().run(statement, values, wanted)
   }
 
   commit(): Promise<void> {

@@ -12,7 +12,7 @@ export function readSqliteSizes(
   const sizeOf = (name: string): Later<number> => {
     const sql = `select max(rowid) from ${quote(name)}`
     return attempt(
-      () => after(runner.query(ownQuestion(sql), []), ({ rows }) => Number(rows[0]?.[0] ?? 0)),
+      () => after(runner.run(ownQuestion(sql), [], 'all'), ({ rows }) => Number(rows[0]?.[0] ?? 0)),
       // The table does not exist yet.
       () => 0,
     )

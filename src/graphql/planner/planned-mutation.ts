@@ -102,7 +102,7 @@ export class PlannedMutation implements LinedPlan {
         const values = [...reader.values]
         values[slot] = codec.encode(record[table.key.property])
         const row = attempt(
-          () => source.runner().first(plan.statement, arrange(plan, values)),
+          () => source.runner().run(plan.statement, arrange(plan, values), 'first'),
           failUnread,
         )
         return after(row, (read) => preparation.textOf(read) ?? failInfinite())

@@ -133,7 +133,11 @@ export class PlannedQuery implements RootPlan {
     }
     if (prepared === undefined) return 'null'
     const { plan, values } = prepared
-    return settle(() => source.runner().first(plan.statement, values), this.#toText, onceOnly)
+    return settle(
+      () => source.runner().run(plan.statement, values, 'first'),
+      this.#toText,
+      onceOnly,
+    )
   }
 
   #prepare(database: Database, caller: Caller, variables: Variables): Prepared | undefined {

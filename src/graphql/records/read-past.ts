@@ -67,6 +67,6 @@ export function hadMatched(
     columns.map((column) => [column, reader.values.push(past[column.name]) - 1] as const),
   )
   const plan = write({ ask: 'match', table, known, where: condition }, source.context.dialect)
-  const found = source.runner().query(plan.statement, arrange(plan, reader.values))
+  const found = source.runner().run(plan.statement, arrange(plan, reader.values), 'all')
   return after(found, ({ rows }) => rows.length > 0)
 }

@@ -150,7 +150,7 @@ function run(
   source: Source,
 ): Later<readonly Row[]> {
   return attempt(
-    () => source.runner().rows(plan.statement, arrange(plan, values)),
+    () => source.runner().run(plan.statement, arrange(plan, values), 'rows'),
     (error) => {
       throw toClientError(error, table, 'read')
     },

@@ -65,7 +65,9 @@ function readRows<T extends object>(
     rows: { table, where: condition, limit },
     figures: { groups, measures, having, order },
   }))
-  const rows: Later<readonly Row[]> = source.runner().rows(plan.statement, arrange(plan, values))
+  const rows: Later<readonly Row[]> = source
+    .runner()
+    .run(plan.statement, arrange(plan, values), 'rows')
   const figures = [...groups, ...measures]
   return after(rows, (found) => found.map((row) => toObject(row, figures) as AggregateRow<T>))
 }

@@ -30,7 +30,7 @@ const tables = ['filigree_migration']
 /** By name, sorted. */
 export async function readApplied(runner: Runner): Promise<Map<string, Applied>> {
   const sql = 'select name, hash, applied_at from filigree_migration'
-  const { rows } = await runner.query(ownQuestion(sql, { tables, isFresh: true }), [])
+  const { rows } = await runner.run(ownQuestion(sql, { tables, isFresh: true }), [], 'all')
   const entries = rows.map(([name, hash, appliedAt]): [string, Applied] => [
     String(name),
     { hash: String(hash), appliedAt: String(appliedAt) },
@@ -47,11 +47,11 @@ export async function recordMigration(
 ): Promise<void> {
   const places = [1, 2, 3].map(dialect.placeholder).join(', ')
   const sql = `insert into filigree_migration (name, hash, applied_at) values (${places})`
-  await runner.query(ownChange('insert', sql, { tables }), [
-    name,
-    hash,
-    new Date(now).toISOString(),
-  ])
+  await runner.run(
+    ownChange('insert', sql, { tables }),
+    [name, hash, new Date(now).toISOString()],
+    'all',
+  )
 }
 
 export async function forgetMigration(
@@ -60,7 +60,7 @@ export async function forgetMigration(
   name: string,
 ): Promise<void> {
   const sql = `delete from filigree_migration where name = ${dialect.placeholder(1)}`
-  await runner.query(ownChange('delete', sql, { tables }), [name])
+  await runner.run(ownChange('delete', sql, { tables }), [name], 'all')
 }
 
 export function migrationFault(

@@ -13,6 +13,7 @@ import type { Database } from '../database.js'
 import { EngineFault, type Runner } from '../../engines/contract/engine.js'
 import { readMigrations, toFileName, type MigrationFile } from './migration-files.js'
 import { splitStatements } from './split-statements.js'
+import { ownScript } from '../../engines/contract/statement.js'
 
 export interface MigrationOptions {
   /** The folder of the files. Default `./migrations`. */
@@ -144,7 +145,7 @@ async function run(
   const parts = inTransaction ? [sql] : splitStatements(sql)
   for (const [index, part] of parts.entries()) {
     try {
-      await transaction.script(part, waits.test(part) ? 'patient' : 'script')
+      await transaction.run(ownScript(part, { isPatient: waits.test(part) }), [], 'nothing')
     } catch (error) {
       if (!(error instanceof EngineFault)) throw error
       throw failed(name, error, inTransaction ? '' : `, statement ${index + 1} of ${parts.length}`)

@@ -6,6 +6,7 @@ import type { Catalogue } from '../../engines/contract/catalogue.js'
 import { EngineFault } from '../../engines/contract/engine.js'
 import type { Replay } from '../../engines/contract/table-changes.js'
 import type { MigrationFile } from './migration-files.js'
+import { ownScript } from '../../engines/contract/statement.js'
 
 /** @throws {DeclarationError} `MIGRATION_FAILED` if one does not run on an empty database */
 export async function replayMigrations(
@@ -17,7 +18,7 @@ export async function replayMigrations(
     await engine.changeSchema(async (runner) => {
       for (const { name, up } of files) {
         try {
-          await runner.script(up)
+          await runner.run(ownScript(up), [], 'nothing')
         } catch (cause) {
           throw cause instanceof EngineFault ? unplayable(name, cause) : cause
         }

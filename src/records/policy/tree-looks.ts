@@ -90,7 +90,7 @@ export class TreeLooks {
     const keys = ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined)
     for (let from = 0; from < keys.length; from += mostAtOnce) {
       const some = context.dialect.encodeList(target.key, keys.slice(from, from + mostAtOnce))
-      for (const [, ...row] of await source.runner().rows(statement, [mine, some]))
+      for (const [, ...row] of await source.runner().run(statement, [mine, some], 'rows'))
         tied.push((codec.readRow(row) as Instance)[target.key.property] as Id)
     }
     return this.#held(target, tied)

@@ -20,7 +20,7 @@ async function readStatistics({ context: { engine, dialect } }: Database): Promi
   const { statistics } = dialect.scans
   if (statistics === undefined) return []
   try {
-    const { rows } = await engine.query(ownQuestion(statistics), [])
+    const { rows } = await engine.run(ownQuestion(statistics), [], 'all')
     return rows.map(([sql]) => String(sql))
   } catch {
     return []

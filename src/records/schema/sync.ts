@@ -6,6 +6,7 @@ import { EngineFault, type Runner } from '../../engines/contract/engine.js'
 import { toSchema } from './schema.js'
 import type { RecordsContext } from '../statements/source.js'
 import type { Table } from '../model/table.js'
+import { ownScript } from '../../engines/contract/statement.js'
 
 /** The differences between the tables of the records and those of the database. */
 export async function readDifferences(
@@ -68,7 +69,8 @@ function isSettled({ blocks, upgrades }: Difference): boolean {
 
 async function apply(difference: Difference, runner: Runner): Promise<void> {
   try {
-    for (const sql of [...difference.sql, ...(difference.later ?? [])]) await runner.script(sql)
+    for (const sql of [...difference.sql, ...(difference.later ?? [])])
+      await runner.run(ownScript(sql), [], 'nothing')
   } catch (error) {
     if (!(error instanceof EngineFault) || !hindrances.has(error.kind)) throw error
     const refusal = new DeclarationError([toProblem(difference)])

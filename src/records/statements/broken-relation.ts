@@ -37,7 +37,7 @@ function missing(relation: Relation, value: unknown, source: Source): Later<Rela
   const key = context.codecOf(relation.target).key.encode(value)
   const { statement } = context.plansOf(relation.target).find
   return after(
-    probing(source.runner()).first(statement, keyValues(relation.target, context, key)),
+    probing(source.runner()).run(statement, keyValues(relation.target, context, key), 'first'),
     (row) => (row === undefined ? relation : undefined),
   )
 }

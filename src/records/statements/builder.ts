@@ -113,7 +113,7 @@ class EngineConnection implements DatabaseConnection {
     const values = parameters.map(this.#engine.dialect.toDriver)
     const runner = this.#transaction?.runner() ?? this.#runner
     return toKyselyResult<R>(
-      await attempt(() => runner.query(statement, values), refuseUnavailable),
+      await attempt(() => runner.run(statement, values, 'all'), refuseUnavailable),
     )
   }
 

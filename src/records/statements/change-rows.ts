@@ -73,7 +73,7 @@ export async function changeAll(
   { plan, values, doing }: { plan: Plan; values: readonly unknown[]; doing: Doing },
 ): Promise<number> {
   const count = await attempt<number>(
-    () => here.runner().change(plan.statement, arrange(plan, values)),
+    () => here.runner().run(plan.statement, arrange(plan, values), 'count'),
     (error) => {
       throw toClientError(error, table, doing)
     },

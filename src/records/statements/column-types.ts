@@ -17,6 +17,6 @@ export async function readColumnTypes(
   sql: string,
   isFresh = false,
 ): Promise<ColumnTypes> {
-  const found = await runner.rows(ownQuestion(sql, { isFresh }), [quote(table.name)])
+  const found = await runner.run(ownQuestion(sql, { isFresh }), [quote(table.name)], 'rows')
   return new Map(found.map(([name, type]) => [name, String(type)]))
 }

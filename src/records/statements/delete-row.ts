@@ -23,7 +23,7 @@ export function deleteRow(table: Table, source: Source, key: unknown): Later<boo
   return after(source.feed.isFollowed(source.runner()), (isFollowed) => {
     if (isFollowed) return deleteFollowed(table, source, key, values)
     const { statement } = source.context.plansOf(table).remove()
-    return after(source.runner().change(statement, values), (count) => {
+    return after(source.runner().run(statement, values, 'count'), (count) => {
       if (count > 0) source.changed({ event: 'deleted', table, ids: [key as Id] })
       return count > 0
     })
@@ -41,7 +41,7 @@ function deleteFollowed(
     const along = table.deletedAt === undefined ? await readAlong(table, [key], transaction) : []
     const columns = feed.pastColumns(table)
     const { statement } = context.plansOf(table).remove([table.key, ...columns])
-    const rows = await transaction.runner().rows(statement, values)
+    const rows = await transaction.runner().run(statement, values, 'rows')
     if (rows.length === 0) return false
     for (const changes of [...along, toDeleted(table, columns, rows)]) transaction.changed(changes)
     return true
@@ -95,7 +95,7 @@ async function readDependents(
   const { statement } = context.plansOf(table).dependents(relation, [table.key, ...columns])
   const packed = context.dialect.encodeList(relation.local, keys)
   const values = relation.shards === undefined ? [packed] : keyValues(table, context, packed)
-  return source.runner().rows(statement, values)
+  return source.runner().run(statement, values, 'rows')
 }
 
 function toDeleted(table: Table, columns: readonly Column[], rows: readonly Row[]): RowChanges {

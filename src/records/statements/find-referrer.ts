@@ -49,7 +49,7 @@ function holds(referrer: Referrer, source: Source, key: unknown): Later<Referrer
   const { statement } = source.context.plansOf(referrer.table).refers(referrer.column)
   const { table, column } = referrer
   const values = column === table.shard ? [key] : keyValues(table, source.context, key)
-  return after(probing(source.runner()).first(statement, values), (row) =>
+  return after(probing(source.runner()).run(statement, values, 'first'), (row) =>
     row === undefined ? undefined : referrer,
   )
 }

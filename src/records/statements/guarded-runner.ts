@@ -3,13 +3,7 @@
  * back: PostgreSQL itself behaves so, but SQLite would continue with half of the work.
  */
 import { attempt, type Later } from '../../core/later.js'
-import type {
-  QueryResult,
-  Row,
-  Runner,
-  ScriptKind,
-  Statement,
-} from '../../engines/contract/engine.js'
+import type { Answers, Runner, Statement, Wanted } from '../../engines/contract/engine.js'
 
 export class GuardedRunner implements Runner {
   /** Runs statements even after a failure. */
@@ -21,24 +15,13 @@ export class GuardedRunner implements Runner {
     this.inner = inner
   }
 
-  rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
-    return this.#run(() => this.inner.rows(statement, values))
-  }
-
-  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
-    return this.#run(() => this.inner.first(statement, values))
-  }
-
-  change(statement: Statement, values: readonly unknown[]): Later<number> {
-    return this.#run(() => this.inner.change(statement, values))
-  }
-
-  query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
-    return this.#run(() => this.inner.query(statement, values))
-  }
-
-  script(sql: string, kind?: ScriptKind): Later<void> {
-    return this.#run(() => this.inner.script(sql, kind))
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
+    this.assertWhole()
+    return attempt(() => this.inner.run(statement, values, wanted), this.#fail)
   }
 
   /** @throws {TransactionFailed} a statement has failed, and its part was not rolled back */
@@ -52,15 +35,12 @@ export class GuardedRunner implements Runner {
     this.#failure = undefined
   }
 
-  #run<T>(work: () => Later<T>): Later<T> {
-    this.assertWhole()
-    return attempt(work, (error) => {
-      if (!this.#failed) {
-        this.#failed = true
-        this.#failure = error
-      }
-      throw error
-    })
+  readonly #fail = (error: unknown): never => {
+    if (!this.#failed) {
+      this.#failed = true
+      this.#failure = error
+    }
+    throw error
   }
 }
 

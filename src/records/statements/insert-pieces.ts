@@ -104,7 +104,7 @@ export class Inserting {
     if (passKeys !== undefined && key.generated === 'increment' && columns.includes(key))
       return false
     const statement = ownQuestion(copy.isAllowed, { isFresh: true })
-    this.#isCopied ??= Promise.resolve(this.#runner.first(statement, [quote(name)])).then(
+    this.#isCopied ??= Promise.resolve(this.#runner.run(statement, [quote(name)], 'first')).then(
       (found) => found?.[0] === true,
       (error: unknown) => {
         throw toClientError(error, this.#table, 'write')
@@ -125,7 +125,7 @@ export class Inserting {
       for: 'client',
       takesRows: true,
     })
-    await this.#runner.change(this.#copying, [rows])
+    await this.#runner.run(this.#copying, [rows], 'count')
   }
 
   /** One statement for all rows, with a list of values for each column. */
@@ -165,13 +165,9 @@ export class Inserting {
     }
   }
 
-  #run(
-    statement: Parameters<Runner['rows']>[0],
-    values: readonly unknown[],
-    isFollowed: boolean,
-  ): Later<unknown> {
-    if (!isFollowed) return this.#runner.change(statement, values)
-    return after(this.#runner.rows(statement, values), (found) => {
+  #run(statement: Statement, values: readonly unknown[], isFollowed: boolean): Later<unknown> {
+    if (!isFollowed) return this.#runner.run(statement, values, 'count')
+    return after(this.#runner.run(statement, values, 'rows'), (found) => {
       const ids = toIds(this.#table, found)
       this.#source.changed({ event: 'created', table: this.#table, ids })
     })

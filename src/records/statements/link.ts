@@ -28,13 +28,13 @@ export async function link(table: Table, source: Source, wanted: Link): Promise<
   const others = wanted.ids.map((id, index) => readOther(relation, source, id, index))
   return source.atomically(async (transaction) => {
     const runner = transaction.runner()
-    const found = await runner.first(context.plansOf(table).find.statement, [own ?? null])
+    const found = await runner.run(context.plansOf(table).find.statement, [own ?? null], 'first')
     if (found === undefined) throw new HttpError(404, `There is no such ${table.type.name}.`)
     const plan = context.plansOf(table).link(relation, wanted.removes)
     let count = 0
     for (const other of others) {
       try {
-        count += await runner.change(plan.statement, arrange(plan, [own, other]))
+        count += await runner.run(plan.statement, arrange(plan, [own, other]), 'count')
       } catch (error) {
         throw toClientError(error, table, 'write', { broken: relation })
       }

@@ -120,7 +120,7 @@ function loadTied(
   if (relation.shards !== undefined)
     values.push(...keyValues(relation.target, context, undefined).slice(1))
   const rows = attempt(
-    () => source.runner().rows(plan.statement, values),
+    () => source.runner().run(plan.statement, values, 'rows'),
     (error) => {
       throw toClientError(error, relation.target, 'read')
     },

@@ -53,7 +53,7 @@ export class RowCounts<T extends object> {
     try {
       const counted: Later<readonly Row[]> = this.#source
         .runner()
-        .rows(plan.statement, arrange(plan, values))
+        .run(plan.statement, arrange(plan, values), 'rows')
       return await after(counted, ([row]) => Number(row?.[0]))
     } catch (error) {
       throw toClientError(error, this.#table, 'read')

@@ -8,7 +8,7 @@ import type { OpenTransaction } from '../../core/open-transaction.js'
 import { isThenable } from '../../core/later.js'
 import { writesOn, lateFault } from '../../engines/client-writes.js'
 import type { ClientWriting, UnderWay } from '../../engines/contract/client-writing.js'
-import { EngineFault, type Runner } from '../../engines/contract/engine.js'
+import { EngineFault, type Runner, type Statement } from '../../engines/contract/engine.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Log } from '../../core/log.js'
@@ -16,6 +16,7 @@ import { GuardedRunner } from './guarded-runner.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import { Retries } from './retries.js'
 import type { RecordsContext, Source } from './source.js'
+import { ownScript } from '../../engines/contract/statement.js'
 
 export interface TransactionOptions {
   /**
@@ -116,13 +117,13 @@ export class Scope implements Source, OpenTransaction {
     const depth = this.#depth + 1
     const name = `filigree_${depth}`
     const runner = this.runner()
-    await runner.script(`savepoint ${name}`, 'savepoint')
+    await runner.run(part(`savepoint ${name}`), [], 'nothing')
     const { context, isolation } = this
     const transactions = this.#transactions
     const scope = new Scope({ context, runner: this.#runner, transactions, isolation, depth })
     try {
       const result = await this.#transactions.inside(scope, () => work(scope))
-      await runner.script(`release savepoint ${name}`, 'savepoint')
+      await runner.run(part(`release savepoint ${name}`), [], 'nothing')
       this.changes.push(...scope.changes)
       this.later.push(...scope.later)
       this.#kept.push(...scope.#kept)
@@ -140,13 +141,18 @@ export class Scope implements Source, OpenTransaction {
   /** If SQLite has rolled everything back itself, the savepoint is gone: the first error counts. */
   async #takeBack(name: string): Promise<void> {
     const { inner } = this.#runner
-    await settled(() => inner.script(`rollback to savepoint ${name}`, 'savepoint')).then(
+    await settled(() => inner.run(part(`rollback to savepoint ${name}`), [], 'nothing')).then(
       () => {
         this.#runner.mend()
       },
       () => undefined,
     )
   }
+}
+
+/** Begins or ends a part of a transaction. */
+function part(sql: string): Statement {
+  return ownScript(sql, { kind: 'savepoint', tables: [] })
 }
 
 /** Runs a function; an exception becomes a rejection. */

@@ -102,7 +102,7 @@ export async function deleteTogether(
     const list = context.dialect.encodeList(table.key, [...keys])
     const moment = table.deletedAt === undefined ? [] : [new Date(context.now()).toISOString()]
     const plan = context.plansOf(table).removeEach()
-    const gone = await here.runner().rows(plan.statement, arrange(plan, [...moment, list]))
+    const gone = await here.runner().run(plan.statement, arrange(plan, [...moment, list]), 'rows')
     if (gone.length > 0) here.changed({ event: 'deleted', table, ids: toIds(table, gone) })
     return gone.length
   })
@@ -206,7 +206,7 @@ async function runLists(
   const { lists } = here.context.dialect
   const values = Array.from({ length: count }, (_, place) => lists?.write(rows, place))
   if (isCounted) values.push(rows.length)
-  const found = await here.runner().rows(plan.statement, arrange(plan, values))
+  const found = await here.runner().run(plan.statement, arrange(plan, values), 'rows')
   const { readRow } = here.context.codecOf(table)
   return found.map((row) => readRow(row) as Instance)
 }

@@ -69,7 +69,7 @@ export function runRows(
   { plan, values, doing, record }: Run,
 ): Later<readonly Row[]> {
   const run = (): Later<readonly Row[]> =>
-    source.runner().rows(plan.statement, arrange(plan, values))
+    source.runner().run(plan.statement, arrange(plan, values), 'rows')
   return toldToClients(table, source, { doing, record }, run)
 }
 

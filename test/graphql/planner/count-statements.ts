@@ -2,22 +2,20 @@
 import type { Engine, Runner, Statement } from '../../../src/engines/contract/engine.js'
 import type { Database } from '../../../src/records/database.js'
 
+type Writable = Engine & { clientReads?: Engine['clientReads'] | undefined }
+
 /** @returns what the work answered, and every statement that it ran outside transactions */
 export async function countStatements<T>(
   { context }: Database,
   work: () => Promise<T>,
 ): Promise<{ result: T; count: number; statements: Statement[] }> {
-  const engine: Partial<Engine> & Engine = context.engine
+  const engine: Writable = context.engine
   const statements: Statement[] = []
-  const count = (runner: Pick<Runner, 'first' | 'rows'>): void => {
-    const [first, rows] = [runner.first.bind(runner), runner.rows.bind(runner)]
-    runner.first = (statement, values) => {
-      statements.push(statement)
-      return first(statement, values)
-    }
-    runner.rows = (statement, values) => {
-      statements.push(statement)
-      return rows(statement, values)
+  const count = (runner: Runner): void => {
+    const run = runner.run.bind(runner)
+    runner.run = (statement, values, wanted) => {
+      if (wanted === 'rows' || wanted === 'first') statements.push(statement)
+      return run(statement, values, wanted)
     }
   }
   count(engine)
@@ -35,8 +33,7 @@ export async function countStatements<T>(
     return { result, count: statements.length, statements }
   } finally {
     // What stands on the instance hides its class's methods.
-    Reflect.deleteProperty(engine, 'first')
-    Reflect.deleteProperty(engine, 'rows')
-    Reflect.deleteProperty(engine, 'clientReads')
+    Reflect.deleteProperty(engine, 'run')
+    engine.clientReads = clientReads
   }
 }

@@ -110,8 +110,7 @@ describe.each(bothEngines(server))('a question that failed on %s', (engine, open
       count++
       return Promise.reject(new EngineFault(kind, 'It failed.'))
     }
-    asked.first = fail
-    asked.rows = fail
+    asked.run = fail
     try {
       for (const text of questions) {
         const { errors } = JSON.parse(JSON.stringify(await graphql.execute(text))) as {
@@ -121,8 +120,7 @@ describe.each(bothEngines(server))('a question that failed on %s', (engine, open
       }
       expect(count).toBe(questions.length)
     } finally {
-      Reflect.deleteProperty(asked, 'first')
-      Reflect.deleteProperty(asked, 'rows')
+      Reflect.deleteProperty(asked, 'run')
     }
   })
 

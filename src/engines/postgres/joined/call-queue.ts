@@ -129,7 +129,7 @@ export class CallQueue {
   /** @returns whether it was answered */
   async #runAlone(call: WaitingCall): Promise<boolean> {
     try {
-      call.answer(await call.caller.runner.rows(this.#statement, call.values))
+      call.answer(await call.caller.runner.run(this.#statement, call.values, 'rows'))
       return true
     } catch (error) {
       call.refuse(error)
@@ -156,8 +156,8 @@ export class CallQueue {
       const values = alike.map(([call]) => call?.values ?? [])
       rows =
         isOne || joined === 'same'
-          ? await runner.rows(this.#statement, values[0] ?? [])
-          : await runner.rows(joined.statement, joined.toLists(values))
+          ? await runner.run(this.#statement, values[0] ?? [], 'rows')
+          : await runner.run(joined.statement, joined.toLists(values), 'rows')
     } catch (error) {
       // Those that wait go first: what has failed may take its time.
       this.#groups.delete(group)

@@ -13,27 +13,20 @@
  * - nobody waits for a timer; where a call takes long, though, a look each 50 milliseconds sends those who wait for it;
  * - the time that the engine gives a statement holds for that of a group too, and a group has one connection.
  */
-import type { BeginOptions } from '../../contract/begin-options.js'
-import type { Catalogue } from '../../contract/catalogue.js'
 import type {
+  Answers,
   ClientReading,
   ClientWriting,
-  Dialect,
   Engine,
-  EngineChannel,
-  PoolState,
-  QueryResult,
   Row,
   Runner,
-  SchemaChangeOptions,
   Statement,
-  TransactionRunner,
+  Wanted,
 } from '../../contract/engine.js'
 import type { Later } from '../../../core/later.js'
 import { changes, isBrief, mayShare } from '../../contract/statement.js'
 import { writesOn, lateFault } from '../../client-writes.js'
-import type { OrderedRunner } from '../../contract/ordered-runner.js'
-import type { Pulse, PulseOptions } from '../../contract/pulse.js'
+import { EngineLayer } from '../../engine-layer.js'
 import { CallQueue, isLarge } from './call-queue.js'
 import { ChangeQueue } from './change-queue.js'
 import { CreateQueue } from './create-queue.js'
@@ -50,8 +43,7 @@ class Queues {
   readonly #most: number
   readonly #byStatement = new WeakMap<Statement, CallQueue>()
   readonly #same = new WeakMap<Statement, Map<string, CallQueue>>()
-  readonly #changes = new WeakMap<Statement, ChangeQueue>()
-  readonly #creates = new WeakMap<Statement, CreateQueue>()
+  readonly #writes = new WeakMap<Statement, ChangeQueue | CreateQueue>()
   /** In which somebody may wait. */
   readonly #looked = new Set<Pick<CallQueue, 'look'>>()
   #looking: NodeJS.Timeout | undefined
@@ -61,8 +53,30 @@ class Queues {
     this.#most = Math.max(2, Math.floor((engine.pool?.().most ?? 1) / 3))
   }
 
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+    caller: Caller & WriteCaller,
+  ): Later<Answers[W]> {
+    if (wanted === 'rows' && !caller.mayLeave) {
+      const queue = this.#ofWrites(statement)
+      if (queue !== undefined) return this.#write(queue, values, caller) as Later<Answers[W]>
+    }
+    const queue = wanted === 'rows' || wanted === 'first' ? this.#of(statement, values) : undefined
+    if (queue === undefined) return caller.runner.run(statement, values, wanted)
+    if (queue.isFree) return queue.follow(caller.runner.run(statement, values, wanted))
+    return new Promise((resolve, reject) => {
+      const answer = (rows: readonly Row[]): void => {
+        resolve((wanted === 'first' ? rows[0] : rows) as Answers[W])
+      }
+      queue.wait(new WaitingCall(values, caller, answer, reject))
+      this.#lookAt(queue)
+    })
+  }
+
   /** @returns `undefined` for what goes by itself */
-  of(statement: Statement, values: readonly unknown[]): CallQueue | undefined {
+  #of(statement: Statement, values: readonly unknown[]): CallQueue | undefined {
     if (!isBrief(statement) || isLarge(statement, values))
       return mayShare(statement) ? this.#ofSame(statement, values) : undefined
     let queue = this.#byStatement.get(statement)
@@ -86,41 +100,29 @@ class Queues {
     return queue
   }
 
-  /** A new row. */
-  create(
-    statement: Statement,
+  /** Of changes of one row by its key, and of new rows. */
+  #ofWrites(statement: Statement): ChangeQueue | CreateQueue | undefined {
+    const { oneRow, newRow } = statement
+    if (oneRow === undefined && newRow === undefined) return undefined
+    let queue = this.#writes.get(statement)
+    if (queue === undefined) {
+      queue =
+        oneRow === undefined
+          ? new CreateQueue(statement, this.#engine)
+          : new ChangeQueue(statement, this.#engine, this.#most)
+      this.#writes.set(statement, queue)
+    }
+    return queue
+  }
+
+  #write(
+    queue: ChangeQueue | CreateQueue,
     values: readonly unknown[],
     caller: WriteCaller,
   ): Later<readonly Row[]> {
-    let queue = this.#creates.get(statement)
-    if (queue === undefined) {
-      queue = new CreateQueue(statement, this.#engine)
-      this.#creates.set(statement, queue)
-    }
     const answer = queue.run(values, caller)
     if (queue.isWaiting) this.#lookAt(queue)
     return answer
-  }
-
-  /** A change of one row by its key. */
-  change(
-    statement: Statement,
-    values: readonly unknown[],
-    caller: WriteCaller,
-  ): Later<readonly Row[]> {
-    let queue = this.#changes.get(statement)
-    if (queue === undefined) {
-      queue = new ChangeQueue(statement, this.#engine, this.#most)
-      this.#changes.set(statement, queue)
-    }
-    const answer = queue.run(values, caller)
-    if (queue.isWaiting) this.#lookAt(queue)
-    return answer
-  }
-
-  wait(queue: CallQueue, call: WaitingCall): void {
-    queue.wait(call)
-    this.#lookAt(queue)
   }
 
   #lookAt(queue: Pick<CallQueue, 'look'>): void {
@@ -144,47 +146,18 @@ abstract class JoiningRunner implements Runner, Caller, WriteCaller {
   abstract readonly runner: Runner
   abstract readonly mayLeave: boolean
   abstract readonly isGone: boolean
-  readonly #queues: Queues
+  protected readonly queues: Queues
 
   constructor(queues: Queues) {
-    this.#queues = queues
+    this.queues = queues
   }
 
-  rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
-    if (statement.oneRow !== undefined && !this.mayLeave)
-      return this.#queues.change(statement, values, this)
-    if (statement.newRow !== undefined && !this.mayLeave)
-      return this.#queues.create(statement, values, this)
-    const queue = this.#queues.of(statement, values)
-    if (queue === undefined) return this.runner.rows(statement, values)
-    if (queue.isFree) return queue.follow(this.runner.rows(statement, values))
-    return new Promise((resolve, reject) => {
-      this.#queues.wait(queue, new WaitingCall(values, this, resolve, reject))
-    })
-  }
-
-  first(statement: Statement, values: readonly unknown[]): Later<Row | undefined> {
-    const queue = this.#queues.of(statement, values)
-    if (queue === undefined) return this.runner.first(statement, values)
-    if (queue.isFree) return queue.follow(this.runner.first(statement, values))
-    return new Promise((resolve, reject) => {
-      const toFirst = (rows: readonly Row[]): void => {
-        resolve(rows[0])
-      }
-      this.#queues.wait(queue, new WaitingCall(values, this, toFirst, reject))
-    })
-  }
-
-  change(statement: Statement, values: readonly unknown[]): Later<number> {
-    return this.runner.change(statement, values)
-  }
-
-  query(statement: Statement, values: readonly unknown[]): Later<QueryResult> {
-    return this.runner.query(statement, values)
-  }
-
-  script(sql: string): Later<void> {
-    return this.runner.script(sql)
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
+    return this.queues.run(statement, values, wanted, this)
   }
 }
 
@@ -226,9 +199,13 @@ class JoiningWrites extends JoiningRunner {
     this.writing = writing
   }
 
-  override rows(statement: Statement, values: readonly unknown[]): Later<readonly Row[]> {
+  override run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
     if (this.writing.late && changes(statement)) throw lateFault()
-    return super.rows(statement, values)
+    return super.run(statement, values, wanted)
   }
 
   get runner(): Runner {
@@ -236,65 +213,32 @@ class JoiningWrites extends JoiningRunner {
   }
 }
 
-export class JoinedEngine extends JoiningRunner implements Engine {
+export class JoinedEngine extends EngineLayer implements Caller, WriteCaller {
   readonly mayLeave = false
   readonly isGone = false
-  readonly runner: Runner
-  readonly dialect: Dialect
-  readonly driver: string
-  readonly isReadOnly: boolean
-  readonly changesPiecemeal: boolean
-  readonly channel: EngineChannel | undefined
-  readonly clientReads?: (reading: ClientReading) => Runner
-  readonly pool?: () => PoolState
-  readonly inOrder?: (writing?: ClientWriting) => Later<OrderedRunner | undefined>
-  readonly pulse?: (options: PulseOptions) => Pulse
-  readonly parameterTypes?: (statement: Statement) => Promise<readonly string[]>
-  readonly #engine: Engine
   readonly #queues: Queues
 
   constructor(engine: Engine) {
+    super(engine)
     const queues = new Queues(engine)
-    super(queues)
     this.#queues = queues
-    this.runner = engine
-    this.#engine = engine
-    this.dialect = engine.dialect
-    this.driver = engine.driver
-    this.isReadOnly = engine.isReadOnly === true
-    this.changesPiecemeal = engine.changesPiecemeal
-    this.channel = engine.channel
-    if (engine.clientReads !== undefined) {
+    if (engine.clientReads !== undefined)
       this.clientReads = (reading) => new JoiningReads(engine, queues, reading)
-    }
-    if (engine.pool !== undefined) this.pool = engine.pool.bind(engine)
-    if (engine.pulse !== undefined) this.pulse = engine.pulse.bind(engine)
-    if (engine.parameterTypes !== undefined)
-      this.parameterTypes = engine.parameterTypes.bind(engine)
-    if (engine.inOrder !== undefined) this.inOrder = engine.inOrder.bind(engine)
+  }
+
+  get runner(): Runner {
+    return this.inner
+  }
+
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
+    return this.#queues.run(statement, values, wanted, this)
   }
 
   clientWrites(writing: ClientWriting): Runner {
-    return new JoiningWrites(this.#engine, this.#queues, writing)
-  }
-
-  begin(options?: BeginOptions): Promise<TransactionRunner> {
-    return this.#engine.begin(options)
-  }
-
-  changeSchema<T>(work: (runner: Runner) => Promise<T>, options?: SchemaChangeOptions): Promise<T> {
-    return this.#engine.changeSchema(work, options)
-  }
-
-  catalogue(runner: Runner): Promise<Catalogue> {
-    return this.#engine.catalogue(runner)
-  }
-
-  tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>> {
-    return this.#engine.tableSizes(tables)
-  }
-
-  close(): Promise<void> {
-    return this.#engine.close()
+    return new JoiningWrites(this.inner, this.#queues, writing)
   }
 }

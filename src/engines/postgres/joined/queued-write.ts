@@ -55,7 +55,7 @@ export class QueuedWrite implements UnderWay {
   async runAlone(statement: Statement): Promise<boolean> {
     this.hasGone = true
     try {
-      this.resolve(await this.#caller.runner.rows(statement, this.values))
+      this.resolve(await this.#caller.runner.run(statement, this.values, 'rows'))
       return true
     } catch (error) {
       this.reject(error)

@@ -56,7 +56,7 @@ export abstract class WriteQueue {
   /** A call that goes by itself. */
   protected goAlone(values: readonly unknown[], { runner }: WriteCaller): Later<readonly Row[]> {
     if (this.underWay > 0 && this.joined === 'unknown') this.#ask()
-    const answer = runner.rows(this.statement, values)
+    const answer = runner.run(this.statement, values, 'rows')
     if (isThenable(answer)) {
       const onAnswer = this.begin()
       answer.then(onAnswer, onAnswer)
@@ -90,9 +90,10 @@ export abstract class WriteQueue {
     const onAnswer = this.begin()
     for (const call of calls) call.hasGone = true
     try {
-      return await this.engine.rows(
+      return await this.engine.run(
         joined.statement,
         joined.toLists(calls.map(({ values }) => values)),
+        'rows',
       )
     } finally {
       onAnswer()

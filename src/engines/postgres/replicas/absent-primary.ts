@@ -7,18 +7,18 @@ import type { BeginOptions } from '../../contract/begin-options.js'
 import type { ChannelHandlers, ChannelListener } from '../../contract/channel-listener.js'
 import {
   EngineFault,
+  type Answers,
   type ClientReading,
   type ClientWriting,
   type Dialect,
   type Engine,
   type EngineChannel,
   type PoolState,
-  type QueryResult,
-  type Row,
   type Runner,
   type SchemaChangeOptions,
   type Statement,
   type TransactionRunner,
+  type Wanted,
 } from '../../contract/engine.js'
 import { writesOn } from '../../client-writes.js'
 
@@ -61,24 +61,12 @@ export class AbsentPrimary implements Engine {
     return this.#engine === undefined || this.#engine.isReadOnly === true
   }
 
-  async rows(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
-    return (await this.#primary()).rows(statement, values)
-  }
-
-  async first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
-    return (await this.#primary()).first(statement, values)
-  }
-
-  async change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return (await this.#primary()).change(statement, values)
-  }
-
-  async query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
-    return (await this.#primary()).query(statement, values)
-  }
-
-  async script(sql: string): Promise<void> {
-    await (await this.#primary()).script(sql)
+  async run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Promise<Answers[W]> {
+    return (await this.#primary()).run(statement, values, wanted)
   }
 
   clientReads(reading: ClientReading): Runner {

@@ -2,37 +2,31 @@
  * A primary with replicas as one engine: reads outside transactions go to a replica that is up to date enough,
  * everything else to the primary. If a replica cannot answer a read, the primary does.
  */
-import type { Catalogue } from '../../contract/catalogue.js'
+import type { Later } from '../../../core/later.js'
 import type { BeginOptions } from '../../contract/begin-options.js'
-import type { CurrentCaller, OtherProcesses } from '../../contract/engine-caller.js'
 import {
   EngineFault,
+  type Answers,
   type ClientReading,
   type ClientWriting,
-  type Dialect,
   type Engine,
-  type EngineChannel,
-  type PoolState,
-  type QueryResult,
-  type Row,
   type Runner,
-  type SchemaChangeOptions,
-  type ScriptKind,
   type Statement,
   type TransactionRunner,
+  type Wanted,
 } from '../../contract/engine.js'
 import { changes, concernsOwnTable } from '../../contract/statement.js'
 import type { OrderedRunner } from '../../contract/ordered-runner.js'
 import { writesOn } from '../../client-writes.js'
-import type { Pulse, PulseOptions } from '../../contract/pulse.js'
+import { EngineLayer, noPool } from '../../engine-layer.js'
 import { tookTooLong } from '../faults.js'
 import type { Replica } from './replica.js'
 import type { ReplicaSet } from './replica-set.js'
 
 type Ask<T> = (runner: Runner) => Promise<T>
 
-/** Reads from a replica that is up to date enough, and writes to the primary. */
-class RoutedRunner implements Runner {
+/** Decides where a statement runs: on the primary, or on a replica that is up to date enough. */
+class Routes implements Runner {
   readonly #primary: Runner
   readonly #set: ReplicaSet
   readonly #on: (replica: Replica) => Runner | undefined
@@ -44,36 +38,17 @@ class RoutedRunner implements Runner {
     this.#on = on
   }
 
-  rows(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
-    return this.#run(statement, async (runner) => runner.rows(statement, values))
-  }
-
-  first(statement: Statement, values: readonly unknown[]): Promise<Row | undefined> {
-    return this.#run(statement, async (runner) => runner.first(statement, values))
-  }
-
-  change(statement: Statement, values: readonly unknown[]): Promise<number> {
-    return this.#run(statement, async (runner) => runner.change(statement, values))
-  }
-
-  query(statement: Statement, values: readonly unknown[]): Promise<QueryResult> {
-    const ask: Ask<QueryResult> = async (runner) => runner.query(statement, values)
-    return !changes(statement) && concernsOwnTable(statement)
-      ? ask(this.#primary)
-      : this.#run(statement, ask)
-  }
-
-  script(sql: string): Promise<void> {
-    return this.#write(async (runner) => runner.script(sql))
-  }
-
-  #run<T>(statement: Statement, ask: Ask<T>): Promise<T> {
-    if (changes(statement)) {
-      return concernsOwnTable(statement) ? ask(this.#primary) : this.#write(ask)
-    }
-    if (statement.isFresh === true) {
-      return concernsOwnTable(statement) ? this.#readOwn(ask) : ask(this.#primary)
-    }
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Promise<Answers[W]> {
+    const ask: Ask<Answers[W]> = async (runner) => runner.run(statement, values, wanted)
+    const isOwn = concernsOwnTable(statement)
+    if (changes(statement)) return isOwn ? ask(this.#primary) : this.#write(ask)
+    // What asks for everything is kept by nobody: it looks into tables as they are, at the start.
+    if (isOwn && wanted === 'all') return ask(this.#primary)
+    if (statement.isFresh === true) return isOwn ? this.#readOwn(ask) : ask(this.#primary)
     const replica = this.#set.choose()
     const runner = replica && this.#on(replica)
     return runner === undefined ? ask(this.#primary) : this.#read(replica as Replica, runner, ask)
@@ -135,7 +110,7 @@ function codeOf({ cause }: EngineFault): string {
 }
 
 /** Statements in order on the primary: each sees what the ones before have written. */
-class RoutedLine extends RoutedRunner implements OrderedRunner {
+class RoutedLine extends Routes implements OrderedRunner {
   readonly #line: OrderedRunner
 
   constructor(line: OrderedRunner, set: ReplicaSet) {
@@ -148,36 +123,36 @@ class RoutedLine extends RoutedRunner implements OrderedRunner {
   }
 }
 
-export class ReplicatedEngine extends RoutedRunner implements Engine {
-  readonly dialect: Dialect
-  readonly driver: string
-  readonly changesPiecemeal: boolean
-  readonly channel: EngineChannel | undefined
-  readonly pulse?: (options: PulseOptions) => Pulse
-  readonly #engine: Engine
+export class ReplicatedEngine extends EngineLayer {
   readonly #replicas: ReplicaSet
+  readonly #routes: Routes
 
   constructor(primary: Engine, set: ReplicaSet) {
-    super(primary, set, ({ engine }) => engine)
-    this.#engine = primary
+    super(primary)
     this.#replicas = set
-    this.dialect = primary.dialect
-    this.driver = primary.driver
-    this.changesPiecemeal = primary.changesPiecemeal
-    this.channel = primary.channel
-    if (primary.pulse !== undefined) this.pulse = primary.pulse.bind(primary)
+    this.#routes = new Routes(primary, set, ({ engine }) => engine)
+    this.clientReads = (reading) => this.#reads(reading)
+    this.followCallers = (caller, others) => {
+      set.followCallers(caller, others)
+    }
+    this.inOrder = async (writing) => {
+      const line = await primary.inOrder?.(writing)
+      return line && new RoutedLine(line, set)
+    }
+    this.pool = () => ({ ...(primary.pool?.() ?? noPool), replicas: set.states })
+    this.parameterTypes = undefined
   }
 
-  get isReadOnly(): boolean {
-    return this.#engine.isReadOnly === true
-  }
-
-  followCallers(caller: CurrentCaller, others?: OtherProcesses): void {
-    this.#replicas.followCallers(caller, others)
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Promise<Answers[W]> {
+    return this.#routes.run(statement, values, wanted)
   }
 
   /** A share for each server that the request reads from. */
-  clientReads(reading: ClientReading): Runner {
+  #reads(reading: ClientReading): Runner {
     const shares = new Map<Engine, Runner>()
     const of = (engine: Engine): Runner => {
       let share = shares.get(engine)
@@ -188,44 +163,22 @@ export class ReplicatedEngine extends RoutedRunner implements Engine {
       return share
     }
     const on = ({ engine }: Replica): Runner | undefined => engine && of(engine)
-    return new RoutedRunner(of(this.#engine), this.#replicas, on)
+    return new Routes(of(this.inner), this.#replicas, on)
   }
 
-  async begin(options?: BeginOptions): Promise<TransactionRunner> {
-    return new MarkedTransaction(await this.#engine.begin(options), () => {
+  override async begin(options?: BeginOptions): Promise<TransactionRunner> {
+    return new MarkedTransaction(await this.inner.begin(options), () => {
       this.#replicas.wrote()
     })
   }
 
   clientWrites(writing: ClientWriting): Runner {
-    return new RoutedRunner(writesOn(this.#engine, writing), this.#replicas, ({ engine }) => engine)
+    return new Routes(writesOn(this.inner, writing), this.#replicas, ({ engine }) => engine)
   }
 
-  async inOrder(writing?: ClientWriting): Promise<OrderedRunner | undefined> {
-    const line = await this.#engine.inOrder?.(writing)
-    return line && new RoutedLine(line, this.#replicas)
-  }
-
-  changeSchema<T>(work: (runner: Runner) => Promise<T>, options?: SchemaChangeOptions): Promise<T> {
-    return this.#engine.changeSchema(work, options)
-  }
-
-  catalogue(runner: Runner): Promise<Catalogue> {
-    return this.#engine.catalogue(runner)
-  }
-
-  async tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    return this.#engine.tableSizes(tables)
-  }
-
-  pool(): PoolState {
-    const own = this.#engine.pool?.() ?? { most: 0, open: 0, idle: 0, waiting: 0 }
-    return { ...own, replicas: this.#replicas.states }
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await this.#replicas.close()
-    await this.#engine.close()
+    await this.inner.close()
   }
 }
 
@@ -240,29 +193,13 @@ class MarkedTransaction implements TransactionRunner {
     this.#wrote = wrote
   }
 
-  rows(statement: Statement, values: readonly unknown[]) {
-    this.#heed(statement)
-    return this.#inner.rows(statement, values)
-  }
-
-  first(statement: Statement, values: readonly unknown[]) {
-    this.#heed(statement)
-    return this.#inner.first(statement, values)
-  }
-
-  change(statement: Statement, values: readonly unknown[]) {
-    this.#heed(statement)
-    return this.#inner.change(statement, values)
-  }
-
-  query(statement: Statement, values: readonly unknown[]) {
-    this.#heed(statement)
-    return this.#inner.query(statement, values)
-  }
-
-  script(sql: string, kind?: ScriptKind) {
-    if (kind !== 'savepoint') this.#hasWritten = true
-    return this.#inner.script(sql, kind)
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]> {
+    if (changes(statement)) this.#hasWritten = true
+    return this.#inner.run(statement, values, wanted)
   }
 
   async commit(): Promise<void> {
@@ -275,9 +212,5 @@ class MarkedTransaction implements TransactionRunner {
 
   rollback(): Promise<void> {
     return this.#inner.rollback()
-  }
-
-  #heed(statement: Statement): void {
-    if (changes(statement)) this.#hasWritten = true
   }
 }

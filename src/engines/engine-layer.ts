@@ -1,0 +1,88 @@
+/** An engine above another one, the ground of all that stand between records and a driver: what it leaves as it is. */
+import type { Later } from '../core/later.js'
+import type { BeginOptions } from './contract/begin-options.js'
+import type { Catalogue } from './contract/catalogue.js'
+import type {
+  Answers,
+  Dialect,
+  Engine,
+  EngineChannel,
+  PoolState,
+  Runner,
+  SchemaChangeOptions,
+  Statement,
+  TransactionRunner,
+  Wanted,
+} from './contract/engine.js'
+
+/** What not every engine can do: a layer can do it if the one below it can. */
+const abilities = [
+  'backup',
+  'clientReads',
+  'followCallers',
+  'inOrder',
+  'parameterTypes',
+  'pool',
+  'pulse',
+] as const satisfies readonly (keyof Engine)[]
+
+export abstract class EngineLayer implements Engine {
+  readonly dialect: Dialect
+  readonly driver: string
+  readonly changesPiecemeal: boolean
+  readonly channel: EngineChannel | undefined
+  // Not readonly: a layer that makes one of its own sets it.
+  backup?: Engine['backup'] | undefined
+  clientReads?: Engine['clientReads'] | undefined
+  followCallers?: Engine['followCallers'] | undefined
+  inOrder?: Engine['inOrder'] | undefined
+  parameterTypes?: Engine['parameterTypes'] | undefined
+  pool?: Engine['pool'] | undefined
+  pulse?: Engine['pulse'] | undefined
+  protected readonly inner: Engine
+
+  constructor(inner: Engine) {
+    this.inner = inner
+    this.dialect = inner.dialect
+    this.driver = inner.driver
+    this.changesPiecemeal = inner.changesPiecemeal
+    this.channel = inner.channel
+    for (const name of abilities) {
+      const ability = inner[name]?.bind(inner)
+      if (ability !== undefined) Object.assign(this, { [name]: ability })
+    }
+  }
+
+  get isReadOnly(): boolean {
+    return this.inner.isReadOnly === true
+  }
+
+  abstract run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    wanted: W,
+  ): Later<Answers[W]>
+
+  begin(options?: BeginOptions): Promise<TransactionRunner> {
+    return this.inner.begin(options)
+  }
+
+  changeSchema<T>(work: (runner: Runner) => Promise<T>, options?: SchemaChangeOptions): Promise<T> {
+    return this.inner.changeSchema(work, options)
+  }
+
+  catalogue(runner: Runner): Promise<Catalogue> {
+    return this.inner.catalogue(runner)
+  }
+
+  tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>> {
+    return this.inner.tableSizes(tables)
+  }
+
+  close(): Promise<void> {
+    return this.inner.close()
+  }
+}
+
+/** Of an engine that has no connections to count. */
+export const noPool: PoolState = Object.freeze({ most: 0, open: 0, idle: 0, waiting: 0 })
