@@ -3,7 +3,6 @@
  * is the usual one; the standard one is in `standard-dialect.ts`. Only this folder knows their call shapes and the
  * `design:*` keys.
  */
-import 'reflect-metadata'
 import type { Class } from './note.js'
 import { applyLater, isStandardContext } from './standard-dialect.js'
 

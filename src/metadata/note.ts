@@ -2,7 +2,6 @@
  * Typed notes on classes and their members. Decorators write them, builders read them once at bootstrap;
  * this file knows no feature, each feature keeps its own keys.
  */
-import 'reflect-metadata'
 import { settleDecorators } from './standard-dialect.js'
 
 /** Any class, abstract ones included. */

@@ -4,6 +4,8 @@
  *
  * Source: https://github.com/tc39/proposal-decorators and proposal-decorator-metadata.
  */
+// Imported here, because both files that read metadata stand on this one.
+import 'reflect-metadata'
 import type { DecoratorTarget } from './dialect.js'
 import type { Class } from './note.js'
 

@@ -5,9 +5,7 @@ import { readSources } from './source-files.js'
 
 /** Where SQL may be read, with the reason. */
 const readers: Readonly<Record<string, string>> = {
-  'src/records/migrations/migrations.ts': 'migrations are texts that people write',
   'src/records/migrations/online-steps.ts': 'migrations are texts that people write',
-  'src/records/migrations/split-statements.ts': 'migrations are texts that people write',
   'src/engines/sqlite/catalogue.ts': 'the catalogue keeps the texts of `create table`',
   'src/engines/contract/json-sql.ts': 'fills in a form, which is no statement',
   'src/modules/tracing/attributes.ts': 'literals are taken out of the SQL of spans',
@@ -60,6 +58,10 @@ describe('SQL', () => {
   it('is read back only where that is said, with its reason', () => {
     const others = [...looking].filter(([path]) => readers[path] === undefined)
     expect(Object.fromEntries(others)).toStrictEqual({})
+  })
+
+  it('has no reader that does so no longer', () => {
+    expect(Object.keys(readers).filter((path) => !looking.has(path))).toStrictEqual([])
   })
 
   it('of records is put together from trees alone', () => {

@@ -5,6 +5,9 @@
 import type { Comparison, StorageClass } from '../../fields/kinds/kind.js'
 import type { ShapeField } from '../../fields/shape.js'
 
+/** What the names of tables and columns begin with that belong to databases, or to the framework. */
+export const reservedPrefixes = ['sqlite_', 'pg_', 'filigree_'] as const
+
 /** One column, made from one field. */
 export interface Column {
   /** The property's name, `categoryId`. */

@@ -5,7 +5,7 @@
 import { type Later, after } from '../../core/later.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
-import { ClientWriter } from '../../records/policy/client-writer.js'
+import { ClientWriter } from '../../records/clients/client-writer.js'
 import { notThere } from '../../records/statements/write-each.js'
 import { refuseBare, type WriteTree } from '../../records/statements/write-tree.js'
 import type { RecordModel } from './model.js'

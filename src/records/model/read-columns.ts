@@ -8,7 +8,11 @@ import { isSqlName, toSnakeCase } from './column-names.js'
 import { checkRecordOptions } from './record-options.js'
 import { readRecord, type RecordOptions } from './record.js'
 import { readRelationNotes } from './relations.js'
-import type { Column, ColumnComparison } from '../../engines/contract/table.js'
+import {
+  reservedPrefixes,
+  type Column,
+  type ColumnComparison,
+} from '../../engines/contract/table.js'
 
 export interface TableColumns {
   readonly name: string
@@ -147,12 +151,13 @@ function checkVersion(type: Class, columns: readonly Column[], problems: Problem
 }
 
 function checkName(where: string, name: string, problems: Problem[]): void {
-  if (isSqlName(name) && !/^(sqlite_|pg_|filigree_)/i.test(name)) return
+  const lower = name.toLowerCase()
+  if (isSqlName(name) && !reservedPrefixes.some((prefix) => lower.startsWith(prefix))) return
   problems.push(
     fault(
       'RECORD_NAME',
       `${where} cannot be called "${name}".`,
-      'Use letters, digits and _, at most 63, not beginning with a digit, sqlite_, pg_ or filigree_.',
+      `Use letters, digits and _, at most 63, not beginning with a digit or with ${reservedPrefixes.join(', ')}.`,
     ),
   )
 }

@@ -3,7 +3,7 @@ import { silentLog } from '../../core/log.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'
-import type { Repository } from '../repository.js'
+import type { TreeRecords } from '../statements/tree-records.js'
 import type { Source } from '../statements/source.js'
 import type { Caller } from '../rights/caller.js'
 import { ClientView } from './client-view.js'
@@ -13,7 +13,7 @@ import { TreeWriter } from './tree-writer.js'
 import type { Instance, WriteTree } from '../statements/write-tree.js'
 import { holdSeen, type WriterHome } from './writer-home.js'
 
-type Repositories = (table: Table, source: Source) => Repository<Instance>
+type Repositories = (table: Table, source: Source) => TreeRecords
 
 const program: Caller = Object.freeze({
   trusted: true,

@@ -3,7 +3,7 @@ import { both } from '../../sql/condition.js'
 import type { Condition } from '../filters/condition.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Table } from '../model/table.js'
-import type { Repository } from '../repository.js'
+import type { TreeRecords } from '../statements/tree-records.js'
 import { holdRows } from '../statements/change-row.js'
 import { demandShard, shardCondition } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
@@ -12,7 +12,7 @@ import type { Instance } from '../statements/write-tree.js'
 
 export interface WriterHome {
   readonly source: Source
-  records(table: Table): Repository<Instance>
+  records(table: Table): TreeRecords
 }
 
 /** The most keys that are looked up at once. */

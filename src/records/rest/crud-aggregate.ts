@@ -15,7 +15,7 @@ import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/time-group.js'
 import type { Table } from '../model/table.js'
-import type { ClientRecords } from '../policy/client-records.js'
+import type { ClientRecords } from '../clients/client-records.js'
 import { largestLimit, readCount, readOnce, readOrderBy, readWhere } from './crud-query.js'
 import { readNames } from './query-names.js'
 

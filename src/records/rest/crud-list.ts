@@ -2,7 +2,7 @@
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import { asksSearch, readPlace, writePlace } from '../filters/search.js'
-import type { ClientRecords } from '../policy/client-records.js'
+import type { ClientRecords } from '../clients/client-records.js'
 import type { CrudQuery } from './crud-query.js'
 import type { RowShape } from './crud-shape.js'
 

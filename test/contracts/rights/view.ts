@@ -1,7 +1,7 @@
 /** What a client's view refuses by itself, so that a door which forgets to ask tells nothing either. */
 import { describe, expect, it } from '@jest/globals'
 import { anonymous } from '../../../src/records/rights/caller.js'
-import { ClientRecords } from '../../../src/records/policy/client-records.js'
+import { ClientRecords } from '../../../src/records/clients/client-records.js'
 import { Post, Staff, type Ground } from './world.js'
 
 export function describeView(ground: Ground): void {

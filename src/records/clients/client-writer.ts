@@ -16,15 +16,21 @@ import type { Source } from '../statements/source.js'
 import { hasAddition } from '../statements/additions.js'
 import { inShard, inShardOf } from '../statements/shard.js'
 import type { Caller } from '../rights/caller.js'
-import { ClientView } from './client-view.js'
-import { JudgedKeys } from './judged-keys.js'
+import { ClientView } from '../policy/client-view.js'
+import { JudgedKeys } from '../policy/judged-keys.js'
 import { keyOf } from '../filters/key-forms.js'
-import { mayTell } from './may-tell.js'
+import { mayTell } from '../policy/may-tell.js'
 import { policyOf } from '../rights/record-policy.js'
-import { demandFields, refuseMany, TreeRights } from './tree-rights.js'
-import { changeTree, insertTree, TreeWriter, writerFor, type RowConditions } from './tree-writer.js'
+import { demandFields, refuseMany, TreeRights } from '../policy/tree-rights.js'
+import {
+  changeTree,
+  insertTree,
+  TreeWriter,
+  writerFor,
+  type RowConditions,
+} from '../policy/tree-writer.js'
 import { hasMore, type Instance, type WriteTree } from '../statements/write-tree.js'
-import type { WriterHome } from './writer-home.js'
+import type { WriterHome } from '../policy/writer-home.js'
 
 /** The writes of one request. */
 export class ClientWriter {
