@@ -140,6 +140,7 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
     rotate: (request) => {
       const claims = request.admitted?.claims
       if (claims === undefined || claims === null) return undefined
+      if (request.incoming.isCarried === true) return undefined
       if (request.byCookie && isWrite(request.method))
         return followWrite(auth, request, claims, log)
       const token = auth.renew(claims)

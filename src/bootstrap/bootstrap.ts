@@ -29,6 +29,7 @@ import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
 import { fillTable } from './fill-table.js'
 import { guestOf } from './guest.js'
+import { createGraphqlUpgrades } from './graphql-sockets.js'
 import { listen, type Listener } from './listen.js'
 import type { BootstrapOptions } from './options.js'
 import { planApplication, type ApplicationPlan } from './plan-application.js'
@@ -145,6 +146,7 @@ async function start(
   const cors = createCors(options.cors)
   const ending = new Ending()
   const watch = auth.watch.bind(auth)
+  const requests = { ...settings, log, tokenCookie: plan.authOptions.cookie, ending }
   const dispatcher = new Dispatcher({
     ...fillTable(plan, context),
     responder: createResponder({
@@ -155,13 +157,26 @@ async function start(
     cors,
     application: state,
     observers,
-    settings: { ...settings, log, tokenCookie: plan.authOptions.cookie, ending },
+    settings: requests,
     mostUrl: settings.limits.url,
     shortestTime: shortestTime(plan),
   })
   const take = guestOf(plan.environment)?.attend({ plan, state })
   const faultHeaders = cors.fixed ?? []
-  const listener = await listen({ settings, dispatcher, faultHeaders, log, take })
+  const upgrade = createGraphqlUpgrades(plan.graphql.instances, settings.basePath, {
+    serve: (incoming, outgoing) => {
+      dispatcher.serve(incoming, outgoing)
+    },
+    recognise: (request) => context.gate.recognise(request),
+    isClosing: () => dispatcher.draining,
+    mostOperations: settings.bounds.streamsByAddress,
+    patience: settings.times.headers,
+    settings: requests,
+    cors,
+    ending,
+    log,
+  })
+  const listener = await listen({ settings, dispatcher, faultHeaders, log, upgrade, take })
   if (listener !== undefined) port = Number(new URL(listener.url).port)
   const running = { state, dispatcher, ending, listener }
   const application = createApplication(plan, storage, running)

@@ -15,6 +15,7 @@ import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
+import { findSocketProblems } from './graphql-sockets.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
 import type { Intercept } from '../seam/interceptor.js'
 import { toWalk, type Step } from '../serving/served-route.js'
@@ -80,6 +81,7 @@ export function prepareGraphql(
   host: GraphQLHost,
   problems: Problem[],
 ): void {
+  findSocketProblems(instances, problems)
   for (const [index, instance] of instances.entries()) {
     const before = problems.length
     instance.bind(host)

@@ -4,6 +4,7 @@ import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Log } from '../core/log.js'
 import type { Bounds } from '../http/bounds.js'
 import { createNodeServer } from '../http/server.js'
+import type { TakeUpgrade } from '../http/upgrade.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
 import type { TakeRequest } from './guest.js'
 import type { Settings } from './options.js'
@@ -20,6 +21,8 @@ export interface ListenOptions {
   /** Headers of answers to malformed requests, names and values in turn. */
   readonly faultHeaders: readonly string[]
   readonly log: Log
+  /** Takes connections that ask for another protocol. */
+  readonly upgrade?: TakeUpgrade | undefined
   /** Answers requests that are not for the application. */
   readonly take?: TakeRequest | undefined
 }
@@ -29,7 +32,7 @@ export interface ListenOptions {
  * @throws {DeclarationError} if the port is taken or not allowed, or the host is not an address of this machine
  */
 export async function listen(options: ListenOptions): Promise<Listener | undefined> {
-  const { settings, dispatcher, faultHeaders, log, take } = options
+  const { settings, dispatcher, faultHeaders, log, upgrade, take } = options
   if (!settings.listen) return undefined
   if (startsWorkers(settings.workers)) return startWorkers(settings.workers, log)
   const server = createNodeServer({
@@ -37,6 +40,7 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
     bounds: countable(settings),
     faultHeaders,
     log,
+    upgrade,
     takesNew: !cluster.isWorker,
     serve:
       take === undefined

@@ -41,6 +41,8 @@ export interface GraphQLOptions {
   maxAge?: number
   /** Give records the subscription `xChanged`. Default true. */
   subscriptions?: boolean
+  /** Take operations over WebSockets too (graphql-transport-ws). Default: where `ws` is installed. */
+  sockets?: boolean
   /** Global ids, `node` and `nodes`, as Relay's clients want them. Default false. */
   relay?: boolean
   /** Where failures of resolvers are told. Default: the application's, once the instance is in a module. */
@@ -85,6 +87,8 @@ export class GraphQL {
   readonly maxAge: number
   /** Subscriptions that are open. */
   readonly streams = new OpenStreams()
+  /** Its endpoints take WebSockets; undefined: where `ws` is installed. */
+  readonly sockets: boolean | undefined
   /** Where it is served, once it is in a module. */
   readonly routes: GraphQLRoute[] = []
   readonly #options: GraphQLOptions
@@ -99,6 +103,7 @@ export class GraphQL {
     this.#options = { ...options }
     this.limits = resolveGraphqlLimits(options.limits ?? {}, this.#problems)
     this.maxAge = options.maxAge ?? 0
+    this.sockets = options.sockets
     this.schema = new Schema((parts, problems) => {
       const { classes, added } = parts
       const { listMax } = this.limits
@@ -309,5 +314,6 @@ export const graphqlOptionNames: Readonly<Record<keyof GraphQLOptions, true>> = 
   maskErrors: true,
   maxAge: true,
   relay: true,
+  sockets: true,
   subscriptions: true,
 }

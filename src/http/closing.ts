@@ -89,7 +89,7 @@ export function closeServer(
       }
       for (const socket of connections) {
         const most = passed >= 2 * linger ? 0 : linger
-        if (!isAsking(socket) && silence.of(socket) >= most) socket.destroy()
+        if (!connections.isAsking(socket) && silence.of(socket) >= most) socket.destroy()
       }
     }
     const looks = setInterval(look, lookEvery)
@@ -109,15 +109,6 @@ function stopListening(server: Server, closed: () => void): void {
   const isOfNet: boolean = server instanceof NetServer
   if (isOfNet) NetServer.prototype.close.call(server, closed)
   else server.close(closed)
-}
-
-/**
- * True while a request of this connection is being answered. Node has the answer at hand from the end of the head on;
- * a head that is not finished yet, and a connection that never sent a byte, count for nothing.
- */
-function isAsking(socket: Socket): boolean {
-  const { _httpMessage: message } = socket as { _httpMessage?: object | null }
-  return message !== undefined && message !== null
 }
 
 /** How long connections have sent nothing. */

@@ -7,6 +7,7 @@ import type { HttpError } from '../errors/http-error.js'
 import { AddressCounts, addressKey } from '../core/address-counts.js'
 import { connectionRefusal } from './refusals.js'
 import type { UnreadAnswers } from './unread-answers.js'
+import type { Upgraded } from './upgrade.js'
 
 export interface ConnectionBounds {
   readonly connections: number
@@ -34,6 +35,7 @@ export class Connections implements Iterable<Socket> {
   readonly #byAddress = new AddressCounts()
   readonly #refused = new WeakMap<Socket, () => HttpError>()
   readonly #progress = new WeakMap<Socket, Progress>()
+  readonly #upgraded = new WeakMap<Socket, Upgraded>()
   #refuses = false
   /** How many there have been. */
   arrived = 0
@@ -52,8 +54,9 @@ export class Connections implements Iterable<Socket> {
     return this.#open.values()
   }
 
-  /** Registers a connection; one too many is refused with its first request. */
+  /** Registers a connection; one too many is refused with its first request. One that is known stays as it is. */
   add(socket: Socket): void {
+    if (this.#open.has(socket)) return
     const { connections, connectionsByAddress } = this.#bounds
     const key = addressKey(socket.remoteAddress ?? '')
     if (this.#open.size >= connections || this.#byAddress.of(key) >= connectionsByAddress) {
@@ -68,6 +71,23 @@ export class Connections implements Iterable<Socket> {
       this.#open.delete(socket)
       this.#byAddress.remove(key)
     })
+  }
+
+  /** From now on it speaks another protocol. */
+  upgraded(socket: Socket, upgraded: Upgraded): void {
+    this.#upgraded.set(socket, upgraded)
+  }
+
+  /**
+   * True while a request of this connection is being answered, or what it speaks instead is at work. Node has the answer at
+   * hand from the end of the head on; a head that is not finished yet, and a connection that never sent a byte, count for
+   * nothing.
+   */
+  isAsking(socket: Socket): boolean {
+    const { _httpMessage: message } = socket as { _httpMessage?: object | null }
+    return (
+      (message !== undefined && message !== null) || this.#upgraded.get(socket)?.isBusy === true
+    )
   }
 
   /** @returns what requests of this connection are answered with; nearly always nothing */

@@ -26,12 +26,15 @@ export const eventHeartbeat: Heartbeat = Object.freeze({ text: ':\n\n', every: 1
 /** The body of an `events` reply. */
 export class EventStream {
   readonly reader: ChunkReader
+  /** More may come at any time: the end of the application ends it. A list ends by itself. */
+  readonly isEndless: boolean
   /** Whose answer it is, once it is sent. */
   request: ServerRequest | undefined
 
   constructor(items: object) {
     const reader = toItemReader(items)
     if (reader === undefined) throw new TypeError(noItems)
+    this.isEndless = !Array.isArray(items)
     this.reader = {
       next: async () => {
         const result = await reader.next()

@@ -229,7 +229,7 @@ class NodeResponder implements Responder {
       const heartbeat = body instanceof EventStream ? eventHeartbeat : undefined
       const counted =
         length === undefined && this.#streams !== undefined
-          ? this.#streams.admit(request, reader, heartbeat !== undefined)
+          ? this.#streams.admit(request, reader, body instanceof EventStream && body.isEndless)
           : reader
       streamBody(request, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
         this.fail(request, error)

@@ -16,6 +16,7 @@ import { headBytes, mostHeaders } from './limits.js'
 import { noSniff } from './response-head.js'
 import { Pressure } from './pressure.js'
 import { overloadRefusal } from './refusals.js'
+import { readAgain, type TakeUpgrade } from './upgrade.js'
 import { WaitingAnswers } from './waiting-answers.js'
 
 /** All in milliseconds. */
@@ -60,6 +61,8 @@ export interface NodeServerOptions {
   readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
   /** Answers a request that no route is asked about. Must not throw. */
   readonly refuse: (incoming: Incoming, outgoing: Outgoing, error: HttpError) => void
+  /** Takes connections that ask for another protocol. Default: they are answered as all requests are. */
+  readonly upgrade?: TakeUpgrade | undefined
   /** While it closes it answers new connections. Default true; false where neighbours take them. */
   readonly takesNew?: boolean
   /** Headers of the answers to what cannot be parsed, names and values in turn. */
@@ -126,6 +129,16 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   server.on('connection', (socket) => {
     connections.add(socket)
   })
+  const { upgrade } = options
+  if (upgrade !== undefined) {
+    server.on('upgrade', (incoming, _socket, head) => {
+      const { socket } = incoming
+      const isRefused = pressure.isOver || connections.refusalFor(socket) !== undefined
+      const upgraded = isRefused ? undefined : upgrade(incoming, socket, head)
+      if (upgraded === undefined) readAgain(server, incoming, socket, head)
+      else connections.upgraded(socket, upgraded)
+    })
+  }
   return {
     listen: (port, host) => {
       pressure.start()

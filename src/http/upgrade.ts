@@ -1,0 +1,51 @@
+/**
+ * Requests that ask for another protocol. Who takes one gets its connection; any other is read again as the request that it
+ * would be without the wish, since Node hands over all of them once somebody listens: clients that would rather speak
+ * HTTP/2 (`Upgrade: h2c`) send it along with ordinary requests. Source: RFC 9110 §7.8.
+ */
+import type { IncomingMessage, Server } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** A connection that speaks another protocol. */
+export interface Upgraded {
+  /** It is at work for its client, and is not cut while the server closes. */
+  readonly isBusy: boolean
+}
+
+/** @returns undefined where the request is to be answered as any other */
+export type TakeUpgrade = (
+  incoming: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+) => Upgraded | undefined
+
+const wishes: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
+
+/** Gives the connection back to the server, its request without the wish. */
+export function readAgain(
+  server: Server,
+  incoming: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+): void {
+  // An answer to an earlier request on this connection is still under way, which the server does not know any more.
+  if ((socket as { _httpMessage?: unknown })._httpMessage) {
+    socket.destroy()
+    return
+  }
+  const { method = 'GET', url = '/', httpVersion, rawHeaders } = incoming
+  let text = `${method} ${url} HTTP/${httpVersion}\r\n`
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = [rawHeaders[index], rawHeaders[index + 1]]
+    const key = name.toLowerCase()
+    const rest = key === 'connection' ? withoutWishes(value) : wishes.has(key) ? '' : value
+    if (rest !== '' || value === '') text += `${name}: ${rest}\r\n`
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), head]))
+  server.emit('connection', socket)
+}
+
+function withoutWishes(value: string): string {
+  const names = value.split(',').map((name) => name.trim())
+  return names.filter((name) => !wishes.has(name.toLowerCase())).join(', ')
+}

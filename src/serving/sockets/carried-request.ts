@@ -1,0 +1,112 @@
+/**
+ * An operation that came over a socket, as a request of its own: it goes the way of all requests, and what it answers is
+ * read back as the events of its stream.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { Incoming } from '../../http/node-messages.js'
+import { createIncoming, type StandInResponse } from '../../http/stand-in.js'
+
+/** What the handshake's request says for each operation: where it goes, and its headers. */
+export interface Carrier {
+  readonly url: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly remoteAddress: string
+  readonly encrypted: boolean
+}
+
+/** Headers that concern the handshake alone, or that an operation brings itself. */
+const left: ReadonlySet<string> = new Set([
+  ...['connection', 'upgrade', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'expect'],
+  ...['accept', 'accept-encoding', 'range', 'if-none-match', 'if-modified-since', 'last-event-id'],
+  ...['content-type', 'content-length', 'content-encoding', 'x-request-id'],
+])
+
+/** @param withCookies false where a page of another origin opened the socket: its browser sends them for every page */
+export function carrierOf(incoming: IncomingMessage, withCookies: boolean): Carrier {
+  const headers: [string, string][] = []
+  const { rawHeaders, socket } = incoming
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = [rawHeaders[index]?.toLowerCase(), rawHeaders[index + 1]]
+    const isLeft = left.has(name) || name.startsWith('sec-websocket-')
+    if (!isLeft && (withCookies || name !== 'cookie')) headers.push([name, value])
+  }
+  return {
+    url: incoming.url ?? '/',
+    headers,
+    remoteAddress: socket.remoteAddress ?? '',
+    encrypted: (socket as { encrypted?: boolean }).encrypted === true,
+  }
+}
+
+/** The same with another `Authorization`. */
+export function withAuthorization(carrier: Carrier, value: string): Carrier {
+  const others = carrier.headers.filter(([name]) => name !== 'authorization')
+  return { ...carrier, headers: [...others, ['authorization', value]] }
+}
+
+/** @param body JSON; without one the request only says who calls */
+export function carry(carrier: Carrier, body: string | undefined): Incoming {
+  const { url, headers, remoteAddress, encrypted } = carrier
+  const bytes = body === undefined ? undefined : Buffer.from(body)
+  const own: (readonly [string, string])[] = [
+    ['accept', 'text/event-stream'],
+    ['content-type', 'application/json'],
+    ['content-length', String(bytes?.length ?? 0)],
+  ]
+  const incoming = createIncoming({
+    method: 'POST',
+    url,
+    headers: [...headers, ...own],
+    body: bytes,
+    remoteAddress,
+    encrypted,
+  })
+  return Object.assign(incoming, { isCarried: true as const })
+}
+
+/** True where the answer is a stream of events. */
+export function isEventStream(headers: readonly string[]): boolean {
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    if (headers[index]?.toLowerCase() === 'content-type') {
+      return headers[index + 1]?.startsWith('text/event-stream') === true
+    }
+  }
+  return false
+}
+
+export interface CarriedEvent {
+  readonly event: string
+  readonly data: string
+}
+
+/** Reads the events that `toEventText` has written; heartbeats are passed over. */
+export async function* readEvents(body: Readable): AsyncGenerator<CarriedEvent, void, undefined> {
+  let rest = ''
+  for await (const chunk of body.setEncoding('utf8')) {
+    rest += chunk as string
+    for (let end = rest.indexOf('\n\n'); end !== -1; end = rest.indexOf('\n\n')) {
+      const block = rest.slice(0, end)
+      rest = rest.slice(end + 2)
+      const event = readBlock(block)
+      if (event.data !== '' || event.event !== '') yield event
+    }
+  }
+}
+
+function readBlock(block: string): CarriedEvent {
+  let event = ''
+  const data: string[] = []
+  for (const line of block.split('\n')) {
+    if (line.startsWith('event: ')) event = line.slice(7)
+    else if (line.startsWith('data: ')) data.push(line.slice(6))
+  }
+  return { event, data: data.join('\n') }
+}
+
+/** The whole body as text: an answer that is no stream is a short one. */
+export async function readText(outgoing: StandInResponse): Promise<string> {
+  let text = ''
+  for await (const chunk of outgoing.body.setEncoding('utf8')) text += chunk as string
+  return text
+}

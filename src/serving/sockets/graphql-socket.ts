@@ -1,0 +1,398 @@
+/**
+ * One socket that speaks graphql-transport-ws. Each of its operations goes through the application as a POST that takes an
+ * event stream: gate, limits, throttle, interceptors, log, metrics and the end are those of every request, and whatever
+ * streams by server-sent events streams here too.
+ *
+ *   connection_init → the token is judged                        → connection_ack
+ *   subscribe       → POST /graphql, Accept: text/event-stream   → next …, then complete or error
+ *   complete        → the client of that request has left
+ *
+ * The token comes in `connection_init` (`{ "authorization": "Bearer …" }`, or `{ "token": "…" }`), in the `Authorization`
+ * of the handshake, or in the cookie. No token is rotated here: there is no head that could take the next one.
+ *
+ * Source: GraphQL over WebSocket Protocol (graphql-transport-ws); docs/graphql.md, "WebSockets".
+ */
+import { HttpError } from '../../errors/http-error.js'
+import type { Incoming, Outgoing } from '../../http/node-messages.js'
+import { StandInResponse } from '../../http/stand-in.js'
+import { carry, isEventStream, readEvents, readText, type Carrier } from './carried-request.js'
+import { withAuthorization } from './carried-request.js'
+import type { WebSocket } from './web-socket.js'
+
+export const subprotocol = 'graphql-transport-ws'
+
+/** What the application is to its sockets. */
+export interface SocketHost {
+  /** Takes an operation through the application. Must not throw. */
+  readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
+  /** @throws {HttpError} where the token, if there is one, is a bad one */
+  readonly recognise: (incoming: Incoming) => Promise<void> | void
+  /** True where this body opens a subscription. */
+  readonly isSubscription: (body: unknown) => boolean
+  /** True once the application closes. */
+  readonly isClosing: () => boolean
+  /** Operations of one socket at a time. */
+  readonly mostOperations: number
+  /** Milliseconds until `connection_init` has to be there. */
+  readonly patience: number
+}
+
+interface RunningOperation {
+  readonly outgoing: StandInResponse
+  readonly payload: unknown
+  /** The head of its answer is there: it is a stream, or ends in this moment. */
+  streams: boolean
+}
+
+/** Unread bytes beyond which nothing more is read, from its client and for it. */
+const mostUnread = 256 * 1024
+
+const codes = {
+  goingAway: 1001,
+  tryAgain: 1013,
+  invalid: 4400,
+  unauthorized: 4401,
+  forbidden: 4403,
+  notAcceptable: 4406,
+  noInit: 4408,
+  taken: 4409,
+  tooManyInits: 4429,
+  internal: 4500,
+} as const
+
+export class GraphqlSocket {
+  readonly #socket: WebSocket
+  readonly #host: SocketHost
+  readonly #operations = new Map<string, RunningOperation>()
+  #carrier: Carrier
+  #state: 'new' | 'judged' | 'acknowledged' | 'ending' | 'closed' = 'new'
+  #isHeard = true
+  readonly #initLimit: NodeJS.Timeout
+
+  constructor(socket: WebSocket, carrier: Carrier, host: SocketHost) {
+    this.#socket = socket
+    this.#carrier = carrier
+    this.#host = host
+    this.#initLimit = setTimeout(() => {
+      this.#close(codes.noInit, 'Connection initialisation timeout')
+    }, host.patience).unref()
+    socket.on('message', (data, isBinary) => {
+      this.#take(data, isBinary)
+    })
+    socket.on('ping', (data) => {
+      if (socket.bufferedAmount <= mostUnread) socket.pong(data)
+    })
+    socket.on('pong', () => {
+      this.#isHeard = true
+    })
+    socket.on('error', () => {
+      socket.terminate()
+    })
+    socket.on('close', () => {
+      this.#left()
+    })
+    if (socket.protocol !== subprotocol) {
+      this.#close(codes.notAcceptable, 'Subprotocol not acceptable')
+    }
+  }
+
+  /** An operation runs that is no stream: its client wants to know what became of it. */
+  get isBusy(): boolean {
+    return [...this.#operations.values()].some(({ streams }) => !streams)
+  }
+
+  /** Asks whether the client is still there. Who has not answered since the last time is gone. */
+  beat(): void {
+    if (!this.#isHeard) this.#socket.terminate()
+    else {
+      this.#isHeard = false
+      this.#socket.ping()
+    }
+  }
+
+  /**
+   * Streams are not completed but left: their clients come back, to this process or to another. What else runs may end,
+   * unless `all` has to end now.
+   */
+  readonly end = (all: boolean): void => {
+    for (const [id, { streams }] of this.#operations) if (all || streams) this.#drop(id)
+    if (this.#state !== 'closed') this.#state = 'ending'
+    this.#closeOnceDone()
+  }
+
+  #closeOnceDone(): void {
+    if (this.#state === 'ending' && this.#operations.size === 0) {
+      this.#close(codes.goingAway, 'Going away')
+    }
+  }
+
+  #take(data: Buffer, isBinary: boolean): void {
+    const message = isBinary ? undefined : readMessage(data)
+    if (message === undefined) {
+      this.#close(codes.invalid, 'Invalid message received')
+      return
+    }
+    switch (message.type) {
+      case 'connection_init':
+        void this.#init(message.payload)
+        break
+      case 'ping':
+        this.#send('{"type":"pong"}')
+        break
+      case 'subscribe':
+        this.#subscribe(message.id, message.payload)
+        break
+      case 'complete':
+        this.#drop(message.id)
+        this.#closeOnceDone()
+        break
+      case 'pong':
+    }
+    this.#holdBack()
+  }
+
+  async #init(payload: unknown): Promise<void> {
+    if (this.#state !== 'new') {
+      this.#close(codes.tooManyInits, 'Too many initialisation requests')
+      return
+    }
+    this.#state = 'judged'
+    const authorization = readAuthorization(payload)
+    if (authorization !== undefined) {
+      this.#carrier = withAuthorization(this.#carrier, authorization)
+    }
+    const isGood = await this.#judge()
+    clearTimeout(this.#initLimit)
+    // The socket may have been closed meanwhile.
+    if (!isGood || (this.#state as string) !== 'judged') return
+    this.#state = 'acknowledged'
+    this.#send('{"type":"connection_ack"}')
+  }
+
+  /** Closes the socket where its token is not good, or cannot be judged. */
+  async #judge(): Promise<boolean> {
+    try {
+      await this.#host.recognise(carry(this.#carrier, undefined))
+      return true
+    } catch (error) {
+      const status = error instanceof HttpError ? error.status : 500
+      if (status === 503) this.#close(codes.tryAgain, 'Try again later')
+      else if (status >= 500) this.#close(codes.internal, 'Internal server error')
+      else this.#close(codes.forbidden, 'Forbidden')
+      return false
+    }
+  }
+
+  #subscribe(id: string, payload: unknown): void {
+    // Who is told that the server goes away asks again, elsewhere.
+    if (this.#state === 'ending' || this.#state === 'closed') return
+    if (this.#state !== 'acknowledged') {
+      this.#close(codes.unauthorized, 'Unauthorized')
+      return
+    }
+    if (this.#operations.has(id)) {
+      this.#close(codes.taken, `Subscriber for ${id.slice(0, 32)} already exists`)
+      return
+    }
+    if (this.#operations.size >= this.#host.mostOperations) {
+      this.#fail(id, 'Too many operations are open on this connection.', 'TOO_MANY_STREAMS')
+      return
+    }
+    const operation = { outgoing: new StandInResponse(), payload, streams: false }
+    this.#operations.set(id, operation)
+    void this.#run(id, operation).finally(() => {
+      if (this.#isRunning(id, operation)) this.#drop(id)
+      this.#closeOnceDone()
+    })
+  }
+
+  async #run(id: string, operation: RunningOperation): Promise<void> {
+    const { outgoing, payload } = operation
+    try {
+      this.#host.serve(carry(this.#carrier, JSON.stringify(payload)), outgoing)
+      const { headers } = await outgoing.head
+      if (isEventStream(headers)) {
+        operation.streams = true
+        await this.#pass(id, operation)
+      } else {
+        const text = await readText(outgoing)
+        if (this.#isRunning(id, operation)) this.#send(toError(id, readErrors(text)))
+      }
+    } catch {
+      // The answer was cut off, as a connection is, and its cause is logged where that was done.
+      if (this.#isRunning(id, operation)) await this.#explainEnd(id, operation)
+    }
+  }
+
+  async #pass(id: string, operation: RunningOperation): Promise<void> {
+    const key = JSON.stringify(id)
+    for await (const { event, data } of readEvents(operation.outgoing.body)) {
+      if (!this.#isRunning(id, operation)) return
+      if (event === 'complete') {
+        if (!this.#leavesOpen(operation)) this.#send(`{"id":${key},"type":"complete"}`)
+        return
+      }
+      if (event === 'closed') {
+        this.#send(toError(id, readClosing(data)))
+        return
+      }
+      if (data.startsWith(notRun)) {
+        this.#send(toError(id, data.slice(notRun.length, -1)))
+        return
+      }
+      await this.#sendInTurn(`{"id":${key},"type":"next","payload":${data}}`)
+    }
+    if (this.#isRunning(id, operation)) await this.#explainEnd(id, operation)
+  }
+
+  /** The end of the application ends its subscriptions, and none of them is complete. */
+  #leavesOpen({ payload }: RunningOperation): boolean {
+    return this.#host.isClosing() && this.#host.isSubscription(payload)
+  }
+
+  /** A stream has ended without a word: the application closes, or its token counts no more. */
+  async #explainEnd(id: string, operation: RunningOperation): Promise<void> {
+    if (this.#host.isClosing() || !(await this.#judge())) return
+    if (this.#isRunning(id, operation)) {
+      this.#fail(id, 'The stream was ended.', 'INTERNAL_SERVER_ERROR')
+    }
+  }
+
+  #isRunning(id: string, operation: RunningOperation): boolean {
+    return this.#operations.get(id) === operation
+  }
+
+  #drop(id: string): void {
+    const operation = this.#operations.get(id)
+    this.#operations.delete(id)
+    operation?.outgoing.destroy()
+  }
+
+  #fail(id: string, message: string, code: string): void {
+    this.#send(toError(id, JSON.stringify([{ message, extensions: { code } }])))
+  }
+
+  #send(text: string): void {
+    if (this.#state !== 'closed') this.#socket.send(text)
+  }
+
+  /** Waits while its client does not read: what comes next waits where it is made. */
+  #sendInTurn(text: string): Promise<void> | undefined {
+    if (this.#state === 'closed') return undefined
+    if (this.#socket.bufferedAmount <= mostUnread) {
+      this.#socket.send(text)
+      return undefined
+    }
+    return new Promise((resolve) => {
+      this.#socket.send(text, () => {
+        resolve()
+      })
+    })
+  }
+
+  /** Who does not read is not listened to either. */
+  #holdBack(): void {
+    const socket = this.#socket
+    if (socket.bufferedAmount <= mostUnread || socket.isPaused || this.#state === 'closed') return
+    socket.pause()
+    socket.send('{"type":"pong"}', () => {
+      socket.resume()
+    })
+  }
+
+  #close(code: number, reason: string): void {
+    if (this.#state === 'closed') return
+    this.#left()
+    this.#socket.close(code, reason)
+  }
+
+  #left(): void {
+    this.#state = 'closed'
+    clearTimeout(this.#initLimit)
+    for (const id of [...this.#operations.keys()]) this.#drop(id)
+  }
+}
+
+/** How the result of what did not run begins. */
+const notRun = '{"errors":'
+
+type Message =
+  | { readonly type: 'connection_init'; readonly payload: unknown }
+  | { readonly type: 'ping' | 'pong' }
+  | { readonly type: 'subscribe'; readonly id: string; readonly payload: object }
+  | { readonly type: 'complete'; readonly id: string }
+
+/** @returns undefined for what is no message of the protocol */
+function readMessage(data: Buffer): Message | undefined {
+  const message = parse(data.toString('utf8'))
+  if (!isMap(message)) return undefined
+  const { type, id, payload } = message
+  switch (type) {
+    case 'connection_init':
+    case 'ping':
+    case 'pong':
+      return payload === undefined || payload === null || isMap(payload)
+        ? { type, payload }
+        : undefined
+    case 'subscribe':
+      return isId(id) && isMap(payload) ? { type, id, payload } : undefined
+    case 'complete':
+      return isId(id) ? { type, id } : undefined
+    default:
+      return undefined
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Long ones would be sent back with each message. */
+function isId(id: unknown): id is string {
+  return typeof id === 'string' && id !== '' && id.length <= 256
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** As a header, in either case of its first letter, or the token alone. */
+function readAuthorization(payload: unknown): string | undefined {
+  if (!isMap(payload)) return undefined
+  const { headers } = payload
+  for (const from of isMap(headers) ? [payload, headers] : [payload]) {
+    const header = from.authorization ?? from.Authorization
+    if (typeof header === 'string') return header
+  }
+  return typeof payload.token === 'string' ? `Bearer ${payload.token}` : undefined
+}
+
+function toError(id: string, errors: string): string {
+  return `{"id":${JSON.stringify(id)},"type":"error","payload":${errors}}`
+}
+
+/** The errors of an answer in JSON: GraphQL's own, else the framework's in their form. */
+function readErrors(text: string): string {
+  const answer = parse(text)
+  if (isMap(answer)) {
+    const { errors, error, code } = answer
+    if (Array.isArray(errors) && errors.length > 0) return JSON.stringify(errors)
+    const extensions = typeof code === 'string' ? { extensions: { code } } : {}
+    if (typeof error === 'string') return JSON.stringify([{ message: error, ...extensions }])
+  }
+  return '[{"message":"Internal server error"}]'
+}
+
+/** A live answer that its caller may not see any more. */
+function readClosing(data: string): string {
+  const closing = parse(data)
+  const isUnknown = isMap(closing) && closing.status === 401
+  const [message, code] = isUnknown
+    ? ['Unauthorized', 'UNAUTHENTICATED']
+    : ['Forbidden', 'FORBIDDEN']
+  return JSON.stringify([{ message, extensions: { code } }])
+}

@@ -1,0 +1,124 @@
+/**
+ * WebSockets at the endpoints of GraphQL: takes the handshakes that ask for one there, and leaves every other request to the
+ * routes. Pages of other origins may open a socket where CORS lets them read answers, and their cookies do not count.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { isSameOrigin } from '../../auth/same-origin.js'
+import type { Cors } from '../../http/cors.js'
+import { eventHeartbeat } from '../../http/events.js'
+import type { Ending } from '../../http/ending.js'
+import type { Incoming } from '../../http/node-messages.js'
+import { ServerRequest, type RequestSettings } from '../../http/server-request.js'
+import { StandInResponse } from '../../http/stand-in.js'
+import type { TakeUpgrade } from '../../http/upgrade.js'
+import type { Log } from '../../core/log.js'
+import { carrierOf } from './carried-request.js'
+import { GraphqlSocket, subprotocol, type SocketHost } from './graphql-socket.js'
+import { createHandshakes } from './web-socket.js'
+
+/** An endpoint that takes sockets. */
+export interface SocketRoute {
+  /** As clients ask for it: `/api/graphql`. */
+  readonly path: string
+  /** Bytes of a request. */
+  readonly bytes: number
+  readonly isSubscription: SocketHost['isSubscription']
+}
+
+export interface UpgradesOptions extends Pick<
+  SocketHost,
+  'serve' | 'isClosing' | 'mostOperations' | 'patience'
+> {
+  readonly routes: readonly SocketRoute[]
+  /** Sets who calls. @throws {HttpError} for a bad token */
+  readonly recognise: (request: ServerRequest) => void | Promise<void>
+  readonly cors: Cors
+  readonly settings: RequestSettings
+  readonly ending: Ending
+  readonly log: Log
+}
+
+/** Bytes of a message around the body of its operation. */
+const envelope = 1024
+
+/** @returns undefined where `ws` is not installed, or no endpoint is there */
+export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefined {
+  const { routes, ending, settings, log } = options
+  const endpoints = new Map(
+    routes.flatMap((route) => {
+      const handshakes = createHandshakes(route.bytes + envelope, subprotocol)
+      return handshakes === undefined ? [] : [[route.path, { route, handshakes }] as const]
+    }),
+  )
+  if (endpoints.size === 0) return undefined
+  const open = new Set<GraphqlSocket>()
+  let beats: NodeJS.Timeout | undefined
+  const beat = (): void => {
+    for (const socket of open) socket.beat()
+    if (open.size > 0) return
+    clearInterval(beats)
+    beats = undefined
+  }
+  return (incoming, socket, head) => {
+    const endpoint = endpoints.get(pathOf(incoming))
+    if (endpoint === undefined || !asksForWebSocket(incoming)) return undefined
+    const request = new ServerRequest(incoming, new StandInResponse(), settings)
+    const isOurs = incoming.headers.origin === undefined || isSameOrigin(request)
+    if (!isOurs && !isAllowed(options.cors, request)) {
+      log.debug({ origin: incoming.headers.origin, path: request.path }, 'socket refused')
+      refuse(socket)
+      return { isBusy: false }
+    }
+    const { route, handshakes } = endpoint
+    const carrier = carrierOf(incoming, isOurs)
+    let speaking: GraphqlSocket | undefined
+    handshakes.handleUpgrade(incoming, socket, head, (webSocket) => {
+      const opened = new GraphqlSocket(webSocket, carrier, {
+        ...options,
+        isSubscription: route.isSubscription,
+        recognise: (asking) => recognise(asking, options),
+      })
+      speaking = opened
+      open.add(opened)
+      ending.add(opened.end)
+      beats ??= setInterval(beat, eventHeartbeat.every).unref()
+      webSocket.on('close', () => {
+        open.delete(opened)
+        ending.delete(opened.end)
+      })
+    })
+    return {
+      get isBusy() {
+        return speaking?.isBusy === true
+      },
+    }
+  }
+}
+
+function recognise(
+  incoming: Incoming,
+  { settings, recognise: ask }: UpgradesOptions,
+): void | Promise<void> {
+  return ask(new ServerRequest(incoming, new StandInResponse(), settings))
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  const mark = url.indexOf('?')
+  return mark === -1 ? url : url.slice(0, mark)
+}
+
+function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+function isAllowed(cors: Cors, request: ServerRequest): boolean {
+  return cors.headersFor(request).includes('Access-Control-Allow-Origin')
+}
+
+function refuse(socket: Socket): void {
+  const body = '{"error":"Forbidden"}'
+  socket.end(
+    `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}

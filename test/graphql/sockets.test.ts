@@ -1,0 +1,564 @@
+import { connect as connectTcp } from 'node:net'
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createClient, type Client } from 'graphql-ws'
+import { WebSocket } from 'ws'
+import { Auth, bootstrap, GraphQL, Module, type Application } from 'filigree'
+
+const sources = new Set<() => void>()
+let ended = 0
+
+/** Counts up until somebody ends it. */
+async function* ticks(): AsyncGenerator<{ ticks: number }> {
+  let wake: () => void = () => undefined
+  const end = (): void => {
+    wake()
+  }
+  sources.add(end)
+  try {
+    for (let count = 1; ; count++) {
+      yield { ticks: count }
+      await new Promise<void>((resolve) => {
+        wake = resolve
+        setTimeout(resolve, 5)
+      })
+    }
+  } finally {
+    sources.delete(end)
+    ended++
+  }
+}
+
+let release: () => void = () => undefined
+const big = 'x'.repeat(100_000)
+
+function ticksAs(name: string) {
+  return async function* named() {
+    for await (const { ticks: count } of ticks()) yield { [name]: count }
+  }
+}
+
+/** An instance of its own for each application: an application's end ends its streams. */
+function createModule(): new () => object {
+  const graphql = new GraphQL({ maskErrors: false, sockets: true })
+  graphql.schema
+    .addQuery('now', { type: 'Int', resolve: () => 1 })
+    .addQuery('who', {
+      type: 'String',
+      resolve: (_root, _args, context) =>
+        (context as { user: { sub?: string } | null }).user?.sub ?? null,
+    })
+    .addQuery('cookie', {
+      type: 'String',
+      resolve: (_root, _args, context) =>
+        (context as { request: { headers: Record<string, string> } }).request.headers.cookie ??
+        null,
+    })
+    .addQuery('broken', {
+      type: 'Int',
+      resolve: () => {
+        throw new Error('it broke')
+      },
+    })
+    .addMutation('slow', {
+      type: 'Int',
+      resolve: () =>
+        new Promise((resolve) => {
+          release = () => {
+            resolve(2)
+          }
+        }),
+    })
+    .addSubscription('count', {
+      type: 'Int',
+      args: { to: 'Int!' },
+      async *subscribe(_root, { to }: { to: number }) {
+        for (let count = 1; count <= to; count++) yield await Promise.resolve({ count })
+      },
+    })
+    .addSubscription('ticks', { type: 'Int', subscribe: ticks })
+    .addSubscription('flood', {
+      type: 'String',
+      async *subscribe() {
+        for (;;) yield await Promise.resolve({ flood: big })
+      },
+    })
+    .addSubscription('mine', { type: 'Int', secured: true, subscribe: ticksAs('mine') })
+    .addSubscription('breaking', {
+      type: 'Int',
+      async *subscribe() {
+        yield await Promise.resolve({ breaking: 1 })
+        throw new Error('the source broke')
+      },
+    })
+  graphql.registerRoute()
+  @Module({ graphql: [graphql] })
+  class SocketsModule {}
+  return SocketsModule
+}
+
+let app: Application
+let url: string
+beforeAll(async () => {
+  app = await start()
+  url = address(app)
+})
+afterAll(() => app.close())
+
+function start(options: object = {}): Promise<Application> {
+  const base = { logger: false, env: {}, port: 0, host: '127.0.0.1' }
+  return bootstrap(createModule(), { ...base, auth: { cookie: true }, ...options })
+}
+
+function address({ url: at }: Application): string {
+  return `${at.replace('http', 'ws')}/graphql`
+}
+
+/** One socket, message by message. */
+class Raw {
+  readonly socket: WebSocket
+  readonly #messages: unknown[] = []
+  readonly closed: Promise<{ code: number; reason: string }>
+  #wake: () => void = () => undefined
+
+  constructor(at: string, headers: Record<string, string> = {}, protocol = 'graphql-transport-ws') {
+    this.socket = new WebSocket(at, protocol, { headers })
+    this.socket.on('message', (data: Buffer) => {
+      this.#messages.push(JSON.parse(data.toString()))
+      this.#wake()
+    })
+    this.closed = new Promise((resolve) => {
+      this.socket.on('close', (code, reason) => {
+        resolve({ code, reason: reason.toString() })
+      })
+    })
+    this.socket.on('error', () => undefined)
+  }
+
+  static async ready(at = url, payload?: object, headers = {}): Promise<Raw> {
+    const raw = new Raw(at, headers)
+    await raw.open()
+    raw.send({ type: 'connection_init', payload })
+    expect(await raw.next()).toEqual({ type: 'connection_ack' })
+    return raw
+  }
+
+  async open(): Promise<void> {
+    await once(this.socket, 'open')
+  }
+
+  send(message: unknown): void {
+    this.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
+  }
+
+  subscribe(id: string, query: string, more: object = {}): void {
+    this.send({ id, type: 'subscribe', payload: { query, ...more } })
+  }
+
+  async next(): Promise<unknown> {
+    while (this.#messages.length === 0) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    return this.#messages.shift()
+  }
+
+  close(): void {
+    this.socket.close()
+  }
+}
+
+describe('the protocol, message by message', () => {
+  it('answers a query with one result', async () => {
+    const raw = await Raw.ready()
+    raw.subscribe('1', '{ now }')
+    expect(await raw.next()).toEqual({ id: '1', type: 'next', payload: { data: { now: 1 } } })
+    expect(await raw.next()).toEqual({ id: '1', type: 'complete' })
+    raw.subscribe('1', 'query B { now } query A { later: now }', { operationName: 'A' })
+    expect(await raw.next()).toMatchObject({ payload: { data: { later: 1 } } })
+    raw.close()
+  })
+
+  it('answers a ping, and a ping of the transport', async () => {
+    const raw = new Raw(url)
+    await raw.open()
+    raw.send({ type: 'ping', payload: { any: 'thing' } })
+    expect(await raw.next()).toEqual({ type: 'pong' })
+    raw.send({ type: 'pong' })
+    raw.socket.ping('x')
+    const [data] = (await once(raw.socket, 'pong')) as [Buffer]
+    expect(data.toString()).toBe('x')
+    raw.close()
+  })
+
+  it('says what is wrong with an operation as an error, and with a field in its result', async () => {
+    const raw = await Raw.ready()
+    raw.subscribe('a', '{ nowhere }')
+    expect(await raw.next()).toMatchObject({
+      id: 'a',
+      type: 'error',
+      payload: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }],
+    })
+    raw.subscribe('a', '{ broken }')
+    expect(await raw.next()).toMatchObject({
+      id: 'a',
+      type: 'next',
+      payload: { data: { broken: null }, errors: [{ path: ['broken'] }] },
+    })
+    expect(await raw.next()).toEqual({ id: 'a', type: 'complete' })
+    raw.send({ id: 'b', type: 'subscribe', payload: { variables: {} } })
+    expect(await raw.next()).toMatchObject({
+      id: 'b',
+      type: 'error',
+      payload: [{ message: 'query is missing.', extensions: { code: 'BAD_REQUEST' } }],
+    })
+    raw.close()
+  })
+
+  it('completes a subscription, and stops one that its client completes', async () => {
+    const raw = await Raw.ready()
+    raw.subscribe('1', 'subscription { count(to: 2) }')
+    expect(await raw.next()).toMatchObject({ payload: { data: { count: 1 } } })
+    expect(await raw.next()).toMatchObject({ payload: { data: { count: 2 } } })
+    expect(await raw.next()).toEqual({ id: '1', type: 'complete' })
+    const before = ended
+    raw.subscribe('2', 'subscription { ticks }')
+    expect(await raw.next()).toMatchObject({ id: '2', payload: { data: { ticks: 1 } } })
+    raw.send({ id: '2', type: 'complete' })
+    while (ended === before) await new Promise((resolve) => setTimeout(resolve, 5))
+    raw.send({ id: 'never', type: 'complete' })
+    raw.send({ type: 'ping' })
+    const rest = []
+    for (let message = await raw.next(); ; message = await raw.next()) {
+      rest.push(message)
+      if ((message as { type: string }).type === 'pong') break
+    }
+    expect(rest.filter((message) => (message as { type: string }).type === 'complete')).toEqual([])
+    raw.close()
+  })
+
+  it('lets the sources go when the socket is gone', async () => {
+    const raw = await Raw.ready()
+    const before = ended
+    raw.subscribe('1', 'subscription { ticks }')
+    raw.subscribe('2', 'subscription { ticks }')
+    await raw.next()
+    raw.socket.terminate()
+    while (ended < before + 2) await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(sources.size).toBe(0)
+  })
+
+  it('tells of a source that breaks in the middle', async () => {
+    const raw = await Raw.ready()
+    raw.subscribe('1', 'subscription { breaking }')
+    expect(await raw.next()).toMatchObject({ type: 'next' })
+    expect(await raw.next()).toMatchObject({ id: '1', type: 'error' })
+    raw.close()
+  })
+
+  it.each([
+    [
+      'subscribe before connection_ack',
+      { id: '1', type: 'subscribe', payload: { query: '{ now }' } },
+      4401,
+      'Unauthorized',
+    ],
+    ['no JSON', 'hello', 4400, 'Invalid message received'],
+    ['a list', '[]', 4400, 'Invalid message received'],
+    ['an unknown type', { type: 'start' }, 4400, 'Invalid message received'],
+    [
+      'no id',
+      { type: 'subscribe', payload: { query: '{ now }' } },
+      4400,
+      'Invalid message received',
+    ],
+    ['an empty id', { id: '', type: 'complete' }, 4400, 'Invalid message received'],
+    ['no payload', { id: '1', type: 'subscribe' }, 4400, 'Invalid message received'],
+    [
+      'a payload that is a list',
+      { type: 'connection_init', payload: [] },
+      4400,
+      'Invalid message received',
+    ],
+  ])('closes the socket for %s', async (_name, message, code, reason) => {
+    const raw = new Raw(url)
+    await raw.open()
+    raw.send(message)
+    expect(await raw.closed).toEqual({ code, reason })
+  })
+
+  it('closes the socket for bytes, two inits, an id twice and another subprotocol', async () => {
+    const bytes = new Raw(url)
+    await bytes.open()
+    bytes.socket.send(Buffer.from('{"type":"ping"}'))
+    expect((await bytes.closed).code).toBe(4400)
+    const twice = await Raw.ready()
+    twice.send({ type: 'connection_init' })
+    expect(await twice.closed).toEqual({ code: 4429, reason: 'Too many initialisation requests' })
+    const same = await Raw.ready()
+    same.subscribe('1', 'subscription { ticks }')
+    same.subscribe('1', 'subscription { ticks }')
+    expect(await same.closed).toEqual({ code: 4409, reason: 'Subscriber for 1 already exists' })
+    const old = new Raw(url, {}, 'graphql-ws')
+    expect(await Promise.race([old.closed, once(old.socket, 'error')])).toBeDefined()
+    old.socket.terminate()
+  })
+
+  it('closes the socket for a message that is too long', async () => {
+    const raw = await Raw.ready()
+    raw.subscribe('1', `{ now } # ${'x'.repeat(2_000_000)}`)
+    expect((await raw.closed).code).toBe(1009)
+  })
+})
+
+describe('who calls', () => {
+  const tokenOf = (sub: string): Promise<string> => app.get(Auth).getToken({ sub })
+
+  it('is told by connection_init, in three ways, or by the handshake', async () => {
+    const token = await tokenOf('7')
+    const payloads = [
+      { authorization: `Bearer ${token}` },
+      { headers: { Authorization: `Bearer ${token}` } },
+      { token },
+    ]
+    for (const payload of payloads) {
+      const raw = await Raw.ready(url, payload)
+      raw.subscribe('1', '{ who }')
+      expect(await raw.next()).toMatchObject({ payload: { data: { who: '7' } } })
+      raw.close()
+    }
+    const raw = await Raw.ready(url, undefined, { authorization: `Bearer ${token}` })
+    raw.subscribe('1', '{ who }')
+    expect(await raw.next()).toMatchObject({ payload: { data: { who: '7' } } })
+    raw.close()
+  })
+
+  it('is refused with 4403 where the token is bad, and is nobody without one', async () => {
+    const raw = new Raw(url)
+    await raw.open()
+    raw.send({ type: 'connection_init', payload: { token: 'nonsense' } })
+    expect(await raw.closed).toEqual({ code: 4403, reason: 'Forbidden' })
+    const nobody = await Raw.ready()
+    nobody.subscribe('1', 'subscription { mine }')
+    expect(await nobody.next()).toMatchObject({
+      type: 'error',
+      payload: [{ extensions: { code: 'UNAUTHENTICATED' } }],
+    })
+    nobody.close()
+  })
+
+  it('brings its cookie from our own pages alone', async () => {
+    const cookie = `app_token=${await tokenOf('9')}; other=1`
+    const origin = new URL(app.url).origin
+    const own = await Raw.ready(url, undefined, { cookie, origin })
+    own.subscribe('1', '{ cookie who }')
+    expect(await own.next()).toMatchObject({ payload: { data: { cookie, who: '9' } } })
+    own.close()
+    const foreign = await Raw.ready(url, undefined, { cookie, origin: 'https://evil.example' })
+    foreign.subscribe('1', '{ cookie who }')
+    expect(await foreign.next()).toMatchObject({ payload: { data: { cookie: null, who: null } } })
+    foreign.close()
+  })
+
+  it('may not open a socket from an origin that may read no answers', async () => {
+    const listed = await start({ cors: { origins: ['https://shop.example'] } })
+    try {
+      const good = await Raw.ready(address(listed), undefined, { origin: 'https://shop.example' })
+      good.close()
+      const bad = new WebSocket(address(listed), 'graphql-transport-ws', {
+        headers: { origin: 'https://evil.example' },
+      })
+      const [error] = (await once(bad, 'error')) as [Error]
+      expect(error.message).toContain('403')
+    } finally {
+      await listed.close()
+    }
+  })
+
+  it('ends with 4403 when the token is revoked', async () => {
+    const raw = await Raw.ready(url, { token: await tokenOf('ending') })
+    raw.subscribe('1', 'subscription { mine }')
+    expect(await raw.next()).toMatchObject({ payload: { data: { mine: 1 } } })
+    await app.get(Auth).revokeAll('ending')
+    expect(await raw.closed).toEqual({ code: 4403, reason: 'Forbidden' })
+  })
+})
+
+describe('limits', () => {
+  it('refuses more operations than one address may stream, and says so', async () => {
+    const small = await start({ limits: { streamsByAddress: 2 } })
+    try {
+      const raw = await Raw.ready(address(small))
+      for (const id of ['1', '2', '3']) raw.subscribe(id, 'subscription { ticks }')
+      for (;;) {
+        const message = (await raw.next()) as { type: string; id: string }
+        if (message.type === 'next') continue
+        expect(message).toMatchObject({
+          id: '3',
+          type: 'error',
+          payload: [{ extensions: { code: 'TOO_MANY_STREAMS' } }],
+        })
+        break
+      }
+      raw.close()
+    } finally {
+      await small.close()
+    }
+  })
+
+  it('waits where it makes events while its client does not read', async () => {
+    const raw = await Raw.ready()
+    raw.subscribe('1', 'subscription { flood }')
+    await raw.next()
+    raw.socket.pause()
+    // Others are served meanwhile.
+    const other = await Raw.ready()
+    for (let count = 0; count < 50; count++) {
+      other.subscribe(String(count), '{ now }')
+      await other.next()
+      await other.next()
+    }
+    expect(process.memoryUsage().external).toBeLessThan(200_000_000)
+    other.close()
+    raw.socket.terminate()
+  })
+
+  it('closes a socket that says nothing', async () => {
+    const hasty = await start({ times: { headers: 50 } })
+    try {
+      const raw = new Raw(address(hasty))
+      expect(await raw.closed).toEqual({ code: 4408, reason: 'Connection initialisation timeout' })
+    } finally {
+      await hasty.close()
+    }
+  })
+})
+
+describe('the end of the application', () => {
+  it('completes what is no stream, and sends the others elsewhere', async () => {
+    const closing = await start()
+    const raw = await Raw.ready(address(closing))
+    raw.subscribe('stream', 'subscription { ticks }')
+    await raw.next()
+    raw.subscribe('slow', 'mutation { slow }', {})
+    const error = await nextOf(raw, 'slow')
+    // Without a token a mutation is refused; with one it runs.
+    expect(error).toMatchObject({ type: 'error' })
+    raw.close()
+    const token = await closing.get(Auth).getToken({ sub: '7' })
+    const known = await Raw.ready(address(closing), { token })
+    known.subscribe('stream', 'subscription { ticks }')
+    await known.next()
+    known.subscribe('slow', 'mutation { slow }')
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    const closed = closing.close()
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    release()
+    expect(await nextOf(known, 'slow')).toMatchObject({ payload: { data: { slow: 2 } } })
+    expect(await nextOf(known, 'slow')).toEqual({ id: 'slow', type: 'complete' })
+    expect(await known.closed).toEqual({ code: 1001, reason: 'Going away' })
+    await closed
+  })
+
+  async function nextOf(raw: Raw, id: string): Promise<unknown> {
+    for (;;) {
+      const message = (await raw.next()) as { id: string; type: string }
+      if (message.id === id) return message
+      expect(message.type).not.toBe('complete')
+    }
+  }
+})
+
+describe("the client of graphql-ws, as Apollo's and urql's use it", () => {
+  let client: Client
+  beforeAll(() => {
+    client = createClient({ url, webSocketImpl: WebSocket, lazy: true })
+  })
+  afterAll(() => client.dispose())
+
+  it('gets results and errors', async () => {
+    const results = []
+    for await (const result of client.iterate({ query: 'subscription { count(to: 3) }' })) {
+      results.push(result)
+    }
+    expect(results).toEqual([1, 2, 3].map((count) => ({ data: { count } })))
+    const wrong = client.iterate({ query: '{ nowhere }' })
+    await expect(wrong.next()).rejects.toMatchObject([
+      { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } },
+    ])
+  })
+
+  it('asks again, elsewhere, when the application goes away', async () => {
+    const first = await start()
+    const { port } = new URL(first.url)
+    let connections = 0
+    const steady = createClient({
+      url: address(first),
+      webSocketImpl: WebSocket,
+      retryWait: () => new Promise((resolve) => setTimeout(resolve, 20)),
+      retryAttempts: 100,
+      on: { connected: () => connections++ },
+    })
+    const results = steady.iterate<{ ticks: number }>({ query: 'subscription { ticks }' })
+    await results.next()
+    await first.close()
+    const second = await start({ port: Number(port) })
+    for (;;) {
+      const { value } = (await results.next()) as { value: { data: { ticks: number } } }
+      if (connections === 2 && value.data.ticks === 1) break
+    }
+    await results.return?.()
+    await steady.dispose()
+    await second.close()
+  })
+})
+
+describe('requests that ask for another protocol', () => {
+  /** Sends bytes, and reads until the server closes or the text holds what is looked for. */
+  async function exchange(parts: readonly string[], until: string): Promise<string> {
+    const socket = connectTcp(Number(new URL(app.url).port), '127.0.0.1')
+    let text = ''
+    for (const part of parts) {
+      socket.write(part)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    for await (const chunk of socket) {
+      text += String(chunk)
+      if (text.includes(until)) break
+    }
+    socket.destroy()
+    return text
+  }
+
+  const body = JSON.stringify({ query: '{ now }' })
+  const head = [
+    'POST /graphql HTTP/1.1',
+    'Host: localhost',
+    'Connection: Upgrade, HTTP2-Settings',
+    'Upgrade: h2c',
+    'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    '\r\n',
+  ].join('\r\n')
+
+  it('are answered as ordinary ones, with their body', async () => {
+    expect(await exchange([head + body], '{"data"')).toContain('{"data":{"now":1}}')
+    expect(await exchange([head, body.slice(0, 5), body.slice(5)], '{"data"')).toContain(
+      '{"data":{"now":1}}',
+    )
+  })
+
+  it('keep their connection for the next request', async () => {
+    const next = `GET /graphql?query=%7Bnow%7D HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
+    const text = await exchange([head + body + next], 'nothing of this kind')
+    expect(text.match(/\{"data":\{"now":1\}\}/g)).toHaveLength(2)
+  })
+
+  it('are answered by the routes where no endpoint has this path', async () => {
+    const missing = new WebSocket(`${app.url.replace('http', 'ws')}/nowhere`)
+    const [error] = (await once(missing, 'error')) as [Error]
+    expect(error.message).toContain('404')
+  })
+})
